@@ -37,16 +37,16 @@ export interface BreakerOptions<Result = unknown> {
   readonly flushInterval?: Duration | 0 | undefined;
   /**
    * Whether a call that returned or threw is a failure of the target, or says nothing about it, such as an invalid request.
-   * Default: a call that threw is a failure. What this function throws goes to the caller, and the call is a failure.
+   * Default: a call that threw is a failure. If this function throws, the caller gets its error, and the call is a failure.
    */
   readonly isFailure?: IsFailure<Result> | undefined;
-  /** How a call counts that its caller cancelled. Default `"ignore"`. */
+  /** How a cancelled call counts. Default `"ignore"`. */
   readonly aborted?: "ignore" | "success" | "failure" | undefined;
   /** How many targets this process remembers: 1 to 100,000. Default 1,000. */
   readonly maxTargets?: number | undefined;
 }
 
-/** The options with their defaults. Times are microseconds, unless their names say otherwise. */
+/** The options with their defaults. Times are microseconds unless their names say otherwise. */
 export interface Settings<Result> {
   readonly policy: BreakerPolicy;
   readonly storeTimes: StoreTimes;
@@ -58,8 +58,8 @@ export interface Settings<Result> {
   readonly maxTargets: number;
   /** Equal if and only if two breakers have the same policy. */
   readonly canonical: string;
-  /** The policy as it was written, for messages. */
+  /** The written policy, for messages. */
   readonly written: string;
-  /** The options of the policy as they were written; for a function `openFor`, the times that it returns. */
+  /** The written options of the policy; for a function `openFor`, its return values. */
   readonly deciding: Readonly<Record<string, unknown>>;
 }

@@ -16,11 +16,11 @@ export interface Permit {
    * for a trial call, or with a `flushInterval` of 0, when the store has it. Rejects with `HEADGATE_INVALID_OPTION`.
    */
   record(outcome: Outcome, durationMs?: number): Promise<void>;
-  /** Use it for a call that was not made, or that says nothing about the target: a trial call's place is free again. */
+  /** Use it for a call that was not made, or that says nothing about the target: a trial call's slot is free again. */
   release(): Promise<void>;
 }
 
-/** What `run` passes to a call. */
+/** The argument of a call that `run` makes. */
 export interface CallContext {
   /** Aborts when the caller's signal does, and at the timeout. */
   readonly signal: AbortSignal;
@@ -44,7 +44,7 @@ export type Refusal<Result> =
 
 /** Options of `run`. */
 export interface RunOptions<Result> {
-  /** Answers instead of a call that was not let through, or that failed. What it throws goes to the caller. */
+  /** Answers instead of a call that was not let through, or that failed. Its errors go to the caller. */
   readonly fallback?: ((refusal: Refusal<Result>) => Result | Promise<Result>) | undefined;
   /**
    * Cancels the call: the promise rejects with the signal's reason, and the outcome is what `aborted` says. A signal of

@@ -95,12 +95,12 @@ export function publishDegraded(degraded: DegradedBreaker): void {
   publish(degradedBreakers, degraded);
 }
 
-/** Creates the message only if somebody listens, because there may be many. */
+/** Creates the message only for subscribers, because there may be many. */
 export function publishRejected(describe: () => RejectedCall): void {
   if (rejectedCalls.hasSubscribers) publish(rejectedCalls, describe());
 }
 
-/** Whether anybody listens to calls: each call is a message. */
+/** Whether calls have subscribers: each call is a message. */
 export function areCallsHeard(): boolean {
   return breakerCalls.hasSubscribers;
 }
@@ -109,7 +109,7 @@ export function publishCall(call: BreakerCall): void {
   publish(breakerCalls, call);
 }
 
-/** Whether anybody listens to snapshots, which come with each call if counts are in memory. */
+/** Whether snapshots have subscribers; they come with each call if counts are in memory. */
 export function areSnapshotsHeard(): boolean {
   return breakerSnapshots.hasSubscribers;
 }

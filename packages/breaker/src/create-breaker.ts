@@ -29,7 +29,7 @@ import { readBreakerOptions } from "./read-options.ts";
 /** The links of a name on a store: breakers that share them know and report the same. */
 interface Links {
   of(target: string): TargetLink;
-  /** Sends what was collected. */
+  /** Sends the collected outcomes. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -145,7 +145,7 @@ function memoryOn(store: Store, targets: number): Store {
   return memoryStore({ maxKeys: KEYS * targets, clock: () => store.now() / 1_000 });
 }
 
-/** If nobody else counts, nothing grows stale; if each call is reported, each call asks. */
+/** In memory nothing grows stale; without a flush interval, each call asks. */
 function freshFor(isShared: boolean, { flushInterval, storeTimes }: Settings<never>): number {
   if (!isShared) return Number.POSITIVE_INFINITY;
   return flushInterval === 0 ? 0 : flushInterval + storeTimes.timeoutMs * 1_000;
@@ -157,7 +157,7 @@ function placeOf(
   maxTargets: number,
 ): { name: string; store: Store } {
   if (store !== undefined) requireStore(store);
-  // Counts that nothing else can reach need no name.
+  // Counts in the breaker's own memory need no name.
   const named = name === undefined && store === undefined ? "breaker" : name;
   requireName(named);
   return { name: named, store: store ?? memoryStore({ maxKeys: KEYS * maxTargets }) };

@@ -36,7 +36,7 @@ const OPTIONS = [
 /** Options that may differ between breakers of one name. */
 const APART: readonly string[] = ["name", "store", "isFailure", "aborted", "maxTargets"];
 
-/** Options of other breakers, and what to use instead. */
+/** Options of other breakers, and their equivalents here. */
 const HINTS = {
   errorThresholdPercentage: "minimumSuccessRate, 0 to 1",
   failureRateThreshold: "minimumSuccessRate, 0 to 1",
@@ -67,7 +67,7 @@ const LEASE_GRACE = 1_000_000;
 /** A rate that no calls reach. */
 const NEVER = 2;
 
-/** How many openings in a row are told apart. */
+/** Openings in a row after which `openFor` no longer changes. */
 const STEPS = 20;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
@@ -119,7 +119,7 @@ function withTimes(
   return { ...deciding, openFor: openFor.map(formatDuration) };
 }
 
-/** The options that are part of the policy, as they were written. A function is shown by what it returns. */
+/** The written options of the policy; a function is shown by its return values. */
 function formatPolicy(options: BreakerOptions<never>, { openFor }: BreakerPolicy): string {
   const written = formatOptions(decidingOf(options));
   if (typeof options.openFor !== "function") return written;

@@ -72,7 +72,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     .exitOverride()
     .addHelpText("after", AFTER_HELP)
     .configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` })
-    // What is wrong with a command line is said below, as every failure is.
+    // Errors in a command line are reported below, like all others.
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: () => {} });
   const cli: Cli = {
     program,

@@ -28,7 +28,7 @@ export interface TargetState {
 /** What is reported of a breaker, or of one target of it. */
 export interface BreakerSeries {
   count(outcome: CallOutcome): void;
-  /** Replaces what was known about a target by what is known now; undefined for an unknown target. */
+  /** Replaces the last state of a target by the current one; undefined for an unknown target. */
   replace(before: TargetState | undefined, now: TargetState | undefined): void;
 }
 

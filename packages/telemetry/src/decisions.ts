@@ -44,7 +44,7 @@ export function measureDecisions(measures: Measures, routes: boolean): readonly 
   ];
 }
 
-/** In shadow, what it would have been. */
+/** The outcome; in shadow mode, the one without it. */
 function outcomeOf({ wouldAllow, blocked }: PublishedDecision["decision"]): Outcome {
   if (wouldAllow) return "allowed";
   return blocked ? "blocked" : "denied";

@@ -30,8 +30,8 @@ const observed = new WeakSet<object>();
 
 /**
  * Measures all limiters and breakers of this process, into an OpenTelemetry meter or a prom-client registry. Throws
- * `HEADGATE_INVALID_OPTION`, also for a meter or registry that is already observed, and what prom-client throws if another metric
- * has one of the names.
+ * `HEADGATE_INVALID_OPTION`, also for a meter or registry that is already observed, and prom-client's error for a name that another
+ * metric has.
  */
 export function observe(
   target: OpenTelemetryMeter | PrometheusRegistry,
@@ -66,7 +66,7 @@ export function observe(
   };
 }
 
-/** Leaves nothing behind where it fails. */
+/** Removes all instruments if it fails. */
 function undoing<T>(output: Output, measure: () => T): T {
   try {
     return measure();

@@ -29,7 +29,7 @@ export interface Output {
   remove(): void;
 }
 
-/** What all that measures has. */
+/** Shared by all measurements. */
 export interface Measures {
   readonly output: Output;
   readonly budget: SeriesBudget;

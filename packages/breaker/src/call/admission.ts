@@ -26,7 +26,7 @@ export function admitCall(link: TargetLink): Admission {
   };
 }
 
-/** A trial call, which holds one of the fleet's places: it is a failure when it takes too long. */
+/** A trial call, which holds one of the fleet's slots: it fails when it takes too long. */
 export function admitTrial(
   link: TargetLink,
   lease: number,
@@ -68,7 +68,7 @@ export function codeOfOutcome(
   return ((outcome === "failure" ? 1 : 0) + slow) as OutcomeCode;
 }
 
-/** What `admit` answers. */
+/** The answer of `admit`. */
 export function toPermit(
   admission: Admission | undefined,
   { state, retryAfterMs, degraded }: Pick<Permit, "state" | "retryAfterMs" | "degraded">,

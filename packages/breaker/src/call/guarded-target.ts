@@ -16,7 +16,7 @@ import { makeCall } from "./made-call.ts";
 import { OpenRefusal, refusalOf } from "./refusal.ts";
 import { NO_OPTIONS, readRunOptions } from "./run-options.ts";
 
-/** What all targets of a breaker share. */
+/** Shared by all targets of a breaker. */
 export interface Guard<Result> {
   readonly breaker: string;
   readonly settings: Settings<Result>;
@@ -25,7 +25,7 @@ export interface Guard<Result> {
   requireUsable(): void;
 }
 
-/** One target of a breaker, as this process knows it. */
+/** Makes the public methods of one target. */
 export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Target<Result> {
   const { settings, requireUsable } = guard;
   const { slowCallMs } = settings;
@@ -56,7 +56,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
     } finally {
       const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
       const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
-      // Nobody waits until the store has counted it; its errors are reported by the link.
+      // Not awaited: the link reports errors of the store.
       admission.end(code)?.catch(() => {});
     }
     const isRefused = outcome === 1 && fallback !== undefined && ending.how !== "aborted";

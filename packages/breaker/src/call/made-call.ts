@@ -57,7 +57,7 @@ async function endingOf<Result>(
   }
 }
 
-/** A signal of `AbortSignal.timeout` is a timeout, whoever created it: the call took too long. */
+/** A signal of `AbortSignal.timeout` is a timeout too, also if it is the caller's: the call took too long. */
 function endingBy(reason: unknown): Ending<never> {
   const isTimeout = reason instanceof DOMException && reason.name === "TimeoutError";
   return isTimeout ? { how: "timeout", error: reason } : { how: "aborted", error: reason };

@@ -3,8 +3,7 @@ import type { TargetLink } from "./target-link.ts";
 import { copyOfText, nameOfTarget } from "./target-name.ts";
 
 /**
- * The links of a breaker: the last used ones, and those that are referenced, so that a target has one link at a time,
- * however many are named.
+ * The links of a breaker: the last used ones, and all that are still referenced, so that a target never has two.
  */
 export class LinkRegistry {
   readonly #make: (name: string, target: string) => TargetLink;

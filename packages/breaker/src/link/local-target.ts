@@ -9,15 +9,15 @@ import type { OutcomeBatch } from "../machine/window.ts";
 import type { View } from "./view.ts";
 
 /**
- * A target as this process alone knows it, while the store does not answer. Memory answers at once, so
- * calls take effect in their order, whether or not they are awaited.
+ * A target in the memory of this process, for the time in which the store does not answer. Memory answers at once, so calls take
+ * effect in their order, awaited or not.
  */
 export interface LocalTarget {
   /** Counts outcomes, and decides nothing. */
   count(outcomes: OutcomeBatch): void;
   /** Forgets what was counted. */
   empty(): void;
-  /** Decides from now on, starting with what is known about the fleet. */
+  /** Decides from now on, starting from the fleet's last known state. */
   takeOver(view: View | undefined): void;
   /** Only counts again. */
   handBack(): void;
@@ -38,7 +38,7 @@ export function createLocalTarget(store: Store, target: TargetKeys): LocalTarget
     run(order, { target, kind: METRICS_ONLY, lasts: 0, opened: 0, empties });
   }
 
-  /** A target that nobody calls takes no memory. What an earlier link has left is useless. */
+  /** A target without calls takes no memory. The remains of an earlier link are useless. */
   function begin(): void {
     if (!hasBegun) onlyCount(true);
     hasBegun = true;

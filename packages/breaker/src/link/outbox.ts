@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import type { Contact } from "../machine/contact.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
 
-/** Runs a task outside of any request's context, because what is sent belongs to many. */
+/** Runs a task outside of any request's context, because a report belongs to many requests. */
 const runOutside: <T>(task: () => T) => T = AsyncResource.bind((task) => task());
 
 /** This many outcomes are sent without waiting for more. */
@@ -12,7 +12,7 @@ export interface OutboxOptions {
   newBatch(): OutcomeBatch;
   /** The longest that outcomes wait, in milliseconds. */
   readonly longestMs: number;
-  /** Called when it is time to send what is there. */
+  /** Called when it is time to send. */
   onDue(): void;
 }
 
@@ -34,7 +34,7 @@ export class Outbox {
     return this.#batch.size === 0;
   }
 
-  /** Whether what is there has waited long enough. */
+  /** Whether the outcomes have waited long enough. */
   get isDue(): boolean {
     return this.#isDue;
   }
@@ -44,11 +44,11 @@ export class Outbox {
     this.#batch.add(outcome);
     if (this.#admitted === -1) this.#admitted = period;
     if (this.#batch.size === MANY) this.#becomeDue();
-    // It does not keep the process alive: what a process has not sent when it ends is lost.
+    // It does not keep the process alive: unsent outcomes are lost when the process ends.
     else this.#timer ??= runOutside(() => this.#startTimer());
   }
 
-  /** Takes all that is there. */
+  /** Takes all outcomes. */
   take(): Pick<Contact, "admitted" | "outcomes"> {
     if (this.isEmpty) return NOTHING;
     const taken = { admitted: this.#admitted, outcomes: this.#batch };

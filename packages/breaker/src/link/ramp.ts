@@ -1,4 +1,4 @@
-/** The credit of a call, and what one gets at the beginning of a ramp: whole numbers, which add up exactly. */
+/** The price of a call, and the credit for each at the beginning of a ramp: whole numbers, which add up exactly. */
 const CALL = 1_000_000;
 const FIRST = 100_000;
 

@@ -6,7 +6,7 @@ import { rejectWrongType, storeFailure, watchStore } from "@headgate/core/intern
 export interface StoreAccess {
   /** Microseconds. */
   now(): number;
-  /** Whether it can fail to answer, and whether others also count there. */
+  /** Whether it can fail to answer, and other processes count there. */
   readonly isShared: boolean;
   /** Runs a step. Rejects as the store does, within its time; a reply that comes after that is handed to `onLate`. */
   run<Call>(
@@ -14,13 +14,13 @@ export interface StoreAccess {
     call: Call,
     onLate?: (reply: readonly number[]) => void,
   ): Promise<readonly number[]>;
-  /** Sends a step that nobody waits for, whatever is known about the store. Rejects with the store's errors. */
+  /** Sends a step without a time limit, even to a store that is known to be away. Rejects with the store's errors. */
   send<Call>(step: Step<Call>, call: Call): Promise<unknown>;
   /** Like `run`, but at once, if the store is this process's memory. */
   readonly runNow: Store["runNow"];
   /** Why the store did not answer; throws every other error. */
   readFailure(error: unknown): HeadgateError;
-  /** Waits for what is under way, and stops trying to reach a store that is away. */
+  /** Waits for calls under way, and stops trying to reach a store that is away. */
   close(): Promise<void>;
 }
 

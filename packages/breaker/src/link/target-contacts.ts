@@ -31,7 +31,7 @@ export interface ContactOptions {
   readonly name: string;
   readonly keys: TargetKeys;
   readonly access: StoreAccess;
-  /** This process alone; undefined where the store is its memory, and is never away. */
+  /** For outages; undefined where the store is the memory of this process, and never away. */
   readonly local: LocalTarget | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ContactOptions {
 export class TargetContacts {
   readonly #options: ContactOptions;
   #made = 0;
-  /** The last that was learned about the fleet. */
+  /** The fleet's last known state. */
   #known: View | undefined;
   #isDegraded = false;
   readonly #onLate = (reply: readonly number[]): void => this.#giveBackLate(reply);

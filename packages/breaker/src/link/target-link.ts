@@ -15,10 +15,10 @@ import { TargetContacts } from "./target-contacts.ts";
 import type { View } from "./view.ts";
 import { isAnotherEra } from "./view.ts";
 
-/** Microseconds after which a target that is not closed is checked again: somebody may have closed it by hand. */
+/** Microseconds after which a target that is not closed is checked again: an operator may have closed it. */
 const LOOK_AGAIN = 1_000_000;
 
-/** What all links of a breaker share. */
+/** Shared by all links of a breaker. */
 export interface LinkContext {
   readonly breaker: string;
   readonly access: StoreAccess;
@@ -35,8 +35,8 @@ export interface LinkContext {
 const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
 
 /**
- * What this process knows about a target, and has to report about it. Outcomes are collected and sent together, and each
- * contact brings news. A call is decided by what is known, as long as that is fresh.
+ * One target in this process. It collects outcomes and sends them together; each contact brings the state of the fleet, by which
+ * calls are decided while it is fresh.
  */
 export class TargetLink {
   readonly name: string;
@@ -74,17 +74,17 @@ export class TargetLink {
     });
   }
 
-  /** The last that was learned: something, once a call was answered. */
+  /** The last known state. Only valid after the first answer. */
   get view(): View {
     return this.#view as View;
   }
 
-  /** The era that calls let through now report. */
+  /** The era of calls that are let through now. */
   get era(): number {
     return this.#era;
   }
 
-  /** The answer to a call by what is known: 0 no, -1 yes; undefined if the store must be asked. */
+  /** Decides a call by the known state: 0 no, -1 yes; undefined if only the store can tell. */
   answer(): number | undefined {
     const view = this.#view;
     if (view === undefined) return undefined;
@@ -143,12 +143,12 @@ export class TargetLink {
     await this.#contact(this.#takeAll(), { lease, outcome, asks: false });
   }
 
-  /** Learns how the target is doing, and reports what there is to report. */
+  /** Reports the collected outcomes, and learns the state of the target. */
   async look(): Promise<void> {
     await this.#contact(this.#takeAll(), NO_QUESTION);
   }
 
-  /** Sends what was collected, if anything, and learns how the target is doing; waits for the report under way, if there is one. */
+  /** Like `look`, but joins a report under way, and never rejects. */
   flush(): Promise<void> {
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
@@ -219,7 +219,7 @@ export class TargetLink {
     return learned;
   }
 
-  /** All that waits to be reported. */
+  /** All outcomes that wait. */
   #takeAll(): Report {
     this.#context.unsent.delete(this);
     return this.#outbox.take();

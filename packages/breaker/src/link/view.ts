@@ -5,7 +5,7 @@ import { FORCED_OPEN, OPEN, STATES } from "../machine/period.ts";
 import type { Counts } from "../machine/window.ts";
 import type { Snapshot } from "../snapshot.ts";
 
-/** What a contact reported about a target. Times are the store's microseconds, as this process reads them. */
+/** The reported state of a target. Times are microseconds of the store's clock, as this process reads it. */
 export interface View {
   readonly kind: number;
   /** The period's number; 0 for a target that has no record. */
@@ -16,7 +16,7 @@ export interface View {
   readonly ends: number;
   readonly opened: number;
   readonly degraded: boolean;
-  /** All that was reported. */
+  /** The whole reply. */
   readonly reply: readonly number[];
 }
 
@@ -43,7 +43,7 @@ export function readView(reply: readonly number[], now: number, degraded: boolea
   };
 }
 
-/** The answer to what was asked: 0 no, -1 yes, or the lease of a trial call. */
+/** The answer to a call: 0 no, -1 yes, or the lease of a trial call. */
 export function readPermit(reply: readonly number[]): number {
   return reply[PERMIT] as number;
 }

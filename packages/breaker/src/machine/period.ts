@@ -145,7 +145,7 @@ export function beginByHand(
   period.expires = now + 7 * A_DAY;
 }
 
-/** The clock stepped back. What is left of a period, or of a lease, is no longer than when it began. */
+/** The clock stepped back. The rest of a period or lease is never longer than its full length. */
 function stepBack(period: Period, now: number): void {
   if (period.since > now) {
     const step = period.since - now;

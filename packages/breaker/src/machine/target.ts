@@ -18,7 +18,7 @@ export interface TargetKeys {
   readonly policy: BreakerPolicy;
 }
 
-/** A target as this process keeps it, brought to the present. Twin of the one in target.lua. */
+/** A target in memory, brought up to date. Twin of the one in target.lua. */
 export interface ReadTarget {
   readonly id: number;
   readonly period: Period;
@@ -28,7 +28,7 @@ export interface ReadTarget {
   windowIsDirty: boolean;
 }
 
-/** A window as it is kept. */
+/** A window in memory. */
 interface KeptWindow {
   readonly began: number;
   readonly counts: Counts;
@@ -90,7 +90,7 @@ export function emptyWindow(
   target.windowIsDirty = true;
 }
 
-/** Keeps what has changed, and returns the state of the target, with the answer to what was asked. */
+/** Stores the changes; returns the state of the target, with the answer to the question. */
 export function writeTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   { period, window, began, windowIsDirty }: ReadTarget,
@@ -99,7 +99,7 @@ export function writeTarget(
   permit: number,
 ): number[] {
   if (period.dirty) {
-    // What a breaker knows is worth more than a limit that is hardly used.
+    // When memory is full, breakers stay longer than limits that are hardly used.
     memory.set(periodKey, period, { share: 1, expires: period.expires, entries: 0 }, now);
   }
   if (windowIsDirty) {

@@ -47,7 +47,7 @@ export const timeWindow: Window<TimeWindowState, CountedOutcomes> = {
     const newest = Math.floor(now / (length / SUB_WINDOWS));
     const steppedBack = newest < state.newest;
     if (steppedBack) {
-      // The clock stepped back: what was counted is taken as of now.
+      // The clock stepped back: the counts move with it.
       const shift = positionOf(newest - state.newest);
       const kept = state.counts;
       state.counts = [...kept.slice(kept.length - shift), ...kept.slice(0, kept.length - shift)];

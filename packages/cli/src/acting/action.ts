@@ -61,11 +61,11 @@ export async function confirm(
 export interface Task {
   /** Missing where it is of all limiters. */
   readonly limiter?: string | undefined;
-  /** What it is done to, in words. */
+  /** Its object, in words. */
   readonly name: string;
   /** Does it, or with `--dry-run` finds out what it would change. */
   act(): Promise<Done>;
-  /** What is there, in words. */
+  /** The state, in words. */
   format(state: unknown): readonly string[];
 }
 
@@ -75,7 +75,7 @@ export interface Done {
   readonly after: unknown;
   /** By the server's clock. */
   readonly inForceAt: Date;
-  /** What else there is to say, in words. */
+  /** More sentences. */
   readonly notes?: readonly string[];
   /** Of an override: the processes that apply it, and those that ignore it. */
   readonly reach?: OverrideReach;

@@ -14,7 +14,7 @@ export interface SubjectOptions {
   readonly hashSecretFile?: string | undefined;
 }
 
-/** A subject as it was given, before it is known how a limiter derives its own. */
+/** The subject of the command line, from which each limiter derives its own. */
 export interface GivenSubject {
   /** For a limiter of one dimension, or for the part of a key that a function of the application makes. */
   readonly text?: string | undefined;
@@ -46,7 +46,7 @@ export function addSubjectOptions(command: Command): Command {
     );
 }
 
-/** Reads who is meant. Rejects with a `CommandError`, which holds no value of a header. */
+/** Reads the subject. Rejects with a `CommandError`, which holds no value of a header. */
 export async function readSubject(
   text: string | undefined,
   options: SubjectOptions,

@@ -16,7 +16,7 @@ export interface LimiterOptions {
   readonly blockOn?: string | undefined;
 }
 
-/** A limiter, and what is known about how requests are counted with it. */
+/** A limiter, and its known uses. */
 export interface KnownLimiter {
   readonly limiter: OperatedLimiter & {
     readonly limits: readonly Exclude<Policy, readonly unknown[]>[];

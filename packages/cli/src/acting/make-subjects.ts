@@ -89,7 +89,7 @@ async function makeOne(
   return isWithoutKey && ip !== undefined ? subjectOfMissing(ip) : undefined;
 }
 
-/** What a key may be made of, if the directory does not say. */
+/** The likely source of a key that the directory does not describe. */
 function guess(
   dimension: string,
   own: readonly string[],

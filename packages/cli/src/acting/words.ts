@@ -15,7 +15,7 @@ export function formatEnd(ms: number, now: number): string {
   return `${formatTime(end)}, in ${formatSpan(ms)}`;
 }
 
-/** What is used of a limit. */
+/** The usage of a limit. */
 export function formatUse(state: LimitState, now: number): string {
   const { limit, remaining, overdrawn, windowMs, resetAfterMs } = state;
   const used = limit - remaining + overdrawn;
@@ -65,7 +65,7 @@ export function describeOverride(override: Override): string {
   return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
 }
 
-/** What a subject has used of each limit, and what blocks it, a line each. */
+/** The usage of each limit, and the blocks of a subject, a line each. */
 export function formatInspection(
   { limits, blocks }: Pick<Inspection, "limits" | "blocks">,
   now: number,

@@ -12,7 +12,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** What every command is given. */
+/** The argument of every command. */
 export interface Cli {
   readonly program: Command;
   readonly context: CommandContext;
@@ -25,7 +25,7 @@ export interface Cli {
 /** Adds a command to the program. */
 export type AddCommand = (cli: Cli) => void;
 
-/** Adds examples to the help of a command, each with what it does. */
+/** Adds examples to the help of a command, each with its effect. */
 export function addExamples(command: Command, examples: Readonly<Record<string, string>>): Command {
   const lines = Object.entries(examples).map(([typed, does]) => `  ${typed}\n      ${does}`);
   return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);

@@ -6,8 +6,8 @@ import type { Connection } from "./connection.ts";
 const UNNAMED = /can't run this command/;
 
 /**
- * What work on a store comes to. Where the server refuses one of its scripts a command without naming it, each command that reads is
- * tried by itself, and the `CommandError` names those that the user may not run.
+ * Waits for work on a store. If the server refuses a command of a script without naming it, tries each reading command by itself, and
+ * rejects with a `CommandError` that names the forbidden ones.
  */
 export async function nameRefused<T>(connection: Connection, work: Promise<T>): Promise<T> {
   try {

@@ -5,14 +5,14 @@ import { explainError } from "./explain-error.ts";
 import type { Address, Credentials } from "./redis-url.ts";
 import type { Target } from "./target.ts";
 
-/** What a server says it is; undefined where it does not say so, as behind a proxy. */
+/** The mode that a server reports; undefined if it does not, as behind a proxy. */
 export type ServerMode = string | undefined;
 
 /**
- * Asks a server what it is: `standalone`, `cluster` or `sentinel`. HELLO is open to every user, but to nobody who has not signed in.
+ * Asks a server for its mode: `standalone`, `cluster` or `sentinel`. HELLO is open to every user after authentication.
  * Rejects with what the server says.
  */
-export async function readMode(client: Redis): Promise<ServerMode> {
+async function readMode(client: Redis): Promise<ServerMode> {
   try {
     const reply = await client.call("HELLO");
     const words = Array.isArray(reply) ? reply.map(String) : [];

@@ -4,7 +4,7 @@ import { CommandError } from "../command/command-error.ts";
 
 /**
  * Reads the URL in the first line of a file. Rejects with a `CommandError` unless it is a regular file that belongs to the user, and that
- * nobody else can read.
+ * other users cannot read.
  */
 export async function readRedisFile(path: string): Promise<string> {
   // Opening a pipe would otherwise wait for a writer.

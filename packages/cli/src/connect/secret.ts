@@ -5,8 +5,8 @@ import { CommandError } from "../command/command-error.ts";
 import { isTerminal } from "../output/style.ts";
 
 /**
- * A secret from standard input: its next line, or, where that is a terminal, what is typed, without an echo. What comes after the
- * line stays to be read. Rejects with a `CommandError` where there is none.
+ * A secret from standard input: its next line, or, where that is a terminal, what is typed, without an echo. The rest stays
+ * to be read. Rejects with a `CommandError` where there is none.
  */
 export async function readSecret(
   what: string,

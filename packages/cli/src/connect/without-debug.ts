@@ -1,3 +1,3 @@
-// ioredis shows every command it sends, AUTH with its password among them, to whoever sets DEBUG, as many machines do. It reads that as it
-// is loaded, so this is imported before.
+// With DEBUG set, ioredis prints every command, also AUTH with its password. It reads the variable when it is loaded, so this is
+// imported before.
 delete process.env["DEBUG"];

@@ -58,7 +58,7 @@ async function examine(options: DoctorOptions, context: CommandContext): Promise
   try {
     const wanted = { role, as: options.as, storeTimeout, clock: Date.now };
     const facts = await gatherFacts(connection, wanted);
-    // An interruption closes the connection, and what is gathered then is of the closed client.
+    // An interruption closes the connection: facts gathered after it are of the closed client.
     context.signal.throwIfAborted();
     if (facts.servers.length === 0) throw nobodyAnswers(connection.place, facts);
     const report = judgeAll(connection.place, facts);

@@ -4,7 +4,7 @@ import type { Facts, ServerFacts } from "./facts/facts.ts";
 /** From the best to the worst, except for what is not known. */
 export const STATUSES = ["ok", "unknown", "note", "warning", "problem"] as const;
 
-/** A note needs no fix. What could not be asked is unknown. */
+/** A note needs no fix. `unknown`: the server refused the question. */
 export type Status = (typeof STATUSES)[number];
 
 /** What a check found on a server, or on all of them together. */

@@ -23,7 +23,7 @@ export interface Step {
 }
 
 /** Tries each step of the way to a server, without any secret: the name, a connection, TLS. Each of several hosts is tried. Rejects with a `CommandError`. */
-export async function readSteps(
+async function readSteps(
   options: ConnectionOptions,
   { environment }: CommandContext,
 ): Promise<readonly Step[]> {

@@ -1,4 +1,4 @@
-/** What users of Redis do with Headgate. */
+/** The roles of users of Redis. */
 export type Role = "application" | "reader" | "operator";
 
 const READ: readonly string[] = ["evalsha", "eval", "get", "strlen", "getrange", "time"];

@@ -2,7 +2,7 @@ import { CommandError } from "../command/command-error.ts";
 
 const NAMES = ["time", "client", "method", "path", "status"] as const;
 
-/** What the fields of a log in JSON lines are called. */
+/** The names of the fields of a log in JSON lines. */
 export interface FieldNames {
   readonly time: string;
   readonly client: string;

@@ -14,7 +14,7 @@ const PLACES = 128;
 
 /**
  * Puts requests in order: each waits, with those of its second, until one has come that is 120 seconds later, or too many
- * are waiting. Equal times stay as they came. What comes later than that is `late`, and gets the time of the last one that
+ * are waiting. Equal times stay as they came. A later request is `late`, and gets the time of the last one that
  * went.
  */
 export class InOrder {

@@ -92,7 +92,7 @@ async function* readStream(
   }
 }
 
-/** What a file is called in messages. */
+/** The name of a file in messages. */
 export function nameOf(file: string): string {
   return file === "-" ? "from standard input" : file;
 }

@@ -38,7 +38,7 @@ interface Parts {
   status: number | undefined;
 }
 
-/** One for all lines: nobody keeps it. */
+/** One for all lines: callers copy from it. */
 const parts: Parts = {
   clientEnd: 0,
   timeStart: 0,

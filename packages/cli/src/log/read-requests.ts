@@ -11,7 +11,7 @@ export interface ReadOptions {
   /** What `-` stands for. */
   readonly stdin: NodeJS.ReadableStream;
   readonly signal: AbortSignal;
-  /** For logs in JSON lines: what their fields are called. Default: the common or combined format. */
+  /** The names of the fields, for logs in JSON lines. Default: the common or combined format. */
   readonly fields?: FieldNames | undefined;
   /** Whether methods and paths are read, too, which takes time. Default true. */
   readonly requestLines?: boolean | undefined;
@@ -19,7 +19,7 @@ export interface ReadOptions {
   readonly onBytes?: ((count: number) => void) | undefined;
 }
 
-/** What was read so far. */
+/** Counts of the lines read so far. */
 export interface LogCounts {
   /** Lines, empty ones too. */
   readonly lines: number;
@@ -41,7 +41,7 @@ export interface LoggedRequests extends AsyncIterable<readonly LoggedRequest[]> 
 /**
  * Reads access logs in the common or combined format, or in JSON lines, in gzip or not, and merges them; `-` is standard input.
  * Requests are put in order within 120 seconds of log time, or a million lines, or as many as fit into a twelfth of the memory. To be read
- * once. What reads it is thrown a `CommandError` for what cannot be read, and the signal's reason.
+ * once. Reading throws a `CommandError` for an unreadable file, and the signal's reason.
  */
 export function readRequests(files: readonly string[], options: ReadOptions): LoggedRequests {
   const { fields, requestLines = true, onBytes = () => {}, stdin, signal } = options;

@@ -1,5 +1,5 @@
 import { CommandError } from "../command/command-error.ts";
-import { counted, formatCount } from "../output/number.ts";
+import { formatCount, inWords } from "../output/number.ts";
 import { visible } from "../output/visible.ts";
 import type { MalformedLine } from "./logged-request.ts";
 import type { LogCounts } from "./read-requests.ts";
@@ -12,7 +12,7 @@ export function describeSkipped({ lines, malformed, examples }: LogCounts): read
   if (malformed === 0) return [];
   return [
     ...examples.map((one) => `${visible(one.file)}: ${describeExample(one)}`),
-    `skipped ${formatCount(malformed)} of ${counted(lines, "line")}`,
+    `skipped ${formatCount(malformed)} of ${inWords(lines, "line")}`,
   ];
 }
 
@@ -25,7 +25,7 @@ export function nothingRead(
   const [first] = examples;
   if (first === undefined) return new CommandError(`there is no request in ${logs}: it is empty`);
   return new CommandError(
-    `there is no request in ${logs}: it has ${counted(malformed, "line")} of something else; ${describeExample(first)}`,
+    `there is no request in ${logs}: it has ${inWords(malformed, "line")} of something else; ${describeExample(first)}`,
   );
 }
 

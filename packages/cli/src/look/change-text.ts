@@ -3,7 +3,7 @@ import type { LogEntry, Override } from "@headgate/core/operate";
 import { formatOverride } from "../output/override.ts";
 import { formatTime } from "../output/time.ts";
 
-/** What the log has of a state before or after: what it holds was written by whoever may write there. */
+/** The logged state before or after an action: any text may have been written there. */
 interface Seen {
   readonly blocked?: unknown;
   readonly limits?: unknown;
@@ -11,7 +11,7 @@ interface Seen {
   readonly state?: unknown;
 }
 
-/** What an action changed, in short; empty where its entry does not say so. */
+/** The change in short; empty if its entry does not have it. */
 export function formatChange({ kind, before, after }: LogEntry): string {
   const [was, is] = [before, after].map((state) => (state ?? {}) as Seen);
   switch (kind) {
@@ -68,7 +68,7 @@ function formatLeft(limits: unknown): string {
     .join(", ");
 }
 
-/** Undefined where nobody says so, as of a subject that was forgotten since. */
+/** Undefined if it is not logged, as for a forgotten subject. */
 function formatBlocked(blocked: unknown): string | undefined {
   if (typeof blocked !== "boolean") return undefined;
   return blocked ? "blocked" : "not blocked";

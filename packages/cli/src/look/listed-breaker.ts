@@ -47,7 +47,7 @@ export async function findBreaker(
   return readListedOptions(first.options);
 }
 
-/** What a breaker does where an option is left out: docs of @headgate/breaker, "Options". */
+/** The defaults of a breaker: docs of @headgate/breaker, "Options". */
 const DEFAULTS = {
   window: "5m",
   minimumSuccessRate: 0.5,

@@ -30,7 +30,7 @@ const COLUMNS = [
   { head: "REASON", wraps: true },
 ] as const;
 
-/** What kinds are called by whoever types them, where that is another word. */
+/** The commands of those kinds that have another name. */
 const COMMANDS: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
   setOverride: "set",
   unsetOverride: "unset",
@@ -38,7 +38,7 @@ const COMMANDS: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
   removeFromDenyList: "deny-list remove",
 };
 
-/** `headgate log`: who did what to limiters, and when. */
+/** `headgate log`: operators' actions. */
 export function addLog({ program, context, handle }: Cli): void {
   const command = program
     .command("log")
@@ -106,14 +106,14 @@ function rowOf(entry: LogEntry): readonly string[] {
   ];
 }
 
-/** As the system or the application names them, and as the server does, where that is not everybody's name. */
+/** The operator's name, and the user of Redis unless it is `default`. */
 function formatWho(entry: LogEntry): string {
   const [by, aclUser] = [textOf(entry.by), textOf(entry.aclUser)];
   if (aclUser === "" || aclUser === "default" || aclUser === by) return by;
   return by === "" ? aclUser : `${by} (${aclUser})`;
 }
 
-/** Whoever may write there may have written anything. */
+/** The log may hold values of any type. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

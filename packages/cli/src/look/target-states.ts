@@ -69,7 +69,7 @@ const COLUMNS = [
   { head: "TRIAL CALLS" },
 ] as const;
 
-/** How targets are doing, as a table: what is not as usual is coloured. Empty where there are none. */
+/** A table of the states of targets, those that are not closed in colour. Empty if there are none. */
 export function formatStates(
   states: readonly TargetState[],
   { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,

@@ -1,4 +1,4 @@
-/** What JSON lets stand as it is, and a terminal would obey or not show. */
+/** Characters that JSON does not escape, and a terminal obeys or hides. */
 const HIDDEN = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes the one JSON document that `--json` prints. */

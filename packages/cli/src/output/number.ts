@@ -10,6 +10,11 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
+/** `one client`, `2,000 clients`: for sentences. */
+export function inWords(count: number, one: string): string {
+  return count === 1 ? `one ${one}` : counted(count, one);
+}
+
 /** A count on an axis: `12k`. */
 export function formatShortCount(count: number): string {
   for (const [size, unit] of [

@@ -6,7 +6,7 @@ type Format = Parameters<typeof styleText>[0];
 /** Puts a format around a text, such as `"bold"` or `["red", "bold"]`; or leaves it as it is. */
 export type Style = (format: Format, text: string) => string;
 
-/** Styles for a stream: only where it is a terminal, and nobody has set `NO_COLOR`. */
+/** Styles for a stream: only for a terminal without `NO_COLOR`. */
 export function styleFor(
   stream: NodeJS.WritableStream,
   environment: Readonly<Record<string, string | undefined>>,
@@ -18,7 +18,7 @@ export function styleFor(
   return (format, text) => styleText(format, text, { validateStream: false });
 }
 
-/** Whether somebody sits at the other end of a stream. */
+/** Whether a stream is a terminal. */
 export function isTerminal(stream: object): boolean {
   return (stream as Partial<WriteStream>).isTTY === true;
 }

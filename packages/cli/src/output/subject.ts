@@ -1,4 +1,4 @@
-/** A subject by dimension as one text: that of the default one as it is, others with their names; everybody where there is none. */
+/** A subject by dimension as one text: the default dimension without its name; `(everybody)` for none. */
 export function formatSubject(subject: Readonly<Record<string, string>> | undefined): string {
   if (subject === undefined) return "(everybody)";
   const entries = Object.entries(subject);

@@ -23,7 +23,7 @@ const NO_BORDERS = {
 
 /**
  * A table in columns, without lines, for a terminal of a width. Where that is too narrow, cells that may wrap do so between words;
- * nothing is ever cut, so a subject that is wider than the terminal stays whole. What a terminal would obey is made visible.
+ * nothing is ever cut, so a subject that is wider than the terminal stays whole. Control characters are made visible.
  */
 export function formatTable(
   columns: readonly Column[],

@@ -1,5 +1,5 @@
 /**
- * What a terminal would obey or not show: control characters, marks of direction, widths of nothing, ends of lines, halves of
+ * Characters that a terminal obeys or hides: control characters, marks of direction, zero widths, ends of lines, halves of
  * characters.
  */
 const HIDDEN =

@@ -1,5 +1,5 @@
 import { formatPolicy } from "@headgate/core/operate";
-import { counted, formatCount, formatPart } from "../output/number.ts";
+import { formatCount, formatPart, inWords } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
@@ -36,7 +36,7 @@ export function formatRecommendation(
   const { log, target, proposal, care } = recommendation;
   const files = log.files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
   const parts = [
-    `${counted(log.requests, "request")} of ${counted(log.clients, "client")} in ${visible(files)},\n${formatMoment(log.from)} to ${formatMoment(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${formatCount(target.most)}.\n`,
+    `${inWords(log.requests, "request")} of ${inWords(log.clients, "client")} in ${visible(files)},\n${formatMoment(log.from)} to ${formatMoment(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${formatCount(target.most)}.\n`,
     `${style("bold", "Proposal")}\n`,
     `  ${formatPolicy([proposal.limit])}\n  headgate replay --limits '${JSON.stringify(proposal.limit)}' ${log.files.map((file) => visible(quote(file))).join(" ")}\n`,
     ...(care.length > 0
@@ -71,7 +71,7 @@ function formatWindows({ windows, proposal }: Recommendation, width: number): st
   return formatTable(WINDOWS, rows, width);
 }
 
-/** What tighter and looser limits of the window would do. */
+/** The effects of tighter and looser limits of the window. */
 function formatCosts({ proposal }: Recommendation, width: number): string {
   const rows = proposal.replayed
     .toSorted((one, other) => one.units - other.units)
@@ -95,8 +95,8 @@ const COLUMNS: readonly Column[] = [
   { head: "TARGET" },
 ];
 
-/** That the proposal meets the target, one unit tighter misses it, and what a half of the log says that was not looked at. */
-export function formatProof({ proposal }: Recommendation, width: number): string {
+/** Shows that the proposal meets the target, that one unit less misses it, and the result on the unseen half of the log. */
+function formatProof({ proposal }: Recommendation, width: number): string {
   const { units, replayed, unseen } = proposal;
   const [proposed, ...others] = replayed;
   const tighter = others.find((one) => one.units === units - 1);

@@ -36,7 +36,7 @@ export interface NamedUnits {
   readonly units: number;
 }
 
-/** What is proposed, and the replay that proves it. */
+/** The proposal, and the replay that proves it. */
 export interface Recommended {
   readonly recommendation: Recommendation;
   readonly result: ReplayResult;
@@ -120,7 +120,7 @@ function around(units: number): readonly number[] {
   return [...new Set(all)].filter((one) => one > 0);
 }
 
-/** What each is called in the report. */
+/** Their names in the report. */
 function named(all: readonly number[], { written }: Window): readonly NamedUnits[] {
   return all.map((units, i) => ({
     name: `${formatCount(units)} per ${written}${i === 0 ? ", recommended" : ""}`,

@@ -3,7 +3,7 @@ import type { ReplayedLog, Waits } from "../replay/result.ts";
 import type { Score } from "./score.ts";
 import type { Of } from "./target.ts";
 
-/** What is proposed for a log, and why. Plain data, fit for JSON. */
+/** The proposal for a log, and its reasons. Plain data, fit for JSON. */
 export interface Recommendation {
   readonly log: ReplayedLog;
   readonly target: {
@@ -15,7 +15,7 @@ export interface Recommendation {
   readonly proposal: Proposal;
   /** The shortest window first. */
   readonly windows: readonly WindowProposal[];
-  /** What to keep in mind, as sentences. */
+  /** Caveats, as sentences. */
   readonly care: readonly string[];
 }
 
@@ -36,20 +36,20 @@ export interface Proposal {
   readonly busiestInADay: number;
 }
 
-/** What a replay of the whole log came to. */
+/** The result of a replay of the whole log. */
 export interface Replayed extends Score {
   readonly units: number;
   readonly met: boolean;
-  /** How long those denied are told to wait, in milliseconds; null where nobody is denied. */
+  /** How long those denied are told to wait, in milliseconds; null without denials. */
   readonly waits: Waits | null;
 }
 
-/** A limit found on the earlier half of the requests alone, and what it does to the later half. */
+/** A limit found on the earlier half of the requests alone, and its effect on the later half. */
 export interface Unseen extends Score {
   readonly units: number;
   /** Whether the later half meets the target, too. */
   readonly met: boolean;
-  /** What the limit that is proposed does to the later half. */
+  /** The effect of the proposal on the later half. */
   readonly proposed: Score & { readonly met: boolean };
   /** Of the later half, in milliseconds since the epoch. */
   readonly from: number;

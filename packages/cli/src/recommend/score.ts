@@ -4,7 +4,7 @@ import { CommandError } from "../command/command-error.ts";
 import { keysThatFit } from "../replay/replay-stores.ts";
 import type { Part } from "./part.ts";
 
-/** What a limit does to some requests. */
+/** The effect of a limit on some requests. */
 export interface Score {
   readonly requests: number;
   readonly denied: number;
@@ -12,7 +12,7 @@ export interface Score {
   readonly clientsDenied: number;
 }
 
-/** What was denied so far. */
+/** Denials so far. */
 export interface Denied {
   readonly requests: number;
   readonly clients: number;

@@ -19,7 +19,7 @@ export interface Wanted {
 
 /** Requests under limits of one algorithm and window. */
 export interface Search {
-  /** What so many units would do. */
+  /** The effect of a limit of so many units. */
   score(units: number): Promise<Score>;
   /**
    * The fewest units that meet the target; one unit fewer misses it. Only under weighted windows might still fewer meet it again,
@@ -33,7 +33,7 @@ export function searchIn(part: Part, { algorithm, window, target, signal }: Want
   const requests = part.end - part.start;
   const clients = clientsIn(part);
   const most = mostDenied(target, target.of === "clients" ? clients : requests);
-  // Whoever makes no more requests than the limit within any two windows is denied by no algorithm.
+  // A client with no more requests than the limit within any two windows is denied by no algorithm.
   const peaks = subjectPeaks(part, 2 * window.ms);
 
   function count(units: number, isEnough: (denied: Denied) => boolean): Promise<Denied> {

@@ -1,7 +1,7 @@
 import { CommandError } from "../command/command-error.ts";
 import type { Score } from "./score.ts";
 
-/** What a share is of. */
+/** The whole of a share. */
 export type Of = "clients" | "requests";
 
 /** How many may be denied at most. */

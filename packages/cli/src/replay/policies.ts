@@ -5,7 +5,7 @@ import { createLimiter, gcra, readPolicy, slidingLog } from "@headgate/core";
 import { CommandError, messageOf } from "../command/command-error.ts";
 import { MAX_POLICIES } from "./trace.ts";
 
-/** The dimensions that a replay knows the subject of: the client, under either name, and everybody. */
+/** The dimensions that a replay can count by: the client, under either name, and all clients together. */
 const DIMENSIONS = ["default", "ip", "global"] as const;
 
 /** A limit that a replay can decide. */
@@ -30,8 +30,8 @@ const EXAMPLE = `'[{"algorithm":"gcra","limit":100,"window":"1m"}]'`;
 const NAMED = /^(?<name>[\w.][\w. -]{0,39})=(?<rest>.+)$/s;
 
 /**
- * Reads what `--limits` says, each time it is given: a limit or a list of limits, as JSON or the path of a file that holds it, with or without an @, with
- * a name in front or not. None: the default. Throws a `CommandError`.
+ * Reads the values of `--limits`: `[NAME=]JSON`, `[NAME=]FILE` or `[NAME=]@FILE`, with a limit or a list of limits. None: the default.
+ * Throws a `CommandError`.
  */
 export async function readPolicies(texts: readonly string[]): Promise<readonly NamedPolicy[]> {
   if (texts.length > MAX_POLICIES) {
@@ -109,7 +109,7 @@ export function namePolicy(limits: readonly ReplayLimit[]): NamedPolicy {
   return { name: namesOf(limits), limits };
 }
 
-/** What its limits are called. */
+/** The names of its limits. */
 function namesOf(limits: readonly ReplayLimit[]): string {
   return describeLimits(limits)
     .map(({ name }) => name)

@@ -24,7 +24,7 @@ export async function replayLogs(
   policies: readonly NamedPolicy[],
   { fields, ...options }: ReplayLogsOptions,
 ): Promise<ReplayResult> {
-  // Most of what is read is garbage soon: by itself the heap would grow to several times what is alive.
+  // Most objects are garbage soon: without this, the heap grows to several times the live data.
   setFlagsFromString("--heap-growing-percent=100");
   const { stdin, stderr, signal } = options.context;
   const total = await bytesOf(logs);

@@ -13,7 +13,7 @@ export interface ReplayRedis {
   readonly store: Store;
   /** The longest wait for each answer: milliseconds. */
   readonly timeoutMs: number;
-  /** Leaves nothing behind, or warns of what it had to leave. */
+  /** Deletes its keys, or warns that they stay. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function openReplayRedis(
   else client.options.retryStrategy = () => null;
   const prefix = `${connection.prefix}-replay-${randomBytes(4).toString("hex")}`;
   return {
-    // A replay limits nobody: it is not for operators to see.
+    // A replay limits no client, so operators do not see it.
     store: redisStore(client, { prefix, clock, directory: false }),
     timeoutMs,
     async close() {

@@ -1,4 +1,4 @@
-import { counted, formatCount, formatPart } from "../output/number.ts";
+import { formatCount, formatPart, inWords } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
@@ -65,9 +65,9 @@ function formatLog({ log }: ReplayResult): string {
       : []),
   ];
   return [
-    `${counted(requests, "request")} of ${counted(clients, "client")} in ${visible(names)},`,
+    `${inWords(requests, "request")} of ${inWords(clients, "client")} in ${visible(names)},`,
     `${formatMoment(from)} to ${formatMoment(to)}, in UTC.`,
-    `${[counted(lines, "line"), ...notes].join(", ")}.\n`,
+    `${[inWords(lines, "line"), ...notes].join(", ")}.\n`,
   ].join("\n");
 }
 
@@ -95,7 +95,7 @@ function formatTimelines({ timeline, policies, columnMs }: ReplayResult): string
   return formatTable([{ head: each }, { head: "" }], rows);
 }
 
-/** What there was no memory for is never silent. */
+/** A note on forgotten clients. */
 export function saysEvicted({ name, evicted }: PolicyResult): string {
   return `${visible(name)}: ${formatCount(evicted)} times memory had no room, and a client started as new: there may be more denials`;
 }
@@ -104,7 +104,7 @@ function formatClients({ clients, clientsDenied }: PolicyResult, width: number):
   const table = formatTable(CLIENTS, clients.slice(0, SHOWN_CLIENTS).map(clientRow), width);
   const others = clientsDenied - SHOWN_CLIENTS;
   return others > 0
-    ? `${table}and ${counted(others, "more client")}; --json has up to 1,000\n`
+    ? `${table}and ${inWords(others, "more client")}; --json has up to 1,000\n`
     : table;
 }
 

@@ -21,7 +21,7 @@ const WITH_TIMELINE = 20;
 const MAX_TOGETHER = 256;
 
 export interface ReplayOptions {
-  /** What is read, as it is called in the result. */
+  /** The names of the logs in the result. */
   readonly files: readonly string[];
   readonly policies: readonly NamedPolicy[];
   /** One for each policy. */

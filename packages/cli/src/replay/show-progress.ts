@@ -9,7 +9,7 @@ export interface Progress {
 
 const NONE: Progress = { step() {}, stop() {} };
 
-/** `total`: bytes; undefined where nobody knows. */
+/** `total`: bytes; undefined if unknown. */
 export function showProgress(stream: NodeJS.WritableStream, total: number | undefined): Progress {
   if (!(stream as Partial<WriteStream>).isTTY || !total) return NONE;
   const bar = new SingleBar({

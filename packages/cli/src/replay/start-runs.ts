@@ -27,11 +27,11 @@ export interface StartOptions {
 export interface StartedRuns {
   /** One for each policy. */
   readonly runs: readonly PolicyRun[];
-  /** Leaves nothing behind, or warns of what it had to leave. */
+  /** Deletes its keys, or warns that they stay. */
   close(): Promise<void>;
 }
 
-/** Over a store in this process nobody waits so long: milliseconds. */
+/** Milliseconds; a store in this process never takes so long. */
 const STORE_TIMEOUT_MS = 5_000;
 
 /** Puts policies to work. Rejects with a `CommandError`. */
@@ -81,7 +81,7 @@ function inRedis({ store, timeoutMs }: ReplayRedis, { http, onAnswer }: StartOpt
   };
 }
 
-/** What the limiter of a policy is called: policies of one store must not count together. */
+/** The name of a policy's limiter: policies of one store must not count together. */
 function nameOf(i: number): string {
   return `replay-${i + 1}`;
 }

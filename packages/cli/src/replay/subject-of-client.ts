@@ -8,10 +8,10 @@ const WITH_PORT = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/;
 export function subjectOfClient(client: string): string {
   const match = WITH_PORT.exec(client);
   const address = match?.[1] ?? match?.[2] ?? client;
-  return isIP(address) === 0 ? asHostName(client) : subjectOfAddress(address);
+  return isIP(address) === 0 ? escapeHostName(client) : subjectOfAddress(address);
 }
 
-/** What is no address stands for itself, escaped so that it is never taken for a network. */
-function asHostName(client: string): string {
+/** Another text than an address, escaped so that it is never taken for a network. */
+export function escapeHostName(client: string): string {
   return client.toWellFormed().replace(/[^\w.:[\]-]+/g, encodeURIComponent);
 }

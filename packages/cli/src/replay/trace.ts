@@ -24,7 +24,7 @@ export interface Block {
   length: number;
 }
 
-/** Who asked when, and who was denied by which policy: the requests of late. */
+/** The last requests: client, time, and the policies that denied. */
 export class Trace {
   readonly blocks: Block[] = [];
   readonly #maxBlocks: number;

@@ -1,4 +1,4 @@
-/** What a colour is for. */
+/** The uses of colours. */
 export type Use = "page" | "text" | "quiet" | "line" | "shade" | "admitted" | "denied" | "policy";
 
 /** Colours by use: on a light page, and on a dark one. Words have a contrast of 4.5 at least, what is drawn 3. */

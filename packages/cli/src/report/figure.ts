@@ -8,9 +8,9 @@ const WIDE = 920;
 const NARROW = 328;
 
 interface Figure extends ChartText {
-  /** What the chart shows, above it. */
+  /** The line above the chart. */
   readonly says: Markup;
-  /** What its colours mean. */
+  /** The meaning of its colours. */
   readonly legend: Markup;
 }
 
@@ -28,14 +28,14 @@ ${legend}</figcaption>
 `;
 }
 
-/** What is read only by those who want to know. */
+/** Content that is folded away. */
 export function renderDetails(summary: string, content: Markup): Markup {
   return html`<details><summary>${summary}</summary>
 ${content}</details>
 `;
 }
 
-/** What the colours of a chart mean. */
+/** The meaning of the colours of a chart. */
 export function renderLegend(
   uses: ReadonlyArray<{ readonly use: "admitted" | "denied" | "policy"; readonly words: string }>,
 ): Markup {

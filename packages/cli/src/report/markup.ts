@@ -10,7 +10,7 @@ export function html(written: TemplateStringsArray, ...parts: readonly Part[]): 
   return { markup: String.raw({ raw: written }, ...parts.map(markupOf)) };
 }
 
-/** What `html` made is the only text that passes as it is. */
+/** Only the result of `html` passes without escaping. */
 function markupOf(part: Part): string {
   if (typeof part === "string" || typeof part === "number") return escapeText(String(part));
   return "markup" in part ? part.markup : part.map(({ markup }) => markup).join("");

@@ -6,7 +6,7 @@ import type { PolicyResult } from "../replay/result.ts";
 import type { Markup } from "./markup.ts";
 import { foreignText, html, visibleText } from "./markup.ts";
 
-/** What a policy is called. */
+/** The name of a policy. */
 export function nameOf({ name }: PolicyResult): Markup {
   return foreignText(name, 60);
 }

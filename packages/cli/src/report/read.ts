@@ -43,7 +43,7 @@ export function renderCares(cares: readonly string[]): Markup {
 `;
 }
 
-/** What was read, and what was skipped, for those who want to know. */
+/** The lines read and skipped, folded away. */
 export function renderRead({ log, policies }: ReplayResult): Markup {
   const rows = [
     ["Lines", formatCount(log.lines)],

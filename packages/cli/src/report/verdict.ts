@@ -25,7 +25,7 @@ function namesOf(clients: readonly DeniedClient[], count: number): Markup {
   return html`: ${first}${others.map((name) => html`, ${name}`)} and ${last}`;
 }
 
-/** What a policy would have changed, and for whom, as sentences. */
+/** The effects of a policy, as sentences. */
 export function changesOf(policy: PolicyResult, log: ReplayedLog): readonly Markup[] {
   const { clients, clientsDenied, denied } = policy;
   const spared = log.clients - clientsDenied;
@@ -44,7 +44,7 @@ export function changesOf(policy: PolicyResult, log: ReplayedLog): readonly Mark
   ];
 }
 
-/** What the log is, as a sentence. */
+/** A sentence about the log. */
 export function describeLog({ files, requests, clients, from, to }: ReplayedLog): Markup {
   const [file = "-"] = files;
   const name = file === "-" ? html`standard input` : foreignText(baseOf(file), 60);

@@ -31,7 +31,7 @@ interface TopOptions extends ConnectionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `headgate top LIMITER`: who asks most, and who is denied most. */
+/** `headgate top LIMITER`: the subjects that ask most, or are denied most. */
 export const addTop: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("top")
@@ -147,7 +147,7 @@ function print(
 const HASHES =
   'Each #... is the hash of a subject: of a long one, or of any unless usage: { subjects: "plain" } keeps them as they are. --subject SUBJECT looks one up.';
 
-/** What is to be known of how it was found out. */
+/** A remark on the source of the numbers. */
 function noteOn(top: UsageTop | CounterTop): string | undefined {
   if (top.source === "usage") {
     return top.subjects.some(({ hash }) => hash !== undefined) ? HASHES : undefined;

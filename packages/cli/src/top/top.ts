@@ -1,9 +1,9 @@
 import type { TopSubject, UsageCounts } from "@headgate/core/operate";
 
-/** What subjects are put in order by. */
+/** The order of subjects. */
 export type By = "used" | "denied";
 
-/** Who asks most by what processes have counted, as `--json` prints it. */
+/** The subjects that ask most, by usage, as `--json` prints them. */
 export interface UsageTop {
   readonly limiter: string;
   readonly source: "usage";
@@ -19,7 +19,7 @@ export interface UsageTop {
   readonly subjects: readonly TopSubject[];
 }
 
-/** Who has used most of their limits by the counters, as `--json` prints it. */
+/** The subjects with the largest used share, by the counters, as `--json` prints them. */
 export interface CounterTop {
   readonly limiter: string;
   readonly source: "counters";
@@ -36,7 +36,7 @@ export interface CounterTop {
 export interface CounterSubject {
   readonly dimension: string;
   readonly subject: string;
-  /** The limit's name, what it grants, and how much of it is used. */
+  /** The limit's name, its units, and the used ones. */
   readonly name: string;
   readonly limit: number;
   readonly used: number;

@@ -89,7 +89,7 @@ const UNREAD_DIRECTORY: Parts = {
   mend: "delete what is damaged or too long, processes write it again; what another version wrote, read with that one; what is missing comes back within an hour",
 };
 
-export function unreadIn(
+function unreadIn(
   unread: readonly UnreadRecord[],
   server: ServerFacts | undefined,
   parts: Parts,

@@ -13,7 +13,7 @@ export const latency: Check = {
     ifKnown(latencies, (all) => {
       const [p50, p99] = [shareOf(all, 0.5), shareOf(all, 0.99)];
       const found = `${all.length} calls, p50 ${formatMeasured(p50)}, p99 ${formatMeasured(p99)}; limiters wait ${storeTimeout} ms`;
-      // Nobody waits for a replica.
+      // Limiters do not ask replicas.
       if (!decides || p99 < storeTimeout / 2) return { status: "ok", found };
       if (p50 >= storeTimeout) {
         const means = "most decisions are taken without Redis";
@@ -29,7 +29,7 @@ export const latency: Check = {
   ),
 };
 
-/** What a share of the values does not exceed. They are in ascending order. */
+/** A percentile of values in ascending order. */
 function shareOf(values: readonly number[], share: number): number {
   return values[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0;
 }

@@ -1,4 +1,4 @@
-/** What a server did not say. */
+/** A question without an answer. */
 export class Unknown {
   /** The command. */
   readonly asked: string;
@@ -19,7 +19,7 @@ export class Unknown {
   }
 }
 
-/** What a server says, or did not. */
+/** An answer of a server, or none. */
 export type Fact<T> = T | Unknown;
 
 /** How a server is reached. */
@@ -38,7 +38,7 @@ export interface Asker extends Address {
   ask(command: string, ...args: readonly string[]): Promise<unknown>;
 }
 
-/** Asks for something. What is refused is unknown, by the name of its command. */
+/** Asks a question; a refusal gives `Unknown`, with the name of the command. */
 export async function factOf<T>(asked: string, ask: () => Promise<T>): Promise<Fact<T>> {
   try {
     return await ask();

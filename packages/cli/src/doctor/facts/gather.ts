@@ -14,7 +14,7 @@ export interface WantedFacts extends Omit<Wanted, "prefix"> {
   readonly storeTimeout: number;
 }
 
-/** Gathers everything that is judged. It changes nothing. What is refused is unknown; it never rejects. */
+/** Gathers everything that is judged. It changes nothing, and never rejects: a refused question gives `Unknown`. */
 export async function gatherFacts(connection: Connection, wanted: WantedFacts): Promise<Facts> {
   const { store, prefix, timeoutMs } = connection;
   const { way, askers, silent, close } = await openServers(connection);

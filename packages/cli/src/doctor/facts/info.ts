@@ -21,7 +21,7 @@ export function partIn(fields: Info, field: string, part: string): number {
   return Number(parts.find(([name]) => name === part)?.[1] ?? 0);
 }
 
-/** What a server is: `valkey 8.0.1`. */
+/** The name and version of a server: `valkey 8.0.1`. */
 export function serverOf(info: Info): { readonly name: string; readonly version: string } {
   const name =
     info["server_name"] ??

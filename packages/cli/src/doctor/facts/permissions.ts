@@ -47,7 +47,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
 
 /**
  * Finds out what the user who is connected, or another one, lacks for a role. ACL DRYRUN says so since Redis 7; where it may not be
- * asked, and of the connected user, each command is tried on a key that nobody has. Rejects where the server does not answer.
+ * asked, and of the connected user, each command is tried on a key that does not exist. Rejects where the server does not answer.
  */
 export async function readPermissions(
   server: Asker,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forwardedFor } from "./forwarded-for.ts";
+import { forwardedFor } from "./sendable-request.ts";
 
 test.each(["192.0.2.1", "2001:db8::1", "fe80::1%eth0", "gateway.office.example", "192.0.2.1:5060"])(
   "%s stands for itself",
