@@ -1,5 +1,5 @@
 import type { Store } from "@headgate/core";
-import { usageTimes } from "../../packages/core/src/fleet/usage/times.ts";
+import { usageTimes } from "../../packages/core/src/fleet/usage/limiter-usage.ts";
 import { usageOf } from "../../packages/core/src/fleet/usage/usage.ts";
 
 /** Sends what the limiters on a store have counted, also subjects, whose time may not have come. */

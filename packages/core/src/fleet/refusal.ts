@@ -1,7 +1,7 @@
 import type { HeadgateErrorCode } from "../errors.ts";
 import { HeadgateError } from "../errors.ts";
 import { explain, warn } from "../limiter/outage/notices.ts";
-import { INDEX_STATES } from "./directory/keep-directory.ts";
+import { INDEX_STATES } from "./directory/step.ts";
 
 /** How errors of servers that refuse writes begin, also inside a script's error. Other temporary errors mean that the server does not answer. */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;

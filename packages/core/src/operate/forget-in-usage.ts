@@ -1,8 +1,14 @@
-import { KEPT, LONG_SPAN, readUsageClock, topsKey, usageKey } from "../fleet/usage/add-usage.ts";
 import { limiterId } from "../fleet/usage/limiter-usage.ts";
+import { readTops } from "../fleet/usage/read-records.ts";
+import {
+  KEPT,
+  LONG_SPAN,
+  readUsageClock,
+  topsKey,
+  unlist,
+  usageKey,
+} from "../fleet/usage/steps.ts";
 import { itemsOf } from "../fleet/usage/top-subjects.ts";
-import { unlist } from "../fleet/usage/unlist.ts";
-import { readTops } from "../fleet/usage/usage-records.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import { readTexts } from "../redis/read-texts.ts";
 import type { OperatedStore } from "./operated-counters.ts";

@@ -4,7 +4,7 @@ import type {
   ListedRecord,
   ProcessRecord,
 } from "../fleet/directory/directory.ts";
-import type { SeenProcess } from "../fleet/directory/directory-index.ts";
+import type { SeenProcess } from "../fleet/directory/read-records.ts";
 import type {
   Directory,
   DirectoryBreaker,

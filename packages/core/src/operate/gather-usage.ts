@@ -1,5 +1,5 @@
-import type { KeptList, UsageCounts, UsageSpan } from "../fleet/usage/usage-records.ts";
-import { readItem } from "../fleet/usage/usage-records.ts";
+import type { KeptList, UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
+import { readItem } from "../fleet/usage/read-records.ts";
 import type { TopList, TopSubject } from "./usage.ts";
 
 /** So many subjects are read at most. */

@@ -19,8 +19,8 @@ export type {
   ListedShape,
   SubjectSource,
 } from "../fleet/directory/directory.ts";
-export { hashSubject } from "../fleet/usage/subject-hash.ts";
-export type { UsageCounts, UsageSpan } from "../fleet/usage/usage-records.ts";
+export type { UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
+export { hashSubject } from "../fleet/usage/top-subjects.ts";
 export { formatPolicy } from "../limiter/format-policy.ts";
 export type { CounterKey, CounterKeys } from "./counter-keys.ts";
 export { counterKeysOf } from "./counter-keys.ts";

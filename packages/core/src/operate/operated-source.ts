@@ -3,6 +3,7 @@ import type { Unreadable } from "../fleet/unreadable.ts";
 import { noAnswerWithin } from "../limiter/outage/store-watch.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { FoundText } from "../redis/read-texts.ts";
+import { readTexts } from "../redis/read-texts.ts";
 import { redisStore } from "../redis/redis-store.ts";
 import type { Store } from "../store/store.ts";
 import { within } from "../store/within.ts";
@@ -40,8 +41,30 @@ export async function readFrom<T>(
   });
 }
 
-/** What was found; undefined if there is nothing. */
-export function readFound<T extends object>(
+/** Reads the records under some keys. */
+type ReadEach = <T extends object>(
+  keys: readonly string[],
+  read: (text: string) => T | Unreadable,
+  absent?: "missing",
+) => Promise<(T | undefined)[]>;
+
+/**
+ * Reads the record under each key; undefined where there is none, or one that cannot be read, which is added to `unread`. A key that
+ * is absent may be so, unless `absent` says what that means.
+ */
+export function eachReader(client: RedisClient, unread: UnreadRecord[]): ReadEach {
+  return async (keys, read, absent) => {
+    const found = await readTexts(client, keys);
+    return found.map((one) => {
+      const value = readFound(one, read) ?? absent;
+      if (typeof value !== "string") return value;
+      unread.push({ key: one.key, why: value });
+      return undefined;
+    });
+  };
+}
+
+function readFound<T extends object>(
   { text, isWrongType, isTooLong }: FoundText,
   read: (text: string) => T | Unreadable,
 ): T | UnreadRecord["why"] | undefined {

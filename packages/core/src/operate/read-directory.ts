@@ -1,15 +1,12 @@
-import { readIndex } from "../fleet/directory/directory-index.ts";
-import { readListedRecord, readProcessRecord } from "../fleet/directory/directory-records.ts";
-import { directoryKey, processKey, sharedKey } from "../fleet/directory/keep-directory.ts";
-import type { Unreadable } from "../fleet/unreadable.ts";
+import { readIndex, readListedRecord, readProcessRecord } from "../fleet/directory/read-records.ts";
+import { directoryKey, processKey, sharedKey } from "../fleet/directory/step.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
-import { readTexts } from "../redis/read-texts.ts";
 import type { Store } from "../store/store.ts";
 import type { Directory } from "./directory.ts";
 import { gatherListed, gatherProcesses } from "./gather-directory.ts";
 import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
-import { readFound, readFrom } from "./operated-source.ts";
+import { eachReader, readFrom } from "./operated-source.ts";
 
 /** Options of `readDirectory`. */
 export interface ReadDirectoryOptions extends SourceOptions {}
@@ -31,20 +28,7 @@ export async function readDirectory(
 async function readAll(client: RedisClient, prefix: string): Promise<Directory> {
   const unread: UnreadRecord[] = [];
 
-  /** Reads what is under each key; undefined where it cannot be read. A key that is absent may be so, unless `absent` says what it is. */
-  async function readEach<T extends object>(
-    keys: readonly string[],
-    read: (text: string) => T | Unreadable,
-    absent?: "missing",
-  ): Promise<(T | undefined)[]> {
-    const found = await readTexts(client, keys);
-    return found.map((one) => {
-      const value = readFound(one, read) ?? absent;
-      if (typeof value !== "string") return value;
-      unread.push({ key: one.key, why: value });
-      return undefined;
-    });
-  }
+  const readEach = eachReader(client, unread);
 
   const [seen = []] = await readEach([directoryKey(prefix)], readIndex);
   const names = seen.map(({ name }) => processKey(prefix, name));

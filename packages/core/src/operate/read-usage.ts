@@ -1,5 +1,7 @@
 import { formatReceived, HeadgateError } from "../errors.ts";
-import type { Unreadable } from "../fleet/unreadable.ts";
+import { limiterId } from "../fleet/usage/limiter-usage.ts";
+import type { KeptSeries, KeptTops, UsageSpan } from "../fleet/usage/read-records.ts";
+import { readSeries, readTops, readUsageIndex } from "../fleet/usage/read-records.ts";
 import {
   LONG_PLACES,
   LONG_SPAN,
@@ -10,19 +12,15 @@ import {
   seriesKey,
   topsKey,
   usageKey,
-} from "../fleet/usage/add-usage.ts";
-import { limiterId } from "../fleet/usage/limiter-usage.ts";
-import type { KeptSeries, KeptTops, UsageSpan } from "../fleet/usage/usage-records.ts";
-import { readSeries, readTops, readUsageIndex } from "../fleet/usage/usage-records.ts";
+} from "../fleet/usage/steps.ts";
 import { rejectUnknownOptions } from "../options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
-import { readTexts } from "../redis/read-texts.ts";
 import type { Store } from "../store/store.ts";
 import type { Duration } from "../time.ts";
 import { parseDuration } from "../time.ts";
 import { gatherTops, totalOf } from "./gather-usage.ts";
 import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
-import { readFound, readFrom } from "./operated-source.ts";
+import { eachReader, readFrom } from "./operated-source.ts";
 import type { LimiterUsage, Usage, UsageSeries, UsageSubjects } from "./usage.ts";
 
 /** Options of `readUsage`. */
@@ -67,19 +65,7 @@ async function readAll(store: Store, limiter: string | undefined, span: number):
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const unread: UnreadRecord[] = [];
 
-  /** Reads what is under each key; undefined where there is nothing, or nothing that can be read. */
-  async function readEach<T extends object>(
-    keys: readonly string[],
-    read: (text: string) => T | Unreadable,
-  ): Promise<(T | undefined)[]> {
-    const found = await readTexts(client, keys);
-    return found.map((one) => {
-      const value = readFound(one, read);
-      if (typeof value !== "string") return value;
-      unread.push({ key: one.key, why: value });
-      return undefined;
-    });
-  }
+  const readEach = eachReader(client, unread);
 
   async function idsOf(): Promise<readonly string[]> {
     if (limiter !== undefined) return [limiterId(limiter)];

@@ -1,4 +1,4 @@
-import type { UsageCounts, UsageSpan } from "../fleet/usage/usage-records.ts";
+import type { UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 import type { UnreadRecord } from "./operated-source.ts";
 
 /** Numbers of decisions over time. */

@@ -1,4 +1,4 @@
-import { nobody } from "../store/nobody.ts";
+import { background } from "../background.ts";
 import type { SentCall } from "../store/store.ts";
 
 /** The most calls in one batch: more would hardly make each one cheaper. */
@@ -64,7 +64,7 @@ export class CallQueue {
 
   /** Sends everything that waits, so that what is sent elsewhere afterwards also arrives afterwards. */
   hasten(): void {
-    if (this.#waiting.length > this.#next) nobody.runInAsyncScope(this.#sendAll, this);
+    if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#sendAll, this);
   }
 
   #sendAll(): void {
@@ -78,11 +78,13 @@ export class CallQueue {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     if (this.#underWay.size === 0 && !this.#hadCompany) process.nextTick(this.#flush);
-    else nobody.runInAsyncScope(setImmediate, undefined, this.#flush);
+    else background.runInAsyncScope(setImmediate, undefined, this.#flush);
   }
 
   #hurryLater(): void {
-    this.#timer ??= nobody.runInAsyncScope(() => setTimeout(() => this.#hurry(), LONGEST_WAIT_MS));
+    this.#timer ??= background.runInAsyncScope(() =>
+      setTimeout(() => this.#hurry(), LONGEST_WAIT_MS),
+    );
   }
 
   /** Sends everything, even what should rather wait for others. */
@@ -123,7 +125,7 @@ export class CallQueue {
   /** The calls that wait are no part of those that were answered. */
   #end(script: SentScript): void {
     this.#underWay.delete(script);
-    if (this.#waiting.length > this.#next) nobody.runInAsyncScope(this.#schedule, this);
+    if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#schedule, this);
     else if (this.#underWay.size === 0) this.#onIdle?.();
   }
 

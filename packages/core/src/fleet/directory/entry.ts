@@ -2,7 +2,7 @@ import { fingerprint } from "../../key.ts";
 import type { Store } from "../../store/store.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
-import type { SharedRecord } from "./keep-directory.ts";
+import type { SharedRecord } from "./step.ts";
 
 /** The most ways of using a limiter that are listed. */
 const MOST_USES = 16;

@@ -9,9 +9,9 @@ import { onServers } from "../../limiter/on-servers.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { LimiterRecord, ProcessRecord } from "./directory.ts";
-import type { DirectoryCall } from "./keep-directory.ts";
-import { INDEX_STATES, keepDirectory } from "./keep-directory.ts";
-import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./times.ts";
+import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./process-directory.ts";
+import type { DirectoryCall } from "./step.ts";
+import { INDEX_STATES, keepDirectory } from "./step.ts";
 
 /** The latest that a process writes first, and after that again. */
 const LATEST_FIRST = 15_000;

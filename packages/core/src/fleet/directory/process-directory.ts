@@ -1,16 +1,37 @@
 import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 import { Alarm, spread, weakly } from "../../background.ts";
+import { processPart } from "../../client-state.ts";
 import type { HeadgateError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
+import { VERSION } from "../../version.generated.ts";
 import { refusalOf } from "../refusal.ts";
 import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 import { Entry } from "./entry.ts";
-import type { DirectoryCall, SharedRecord } from "./keep-directory.ts";
-import { INDEX_STATES, keepDirectory } from "./keep-directory.ts";
-import { thisProcess } from "./this-process.ts";
-import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./times.ts";
+import type { DirectoryCall, SharedRecord } from "./step.ts";
+import { INDEX_STATES, keepDirectory } from "./step.ts";
+
+/** When a process writes into directories, in milliseconds. */
+interface DirectoryTimes {
+  /** After the first limiter was made: shorter processes are not listed. Up to half as much is added. */
+  first: number;
+  /** From then on; up to a fifth is added. */
+  every: number;
+}
+
+/** How long a process that crashed stays listed: a bit more than three writes. */
+export const PROCESS_LIFE_MS = 110_000;
+
+/** How long shared records stay. A process has at most 1,000 of them, and renews all in turn within an hour. */
+export const SHARED_LIFE_MS = 7_200_000;
+
+/** One for all copies of this package, so that a test can set other times. */
+export const directoryTimes: () => DirectoryTimes = processPart("directoryTimes", () => ({
+  first: 10_000,
+  every: 30_000,
+}));
 
 /** The most limiters and breakers of a process that are listed; the others are only counted. */
 const MOST_LISTED = 1_000;
@@ -178,3 +199,15 @@ export class ProcessDirectory {
 function idOf(kind: Kind, name: string): string {
   return `${kind} ${name}`;
 }
+
+/** What a process's records have in common for all its clients, whatever copy of this package writes them. */
+export const thisProcess: () => Omit<ProcessRecord, "records" | "more"> = processPart(
+  "processRecord",
+  () => ({
+    process: randomBytes(9).toString("base64url"),
+    host: hostname(),
+    pid: process.pid,
+    startedAt: Math.round(performance.timeOrigin),
+    version: VERSION,
+  }),
+);

@@ -1,12 +1,25 @@
 import { spread } from "../../background.ts";
+import { processPart } from "../../client-state.ts";
 import type { Decision } from "../../decision.ts";
 import { EVERYBODY } from "../../limiter/counters.ts";
 import { GLOBAL_DIMENSION } from "../../policy.ts";
 import type { UsageSubjects } from "../../store/store.ts";
-import type { LimiterCount, UsageRow } from "./add-usage.ts";
-import { hashSubject } from "./subject-hash.ts";
-import { usageTimes } from "./times.ts";
-import { subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
+import type { LimiterCount, UsageRow } from "./steps.ts";
+import { hashSubject, subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
+
+/** When a process sends what it has counted, in milliseconds, to each of which up to a quarter is added. */
+interface UsageTimes {
+  /** How often it sends numbers. */
+  every: number;
+  /** How old the subjects of a limiter are when they go with them. */
+  subjectsEvery: number;
+}
+
+/** One for all copies of this package, so that a test can set other times. */
+export const usageTimes: () => UsageTimes = processPart("usageTimes", () => ({
+  every: 4_000,
+  subjectsEvery: 25_000,
+}));
 
 /** A limiter's name in keys. */
 export function limiterId(name: string): string {

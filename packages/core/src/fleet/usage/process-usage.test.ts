@@ -6,8 +6,8 @@ import type { Limiter } from "../../limiter/limiter.ts";
 import { onServers } from "../../limiter/on-servers.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
-import type { UsageCall, UsageRow } from "./add-usage.ts";
-import { addUsage, USAGE_STATES } from "./add-usage.ts";
+import type { UsageCall, UsageRow } from "./steps.ts";
+import { addUsage, USAGE_STATES } from "./steps.ts";
 
 /** The latest that a process sends numbers, and that it sends the subjects of a limiter. */
 const LATEST = 5_000;

@@ -4,10 +4,9 @@ import { HeadgateError } from "../../errors.ts";
 import type { Store, UsageSubjects } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../refusal.ts";
-import type { LimiterCount, UsageCall } from "./add-usage.ts";
-import { addUsage, LONG_SPAN, USAGE_STATES } from "./add-usage.ts";
-import { LimiterUsage } from "./limiter-usage.ts";
-import { usageTimes } from "./times.ts";
+import { LimiterUsage, usageTimes } from "./limiter-usage.ts";
+import type { LimiterCount, UsageCall } from "./steps.ts";
+import { addUsage, LONG_SPAN, USAGE_STATES } from "./steps.ts";
 
 /** So many limiters of a process are counted each by itself; the others together. */
 const MOST_LIMITERS = 1_000;

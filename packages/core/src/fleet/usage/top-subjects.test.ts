@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hashSubject } from "./subject-hash.ts";
-import { subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
+import { hashSubject, subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
 
 interface Taken {
   readonly missed: number;

@@ -1,5 +1,5 @@
+import { createHash } from "node:crypto";
 import { escapeSubject } from "../../key.ts";
-import { hashSubject } from "./subject-hash.ts";
 
 /** A longer subject is known by its hash: no client chooses how much memory it takes. */
 const LONGEST_SUBJECT = 64;
@@ -95,4 +95,9 @@ export function writeSubject(key: string, isPlain: boolean): string {
 export function itemsOf(dimension: string, subject: string): readonly string[] {
   const plain = writeSubject(subjectKey(dimension, subject), true);
   return [...new Set([plain, `${dimension}#${hashSubject(subject)}`])];
+}
+
+/** The hash that stands for a subject in usage: the first 96 bits of its SHA-256, in 16 characters. */
+export function hashSubject(subject: string): string {
+  return createHash("sha256").update(subject).digest("base64url").slice(0, 16);
 }

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
+import { background } from "../../background.ts";
 import { clientPart } from "../../client-state.ts";
 import { refundOf } from "../../deciding/changes.ts";
 import type { Link } from "../../deciding/link.ts";
 import { decide } from "../../store/decide.ts";
 import type { DecideCall } from "../../store/decide-call.ts";
-import { nobody } from "../../store/nobody.ts";
 import type { Receipt } from "../../store/refund.ts";
 import { refund } from "../../store/refund.ts";
 import { toMilliseconds } from "../../time.ts";
@@ -188,7 +188,7 @@ export class LeaseAccounts {
     this.#due = until;
     clearTimeout(this.#timer);
     const wait = toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now));
-    this.#timer = nobody.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
+    this.#timer = background.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
   }
 
   #look(): void {

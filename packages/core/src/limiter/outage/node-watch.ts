@@ -1,6 +1,6 @@
+import { background } from "../../background.ts";
 import type { HeadgateError } from "../../errors.ts";
 import { codeOf } from "../../errors.ts";
-import { nobody } from "../../store/nobody.ts";
 import { probe, probeKeyFor } from "../../store/probe.ts";
 import type { Remote, SentCall, Step, Store } from "../../store/store.ts";
 import type { Waiting } from "../line/waiting-list.ts";
@@ -106,7 +106,7 @@ class WatchedCall implements SentCall, Waiting {
   tellLate(reply: readonly number[] | undefined): void {
     if (this.late === undefined) return;
     try {
-      nobody.runInAsyncScope(this.late, undefined, reply);
+      background.runInAsyncScope(this.late, undefined, reply);
     } catch {}
   }
 }

@@ -1,4 +1,4 @@
-import { nobody } from "../../store/nobody.ts";
+import { background } from "../../background.ts";
 
 /** How often a clock beats, in milliseconds, while something is waited for. */
 const BEAT_MS = 10;
@@ -64,7 +64,12 @@ export class RunningClock {
 
   #start(ms: number): void {
     this.#beaten = performance.now();
-    this.#timer = nobody.runInAsyncScope(setTimeout, undefined, this.#beat, ms) as NodeJS.Timeout;
+    this.#timer = background.runInAsyncScope(
+      setTimeout,
+      undefined,
+      this.#beat,
+      ms,
+    ) as NodeJS.Timeout;
     if (this.#keptAlive === 0) this.#timer.unref();
   }
 

@@ -1,5 +1,5 @@
+import { background } from "../../background.ts";
 import type { Counter } from "../../store/counter.ts";
-import { nobody } from "../../store/nobody.ts";
 import { LONGEST_TIMER_MS } from "../../time.ts";
 import type { PlaceStore } from "./places.ts";
 
@@ -74,7 +74,7 @@ class Round {
     clearTimeout(this.#timer);
     this.#due = due;
     const ms = Math.min(Math.max(1, Math.ceil((due - now) / 1_000)), LONGEST_TIMER_MS);
-    nobody.runInAsyncScope(() => {
+    background.runInAsyncScope(() => {
       this.#timer = setTimeout(() => this.#wake(), ms).unref();
     });
   }

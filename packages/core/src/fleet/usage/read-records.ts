@@ -2,7 +2,7 @@ import { isWhole, parseJson } from "../../from-json.ts";
 import { readPart } from "../../key.ts";
 import type { Unreadable } from "../unreadable.ts";
 import { readBody } from "../unreadable.ts";
-import { LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./add-usage.ts";
+import { LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./steps.ts";
 
 /** Numbers of decisions. */
 export interface UsageCounts {

@@ -1,1 +1,0 @@
-export { background as nobody } from "../background.ts";
