@@ -4,7 +4,7 @@ import type { Decision } from "../decision.ts";
 import type { CountedPolicy } from "../limiter/counted-policy.ts";
 import type { SubjectCounter } from "../limiter/counters.ts";
 import { placesOnly } from "../limiter/counters.ts";
-import type { Flights } from "../limiter/flights.ts";
+import type { Flight, Flights } from "../limiter/flights.ts";
 import { land } from "../limiter/flights.ts";
 import type { DegradedDecision, StoreWatch } from "../limiter/outage/outage.ts";
 import { storeFailure } from "../limiter/outage/store-failure.ts";
@@ -41,7 +41,8 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
     : undefined;
 
   /** Rejects with what is not the store's failure. */
-  async function decideWithout(ask: Ask, error: unknown): Promise<Decision> {
+  async function decideWithout(ask: Ask, flight: Flight, error: unknown): Promise<Decision> {
+    land(flight);
     const reason = storeFailure(error, watch.notices);
     const decision = await fallback.decide(ask);
     if (degradedDecisions.hasSubscribers) {
@@ -56,27 +57,34 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
       if (keeping !== undefined) askPlaces(ask, keeping);
       const flight = flights.current;
       flight.count += 1;
-      // What the reply is thrown for, the fallback decides, like what the store did not answer.
-      const failed = (error: unknown): Promise<Decision> => {
-        land(flight);
-        return decideWithout(ask, error);
-      };
-      const decided = (answer: Answer): Decision => {
-        flight.count -= 1;
-        if (flight.count === 0) flight.onLanded?.();
-        ask.heed?.(ask, answer);
-        return decisionOf(counted, ask, answer, "store");
-      };
-      if (ask.counters.length > 1) return askServers(slots, ask).then(decided, failed);
-      return askTogether(slots, ask, ask.waitedMs).then((reply) => {
-        let answer: Answer;
-        try {
-          answer = readAnswer(counted, ask, reply);
-        } catch (error) {
-          return failed(error);
-        }
-        return decided(answer);
-      }, failed);
+      const { counters, mode, waitedMs } = ask;
+      if (counters.length > 1) {
+        return askServers(slots, ask).then(
+          (answer) => {
+            land(flight);
+            ask.heed?.(ask, answer);
+            return decisionOf(counted, ask, answer, "store");
+          },
+          (error) => decideWithout(ask, flight, error),
+        );
+      }
+      const { key } = counters[0] as SubjectCounter;
+      const late = ask.places === undefined ? undefined : () => slots.returnPlaces(ask);
+      return watch.run(store, stepFor(mode), ask, key, waitedMs, late).then(
+        (reply) => {
+          let answer: Answer;
+          try {
+            answer = readAnswer(counted, ask, reply);
+          } catch (error) {
+            return decideWithout(ask, flight, error);
+          }
+          flight.count -= 1;
+          if (flight.count === 0) flight.onLanded?.();
+          ask.heed?.(ask, answer);
+          return decisionOf(counted, ask, answer, "store");
+        },
+        (error) => decideWithout(ask, flight, error),
+      );
     },
 
     change: (change) => changeOnServers(place, change),
@@ -93,7 +101,10 @@ export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
   const slots = bySlot(counters, remote);
   if (slots.length > 1) return new AcrossSlots(place, slots, ask).decide(withinMs);
   const sent = watch.now();
-  return askTogether(place, ask, waitedMs)
+  const { key } = counters[0] as SubjectCounter;
+  const late = ask.places === undefined ? undefined : () => place.returnPlaces(ask);
+  return watch
+    .run(counted.store, stepFor(ask.mode), ask, key, waitedMs, late)
     .then((reply) => readAnswer(counted, ask, reply))
     .catch((error: unknown) => {
       // Nothing was done. The slots are asked in the time that is left.
@@ -101,17 +112,6 @@ export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
       if (found === undefined) throw error;
       return new AcrossSlots(place, found, ask).decide(withinMs - (watch.now() - sent));
     });
-}
-
-/** Asks about counters in one slot, as far as is known. */
-function askTogether(
-  { counted, watch, returnPlaces }: SlotPlace,
-  ask: Ask,
-  waitedMs: number,
-): Promise<readonly number[]> {
-  const { key } = ask.counters[0] as SubjectCounter;
-  const late = ask.places === undefined ? undefined : () => returnPlaces(ask);
-  return watch.run(counted.store, stepFor(ask.mode), ask, key, waitedMs, late);
 }
 
 /** How a limiter's decisions over several slots undo what they did. */
@@ -123,7 +123,9 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
     returnPlaces({ counters, holder = "" }: DecideCall) {
       // Not through the watch: the server that was late is known to be down. What is not given back expires.
       for (const counter of placesOnly(counters as readonly SubjectCounter[])) {
-        store.run(places, { counters: [counter], holders: [holder], renews: false }).catch(() => {});
+        store
+          .run(places, { counters: [counter], holders: [holder], renews: false })
+          .catch(() => {});
       }
     },
   };

@@ -54,12 +54,12 @@ export function createAsking(
   }
 
   /** Decides, once what operators did is known. Throws, or rejects with, what is wrong with the call. */
-  function decide(
+  function consumeIn(
+    groups: readonly Group[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
-    mode: DecideMode,
-    groups?: readonly Group[],
     learned?: Learned,
+    mode: DecideMode = "enforce",
   ): Awaitable<Decision> {
     const waitedMs = learned?.waitedMs ?? 0;
     if (
@@ -71,10 +71,13 @@ export function createAsking(
       if (refreshed !== undefined) {
         const began = (watch?.now() ?? 0) - waitedMs;
         const decided = refreshed.then(() =>
-          decide(subject, options, mode, groups, {
-            isFresh: true,
-            waitedMs: (watch?.now() ?? 0) - began,
-          }),
+          consumeIn(
+            groups,
+            subject,
+            options,
+            { isFresh: true, waitedMs: (watch?.now() ?? 0) - began },
+            mode,
+          ),
         );
         return flights.track(decided);
       }
@@ -109,7 +112,7 @@ export function createAsking(
     options: ConsumeOptions | undefined,
   ): Promise<Decision> {
     const started = decisions.hasSubscribers ? performance.now() : undefined;
-    const decision = await decide(subject, options, mode);
+    const decision = await consumeIn(undefined, subject, options, undefined, mode);
     if (started !== undefined) publishTaken(core, subject, decision, performance.now() - started);
     usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
     return decision;
@@ -117,9 +120,8 @@ export function createAsking(
 
   return {
     consume: (subject, options) => consumeAs("enforce", subject, options),
-    peek: async (subject, options) => decide(subject, options, "peek"),
-    consumeIn: (groups, subject, options, learned) =>
-      decide(subject, options, "enforce", groups, learned),
+    peek: async (subject, options) => consumeIn(undefined, subject, options, undefined, "peek"),
+    consumeIn,
     consumeAs,
     countersAsked,
   };
