@@ -1,8 +1,8 @@
 import { memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, test } from "vitest";
-import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
-import { countersOf } from "../../packages/core/src/limiter/counters.ts";
+import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
+import { countersOf } from "../../packages/core/src/counting/counters.ts";
 import { stepFor } from "../../packages/core/src/store/decide.ts";
 import type { DecideMode } from "../../packages/core/src/store/decide-call.ts";
 import type { Receipt } from "../../packages/core/src/store/refund.ts";

@@ -3,8 +3,11 @@ import { createLimiter, gcra } from "@headgate/core";
 import { readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
+import {
+  PROCESS_LIFE_MS,
+  SHARED_LIFE_MS,
+} from "../../packages/core/src/fleet/directory/process-directory.ts";
 import { keepDirectory } from "../../packages/core/src/fleet/directory/step.ts";
-import { PROCESS_LIFE_MS, SHARED_LIFE_MS } from "../../packages/core/src/fleet/directory/process-directory.ts";
 import { readCommandStats, resetCommandStats } from "../redis/command-stats.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";

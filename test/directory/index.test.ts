@@ -5,12 +5,9 @@ import { readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { DirectoryCall } from "../../packages/core/src/fleet/directory/step.ts";
-import {
-  INDEX_STATES,
-  keepDirectory,
-} from "../../packages/core/src/fleet/directory/step.ts";
 import { thisProcess } from "../../packages/core/src/fleet/directory/process-directory.ts";
+import type { DirectoryCall } from "../../packages/core/src/fleet/directory/step.ts";
+import { INDEX_STATES, keepDirectory } from "../../packages/core/src/fleet/directory/step.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";

@@ -1,4 +1,4 @@
-import { unitsLeft } from "../../packages/core/src/limiter/leases/lease-book.ts";
+import { unitsLeft } from "../../packages/core/src/deciding/leases/lease-book.ts";
 import type { Move, Setting, World } from "./small-world.ts";
 import {
   abandon,

@@ -8,9 +8,9 @@ import {
   tokenBucket,
 } from "@headgate/core";
 import { expect, test } from "vitest";
-import { compileCountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
-import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
-import { countersOf } from "../../packages/core/src/limiter/counters.ts";
+import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
+import { countersOf } from "../../packages/core/src/counting/counters.ts";
 import { claim } from "../conformance/claim.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import type { Random } from "../conformance/random.ts";

@@ -1,6 +1,7 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
-import type { CountedPolicy } from "../../packages/core/src/limiter/counted-policy.ts";
-import type { SubjectCounter } from "../../packages/core/src/limiter/counters.ts";
+import type { CountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
+import { readReply } from "../../packages/core/src/counting/read-reply.ts";
 import {
   closeAccount,
   deny,
@@ -14,14 +15,13 @@ import {
   takeEnded,
   wantBeside,
   wantNext,
-} from "../../packages/core/src/limiter/leases/lease-book.ts";
-import { leaseOf, roomOf } from "../../packages/core/src/limiter/leases/lease-reply.ts";
+} from "../../packages/core/src/deciding/leases/lease-book.ts";
+import { leaseOf, roomOf } from "../../packages/core/src/deciding/leases/lease-reply.ts";
 import type {
   Lease,
   LeaseAccount,
   LeaseRule,
-} from "../../packages/core/src/limiter/leases/leases.ts";
-import { readReply } from "../../packages/core/src/limiter/read-reply.ts";
+} from "../../packages/core/src/deciding/leases/leases.ts";
 import type { OpenCounter } from "../../packages/core/src/store/counter.ts";
 import { openCounter } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";

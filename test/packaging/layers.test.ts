@@ -1,67 +1,68 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
 const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
 
+/** The folders of core, from the bottom up: each imports only itself and those before it. */
+const folders = [
+  "base",
+  "address",
+  "algorithms",
+  "scripts",
+  "store",
+  "counting",
+  "reach",
+  "places",
+  "deciding",
+  "queue",
+  "fleet",
+  "limiter",
+  "redis",
+  "operate",
+  "http",
+] as const;
+
+type Probe = readonly [file: string, code: string, refusal?: string];
+
+/** Every pair of folders; the linter must refuse each arrow that goes up, and only those. */
+const arrows: readonly Probe[] = folders.flatMap((folder, at) =>
+  folders
+    .filter((other) => other !== folder)
+    .map((other): Probe => {
+      const code = `import "../${other}/any.ts"`;
+      const goesDown = folders.indexOf(other) < at && !(folder === "http" && other === "operate");
+      const file = `core/src/${folder}/probe.ts`;
+      return goesDown ? [file, code] : [file, code, "Imports go down"];
+    }),
+);
+
 /** Each line of code, where it stands, and what the linter must say of it; nothing where it is allowed. */
-const probes = [
-  ["core/src/errors.ts", `import "./policy.ts"`, "Layer 0"],
-  ["core/src/time.ts", `import type { Policy } from "./policy.ts"`, "Layer 0"],
-  ["core/src/options.ts", `import "./errors.ts"`],
-  ["core/src/a-new-file.ts", `import "./limiter/limiter.ts"`, "until biome.json gives it a layer"],
-  ["core/src/policy.ts", `import "./algorithms/gcra.ts"`, "Layer 1"],
-  ["core/src/decision.ts", `import "./limiter/limiter.ts"`, "Layer 1"],
-  ["core/src/key.ts", `export { x } from "./store/store.ts"`, "Layer 1"],
-  ["core/src/key.ts", `import "node:crypto"; import "./time.ts"; import "./policy.ts"`],
-  ["core/src/algorithms/gcra.ts", `import "../store/store.ts"`, "Layer 2"],
-  ["core/src/algorithms/gcra.ts", `import "../limiter/limiter.ts"`, "Layer 2"],
-  ["core/src/algorithms/gcra.ts", `await import("../redis/redis-store.ts")`, "Layer 2"],
-  ["core/src/algorithms/gcra.ts", `import "../policy.ts"; import "./exact.ts"`],
-  ["core/src/scripts/compose-script.ts", `import "../store/store.ts"`, "Layer 2"],
-  ["core/src/scripts/compose-script.ts", `import "../algorithms/algorithm.ts"`],
-  ["core/src/algorithms/gcra.ts", `import "../scripts/digits.ts"`, "Layer 2"],
-  ["core/src/store/decide.ts", `import "../limiter/limiter.ts"`, "Layer 3"],
-  ["core/src/store/decide.ts", `import "../a-new-file.ts"`, "Layer 3"],
-  ["core/src/redis/redis-store.ts", `import "../http/guard.ts"`, "Layer 3"],
-  ["core/src/redis/redis-store.ts", `import "../store/store.ts"; import "../algorithms/gcra.ts"`],
-  ["core/src/limiter/limiter.ts", `import "../http/guard.ts"`, "Layer 4"],
-  ["core/src/limiter/names.ts", `import "../index.ts"`, "Layer 4"],
-  ["core/src/limiter/line/wait-queue.ts", `import "../../http/guard.ts"`, "Layer 4"],
-  ["core/src/limiter/line/wait-queue.ts", `import "../../redis/index.ts"`, "Layer 4"],
-  [
-    "core/src/limiter/leases/lease-book.ts",
-    `import "../../../../express/src/reject.ts"`,
-    "Layer 4",
-  ],
-  [
-    "core/src/limiter/outage/store-watch.ts",
-    `import "../../store/store.ts"; import "../decider.ts"; import "../line/waiting-list.ts"; Date.now()`,
-  ],
-  [
-    "core/src/limiter/names.ts",
-    `import "../store/store.ts"; import "../key.ts"; import "./counters.ts"`,
-  ],
-  ["core/src/fleet/control/record.ts", `import "../../http/guard.ts"`, "Layer 4"],
-  ["core/src/fleet/control/record.ts", `import "../../store/store.ts"`],
-  ["core/src/store/decide.ts", `import "../fleet/control/record.ts"`, "Layer 3"],
-  ["core/src/limiter/limiter.ts", `import "../fleet/control/record.ts"`],
-  ["core/src/limiter/limiter.ts", `import "../operate/operate.ts"`, "Layer 4"],
-  ["core/src/operate/operate.ts", `import "../limiter/limiter.ts"; import "../store/store.ts"`],
-  ["core/src/operate/operate.ts", `import "../http/guard.ts"`, "Layer 5"],
-  ["core/src/operate/operate.ts", `import "../index.ts"`, "Layer 5"],
-  ["core/src/http/guard.ts", `import "../operate/operate.ts"`, "Layer 5"],
-  ["core/src/http/guard.ts", `import "../index.ts"`, "Layer 5"],
-  ["core/src/http/guard.ts", `import "../limiter/limiter.ts"; import "node:net"`],
+const probes: readonly Probe[] = [
+  ...arrows,
+  ["core/src/limiter/names.ts", `import "../index.ts"`, "Imports go down"],
+  ["core/src/deciding/leases/lease-book.ts", `import "../../http/guard.ts"`, "Imports go down"],
+  ["core/src/deciding/leases/lease-book.ts", `import "../../store/store.ts"; Date.now()`],
+  ["core/src/algorithms/gcra.ts", `await import("../redis/redis-store.ts")`, "Imports go down"],
+  ["core/src/http/guard.ts", `import "../../../express/src/reject.ts"`, "Imports go down"],
   ["core/src/http/guard.ts", `import "@headgate/core"`, "relative path"],
   ["core/src/limiter/limiter.ts", `import "@headgate/core/redis"`, "relative path"],
-  ["core/src/algorithms/gcra.ts", `import "@headgate/core/http"`, "relative path"],
   ["core/src/redis/redis-store.ts", `import "ioredis"`, "A Redis client"],
   ["core/src/limiter/limiter.ts", `import type { RedisClientType } from "redis"`, "A Redis client"],
-  ["core/src/http/guard.ts", `import "@redis/client"`, "A Redis client"],
+  ["core/src/http/guard.ts", `import "@valkey/valkey-glide"`, "A Redis client"],
+  ["core/src/base/time.ts", "export const now = Date.now()", "global variable Date"],
+  [
+    "core/src/base/policy.ts",
+    "export const now = performance.now()",
+    "global variable performance",
+  ],
+  ["core/src/algorithms/gcra.ts", "export const now = Date.now()", "global variable Date"],
+  ["core/src/algorithms/gcra.ts", `import "node:perf_hooks"`, "reads no clock"],
+  ["core/src/store/memory-store.ts", "export const now = Date.now() + performance.now()"],
+  ["core/src/algorithms/gcra.test.ts", `import "../store/store.ts"; Date.now()`],
   ["express/src/index.ts", `import "iovalkey"`, "A Redis client"],
   ["breaker/src/create-breaker.ts", `import "@headgate/core/redis"`, "The breaker stands on"],
   ["breaker/src/create-breaker.ts", `import "@headgate/core"; import "@headgate/core/internal"`],
@@ -87,20 +88,10 @@ const probes = [
   ["fastify/src/index.ts", `import "../../core/src/http/guard.ts"`, "An adapter"],
   ["express/src/index.ts", `import "@headgate/fastify"`, "An adapter"],
   ["express/src/index.ts", `import "@headgate/core"; import "@headgate/core/http"`],
-  ["core/src/http/guard.ts", `import "../../../express/src/reject.ts"`, "Layer 5"],
-  ["core/src/redis/redis-store.ts", `import "redis5"; import "./topology.ts"`, "A Redis client"],
-  ["core/src/limiter/limiter.ts", `import "../redis/topology.ts"`],
-  ["core/src/http/guard.ts", `import "@valkey/valkey-glide"`, "A Redis client"],
   ["another/src/a/b/c.ts", `import "../../d.ts"`],
   ["another/src/a/b/c.ts", `import "../../../package.json"`, "by its name"],
   ["another/src/index.ts", `import "../dist/esm/index.js"`, "by its name"],
-  ["core/src/time.ts", "export const now = Date.now()", "global variable Date"],
-  ["core/src/policy.ts", "export const now = performance.now()", "global variable performance"],
-  ["core/src/algorithms/gcra.ts", "export const now = Date.now()", "global variable Date"],
-  ["core/src/algorithms/gcra.ts", `import "node:perf_hooks"`, "read no clock and do no I/O"],
-  ["core/src/store/memory-store.ts", "export const now = Date.now() + performance.now()"],
-  ["core/src/algorithms/gcra.test.ts", `import "../store/store.ts"; Date.now()`],
-] as const;
+];
 
 interface Diagnostic {
   readonly category: string;
@@ -149,4 +140,72 @@ describe("imports go down only", () => {
       else expect(said.join("\n")).toContain(refusal);
     });
   }
+});
+
+describe("the files of core", () => {
+  const core = join(root, "packages/core/src");
+  const files = readdirSync(core, { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".ts") && !file.endsWith(".test.ts"),
+  );
+  const importsOf = (file: string): readonly string[] => {
+    const text = readFileSync(join(core, file), "utf8");
+    return [...text.matchAll(/from "(\.[^"]+)"/g)].map(([, target]) =>
+      relative(core, join(core, dirname(file), target as string)),
+    );
+  };
+  const graph = new Map(files.map((file) => [file, importsOf(file)]));
+
+  test("are in the folders that CONTRIBUTING.md lists, in that order", () => {
+    const used = new Set(
+      files.filter((file) => file.includes("/")).map((file) => file.split("/")[0]),
+    );
+    expect([...used].sort()).toEqual([...folders].sort());
+    const page = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
+    const listed = [...page.matchAll(/^\| `([a-z]+)\/` /gm)].map(([, folder]) => folder);
+    expect(listed.filter((folder) => folders.includes(folder as never))).toEqual(
+      [...folders].reverse(),
+    );
+  });
+
+  test("import no folder above their own, not even for a type", () => {
+    const up = [...graph].flatMap(([file, targets]) =>
+      targets
+        .filter((target) => {
+          const [from, to] = [file, target].map((path) =>
+            folders.indexOf(path.split("/")[0] as never),
+          );
+          return from !== -1 && (to as number) > (from as number);
+        })
+        .map((target) => `${file} -> ${target}`),
+    );
+    expect(up).toEqual([]);
+  });
+
+  test("import each other in no circle", () => {
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" -> "));
+      if (path.includes(file) || done.has(file)) return;
+      for (const target of graph.get(file) ?? []) visit(target, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+
+  test("of two folders inside a folder, one imports the other at most", () => {
+    const arrows = new Set<string>();
+    for (const [file, targets] of graph) {
+      for (const target of targets) {
+        const [from, to] = [dirname(file), dirname(target)];
+        if (from !== to && from !== "." && to !== ".") arrows.add(`${from} ${to}`);
+      }
+    }
+    const mutual = [...arrows].filter((arrow) => {
+      const [from, to] = arrow.split(" ") as [string, string];
+      return from < to && arrows.has(`${to} ${from}`);
+    });
+    expect(mutual).toEqual([]);
+  });
 });

@@ -1,5 +1,5 @@
 import type { Remote, Store } from "@headgate/core";
-import { prefixPart } from "../../packages/core/src/client-state.ts";
+import { prefixPart } from "../../packages/core/src/base/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/fleet/control/record.ts";

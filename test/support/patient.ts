@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { storeTimes } from "../../packages/core/src/limiter/outage/failure-options.ts";
+import { storeTimes } from "../../packages/core/src/limiter/failure-options.ts";
 
 /** For programs that leave `storeTimeout` to its default: a busy machine must not make their decisions late. */
 export function usePatience(): void {

@@ -3,9 +3,9 @@ import { createLimiter, gcra, memoryStore } from "@headgate/core";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { LimiterUsage, limiterId } from "../../packages/core/src/fleet/usage/limiter-usage.ts";
 import type { LimiterCount, UsageCall } from "../../packages/core/src/fleet/usage/steps.ts";
 import { addUsage, USAGE_STATES } from "../../packages/core/src/fleet/usage/steps.ts";
-import { LimiterUsage, limiterId } from "../../packages/core/src/fleet/usage/limiter-usage.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const own = useOwnRedis();

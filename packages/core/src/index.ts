@@ -10,36 +10,13 @@ export { readPolicy } from "./algorithms/read-policy.ts";
 export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
-export { CHANNELS } from "./channels.ts";
-export type { Charged } from "./charged.ts";
-export type { Cost, CostByName } from "./cost.ts";
-export type { Decision, DecisionSource, LimitState } from "./decision.ts";
-export type { HeadgateErrorCode } from "./errors.ts";
-export { ERROR_CODES, HeadgateError } from "./errors.ts";
-export type { Subjects } from "./limiter/counters.ts";
-export { createLimiter } from "./limiter/create-limiter.ts";
-export { hotReload } from "./limiter/hot-reload.ts";
-export type { InUse } from "./limiter/in-use.ts";
-export type { LeaseOptions } from "./limiter/leases/leases.ts";
-export type {
-  AdmittedWork,
-  ConsumeOptions,
-  CostOptions,
-  Limiter,
-  LimiterOptions,
-  RunOptions,
-  WaitForOptions,
-} from "./limiter/limiter.ts";
-export type {
-  DegradedDecision,
-  FailureOptions,
-  OnUnavailable,
-  StoreDown,
-  StoreServer,
-  StoreUp,
-} from "./limiter/outage/outage.ts";
-export type { PublishedDecision } from "./limiter/published-decision.ts";
-export type { ReportedLimiter } from "./limiter/reported-limiter.ts";
+export { CHANNELS } from "./base/channels.ts";
+export type { Charged } from "./base/charged.ts";
+export type { Cost, CostByName } from "./base/cost.ts";
+export type { Decision, DecisionSource, LimitState } from "./base/decision.ts";
+export type { HeadgateErrorCode } from "./base/errors.ts";
+export { ERROR_CODES, HeadgateError } from "./base/errors.ts";
+export type { InUse } from "./base/in-use.ts";
 export type {
   CalendarWindow,
   ConcurrencyLimit,
@@ -51,9 +28,28 @@ export type {
   SlidingLogLimit,
   SlidingWindowLimit,
   TokenBucketLimit,
-} from "./policy.ts";
+} from "./base/policy.ts";
+export type { ReportedLimiter } from "./base/reported-limiter.ts";
+export type { Duration } from "./base/time.ts";
+export type { Subjects } from "./counting/counters.ts";
+export type { OnUnavailable } from "./deciding/fallback.ts";
+export type { LeaseOptions } from "./deciding/leases/leases.ts";
+export type { DegradedDecision } from "./deciding/link.ts";
+export { createLimiter } from "./limiter/create-limiter.ts";
+export type { FailureOptions } from "./limiter/failure-policy.ts";
+export { hotReload } from "./limiter/hot-reload.ts";
+export type {
+  AdmittedWork,
+  ConsumeOptions,
+  CostOptions,
+  Limiter,
+  LimiterOptions,
+  RunOptions,
+  WaitForOptions,
+} from "./limiter/limiter.ts";
+export type { PublishedDecision } from "./limiter/published-decision.ts";
+export type { StoreDown, StoreServer, StoreUp } from "./reach/outage.ts";
 export type { Clock } from "./store/clock.ts";
 export type { MemoryStore, MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";
 export type { Remote, Step, Store } from "./store/store.ts";
-export type { Duration } from "./time.ts";

@@ -1,4 +1,4 @@
-import type { Limit, LimitDescription } from "../policy.ts";
+import type { Limit, LimitDescription } from "../base/policy.ts";
 import type { Calendar } from "./calendar.ts";
 
 /** A Lua script as the generator embeds it. */

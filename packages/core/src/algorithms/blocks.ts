@@ -1,7 +1,7 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import { isPlainObject } from "../plain-object.ts";
-import type { BlockOn, Limit } from "../policy.ts";
-import { MAX_DURATION_MS, parseDuration } from "../time.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import type { BlockOn, Limit } from "../base/policy.ts";
+import { MAX_DURATION_MS, parseDuration } from "../base/time.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
 import { readWindow, rejectLimit } from "./read-limit.ts";
 

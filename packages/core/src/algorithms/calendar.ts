@@ -1,7 +1,7 @@
 /** biome-ignore-all lint/style/noRestrictedGlobals: Date counts days here, and reads no clock. */
-import { LruMap } from "../lru-map.ts";
-import type { CalendarWindow } from "../policy.ts";
-import { toMilliseconds } from "../time.ts";
+import { LruMap } from "../base/lru-map.ts";
+import type { CalendarWindow } from "../base/policy.ts";
+import { toMilliseconds } from "../base/time.ts";
 import { openTimeZone } from "./time-zone.ts";
 
 /** The boundaries of three windows that follow each other, in microseconds since the epoch. */

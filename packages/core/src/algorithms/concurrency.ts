@@ -1,4 +1,4 @@
-import type { ConcurrencyLimit, WithoutPer, WithPer } from "../policy.ts";
+import type { ConcurrencyLimit, WithoutPer, WithPer } from "../base/policy.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
 import { readCount, readWindow, requireShape } from "./read-limit.ts";

@@ -1,6 +1,6 @@
-import { formatReceived } from "../errors.ts";
-import type { FixedWindowLimit, WithoutPer, WithPer } from "../policy.ts";
-import { formatDuration, toMilliseconds } from "../time.ts";
+import { formatReceived } from "../base/errors.ts";
+import type { FixedWindowLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import { formatDuration, toMilliseconds } from "../base/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { isCalendarWindow } from "./calendar.ts";
 import { compileCalendarWindow } from "./calendar-window.ts";

@@ -1,7 +1,7 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import { formatUnknown } from "../options.ts";
-import type { Limit } from "../policy.ts";
-import { parseDuration } from "../time.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatUnknown } from "../base/options.ts";
+import type { Limit } from "../base/policy.ts";
+import { parseDuration } from "../base/time.ts";
 import { isCalendarWindow } from "./calendar.ts";
 
 /** The largest limit, burst, capacity and refill that is decided exactly. */

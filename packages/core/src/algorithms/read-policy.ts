@@ -1,6 +1,6 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import { isPlainObject } from "../plain-object.ts";
-import type { Limit, Policy } from "../policy.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import type { Limit, Policy } from "../base/policy.ts";
 import { rejectForm } from "./compile-limit.ts";
 import { compilePolicy, eachLimit } from "./compile-policy.ts";
 

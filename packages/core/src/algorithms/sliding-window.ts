@@ -1,5 +1,5 @@
-import type { SlidingWindowLimit, WithoutPer, WithPer } from "../policy.ts";
-import { formatDuration, toMilliseconds } from "../time.ts";
+import type { SlidingWindowLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import { formatDuration, toMilliseconds } from "../base/time.ts";
 import type { CompiledAlgorithm } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { subWindows } from "./sub-windows.ts";

@@ -1,5 +1,5 @@
-import type { TokenBucketLimit, WithoutPer, WithPer } from "../policy.ts";
-import { formatDuration, toMilliseconds } from "../time.ts";
+import type { TokenBucketLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import { formatDuration, toMilliseconds } from "../base/time.ts";
 import type { Algorithm, CompiledAlgorithm, CompiledLimit, LimitShape } from "./algorithm.ts";
 import { bytesBelow, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";

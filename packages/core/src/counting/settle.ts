@@ -1,12 +1,12 @@
-import type { Charged } from "../charged.ts";
-import type { Cost, CostByName } from "../cost.ts";
-import { largestCost, unitsFor } from "../limiter/costs.ts";
+import type { Charged } from "../base/charged.ts";
+import type { Cost, CostByName } from "../base/cost.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Judgement } from "../store/judge.ts";
 import { judgementsOf } from "../store/judge.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
+import { largestCost, unitsFor } from "./costs.ts";
 
 /** The name of the units of a settle by one number. */
 const ALL = "";

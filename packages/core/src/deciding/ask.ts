@@ -1,11 +1,11 @@
-import type { Decision, DecisionSource, LimitState } from "../decision.ts";
-import { askedOf } from "../limiter/costs.ts";
-import { CountedDecision, withNamed } from "../limiter/counted-decision.ts";
-import type { CountedPolicy } from "../limiter/counted-policy.ts";
-import type { SubjectCounter } from "../limiter/counters.ts";
-import { takePlaces } from "../limiter/places/keep-places.ts";
-import type { PlaceKeeping } from "../limiter/places/taken-places.ts";
-import { present, readReply } from "../limiter/read-reply.ts";
+import type { Decision, DecisionSource, LimitState } from "../base/decision.ts";
+import { askedOf } from "../counting/costs.ts";
+import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import { present, readReply } from "../counting/read-reply.ts";
+import { takePlaces } from "../places/keep-places.ts";
+import type { PlaceKeeping } from "../places/taken-places.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import type { Answer, Ask } from "./link.ts";
 

@@ -1,8 +1,8 @@
-import type { Awaitable } from "../awaitable.ts";
-import type { Charged } from "../charged.ts";
-import { joinCharged } from "../charged.ts";
-import type { Cost } from "../cost.ts";
-import { readCharged } from "../limiter/costs.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import type { Charged } from "../base/charged.ts";
+import { joinCharged } from "../base/charged.ts";
+import type { Cost } from "../base/cost.ts";
+import { readCharged } from "../counting/costs.ts";
 import { block } from "../store/block-by-hand.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";

@@ -1,11 +1,11 @@
-import type { Decision } from "../decision.ts";
-import type { CountedPolicy } from "../limiter/counted-policy.ts";
-import type { SubjectCounter } from "../limiter/counters.ts";
-import { denyCacheOf } from "../limiter/deny-cache.ts";
-import { closeLeases } from "../limiter/leases/lease-accounts.ts";
+import type { Decision } from "../base/decision.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
 import { block } from "../store/block-by-hand.ts";
 import { forget } from "../store/forget.ts";
 import { decisionOf } from "./ask.ts";
+import { denyCacheOf } from "./deny-cache.ts";
+import { closeLeases } from "./lease-holders.ts";
 import type { Answer, Ask, Link } from "./link.ts";
 
 /**

@@ -1,18 +1,24 @@
-import { clientPart } from "../client-state.ts";
-import type { CountedPolicy } from "../limiter/counted-policy.ts";
-import type { SubjectCounter } from "../limiter/counters.ts";
-import { shareLimits } from "../limiter/outage/local-limits.ts";
-import type { FailurePolicy, OnUnavailable } from "../limiter/outage/outage.ts";
+import { clientPart } from "../base/client-state.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { decisionOf } from "./ask.ts";
 import type { Ask, Link } from "./link.ts";
 import { decideLocally } from "./local.ts";
+import { shareLimits } from "./local-limits.ts";
 
 /** Limiters that share a budget on a client's store share it in this process, too. */
 const localCountsOf = clientPart("localCounts", () => memoryStore());
 
 /** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
 const DENY_RETRY_MS = 1_000;
+
+/** What this process decides alone. */
+export interface LocalPolicy {
+  readonly onUnavailable: OnUnavailable;
+  /** The share of each limit that this process admits. */
+  readonly localShare: number;
+}
 
 /** What decides if the store cannot. */
 export interface Fallback extends Link {
@@ -27,7 +33,7 @@ export interface Fallback extends Link {
  */
 export function decideWithoutStore(
   counted: CountedPolicy,
-  { onUnavailable, localShare }: FailurePolicy,
+  { onUnavailable, localShare }: LocalPolicy,
 ): Fallback {
   const { owner } = counted.store;
   const store = localCountsOf(owner);
@@ -60,3 +66,6 @@ export function decideWithoutStore(
     },
   };
 }
+
+/** What decides when the store cannot answer: this process by itself, or nothing, so that all are admitted or all denied. */
+export type OnUnavailable = "local" | "allow" | "deny";

@@ -1,7 +1,8 @@
-import type { Awaitable } from "../awaitable.ts";
-import type { Decision, LimitState } from "../decision.ts";
-import type { SubjectCounter, Subjects } from "../limiter/counters.ts";
-import type { TakenPlaces } from "../limiter/places/taken-places.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import type { Decision, LimitState } from "../base/decision.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import type { SubjectCounter, Subjects } from "../counting/counters.ts";
+import type { TakenPlaces } from "../places/taken-places.ts";
 import type { Counter } from "../store/counter.ts";
 import type { DecideCall } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
@@ -66,4 +67,13 @@ export interface Link {
   endLeases?(isOver: (counter: SubjectCounter) => boolean): void;
   /** Gives back what it holds, and frees what it shares with others. */
   close(): Promise<void>;
+}
+
+/** Published on `headgate:decision:degraded`. */
+export interface DegradedDecision {
+  /** The limiter's name. */
+  readonly limiter: string;
+  readonly decision: Decision;
+  /** Why the store did not decide, known by its `code`. */
+  readonly reason: HeadgateError;
 }

@@ -1,7 +1,7 @@
-import type { DecisionSource } from "../decision.ts";
-import type { CountedPolicy } from "../limiter/counted-policy.ts";
-import { keepPlacesHere } from "../limiter/places/keep-places.ts";
-import { rejectWrongType } from "../limiter/read-reply.ts";
+import type { DecisionSource } from "../base/decision.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import { rejectWrongType } from "../counting/read-reply.ts";
+import { keepPlacesHere } from "../places/keep-places.ts";
 import { stepFor } from "../store/decide.ts";
 import type { Store } from "../store/store.ts";
 import { askPlaces, decisionOf, readAnswer } from "./ask.ts";

@@ -1,10 +1,10 @@
-import type { LimitState } from "../decision.ts";
-import { HeadgateError } from "../errors.ts";
-import type { CountedPolicy } from "../limiter/counted-policy.ts";
-import type { SubjectCounter } from "../limiter/counters.ts";
-import type { StoreWatch } from "../limiter/outage/outage.ts";
-import type { ReadReply } from "../limiter/read-reply.ts";
-import { present, readReply } from "../limiter/read-reply.ts";
+import type { LimitState } from "../base/decision.ts";
+import { HeadgateError } from "../base/errors.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import type { ReadReply } from "../counting/read-reply.ts";
+import { present, readReply } from "../counting/read-reply.ts";
+import type { StoreWatch } from "../reach/outage.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall, DecideMode } from "../store/decide-call.ts";

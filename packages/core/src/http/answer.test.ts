@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
-import type { Decision } from "../decision.ts";
+import type { Decision } from "../base/decision.ts";
+import type { Policy } from "../base/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo, refuseMissing } from "./answer.ts";
 import { readHeadersOption } from "./parse-guard.ts";

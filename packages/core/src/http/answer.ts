@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Decision, LimitState } from "../decision.ts";
-import { isOfPlaces } from "../decision.ts";
-import type { LimitDescription } from "../policy.ts";
+import type { Decision, LimitState } from "../base/decision.ts";
+import { isOfPlaces } from "../base/decision.ts";
+import type { LimitDescription } from "../base/policy.ts";
 import {
   BLOCKED_PROBLEM,
   formatProblem,

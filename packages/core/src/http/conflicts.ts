@@ -1,10 +1,10 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Cost } from "../cost.ts";
-import { formatReceived, HeadgateError } from "../errors.ts";
-import { unitsFor } from "../limiter/costs.ts";
+import type { Cost } from "../base/cost.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../base/policy.ts";
+import { unitsFor } from "../counting/costs.ts";
 import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER, partsOf } from "../limiter/limiter.ts";
-import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
 import { countsAll } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardSettings } from "./parse-guard.ts";

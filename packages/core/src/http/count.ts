@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import type { Awaitable } from "../awaitable.ts";
-import type { Cost } from "../cost.ts";
-import { formatKind, HeadgateError } from "../errors.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import type { Cost } from "../base/cost.ts";
+import { formatKind, HeadgateError } from "../base/errors.ts";
+import { endedWith, isSent } from "./follow-response.ts";
 import type { UnsettledDecision } from "./request-decision.ts";
-import { endedWith, isSent } from "./response/follow.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 

@@ -1,11 +1,11 @@
-import type { Awaitable } from "../awaitable.ts";
-import { isPromiseLike } from "../awaitable.ts";
-import { HeadgateError } from "../errors.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import { isPromiseLike } from "../base/awaitable.ts";
+import { HeadgateError } from "../base/errors.ts";
+import type { BlockOn, Policy } from "../base/policy.ts";
+import { requireName } from "../counting/names.ts";
 import { makeLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
 import { requireMade } from "../limiter/limiter.ts";
-import { requireName } from "../limiter/names.ts";
-import type { BlockOn, Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";

@@ -1,9 +1,9 @@
-import type { Cost } from "../cost.ts";
+import type { Cost } from "../base/cost.ts";
+import type { Policy } from "../base/policy.ts";
+import type { Duration } from "../base/time.ts";
+import type { FailureOptions } from "../limiter/failure-policy.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import type { FailureOptions } from "../limiter/outage/outage.ts";
-import type { Policy } from "../policy.ts";
 import type { Store } from "../store/store.ts";
-import type { Duration } from "../time.ts";
 import type { AddressOption } from "./address-option.ts";
 import type { CountOption } from "./count.ts";
 import type { KeyFunction } from "./keys.ts";

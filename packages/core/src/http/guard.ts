@@ -1,7 +1,7 @@
-import type { Awaitable } from "../awaitable.ts";
-import { isPromiseLike } from "../awaitable.ts";
-import type { Flight } from "../limiter/flights.ts";
-import { Flights, land } from "../limiter/flights.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import { isPromiseLike } from "../base/awaitable.ts";
+import type { Flight } from "../deciding/flights.ts";
+import { Flights, land } from "../deciding/flights.ts";
 import type { MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import type { Client, HttpRequest } from "./client.ts";

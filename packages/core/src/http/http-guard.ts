@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter.ts";
-import { rejectUnknownOptions } from "../options.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";

@@ -1,10 +1,10 @@
 import { createHash, createHmac } from "node:crypto";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "../address/client-address.ts";
-import type { Awaitable } from "../awaitable.ts";
-import { isPromiseLike } from "../awaitable.ts";
-import { formatReceived, HeadgateError } from "../errors.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import { isPromiseLike } from "../base/awaitable.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
-import { rejectUnknownOptions } from "../options.ts";
 import type { HttpRequest } from "./client.ts";
 import { headerValue } from "./client.ts";
 import type { OpaqueSubject, SubjectText } from "./subject.ts";

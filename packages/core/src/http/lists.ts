@@ -1,12 +1,12 @@
 import { channel } from "node:diagnostics_channel";
 import { addressSubject, WHOLE } from "../address/client-address.ts";
-import type { Awaitable } from "../awaitable.ts";
-import { isPromiseLike } from "../awaitable.ts";
-import { CHANNELS } from "../channels.ts";
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import { isPromiseLike } from "../base/awaitable.ts";
+import { CHANNELS } from "../base/channels.ts";
+import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { publish } from "../base/publish.ts";
+import type { ReportedLimiter } from "../base/reported-limiter.ts";
 import type { ListSource } from "../fleet/directory/directory.ts";
-import { publish } from "../limiter/publish.ts";
-import type { ReportedLimiter } from "../limiter/reported-limiter.ts";
 import type { AddressList } from "./address-option.ts";
 import { readAddressList } from "./address-option.ts";
 import { BLOCKED } from "./answer.ts";

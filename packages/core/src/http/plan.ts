@@ -1,5 +1,5 @@
-import { isPromiseLike } from "../awaitable.ts";
-import { formatKind, HeadgateError } from "../errors.ts";
+import { isPromiseLike } from "../base/awaitable.ts";
+import { formatKind, HeadgateError } from "../base/errors.ts";
 import type { MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { createAddressStep } from "./address-option.ts";

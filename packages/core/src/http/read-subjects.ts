@@ -1,12 +1,12 @@
 import { addressSubject } from "../address/client-address.ts";
-import type { Awaitable } from "../awaitable.ts";
-import { isPromiseLike } from "../awaitable.ts";
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import { isPromiseLike } from "../base/awaitable.ts";
+import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { closedError } from "../limiter/open-limiter.ts";
-import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../policy.ts";
 import { refuseMissing } from "./answer.ts";
 import type { HttpRequest } from "./client.ts";
 import { withoutAddress } from "./client.ts";

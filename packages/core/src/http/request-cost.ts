@@ -1,10 +1,10 @@
-import { isPromiseLike } from "../awaitable.ts";
-import type { CostByName } from "../cost.ts";
-import { HeadgateError } from "../errors.ts";
-import { requireCost, unitsFor } from "../limiter/costs.ts";
+import { isPromiseLike } from "../base/awaitable.ts";
+import type { CostByName } from "../base/cost.ts";
+import { HeadgateError } from "../base/errors.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import { requireCost, unitsFor } from "../counting/costs.ts";
 import type { CostOptions, MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
-import { isPlainObject } from "../plain-object.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import type { Step, Visit } from "./visit.ts";
 

@@ -1,12 +1,12 @@
-import type { Charged } from "../charged.ts";
-import { joinCharged } from "../charged.ts";
-import type { Cost } from "../cost.ts";
-import type { Decision } from "../decision.ts";
-import { requireFormOf } from "../limiter/costs.ts";
+import type { Charged } from "../base/charged.ts";
+import { joinCharged } from "../base/charged.ts";
+import type { Cost } from "../base/cost.ts";
+import type { Decision } from "../base/decision.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import { requireFormOf } from "../counting/costs.ts";
 import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
-import { isPlainObject } from "../plain-object.ts";
 import type { DecidedEntry, Entry } from "./request-record.ts";
 import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";

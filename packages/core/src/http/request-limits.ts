@@ -1,5 +1,5 @@
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import type { Policy } from "../policy.ts";
+import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import type { Policy } from "../base/policy.ts";
 
 /** Limits that depend on a request's tier, as `byTier` returns them: each tier has its own limits and counters. */
 export interface TierPolicy<Request = never, Per extends string = string> {

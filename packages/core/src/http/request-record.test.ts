@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
+import type { Policy } from "../base/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter.ts";
 import { requireMade } from "../limiter/limiter.ts";
-import type { Policy } from "../policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { readHeadersOption } from "./parse-guard.ts";

@@ -1,9 +1,9 @@
-import type { Decision } from "../decision.ts";
-import { bindingLimit } from "../decision.ts";
-import type { CountedPolicy, Group } from "../limiter/counted-policy.ts";
+import type { Decision } from "../base/decision.ts";
+import { bindingLimit } from "../base/decision.ts";
+import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
-import { GLOBAL_DIMENSION } from "../policy.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderOptions, PolicyText } from "./verdict.ts";
 

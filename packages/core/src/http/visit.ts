@@ -1,6 +1,6 @@
-import type { Awaitable } from "../awaitable.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import type { Policy } from "../base/policy.ts";
 import type { CostOptions, LimiterParts, MadeLimiter } from "../limiter/limiter.ts";
-import type { Policy } from "../policy.ts";
 import type { Client } from "./client.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { PolicyText, Verdict } from "./verdict.ts";

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
-import type { HeadgateErrorCode } from "../errors.ts";
-import { formatKind, HeadgateError } from "../errors.ts";
+import type { HeadgateErrorCode } from "../base/errors.ts";
+import { formatKind, HeadgateError } from "../base/errors.ts";
 
 /**
  * Warns the operator of the application that got a request. An adapter logs each code once for an application. `error`

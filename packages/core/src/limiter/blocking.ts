@@ -1,8 +1,8 @@
+import { formatNumber } from "../base/errors.ts";
+import { rejectMore } from "../base/options.ts";
+import { parseDuration } from "../base/time.ts";
+import { namedCountersOf, unitsOnly } from "../counting/counters.ts";
 import { blockCounters, forgetCounters } from "../deciding/changes.ts";
-import { formatNumber } from "../errors.ts";
-import { rejectMore } from "../options.ts";
-import { parseDuration } from "../time.ts";
-import { namedCountersOf, unitsOnly } from "./counters.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
-import type { Limit, Policy } from "../policy.ts";
+import type { Limit, Policy } from "../base/policy.ts";
+import { compileCountedPolicy } from "../counting/counted-policy.ts";
+import { withNumbers } from "../counting/numbers-in-force.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { CalledLimits } from "./called-limits.ts";
-import { compileCountedPolicy } from "./counted-policy.ts";
-import { withNumbers } from "./numbers-in-force.ts";
 
 /** Policies of calls under a base, and how often one of them was compiled. */
 function start(base: Policy) {

@@ -1,8 +1,8 @@
-import { LruMap } from "../lru-map.ts";
-import type { Limit, Policy } from "../policy.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
-import type { Properties } from "./same-limits.ts";
-import { areSameLimits, copyLimits } from "./same-limits.ts";
+import { LruMap } from "../base/lru-map.ts";
+import type { Limit, Policy } from "../base/policy.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { Properties } from "../counting/same-limits.ts";
+import { areSameLimits, copyLimits } from "../counting/same-limits.ts";
 
 /** The most policies cached; the least recently used is dropped first. */
 const MAX_POLICIES = 10_000;

@@ -1,23 +1,23 @@
-import type { Charged } from "../charged.ts";
-import { NOTHING_CHARGED, nothingCharged } from "../charged.ts";
-import type { Cost } from "../cost.ts";
+import type { Charged } from "../base/charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../base/charged.ts";
+import type { Cost } from "../base/cost.ts";
+import type { Decision } from "../base/decision.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
+import { askedOf, askedUnits, requireFormOf } from "../counting/costs.ts";
+import { placesOf, returnReceipts, takeReceipts } from "../counting/counted-decision.ts";
+import { limitsOfUnits } from "../counting/counted-policy.ts";
+import type { SubjectCounter, Subjects } from "../counting/counters.ts";
+import { countersOf, unitsOnly } from "../counting/counters.ts";
 import { isUnchanged, planSettle, settled, unsettled } from "../counting/settle.ts";
 import { chargeCounters, isDone, judgeOf, refundOf } from "../deciding/changes.ts";
 import type { Change, Link } from "../deciding/link.ts";
-import type { Decision } from "../decision.ts";
-import type { HeadgateError } from "../errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../options.ts";
+import { requireUnreached } from "../reach/store-failure.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
-import { askedOf, askedUnits, requireFormOf } from "./costs.ts";
-import { placesOf, returnReceipts, takeReceipts } from "./counted-decision.ts";
-import { limitsOfUnits } from "./counted-policy.ts";
-import type { SubjectCounter, Subjects } from "./counters.ts";
-import { countersOf, unitsOnly } from "./counters.ts";
 import type { CostOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import { requireUnreached } from "./outage/store-failure.ts";
 import { readCost, readUnits } from "./read-cost.ts";
 
 /** How a limiter charges without a decision, settles and gives back. */

@@ -1,5 +1,5 @@
-import { processPart } from "../client-state.ts";
-import { codeOf } from "../errors.ts";
+import { processPart } from "../base/client-state.ts";
+import { codeOf } from "../base/errors.ts";
 
 /** What `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name at once. */
 interface Named {

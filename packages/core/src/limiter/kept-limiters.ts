@@ -1,10 +1,10 @@
-import { LruMap } from "../lru-map.ts";
-import { isPlainObject } from "../plain-object.ts";
-import type { Policy } from "../policy.ts";
+import { LruMap } from "../base/lru-map.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import type { Policy } from "../base/policy.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { Properties } from "../counting/same-limits.ts";
+import { areSameLimits, copyLimits, isSameValue } from "../counting/same-limits.ts";
 import type { Store } from "../store/store.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
-import type { Properties } from "./same-limits.ts";
-import { areSameLimits, copyLimits, isSameValue } from "./same-limits.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 
 /** The most names kept for each client; the least recently made is dropped first. */

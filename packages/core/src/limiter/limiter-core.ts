@@ -1,11 +1,11 @@
+import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { Fallback } from "../deciding/fallback.ts";
+import type { Flights } from "../deciding/flights.ts";
 import type { Link } from "../deciding/link.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
 import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
-import type { Flights } from "./flights.ts";
-import type { StoreWatch } from "./outage/outage.ts";
+import type { StoreWatch } from "../reach/outage.ts";
 
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
 export interface ServerParts {

@@ -1,10 +1,10 @@
-import type { Decision } from "../decision.ts";
-import { placesOf } from "./counted-decision.ts";
-import { noteInUse } from "./in-use.ts";
+import type { Decision } from "../base/decision.ts";
+import { noteInUse } from "../base/in-use.ts";
+import { placesOf } from "../counting/counted-decision.ts";
+import type { WaitQueue } from "../queue/line.ts";
+import { createWaitQueue } from "../queue/wait-queue.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import type { WaitQueue } from "./line/line.ts";
-import { createWaitQueue } from "./line/wait-queue.ts";
 
 /** At most so many HTTP requests wait for one subject, and no more than half of `maxQueue`, so that one client leaves room for others. */
 const MAX_LINE = 100;

@@ -1,18 +1,19 @@
-import type { Awaitable } from "../awaitable.ts";
-import type { Charged } from "../charged.ts";
-import type { Cost } from "../cost.ts";
-import type { Decision } from "../decision.ts";
-import { formatKind, HeadgateError } from "../errors.ts";
+import type { Awaitable } from "../base/awaitable.ts";
+import type { Charged } from "../base/charged.ts";
+import type { Cost } from "../base/cost.ts";
+import type { Decision } from "../base/decision.ts";
+import { formatKind, HeadgateError } from "../base/errors.ts";
+import type { BlockOn, LimitDescription, Policy } from "../base/policy.ts";
+import type { Duration } from "../base/time.ts";
+import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
+import type { Subjects } from "../counting/counters.ts";
+import type { Flights } from "../deciding/flights.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
-import type { BlockOn, LimitDescription, Policy } from "../policy.ts";
+import type { Turn, TurnOptions } from "../queue/line.ts";
+import type { StoreWatch } from "../reach/outage.ts";
 import type { Store } from "../store/store.ts";
-import type { Duration } from "../time.ts";
-import type { CountedPolicy, Group } from "./counted-policy.ts";
-import type { Subjects } from "./counters.ts";
-import type { Flights } from "./flights.ts";
-import type { Turn, TurnOptions } from "./line/line.ts";
-import type { FailureOptions, StoreWatch } from "./outage/outage.ts";
+import type { FailureOptions } from "./failure-policy.ts";
 
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;

@@ -1,15 +1,15 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
+import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import { countersOf } from "../counting/counters.ts";
 import { bySlot } from "../deciding/slots.ts";
-import { GLOBAL_DIMENSION } from "../policy.ts";
+import { requireUnreached } from "../reach/store-failure.ts";
 import { decide, stepFor } from "../store/decide.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
 import type { Remote } from "../store/store.ts";
 import { within } from "../store/within.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
-import type { SubjectCounter } from "./counters.ts";
-import { countersOf } from "./counters.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import { requireUnreached } from "./outage/store-failure.ts";
 
 /** So many subjects are tried to find a key on each server of a cluster: with ten of them, one is left out in 1,000 starts. */
 const SUBJECTS = 64;

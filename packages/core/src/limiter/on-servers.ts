@@ -1,14 +1,14 @@
 import { rememberDenials } from "../deciding/denials.ts";
 import { decideWithoutStore } from "../deciding/fallback.ts";
+import { payFromLeases } from "../deciding/leases/lease-decider.ts";
 import type { Link } from "../deciding/link.ts";
 import { decideOnServers } from "../deciding/server.ts";
 import { followControl } from "../fleet/control/follow-control.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import { listLimiter, unlist } from "../fleet/directory/listings.ts";
 import { countUsage, endUsage } from "../fleet/usage/usage.ts";
-import { payFromLeases } from "./leases/lease-decider.ts";
+import { watchStore } from "../reach/store-watch.ts";
 import { makeReady } from "./make-ready.ts";
-import { watchStore } from "./outage/store-watch.ts";
 import type { OnServers } from "./server-side.ts";
 import { inMemory } from "./server-side.ts";
 

@@ -1,9 +1,9 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import { rejectCloseOptions } from "../options.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectCloseOptions } from "../base/options.ts";
+import type { Waiters } from "../queue/line.ts";
 import { dropLimiter } from "./kept-limiters.ts";
 import type { Limiter, LimiterParts, MadeLimiter } from "./limiter.ts";
 import { LIMITER } from "./limiter.ts";
-import type { Waiters } from "./line/line.ts";
 import { serverSideOf } from "./server-side.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 import { createWaiting } from "./waiting.ts";

@@ -1,14 +1,14 @@
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../channels.ts";
-import type { Decision } from "../decision.ts";
-import { GLOBAL_DIMENSION } from "../policy.ts";
-import type { Group } from "./counted-policy.ts";
-import type { Subjects } from "./counters.ts";
-import { EVERYBODY } from "./counters.ts";
+import { CHANNELS } from "../base/channels.ts";
+import type { Decision } from "../base/decision.ts";
+import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import { publish } from "../base/publish.ts";
+import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import type { Group } from "../counting/counted-policy.ts";
+import type { Subjects } from "../counting/counters.ts";
+import { EVERYBODY } from "../counting/counters.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import { publish } from "./publish.ts";
-import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:decision`. */
 export interface PublishedDecision extends ReportedLimiter {

@@ -1,5 +1,5 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import type { BlockOn } from "../policy.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { BlockOn } from "../base/policy.ts";
 
 /** What makes limits with `block` block. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBlockOn(blockOn: unknown = "denial"): BlockOn {

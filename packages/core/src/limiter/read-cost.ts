@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Cost } from "../cost.ts";
-import { HeadgateError } from "../errors.ts";
-import { requireCost, requireUnits, requireUnitsByName } from "./costs.ts";
+import type { Cost } from "../base/cost.ts";
+import { HeadgateError } from "../base/errors.ts";
+import { requireCost, requireUnits, requireUnitsByName } from "../counting/costs.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** A cost, or one by the names of these limits. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`. */

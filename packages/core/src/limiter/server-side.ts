@@ -1,10 +1,10 @@
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { Flights } from "../deciding/flights.ts";
 import type { Link } from "../deciding/link.ts";
 import { decideLocally } from "../deciding/local.ts";
 import type { Store } from "../store/store.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
-import type { Flights } from "./flights.ts";
+import type { FailurePolicy } from "./failure-policy.ts";
 import type { LimiterCore, ServerParts } from "./limiter-core.ts";
-import type { FailurePolicy } from "./outage/outage.ts";
 
 /**
  * What a store on servers adds to the limiters on it. It comes with the store, so that an application whose limiters count in

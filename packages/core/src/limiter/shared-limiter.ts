@@ -1,19 +1,19 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import type { Limit, LimitDescription } from "../policy.ts";
+import type { Limit, LimitDescription } from "../base/policy.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { NameClaim } from "../counting/names.ts";
+import { Flights } from "../deciding/flights.ts";
 import type { Store } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
 import { createAsking } from "./asking.ts";
 import { createBlocking } from "./blocking.ts";
 import { createCharging } from "./charging.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
-import { Flights } from "./flights.ts";
+import type { FailurePolicy } from "./failure-policy.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
 import { createLimiterQueue } from "./limiter-queue.ts";
-import type { NameClaim } from "./names.ts";
-import type { FailurePolicy } from "./outage/outage.ts";
 import { inMemory, serverSideOf } from "./server-side.ts";
 
 /** How a limiter counts, decides and waits. */

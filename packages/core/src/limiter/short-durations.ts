@@ -1,7 +1,7 @@
-import { processPart } from "../client-state.ts";
-import type { HeadgateErrorCode } from "../errors.ts";
-import { isPlainObject } from "../plain-object.ts";
-import type { Limit } from "../policy.ts";
+import { processPart } from "../base/client-state.ts";
+import type { HeadgateErrorCode } from "../base/errors.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import type { Limit } from "../base/policy.ts";
 
 /** Below this, a bare number is more likely meant as seconds, as in other limiters. */
 const SHORT_MS = 1_000;

@@ -1,15 +1,21 @@
+import type { Decision } from "../base/decision.ts";
+import { formatKind, formatNumber, formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
+import type { Duration } from "../base/time.ts";
+import { parseDuration, toMilliseconds } from "../base/time.ts";
+import { askedUnits } from "../counting/costs.ts";
+import { placesOf } from "../counting/counted-decision.ts";
+import type { Group } from "../counting/counted-policy.ts";
+import type { SubjectCounter, Subjects } from "../counting/counters.ts";
+import { areInShadow, countersOf } from "../counting/counters.ts";
 import { makeAsk } from "../deciding/ask.ts";
-import type { Decision } from "../decision.ts";
-import { formatKind, formatNumber, formatReceived, HeadgateError } from "../errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../options.ts";
-import type { Duration } from "../time.ts";
-import { parseDuration, toMilliseconds } from "../time.ts";
+import { releasesOf } from "../places/keep-places.ts";
+import { agedDenial } from "../queue/aged-denial.ts";
+import { findImpossible, rejectImpossible } from "../queue/impossible-cost.ts";
+import type { Denial, Turn, TurnOptions, Waiters } from "../queue/line.ts";
+import { lineOf } from "../queue/line-of.ts";
+import { takeTurn } from "../queue/take-turn.ts";
 import type { Asking } from "./asking.ts";
-import { askedUnits } from "./costs.ts";
-import { placesOf } from "./counted-decision.ts";
-import type { Group } from "./counted-policy.ts";
-import type { SubjectCounter, Subjects } from "./counters.ts";
-import { areInShadow, countersOf } from "./counters.ts";
 import type {
   ConsumeOptions,
   Limiter,
@@ -19,15 +25,9 @@ import type {
 } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
-import { agedDenial } from "./line/aged-denial.ts";
-import { findImpossible, rejectImpossible } from "./line/impossible-cost.ts";
-import type { Denial, Turn, TurnOptions, Waiters } from "./line/line.ts";
-import { lineOf } from "./line/line-of.ts";
-import { takeTurn } from "./line/take-turn.ts";
-import { releasesOf } from "./places/keep-places.ts";
-import { runAdmitted } from "./places/run-admitted.ts";
 import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
+import { runAdmitted } from "./run-admitted.ts";
 
 /** How calls and requests wait in line, and how admitted work is run. `waiters` are those who wait here, of all in the queue. */
 export function createWaiting(

@@ -1,6 +1,6 @@
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
-import { requireName } from "../limiter/names.ts";
-import { rejectUnknownOptions } from "../options.ts";
+import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
+import { requireName } from "../counting/names.ts";
 import type { ActionOptions, BreakerAction } from "./operator.ts";
 
 /** Longer ones would make the record, which all processes read, large. */

@@ -1,4 +1,4 @@
-import { HeadgateError } from "../errors.ts";
+import { HeadgateError } from "../base/errors.ts";
 import type { ControlStore } from "../fleet/control/control-store.ts";
 import type { Draft, ReadControl } from "../fleet/control/drafts.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { gcra } from "../algorithms/gcra.ts";
-import { compileCountedPolicy } from "../limiter/counted-policy.ts";
-import { countersOf } from "../limiter/counters.ts";
+import { compileCountedPolicy } from "../counting/counted-policy.ts";
+import { countersOf } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { counterKeysOf } from "./counter-keys.ts";
 

@@ -1,4 +1,4 @@
-import { escapePart, readPart } from "../key.ts";
+import { escapePart, readPart } from "../base/key.ts";
 
 /** What is in a counter's key. */
 export interface CounterKey {

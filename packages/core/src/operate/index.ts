@@ -3,6 +3,7 @@
  * @packageDocumentation
  */
 
+export { formatPolicy } from "../base/format-policy.ts";
 export { checkOverride } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
 export type {
@@ -21,7 +22,6 @@ export type {
 } from "../fleet/directory/directory.ts";
 export type { UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 export { hashSubject } from "../fleet/usage/top-subjects.ts";
-export { formatPolicy } from "../limiter/format-policy.ts";
 export type { CounterKey, CounterKeys } from "./counter-keys.ts";
 export { counterKeysOf } from "./counter-keys.ts";
 export type {

@@ -1,14 +1,14 @@
-import { HeadgateError } from "../errors.ts";
-import type { Unreadable } from "../fleet/unreadable.ts";
-import { noAnswerWithin } from "../limiter/outage/store-watch.ts";
+import { HeadgateError } from "../base/errors.ts";
+import type { Duration } from "../base/time.ts";
+import { parseDuration, toMilliseconds } from "../base/time.ts";
+import type { Unreadable } from "../fleet/directory/unreadable.ts";
+import { noAnswerWithin } from "../reach/store-watch.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { FoundText } from "../redis/read-texts.ts";
 import { readTexts } from "../redis/read-texts.ts";
 import { redisStore } from "../redis/redis-store.ts";
 import type { Store } from "../store/store.ts";
 import { within } from "../store/within.ts";
-import type { Duration } from "../time.ts";
-import { parseDuration, toMilliseconds } from "../time.ts";
 
 /** A record that could not be read. */
 export interface UnreadRecord {

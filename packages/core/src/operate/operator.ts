@@ -1,10 +1,10 @@
-import type { Decision, LimitState } from "../decision.ts";
+import type { Decision, LimitState } from "../base/decision.ts";
+import type { BlockOn, Policy } from "../base/policy.ts";
+import type { Duration } from "../base/time.ts";
+import type { Subjects } from "../counting/counters.ts";
 import type { ActionLog } from "../fleet/control/log-entry.ts";
 import type { ControlRecord, DeniedNetwork, Override } from "../fleet/control/record.ts";
-import type { Subjects } from "../limiter/counters.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
-import type { BlockOn, Policy } from "../policy.ts";
-import type { Duration } from "../time.ts";
 
 /** What an operator can do to the limiters of a prefix, from any process. */
 export interface Operator {

@@ -1,8 +1,8 @@
-import { formatKind, formatReceived, HeadgateError } from "../errors.ts";
+import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import { parseDuration } from "../base/time.ts";
 import { OVERRIDE_NUMBERS } from "../fleet/control/record-text.ts";
-import { rejectUnknownOptions } from "../options.ts";
-import { isPlainObject } from "../plain-object.ts";
-import { parseDuration } from "../time.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { NewOverride, OverridePlace } from "./operator.ts";
 

@@ -1,4 +1,4 @@
-import { codeOf } from "../errors.ts";
+import { codeOf } from "../base/errors.ts";
 import { checkOverride } from "../fleet/control/check-override.ts";
 import type { Override } from "../fleet/control/record.ts";
 import type { Directory } from "./directory.ts";

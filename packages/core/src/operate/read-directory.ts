@@ -1,6 +1,6 @@
+import { rejectUnknownOptions } from "../base/options.ts";
 import { readIndex, readListedRecord, readProcessRecord } from "../fleet/directory/read-records.ts";
 import { directoryKey, processKey, sharedKey } from "../fleet/directory/step.ts";
-import { rejectUnknownOptions } from "../options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { Store } from "../store/store.ts";
 import type { Directory } from "./directory.ts";

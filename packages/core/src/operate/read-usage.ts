@@ -1,4 +1,7 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
+import type { Duration } from "../base/time.ts";
+import { parseDuration } from "../base/time.ts";
 import { limiterId } from "../fleet/usage/limiter-usage.ts";
 import type { KeptSeries, KeptTops, UsageSpan } from "../fleet/usage/read-records.ts";
 import { readSeries, readTops, readUsageIndex } from "../fleet/usage/read-records.ts";
@@ -13,11 +16,8 @@ import {
   topsKey,
   usageKey,
 } from "../fleet/usage/steps.ts";
-import { rejectUnknownOptions } from "../options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { Store } from "../store/store.ts";
-import type { Duration } from "../time.ts";
-import { parseDuration } from "../time.ts";
 import { gatherTops, totalOf } from "./gather-usage.ts";
 import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
 import { eachReader, readFrom } from "./operated-source.ts";

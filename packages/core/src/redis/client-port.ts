@@ -1,4 +1,4 @@
-import { formatKind, HeadgateError } from "../errors.ts";
+import { formatKind, HeadgateError } from "../base/errors.ts";
 
 /** All that Headgate needs from a Redis client: to run a script, by its digest or its text. Strings in the reply are Buffers. */
 export interface ClientPort {

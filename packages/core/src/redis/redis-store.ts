@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
+import { isPlainObject } from "../base/plain-object.ts";
 import { onServers } from "../limiter/on-servers.ts";
-import { rejectUnknownOptions } from "../options.ts";
-import { isPlainObject } from "../plain-object.ts";
 import type { Clock } from "../store/clock.ts";
 import { clockOf } from "../store/clock.ts";
 import type { SentCall, Step, Store, UsageSubjects } from "../store/store.ts";

@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { readInteger } from "../store/list-script.ts";
 import type { SentCall } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";

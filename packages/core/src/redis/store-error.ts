@@ -1,5 +1,5 @@
-import type { HeadgateErrorCode } from "../errors.ts";
-import { codeOf, formatKind, HeadgateError } from "../errors.ts";
+import type { HeadgateErrorCode } from "../base/errors.ts";
+import { codeOf, formatKind, HeadgateError } from "../base/errors.ts";
 
 /**
  * Servers' error codes about the setup of a server, a user or a client, which do not go away by waiting. All others, and every

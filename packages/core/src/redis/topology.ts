@@ -1,5 +1,5 @@
 import calculateSlot from "cluster-key-slot";
-import { clientPart } from "../client-state.ts";
+import { clientPart } from "../base/client-state.ts";
 import type { Remote } from "../store/store.ts";
 
 /** The servers of a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */

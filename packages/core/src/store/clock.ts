@@ -1,5 +1,5 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import { toMicroseconds } from "../time.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { toMicroseconds } from "../base/time.ts";
 
 /** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
 export type Clock = () => number;

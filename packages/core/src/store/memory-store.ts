@@ -1,5 +1,5 @@
-import { formatReceived, HeadgateError } from "../errors.ts";
-import { rejectUnknownOptions } from "../options.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
 import type { Clock } from "./clock.ts";
 import { clockOf } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";

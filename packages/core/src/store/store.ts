@@ -1,5 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import { formatKind, HeadgateError } from "../errors.ts";
+import { formatKind, HeadgateError } from "../base/errors.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
 /** The time of a call, and a number for what it creates. */

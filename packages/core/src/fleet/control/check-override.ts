@@ -1,11 +1,11 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compilePolicy } from "../../algorithms/compile-policy.ts";
-import { codeOf, formatKind, formatReceived, HeadgateError } from "../../errors.ts";
-import { EVERYBODY } from "../../limiter/counters.ts";
-import { rejectUnknownOptions } from "../../options.ts";
-import { isPlainObject } from "../../plain-object.ts";
-import type { Policy } from "../../policy.ts";
-import { GLOBAL_DIMENSION } from "../../policy.ts";
+import { codeOf, formatKind, formatReceived, HeadgateError } from "../../base/errors.ts";
+import { rejectUnknownOptions } from "../../base/options.ts";
+import { isPlainObject } from "../../base/plain-object.ts";
+import type { Policy } from "../../base/policy.ts";
+import { GLOBAL_DIMENSION } from "../../base/policy.ts";
+import { EVERYBODY } from "../../counting/counters.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 import { OVERRIDE_NUMBERS } from "./record-text.ts";
 import { withOverriddenNumbers } from "./under-override.ts";

@@ -1,4 +1,4 @@
-import type { StoreWatch } from "../../limiter/outage/outage.ts";
+import type { StoreWatch } from "../../reach/outage.ts";
 import type { Store } from "../../store/store.ts";
 import type { ControlRecord, Order } from "./record.ts";
 

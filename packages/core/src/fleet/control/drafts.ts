@@ -1,4 +1,4 @@
-import { HeadgateError } from "../../errors.ts";
+import { HeadgateError } from "../../base/errors.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import type { ControlRecord, Order, Override } from "./record.ts";
 import { IN_FORCE_AFTER, MAX_ORDERS } from "./record.ts";

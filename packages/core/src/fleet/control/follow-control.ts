@@ -1,8 +1,8 @@
-import type { CountedPolicy } from "../../limiter/counted-policy.ts";
-import { countersOfLimiter } from "../../limiter/counters.ts";
-import { denyCacheOf } from "../../limiter/deny-cache.ts";
-import { closeAllLeases, closeLeases } from "../../limiter/leases/lease-accounts.ts";
-import type { StoreWatch } from "../../limiter/outage/outage.ts";
+import type { CountedPolicy } from "../../counting/counted-policy.ts";
+import { countersOfLimiter } from "../../counting/counters.ts";
+import { denyCacheOf } from "../../deciding/deny-cache.ts";
+import { closeAllLeases, closeLeases } from "../../deciding/lease-holders.ts";
+import type { StoreWatch } from "../../reach/outage.ts";
 import type { Follower, LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
 import type { ControlRecord, Order } from "./record.ts";

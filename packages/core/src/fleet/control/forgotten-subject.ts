@@ -1,4 +1,4 @@
-import { fingerprint } from "../../key.ts";
+import { fingerprint } from "../../base/key.ts";
 
 type Subject = Readonly<Record<string, string>>;
 

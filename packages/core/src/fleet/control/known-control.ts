@@ -1,9 +1,10 @@
-import { background } from "../../background.ts";
-import { prefixPart } from "../../client-state.ts";
-import type { HeadgateError } from "../../errors.ts";
-import { codeOf } from "../../errors.ts";
-import type { Notices, StoreWatch } from "../../limiter/outage/outage.ts";
-import { WeakList } from "../../limiter/weak-list.ts";
+import { background } from "../../base/background.ts";
+import { prefixPart } from "../../base/client-state.ts";
+import type { HeadgateError } from "../../base/errors.ts";
+import { codeOf } from "../../base/errors.ts";
+import type { Notices } from "../../base/notices.ts";
+import { WeakList } from "../../base/weak-list.ts";
+import type { StoreWatch } from "../../reach/outage.ts";
 import type { Store } from "../../store/store.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
 import type { ControlRecord, Order } from "./record.ts";

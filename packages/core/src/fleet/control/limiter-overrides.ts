@@ -1,10 +1,10 @@
-import { Alarm } from "../../background.ts";
-import { clientPart } from "../../client-state.ts";
+import { Alarm } from "../../base/background.ts";
+import { clientPart } from "../../base/client-state.ts";
+import { codeOf, formatReceived } from "../../base/errors.ts";
+import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
+import type { OverriddenTerms, SubjectCounter } from "../../counting/counters.ts";
 import type { Link } from "../../deciding/link.ts";
-import { codeOf, formatReceived } from "../../errors.ts";
-import type { CountedPolicy, Group } from "../../limiter/counted-policy.ts";
-import type { OverriddenTerms, SubjectCounter } from "../../limiter/counters.ts";
-import type { StoreWatch } from "../../limiter/outage/outage.ts";
+import type { StoreWatch } from "../../reach/outage.ts";
 import { checkOverride } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";

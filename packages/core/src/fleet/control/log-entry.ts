@@ -1,5 +1,5 @@
-import { parseJson } from "../../from-json.ts";
-import { isPlainObject } from "../../plain-object.ts";
+import { parseJson } from "../../base/from-json.ts";
+import { isPlainObject } from "../../base/plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import { VERSION_DIGITS } from "./record-text.ts";
 

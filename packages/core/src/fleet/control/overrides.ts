@@ -1,4 +1,4 @@
-import type { SubjectCounter } from "../../limiter/counters.ts";
+import type { SubjectCounter } from "../../counting/counters.ts";
 import type { LimiterControl } from "./control.ts";
 import type { OverridesInForce } from "./overrides-in-force.ts";
 

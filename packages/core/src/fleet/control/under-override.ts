@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compileLike } from "../../algorithms/compile-limit.ts";
-import type { Group } from "../../limiter/counted-policy.ts";
-import { inLayouts } from "../../limiter/numbers-in-force.ts";
-import type { Limit } from "../../policy.ts";
+import type { Limit } from "../../base/policy.ts";
+import type { Group } from "../../counting/counted-policy.ts";
+import { inLayouts } from "../../counting/numbers-in-force.ts";
 import { counterLimits } from "../../store/counter.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 

@@ -1,4 +1,4 @@
-import type { Limit } from "../../policy.ts";
+import type { Limit } from "../../base/policy.ts";
 
 /** How HTTP subjects are made, without secrets. */
 export type SubjectSource =

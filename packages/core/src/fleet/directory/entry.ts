@@ -1,4 +1,4 @@
-import { fingerprint } from "../../key.ts";
+import { fingerprint } from "../../base/key.ts";
 import type { Store } from "../../store/store.ts";
 import type { HttpUse, ListedRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";

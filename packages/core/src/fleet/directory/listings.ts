@@ -1,11 +1,11 @@
-import { prefixPart } from "../../client-state.ts";
-import { fingerprint } from "../../key.ts";
-import type { CountedPolicy, Group } from "../../limiter/counted-policy.ts";
+import { prefixPart } from "../../base/client-state.ts";
+import { fingerprint } from "../../base/key.ts";
+import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
 import type { Store } from "../../store/store.ts";
 import { VERSION } from "../../version.generated.ts";
-import { onceRefused } from "../refusal.ts";
 import type { HttpUse, LimiterRecord, ListedRecord, ListedShape } from "./directory.ts";
 import { ProcessDirectory } from "./process-directory.ts";
+import { onceRefused } from "./refusal.ts";
 
 /** Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store keeps none. */
 export function list(store: Store, record: ListedRecord): void {

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { Alarm, spread, weakly } from "../../background.ts";
-import { processPart } from "../../client-state.ts";
-import type { HeadgateError } from "../../errors.ts";
+import { Alarm, spread, weakly } from "../../base/background.ts";
+import { processPart } from "../../base/client-state.ts";
+import type { HeadgateError } from "../../base/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { VERSION } from "../../version.generated.ts";
-import { refusalOf } from "../refusal.ts";
 import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 import { Entry } from "./entry.ts";
+import { refusalOf } from "./refusal.ts";
 import type { DirectoryCall, SharedRecord } from "./step.ts";
 import { INDEX_STATES, keepDirectory } from "./step.ts";
 

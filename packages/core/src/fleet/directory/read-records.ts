@@ -1,8 +1,6 @@
 import { readPolicy } from "../../algorithms/read-policy.ts";
-import { isListOf, isRecordOf, isWhole, parseJson } from "../../from-json.ts";
-import { isPlainObject } from "../../plain-object.ts";
-import type { Unreadable } from "../unreadable.ts";
-import { readBody } from "../unreadable.ts";
+import { isListOf, isRecordOf, isWhole, parseJson } from "../../base/from-json.ts";
+import { isPlainObject } from "../../base/plain-object.ts";
 import type {
   BreakerRecord,
   HttpUse,
@@ -13,6 +11,8 @@ import type {
   SubjectSource,
 } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
+import type { Unreadable } from "./unreadable.ts";
+import { readBody } from "./unreadable.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
 

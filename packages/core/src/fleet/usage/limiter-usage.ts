@@ -1,8 +1,8 @@
-import { spread } from "../../background.ts";
-import { processPart } from "../../client-state.ts";
-import type { Decision } from "../../decision.ts";
-import { EVERYBODY } from "../../limiter/counters.ts";
-import { GLOBAL_DIMENSION } from "../../policy.ts";
+import { spread } from "../../base/background.ts";
+import { processPart } from "../../base/client-state.ts";
+import type { Decision } from "../../base/decision.ts";
+import { GLOBAL_DIMENSION } from "../../base/policy.ts";
+import { EVERYBODY } from "../../counting/counters.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 import type { LimiterCount, UsageRow } from "./steps.ts";
 import { hashSubject, subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { Alarm, spread, weakly } from "../../background.ts";
-import { HeadgateError } from "../../errors.ts";
+import { Alarm, spread, weakly } from "../../base/background.ts";
+import { HeadgateError } from "../../base/errors.ts";
 import type { Store, UsageSubjects } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
-import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../refusal.ts";
+import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../directory/refusal.ts";
 import { LimiterUsage, usageTimes } from "./limiter-usage.ts";
 import type { LimiterCount, UsageCall } from "./steps.ts";
 import { addUsage, LONG_SPAN, USAGE_STATES } from "./steps.ts";

@@ -1,7 +1,7 @@
-import { isWhole, parseJson } from "../../from-json.ts";
-import { readPart } from "../../key.ts";
-import type { Unreadable } from "../unreadable.ts";
-import { readBody } from "../unreadable.ts";
+import { isWhole, parseJson } from "../../base/from-json.ts";
+import { readPart } from "../../base/key.ts";
+import type { Unreadable } from "../directory/unreadable.ts";
+import { readBody } from "../directory/unreadable.ts";
 import { LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./steps.ts";
 
 /** Numbers of decisions. */

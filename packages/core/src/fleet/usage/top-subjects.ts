@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { escapeSubject } from "../../key.ts";
+import { escapeSubject } from "../../base/key.ts";
 
 /** A longer subject is known by its hash: no client chooses how much memory it takes. */
 const LONGEST_SUBJECT = 64;

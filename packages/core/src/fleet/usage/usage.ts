@@ -1,6 +1,6 @@
-import { prefixPart } from "../../client-state.ts";
+import { prefixPart } from "../../base/client-state.ts";
 import type { Store } from "../../store/store.ts";
-import { onceRefused } from "../refusal.ts";
+import { onceRefused } from "../directory/refusal.ts";
 import type { LimiterUsage } from "./limiter-usage.ts";
 import { ProcessUsage } from "./process-usage.ts";
 

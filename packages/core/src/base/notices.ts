@@ -1,0 +1,77 @@
+import { inspect } from "node:util";
+import type { HeadgateError, HeadgateErrorCode } from "./errors.ts";
+
+const TELL_AGAIN_MS = 3_600_000;
+
+/** Errors that name a slot and a server, and are the same trouble whatever they name. */
+const REDIRECTION = /^(?:MOVED|ASK) .*/s;
+
+/** The most different texts that are logged for one code. */
+const MANY_WORDS = 20;
+
+export function createNotices(): Notices {
+  const logs = new Set<Log>();
+  /** When words were logged, by code. */
+  const logged = new Map<HeadgateErrorCode, Map<string, number>>();
+
+  function log(code: HeadgateErrorCode, message: string, error?: Error): void {
+    if (logs.size === 0) warn(code, message);
+    for (const write of logs) {
+      try {
+        write(code, message, error);
+      } catch {
+        // A log that fails must not fail requests, nor lose the message.
+        warn(code, message);
+      }
+    }
+  }
+
+  return {
+    log,
+
+    logOnce(
+      error,
+      consequence = "limits are decided by onUnavailable, and breakers by this process alone",
+    ) {
+      // The server's words, without the keys that they name.
+      const cause = error.cause instanceof Error ? error.cause.message : "";
+      const words = cause.replace(REDIRECTION, "");
+      const now = performance.now();
+      const before = logged.get(error.code) ?? new Map<string, number>();
+      logged.set(error.code, before);
+      for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
+      if (before.has(words) || before.size >= MANY_WORDS) return;
+      before.set(words, now);
+      log(error.code, `${explain(error)}; ${consequence}`, error);
+    },
+
+    addLog(write) {
+      logs.add(write);
+      return () => logs.delete(write);
+    },
+  };
+}
+
+/** An error with its cause's words, for the operator only. */
+export function explain({ message, cause }: HeadgateError): string {
+  if (cause === undefined) return message;
+  return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
+}
+
+/** Emits a process warning, for lack of a log. `detail` is printed below the message. */
+export function warn(code: string, message: string, detail?: string): void {
+  const more = detail === undefined ? {} : { detail };
+  process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...more });
+}
+
+/** Logs something for the operator. */
+export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
+
+/** What is logged for the operator: as process warnings, or in the logs that were added. */
+export interface Notices {
+  readonly log: Log;
+  /** Logs an error that does not go away by waiting, and its consequence; the same words at most once an hour. */
+  logOnce(error: HeadgateError, consequence?: string): void;
+  /** Writes to `log` instead of process warnings, until the returned function is called. */
+  addLog(log: Log): () => void;
+}

@@ -1,0 +1,145 @@
+import type { Charged } from "../base/charged.ts";
+import { joinCharged } from "../base/charged.ts";
+import type { Cost, CostByName } from "../base/cost.ts";
+import { formatKind, formatNumber, formatReceived, HeadgateError } from "../base/errors.ts";
+import { isPlainObject } from "../base/plain-object.ts";
+import type { Counter } from "../store/counter.ts";
+import { areByName } from "../store/counter.ts";
+
+interface Named {
+  readonly name: string;
+}
+
+/** Units for all limits of a name, in any dimension and in either of two limiters. */
+export function unitsFor(units: CostByName, name: string): number | undefined {
+  return Object.hasOwn(units, name) ? units[name] : undefined;
+}
+
+/** A whole number of units, from 0. Throws `HEADGATE_INVALID_COST`. */
+export function requireUnits(what: string, units: unknown): number {
+  // Turns -0 into 0.
+  if (Number.isSafeInteger(units) && (units as number) >= 0) return (units as number) + 0;
+  throw invalidCost(
+    `${what} must be a whole number from 0 to 2^53 - 1, got ${formatNumber(units)}`,
+  );
+}
+
+/** Units by the names of limits, each a whole number of at least 0. Throws `HEADGATE_INVALID_COST`. */
+export function requireUnitsByName(
+  what: string,
+  units: object | null,
+  limits: readonly Named[],
+): CostByName {
+  if (!isPlainObject(units)) {
+    throw invalidCost(
+      `${what} must be a whole number, or an object with one for each limit by its name, got ${formatKind(units)}`,
+    );
+  }
+  const read = Object.keys(units).map((name): [string, number] => {
+    if (!limits.some((limit) => limit.name === name)) throw unknownName(what, name, limits);
+    return [name, requireUnits(`${what} of ${formatReceived(name)}`, units[name])];
+  });
+  return Object.fromEntries(read);
+}
+
+/** A cost, or one by the names of limits. Throws `HEADGATE_INVALID_COST`. */
+export function requireCost(what: string, cost: unknown, limits: readonly Named[]): Cost {
+  return typeof cost === "object" && cost !== null
+    ? requireUnitsByName(what, cost, limits)
+    : requireUnits(what, cost);
+}
+
+/** Throws `HEADGATE_INVALID_COST` for one number other than 0, if the decision was charged by name. */
+export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): void {
+  if (typeof units !== "number" || units === 0) return;
+  if (typeof Object(decision).cost !== "object") return;
+  throw invalidCost(
+    `a decision with a cost by name is settled by name, as in { tokens: 731 }, got ${units}`,
+  );
+}
+
+/** The units that a call asks of some counters. */
+export interface AskedUnits<C extends Counter> {
+  readonly counters: readonly C[];
+  /** If the cost is by name, the largest that a limit is asked for. */
+  readonly cost: number;
+}
+
+/**
+ * Counters, and the units asked of them. By name, a limit that is not named is asked for 1. A cost of 0 for every limit is one number:
+ * such a decision charges nothing, and may be settled in either form.
+ */
+export function askedUnits<C extends Counter>(counters: readonly C[], cost: Cost): AskedUnits<C> {
+  if (typeof cost === "number") return { counters, cost };
+  const named = counters.map((counter) => ({
+    ...counter,
+    costs: counter.limits.map(({ name }) => unitsFor(cost, name) ?? 1),
+  }));
+  return named.some(isAsked)
+    ? { counters: named, cost: largestCost(named) }
+    : { counters, cost: 0 };
+}
+
+/** Those counters that are asked or charged; the others are left out by a cost of 0 of each of their limits. */
+export function askedOf<C extends Counter>(counters: readonly C[]): readonly C[] {
+  return areByName(counters) ? counters.filter(isAsked) : counters;
+}
+
+/** Those that a cost by name leaves out. */
+export function leftOutOf<C extends Counter>(counters: readonly C[]): readonly C[] {
+  return counters.filter((counter) => !isAsked(counter));
+}
+
+function isAsked({ costs }: Counter): boolean {
+  return costs === undefined || costs.some((units) => units > 0);
+}
+
+/** The most that is asked of a limit. */
+export function largestCost(counters: readonly Counter[]): number {
+  return Math.max(...asksOf(counters).map(([, units]) => units));
+}
+
+/** What is asked of each limit that is asked, by its name. */
+export function costByName(counters: readonly Counter[]): CostByName {
+  return Object.freeze(Object.fromEntries(asksOf(counters).filter(([, units]) => units > 0)));
+}
+
+/** What happened to units that were charged, by the store's reply. */
+export function readCharged(
+  counters: readonly Counter[],
+  cost: number,
+  reply: readonly number[],
+): Charged<Cost> {
+  if (!areByName(counters)) {
+    const counted = reply[1] as number;
+    return { counted, cut: cost - counted, degraded: false };
+  }
+  const charged = asksOf(counters).map(([name, units], i) => {
+    const counted = reply[i + 1] as number;
+    return {
+      units,
+      counted: { [name]: counted },
+      cut: { [name]: units - counted },
+      degraded: false,
+    };
+  });
+  return joinCharged<CostByName>(charged.filter(({ units }) => units > 0));
+}
+
+/** The name of each limit, and what is asked of it. */
+function asksOf(counters: readonly Counter[]): readonly (readonly [name: string, units: number])[] {
+  return counters.flatMap(({ limits, costs = [] }) =>
+    limits.map(({ name }, i) => [name, costs[i] as number] as const),
+  );
+}
+
+function unknownName(what: string, name: string, limits: readonly Named[]): HeadgateError {
+  const names = [...new Set(limits.map((limit) => formatReceived(limit.name)))].join(", ");
+  return invalidCost(
+    `${what} names ${formatReceived(name)}, but no limit has that name; the limits are ${names}`,
+  );
+}
+
+function invalidCost(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_COST", message);
+}

@@ -1,0 +1,184 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { compilePolicy } from "../algorithms/compile-policy.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { escapePart, fingerprint } from "../base/key.ts";
+import type { BlockOn, Policy } from "../base/policy.ts";
+import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import type { CounterLimits } from "../store/counter.ts";
+import { counterLimits } from "../store/counter.ts";
+import type { Store } from "../store/store.ts";
+import { SubjectKeys } from "./subject-keys.ts";
+
+/** The limits of a policy that count by one dimension. */
+export interface Group extends CounterLimits {
+  /** The name of the limiter whose limits they are. */
+  readonly limiter: string;
+  readonly dimension: string;
+  /** How long a place is held unless it is renewed, in microseconds; undefined if units are counted. */
+  readonly heldFor: number | undefined;
+  /** Where each of the limits stands in the policy as it was written. */
+  readonly positions: readonly number[];
+  /** What follows the subject in the key. */
+  readonly keySuffix: string;
+  readonly keys: SubjectKeys;
+}
+
+/** A policy made ready to be counted on a store. */
+export interface CountedPolicy {
+  readonly store: Store;
+  readonly groups: readonly Group[];
+  /** Every limit, in the order of the policy. */
+  readonly limits: readonly CompiledLimit[];
+  /** The policy in canonical form: equal if and only if two limiters count the same. */
+  readonly canonical: string;
+  /** Equal if and only if all keys are, on one store. */
+  readonly keyspace: string;
+  /** Whether places are among what is counted. */
+  readonly hasPlaces: boolean;
+  /** Whether a limit sets blocks when charges are settled. */
+  readonly keeps: boolean;
+  /** Whether it denies nobody. It does not affect what is counted: the same name has the same counters in shadow and not. */
+  readonly shadow: boolean;
+  /** The limiter that it belongs to. It does not affect what is counted. */
+  readonly reported: ReportedLimiter;
+}
+
+/** A limit, and where it stands in the policy as it was written. */
+interface Placed {
+  readonly limit: CompiledLimit;
+  readonly position: number;
+}
+
+/** A limit, and what identifies it among those of its dimension. */
+interface Known extends Placed {
+  readonly id: string;
+}
+
+/** How a policy is counted, apart from its limits. */
+interface Counting {
+  readonly shadow?: boolean;
+  readonly blockOn?: BlockOn;
+  readonly plugin?: string | undefined;
+}
+
+/** Goes into every key, so that counters of another format have other keys. */
+const FORMAT = 2;
+
+/** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
+export function compileCountedPolicy(
+  name: string,
+  policy: Policy,
+  store: Store,
+  { shadow = false, blockOn, plugin }: Counting = {},
+): CountedPolicy {
+  const limits = compilePolicy(policy, blockOn);
+  const placed = limits.map((limit, position) => ({ limit, position }));
+  const dimensions = [...new Set(limits.map(({ per }) => per))];
+  const canonical: string[] = [];
+  const groups = dimensions.flatMap((dimension) => {
+    const members = inOrder(placed.filter(({ limit }) => limit.per === dimension));
+    for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
+    return countedTogether(members).map((together): Group => {
+      const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
+      const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
+      return {
+        ...counterLimits(together.map(({ limit }) => limit)),
+        limiter: name,
+        dimension,
+        heldFor: together[0]?.limit.shape.heldFor,
+        positions: together.map(({ position }) => position),
+        keySuffix,
+        keys: new SubjectKeys(`${store.prefix}:{`, keySuffix),
+      };
+    });
+  });
+  return {
+    store,
+    groups,
+    limits,
+    canonical: canonical.sort().join(";"),
+    keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
+    hasPlaces: limits.some(({ shape }) => shape.heldFor !== undefined),
+    keeps: limits.some(({ shape }) => shape.keeps),
+    shadow,
+    reported: { limiter: name, plugin },
+  };
+}
+
+/**
+ * The limits of a dimension in an order of their own, which must not matter to what is counted where: by their shapes, and those
+ * of one shape by their names, which are part of what they are known by then.
+ */
+function inOrder(limits: readonly Placed[]): readonly Known[] {
+  const shapes = limits.map(({ limit }) => limit.shape.id);
+  return limits
+    .map(({ limit, position }) => {
+      const { shape, name, source } = limit;
+      if (shapes.filter((id) => id === shape.id).length === 1)
+        return { limit, position, id: shape.id };
+      if (source.name === undefined) throw unnamed(limit);
+      return { limit, position, id: `${shape.id}=${escapePart(name)}` };
+    })
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * The limits of a dimension by the counters they share: all that count units are in one, and places in one of each limit, which
+ * goes on where units are charged, given back or forgotten.
+ */
+function countedTogether(limits: readonly Known[]): readonly (readonly Known[])[] {
+  const ofUnits = limits.filter(({ limit }) => limit.shape.heldFor === undefined);
+  const ofPlaces = limits.filter((one) => !ofUnits.includes(one)).map((one) => [one]);
+  return ofUnits.length > 0 ? [ofUnits, ...ofPlaces] : ofPlaces;
+}
+
+function unnamed({ source, per }: CompiledLimit): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `${source.algorithm}: two limits per ${formatReceived(per)} differ only in their numbers, which may change while they count: give each a name`,
+  );
+}
+
+/** The limits that are charged, and settled: all but those of places. */
+export function limitsOfUnits({ limits }: CountedPolicy): readonly CompiledLimit[] {
+  return limits.filter(({ shape }) => shape.heldFor === undefined);
+}
+
+/** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores, or one of them is in shadow. */
+export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy): CountedPolicy {
+  const sameStore =
+    first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;
+  if (!sameStore) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      "extends: one decision over two limiters needs both on the same store, with the same prefix",
+    );
+  }
+  if (first.keyspace === second.keyspace) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      "extends: a limiter cannot extend one of its own name that counts in the same way",
+    );
+  }
+  if (first.shadow !== second.shadow) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `extends: both limiters must have the same shadow, because they make one decision; it is ${first.shadow} for the limiter that is extended, got ${second.shadow}`,
+    );
+  }
+  const moved = second.groups.map((group) => ({
+    ...group,
+    positions: group.positions.map((position) => position + first.limits.length),
+  }));
+  return {
+    store: second.store,
+    groups: [...first.groups, ...moved],
+    limits: [...first.limits, ...second.limits],
+    canonical: `${first.canonical}&${second.canonical}`,
+    keyspace: `${first.keyspace}&${second.keyspace}`,
+    hasPlaces: first.hasPlaces || second.hasPlaces,
+    keeps: first.keeps || second.keeps,
+    shadow: second.shadow,
+    reported: second.reported,
+  };
+}

@@ -1,0 +1,187 @@
+import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { Counter } from "../store/counter.ts";
+import type { CountedPolicy, Group } from "./counted-policy.ts";
+
+/** Who is counted: the subject of the one dimension, or of each by name; `null` leaves a dimension's limits out of the decision. */
+export type Subjects<Dimension extends string = string> =
+  | string
+  | { readonly [D in Dimension]?: string | null | undefined };
+
+/** What `per: "global"` counts: its one subject. */
+export const EVERYBODY = "*";
+
+/** What overrides make of a decision. */
+export interface OverriddenTerms {
+  /** Whether it denies nobody. */
+  readonly shadow: boolean;
+}
+
+/** The counters of a group: a group, and the key of a subject in it. */
+export interface SubjectCounter extends Counter {
+  readonly group: Group;
+  readonly subject: string;
+  /** What overrides make of the decision; the same for all of its counters, and undefined where none is in force for any of them. */
+  readonly terms?: OverriddenTerms | undefined;
+}
+
+/** The counters that a request asks, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
+export function countersOf(
+  counted: CountedPolicy,
+  subjects: Subjects,
+  groups: readonly Group[] = counted.groups,
+): SubjectCounter[] {
+  const [group] = counted.groups;
+  if (counted.groups.length === 1 && group !== undefined) {
+    // The usual case by itself: the subject of the one dimension.
+    const { dimension } = group;
+    const isNamed =
+      typeof subjects === "object" && subjects !== null && Object.keys(subjects).length === 1;
+    const subject = isNamed && Object.hasOwn(subjects, dimension) ? subjects[dimension] : subjects;
+    if (dimension === GLOBAL_DIMENSION) {
+      if (typeof subjects === "string") return [counterOf(group, EVERYBODY)];
+    } else if (typeof subject === "string" && subject !== "") {
+      return [counterOf(group, subject)];
+    }
+  }
+  rejectUnknownDimensions(counted, subjects);
+  const counters: SubjectCounter[] = [];
+  for (const group of groups) {
+    const subject = subjectIn(counted, group.dimension, subjects);
+    if (subject !== null) counters.push(counterOf(group, subject));
+  }
+  if (counters.length === 0) throw nothingNamed(counted);
+  return counters;
+}
+
+/**
+ * The counters of the dimensions that are named: everybody, only by name. Throws as `countersOf`.
+ */
+export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): SubjectCounter[] {
+  rejectUnknownDimensions(counted, subjects);
+  const counters: SubjectCounter[] = [];
+  for (const group of counted.groups) {
+    const { dimension } = group;
+    const isNamed = isRecord(subjects)
+      ? Object.hasOwn(subjects, dimension)
+      : dimension !== GLOBAL_DIMENSION;
+    const subject = isNamed ? subjectIn(counted, dimension, subjects) : null;
+    if (subject !== null) counters.push(counterOf(group, subject));
+  }
+  if (counters.length === 0) throw nothingNamed(counted);
+  return counters;
+}
+
+/** The counters of a limiter's subject among those of a policy; none where the limiter is another one, or counts by other dimensions. */
+export function countersOfLimiter(
+  { groups }: CountedPolicy,
+  limiter: string,
+  subject: Readonly<Record<string, string>>,
+): SubjectCounter[] {
+  return groups
+    .filter((group) => group.limiter === limiter && Object.hasOwn(subject, group.dimension))
+    .map((group) => counterOf(group, subject[group.dimension] as string));
+}
+
+/** Whether a decision on counters denies nobody. */
+export function areInShadow(
+  { shadow }: CountedPolicy,
+  [first]: readonly SubjectCounter[],
+): boolean {
+  return first?.terms?.shadow ?? shadow;
+}
+
+/** Those that count units: places are neither charged, nor given back or forgotten with them. */
+export function unitsOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
+  return counters.filter(({ group }) => group.heldFor === undefined);
+}
+
+/** Those that count places. */
+export function placesOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
+  return counters.filter(({ group }) => group.heldFor !== undefined);
+}
+
+function isRecord(
+  subjects: Subjects,
+): subjects is Readonly<Record<string, string | null | undefined>> {
+  return typeof subjects === "object" && subjects !== null;
+}
+
+function counterOf(group: Group, subject: string): SubjectCounter {
+  return {
+    group,
+    subject,
+    limits: group.limits,
+    shape: group.shape,
+    numbers: group.numbers,
+    timesAt: group.timesAt,
+    key: group.keys.of(subject),
+  };
+}
+
+/** The subject in a dimension; null when its limits are left out. */
+function subjectIn(counted: CountedPolicy, dimension: string, subjects: Subjects): string | null {
+  if (dimension === GLOBAL_DIMENSION) return everybodyIn(subjects);
+  if (isRecord(subjects)) {
+    const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
+    return subject === null ? null : checkSubject(dimension, subject);
+  }
+  const others = dimensionsOf(counted).filter(
+    (other) => other !== GLOBAL_DIMENSION && other !== dimension,
+  );
+  if (others.length === 0) return checkSubject(dimension, subjects);
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `this limiter counts by ${[dimension, ...others].join(", ")}: name the subject of each, as in { ${dimension}: "..." }; got ${formatKind(subjects)}`,
+  );
+}
+
+function everybodyIn(subjects: Subjects): string | null {
+  if (!isRecord(subjects) || !Object.hasOwn(subjects, GLOBAL_DIMENSION)) return EVERYBODY;
+  const named = subjects[GLOBAL_DIMENSION];
+  if (named === EVERYBODY || named === null) return named;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_KEY",
+    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatKind(named)}`,
+  );
+}
+
+function dimensionsOf(counted: CountedPolicy): string[] {
+  return counted.groups.map(({ dimension }) => dimension);
+}
+
+function checkSubject(dimension: string, subject: unknown): string {
+  if (subject === undefined || subject === "") throw emptyKey(dimension, subject);
+  if (typeof subject !== "string") {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_KEY",
+      `the subject of ${formatReceived(dimension)} must be a string, got ${formatKind(subject)}`,
+    );
+  }
+  return subject;
+}
+
+function emptyKey(dimension: string, subject: unknown): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_EMPTY_KEY",
+    `the subject of ${formatReceived(dimension)} must not be empty, got ${formatReceived(subject)}`,
+  );
+}
+
+function nothingNamed(counted: CountedPolicy): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_EMPTY_KEY",
+    `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(counted))].join(", ")} a subject other than null`,
+  );
+}
+
+function rejectUnknownDimensions(counted: CountedPolicy, subjects: Subjects): void {
+  if (!isRecord(subjects)) return;
+  for (const dimension of Object.keys(subjects)) {
+    if (counted.groups.some((group) => group.dimension === dimension)) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensionsOf(counted).join(", ")}`,
+    );
+  }
+}

@@ -1,0 +1,83 @@
+import { clientPart } from "../base/client-state.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { Store } from "../store/store.ts";
+
+/** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
+export interface NameClaim {
+  readonly identity: object;
+  /** Releases the name. The last holder frees it, and gets true. */
+  release(): boolean;
+  /** Whether the name belongs to a limiter now. */
+  isTaken(): boolean;
+}
+
+/** The policy that a name is claimed for. */
+export interface NamedPolicy {
+  /** Equal exactly when two policies count the same. */
+  readonly canonical: string;
+  /** The policy as it was written, for messages. */
+  readonly written: string;
+}
+
+interface NameEntry {
+  /** The canonical form. */
+  readonly policy: string;
+  /** Missing if another version of this package claimed the name. */
+  readonly written?: string | undefined;
+  users: number;
+}
+
+const namesOn = clientPart("names", () => new Map<string, NameEntry>());
+
+/** How many characters of a policy go into a message. */
+const MAX_WRITTEN = 300;
+
+/** Throws `HEADGATE_INVALID_OPTION` for an invalid name. */
+export function requireName(name: unknown): asserts name is string {
+  if (typeof name !== "string" || name === "" || name.length > 512) {
+    throw new HeadgateError(
+      "HEADGATE_INVALID_OPTION",
+      `name must be a string of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
+    );
+  }
+}
+
+/**
+ * Claims a name on a store for a policy. The same name with the same policy is the same limiter; a breaker's name is of
+ * another kind.
+ * Throws `HEADGATE_DUPLICATE_NAME` for another policy.
+ */
+export function claimName(
+  store: Store,
+  name: string,
+  { canonical, written }: NamedPolicy,
+  kind = "limiter",
+): NameClaim {
+  const names = namesOn(store.owner);
+  const id = `${kind} ${store.prefix}:${name}`;
+  const entry = names.get(id) ?? { policy: canonical, written, users: 0 };
+  if (entry.policy !== canonical) {
+    const first = entry.written ?? entry.policy;
+    throw new HeadgateError(
+      "HEADGATE_DUPLICATE_NAME",
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)`,
+    );
+  }
+  entry.users += 1;
+  names.set(id, entry);
+  let released = false;
+  return {
+    identity: entry,
+    release() {
+      if (released) return false;
+      released = true;
+      entry.users -= 1;
+      return entry.users === 0 && names.delete(id);
+    },
+    isTaken: () => names.has(id),
+  };
+}
+
+function shorten(written: string): string {
+  return written.length > MAX_WRITTEN ? `${written.slice(0, MAX_WRITTEN - 3)}...` : written;
+}

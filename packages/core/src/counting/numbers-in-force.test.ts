@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import { slidingWindow } from "../algorithms/sliding-window.ts";
+import { tokenBucket } from "../algorithms/token-bucket.ts";
+import type { Limit } from "../base/policy.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { compileCountedPolicy } from "./counted-policy.ts";
+import { withNumbers } from "./numbers-in-force.ts";
+
+const base: readonly Limit[] = [
+  gcra({ limit: 30, window: "1m" }),
+  slidingLog({ limit: 5, window: "1h", name: "hourly" }),
+  fixedWindow({ limit: 7, window: "1d", per: "tenant" }),
+  gcra({ limit: 10, window: "1s", name: "calm", per: "tenant" }),
+  gcra({ limit: 20, window: "1s", name: "busy", per: "tenant" }),
+];
+const counted = compileCountedPolicy("api", base, memoryStore());
+
+const described = (policy: readonly Limit[]) =>
+  withNumbers(counted, policy).limits.map(({ name, per, limit }) => `${per} ${name} ${limit}`);
+
+describe("other numbers", () => {
+  const given: readonly Limit[] = [
+    gcra({ limit: 1_000, window: 60_000 }),
+    slidingLog({ limit: 6, window: "60m" }),
+    fixedWindow({ limit: 8, window: "24h", per: "tenant", name: "7-per-1d" }),
+    gcra({ limit: 11, window: "1s", name: "calm", per: "tenant" }),
+    gcra({ limit: 21, window: "1s", burst: 3, name: "busy", per: "tenant" }),
+  ];
+  const expected = [
+    "default 30-per-1m 1000",
+    "default hourly 6",
+    "tenant 7-per-1d 8",
+    "tenant calm 11",
+    "tenant busy 3",
+  ];
+
+  test("keep names and order of the policy as it was written, in whichever order they come", () => {
+    expect(described(given)).toEqual(expected);
+    expect(described([...given].reverse())).toEqual(expected);
+  });
+
+  test("count in the same keys", () => {
+    const inForce = withNumbers(counted, given);
+    expect(inForce.keyspace).toBe(counted.keyspace);
+    expect(inForce.groups.map(({ keys }) => keys)).toEqual(counted.groups.map(({ keys }) => keys));
+    expect(inForce.groups.map(({ positions }) => positions)).toEqual(
+      counted.groups.map(({ positions }) => positions),
+    );
+  });
+
+  test("leave the blocks as they are: a limit that blocks is told as such, and for as long", () => {
+    const guarded = fixedWindow({ limit: 1, window: "1d", block: ["1m", "1h"] });
+    const blocking = compileCountedPolicy("api", guarded, memoryStore());
+    const [inForce] = withNumbers(blocking, [{ ...guarded, limit: 50 }]).limits;
+    expect(inForce).toMatchObject({ limit: 50, block: { spans: [60_000_000, 3_600_000_000] } });
+    for (const block of [undefined, "1m", ["1m", "2h"], ["1m", "1h", "1h"]] as const) {
+      expect(() => withNumbers(blocking, [{ ...guarded, block }])).toThrow(
+        expect.objectContaining({ code: "HEADGATE_INVALID_LIMIT" }),
+      );
+    }
+    expect(() => withNumbers(counted, [{ ...guarded, per: "tenant" }])).toThrow(/it has 5, got 1/);
+  });
+
+  test("may give limits one default name that are not named so", () => {
+    const two = compileCountedPolicy(
+      "api",
+      [gcra({ limit: 1, window: "1m" }), fixedWindow({ limit: 2, window: "1m" })],
+      memoryStore(),
+    );
+    const equal = [fixedWindow({ limit: 9, window: "1m" }), gcra({ limit: 9, window: "1m" })];
+    expect(withNumbers(two, equal).limits.map(({ name }) => name)).toEqual([
+      "1-per-1m",
+      "2-per-1m",
+    ]);
+  });
+
+  test("come in two layouts at most, those of the base among them", () => {
+    const layouts = new Set<object>();
+    for (let i = 0; i < 8; i += 1) {
+      const burst = (bit: number) => (i & bit ? { burst: 5 } : {});
+      const policy = [
+        gcra({ limit: 30, window: "1m", ...burst(1) }),
+        ...given.slice(1, 3),
+        gcra({ limit: 10, window: "1s", name: "calm", per: "tenant", ...burst(2) }),
+        gcra({ limit: 20, window: "1s", name: "busy", per: "tenant", ...burst(4) }),
+      ];
+      const { groups } = withNumbers(counted, policy);
+      for (const { shape, numbers, limits } of groups) {
+        layouts.add(shape);
+        expect(numbers.length % limits.flatMap((limit) => limit.numbers).length).toBe(0);
+      }
+    }
+    // Of each dimension.
+    expect(layouts.size).toBe(4);
+    for (const { shape } of counted.groups) expect(layouts).toContain(shape);
+  });
+});
+
+describe("limits that are not the same but for their numbers are refused:", () => {
+  const minute = gcra({ limit: 30, window: "1m" });
+
+  test.each<[what: string, of: Limit, given: readonly Limit[]]>([
+    ["another window", minute, [gcra({ limit: 30, window: "2m" })]],
+    ["another algorithm", minute, [slidingWindow({ limit: 30, window: "1m" })]],
+    ["another name", minute, [gcra({ limit: 30, window: "1m", name: "plan" })]],
+    [
+      "the name that its own numbers give",
+      minute,
+      [gcra({ limit: 9, window: "1m", name: "9-per-1m" })],
+    ],
+    ["another dimension", minute, [gcra({ limit: 30, window: "1m", per: "tenant" })]],
+    ["one more", minute, [minute, slidingLog({ limit: 1, window: "1s" })]],
+    ["the same twice", minute, [minute, minute]],
+    [
+      "another alignment",
+      fixedWindow({ limit: 1, window: "1h" }),
+      [fixedWindow({ limit: 1, window: "1h", align: "clock" })],
+    ],
+    [
+      "other buckets",
+      slidingWindow({ limit: 1, window: "1h" }),
+      [slidingWindow({ limit: 1, window: "1h", buckets: 6 })],
+    ],
+    [
+      "another time to refill",
+      tokenBucket({ capacity: 1, refill: 1, every: "1s" }),
+      [tokenBucket({ capacity: 1, refill: 1, every: "2s" })],
+    ],
+  ])("%s", (_, of, given) => {
+    const counts = compileCountedPolicy("api", of, memoryStore());
+    expect(() => withNumbers(counts, given)).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_LIMIT",
+        message: expect.stringMatching(/^limits given for a call must be the limiter's own/),
+      }),
+    );
+  });
+
+  test("fewer of them, and twins without a name", () => {
+    expect(() => described(base.slice(1))).toThrow(/it has 5, got 4/);
+    const unnamed = [...base.slice(0, 4), gcra({ limit: 20, window: "1s", per: "tenant" })];
+    expect(() => described(unnamed)).toThrow(
+      'none of those given is gcra({ limit: 20, window: "1s", name: "busy", per: "tenant" }), named "busy"',
+    );
+  });
+
+  test("and numbers out of range, with their place in the list", () => {
+    const wrong = [...base.slice(0, 4), gcra({ limit: -1, window: "1s", per: "tenant" })];
+    expect(() => described(wrong)).toThrow(/^limits\[4\]: gcra: limit must be .*, got -1/);
+  });
+});

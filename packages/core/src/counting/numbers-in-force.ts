@@ -1,0 +1,97 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { compileLimit } from "../algorithms/compile-limit.ts";
+import { eachLimit } from "../algorithms/compile-policy.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatPolicy } from "../base/format-policy.ts";
+import type { Limit } from "../base/policy.ts";
+import { counterLimits } from "../store/counter.ts";
+import type { CountedPolicy, Group } from "./counted-policy.ts";
+
+/**
+ * A policy with other numbers of units: the same counters, and the names as they were written. Limits may come in any order,
+ * and without a name if their shape tells which one is meant. Throws `HEADGATE_INVALID_LIMIT` for invalid limits, and for limits
+ * that differ in anything but their numbers.
+ */
+export function withNumbers(base: CountedPolicy, policy: readonly Limit[]): CountedPolicy {
+  const given = eachLimit(policy, (limit) => compileGiven(base, limit as Limit));
+  if (given.length !== base.limits.length) {
+    throw differs(`it has ${base.limits.length}, got ${given.length}`);
+  }
+  const limits = inLayouts(
+    base.limits,
+    base.limits.map((limit) => inForce(limit, base.limits, given)),
+  );
+  const groups = base.groups.map((group) => ({ ...group, ...limitsOf(group, limits) }));
+  return { ...base, groups, limits };
+}
+
+/** A limit that blocks as those of the base do; what cannot is none of them. */
+function compileGiven({ keeps }: CountedPolicy, limit: Limit): CompiledLimit {
+  return compileLimit(limit, keeps && limit?.algorithm === "fixedWindow" ? "settle" : "denial");
+}
+
+function limitsOf({ positions }: Group, limits: readonly CompiledLimit[]) {
+  return counterLimits(positions.map((position) => limits[position] as CompiledLimit));
+}
+
+/** A limit of the base, by the numbers that are given for it. */
+function inForce(
+  limit: CompiledLimit,
+  base: readonly CompiledLimit[],
+  given: readonly CompiledLimit[],
+): CompiledLimit {
+  const isAlone = base.filter((other) => countsAlike(limit, other)).length === 1;
+  const found = given.find(
+    (other) =>
+      countsAlike(limit, other) && (other.source.name ?? (isAlone && limit.name)) === limit.name,
+  );
+  if (found !== undefined) return { ...found, name: limit.name };
+  throw differs(
+    `none of those given is ${formatPolicy([limit.source])}, named ${formatReceived(limit.name)}, with other numbers`,
+  );
+}
+
+function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
+  const isSameShape = one.per === other.per && one.shape.id === other.shape.id;
+  return isSameShape && blockOf(one) === blockOf(other);
+}
+
+/** How a limit blocks, apart from what its numbers say. */
+function blockOf({ block }: CompiledLimit): string {
+  return `${block?.spans};${block?.after}`;
+}
+
+/**
+ * Limits in the layout of numbers of the base or, where one has a number more, all with as many as they can have: a policy has
+ * scripts of two layouts at most, however many numbers are asked for.
+ */
+export function inLayouts(
+  base: readonly CompiledLimit[],
+  limits: readonly CompiledLimit[],
+): readonly CompiledLimit[] {
+  const isSame = limits.every(
+    ({ numbers }, i) => numbers.length === (base[i] as CompiledLimit).numbers.length,
+  );
+  return isSame
+    ? limits.map((limit, i) => ({ ...limit, shape: (base[i] as CompiledLimit).shape }))
+    : limits.map(withAllNumbers);
+}
+
+/** A limit with a number for each name that another one stood for. */
+function withAllNumbers(limit: CompiledLimit): CompiledLimit {
+  const { aliases, ...shape } = limit.shape;
+  if (aliases === undefined) return limit;
+  const same = Object.values(aliases).map((name) => shape.numbers.indexOf(name));
+  return {
+    ...limit,
+    shape: { ...shape, numbers: [...shape.numbers, ...Object.keys(aliases)] },
+    numbers: [...limit.numbers, ...same.map((place) => limit.numbers[place] as number)],
+  };
+}
+
+function differs(how: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `limits given for a call must be the limiter's own, with other numbers: ${how}`,
+  );
+}

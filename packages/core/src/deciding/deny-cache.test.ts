@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import type { HeldCall } from "../../../../test/support/held-store.ts";
+import { holdStore, letRun } from "../../../../test/support/held-store.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+
+/** A subject that has used its limit, on a store that answers when the test says so. */
+async function startDenied() {
+  const { store, held, pass } = holdStore(() => 0);
+  const limits = fixedWindow({ limit: 1, window: "1h" });
+  const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
+  /** The next call that reaches the store; undefined when none does. */
+  const sent = async (): Promise<HeldCall | undefined> => {
+    await letRun();
+    return held.shift();
+  };
+  const admitted = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await admitted).allowed).toBe(true);
+  return { limiter, store, sent, pass };
+}
+
+test("a denial is remembered, and answers without the store", async () => {
+  const { limiter, sent } = await startDenied();
+  const first = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await first).source).toBe("store");
+  expect((await limiter.consume("u")).source).toBe("deny-cache");
+  expect(await sent()).toBeUndefined();
+});
+
+test("one whose answer comes after a reset is not: it was decided before", async () => {
+  const { limiter, sent } = await startDenied();
+  const late = limiter.consume("u");
+  const denial = await sent();
+  await denial?.execute();
+  const reset = limiter.reset("u");
+  await (await sent())?.carryOut();
+  expect(await reset).toBe(true);
+  await denial?.deliver();
+  expect((await late).allowed).toBe(false);
+  const next = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect(await next).toMatchObject({ allowed: true, source: "store" });
+});
+
+test("is not believed any more once a reset is on its way", async () => {
+  const { limiter, sent } = await startDenied();
+  const first = limiter.consume("u");
+  await (await sent())?.carryOut();
+  await first;
+  const reset = limiter.reset("u");
+  const resetting = await sent();
+  const next = limiter.consume("u");
+  const asking = await sent();
+  expect(asking?.name).toBe("decide");
+  await resetting?.carryOut();
+  await asking?.carryOut();
+  expect(await reset).toBe(true);
+  expect((await next).allowed).toBe(true);
+});
+
+test("nor is one that was decided while a reset was on its way, once it has come", async () => {
+  const { limiter, sent, pass } = await startDenied();
+  const reset = limiter.reset("u");
+  const resetting = await sent();
+  pass(1);
+  const denied = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await denied).allowed).toBe(false);
+  pass(1);
+  await resetting?.carryOut();
+  expect(await reset).toBe(true);
+  const next = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await next).allowed).toBe(true);
+});
+
+test("a raised limit is denied for what the lower one was", async () => {
+  const { limiter, store, sent } = await startDenied();
+  const denied = limiter.consume("u");
+  await (await sent())?.carryOut();
+  expect((await denied).allowed).toBe(false);
+  await limiter.close();
+  const limits = fixedWindow({ limit: 5, window: "1h" });
+  const raised = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
+  const next = raised.consume("u");
+  await (await sent())?.carryOut();
+  expect(await next).toMatchObject({ allowed: true, source: "store", remaining: 3 });
+});

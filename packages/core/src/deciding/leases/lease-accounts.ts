@@ -1,0 +1,213 @@
+import { LRUCache } from "lru-cache";
+import { background } from "../../base/background.ts";
+import { toMilliseconds } from "../../base/time.ts";
+import type { CountedPolicy } from "../../counting/counted-policy.ts";
+import type { SubjectCounter } from "../../counting/counters.ts";
+import { readReply } from "../../counting/read-reply.ts";
+import type { StoreWatch } from "../../reach/outage.ts";
+import { decide } from "../../store/decide.ts";
+import type { DecideCall } from "../../store/decide-call.ts";
+import type { Receipt } from "../../store/refund.ts";
+import { refund } from "../../store/refund.ts";
+import { refundOf } from "../changes.ts";
+import type { DenyCache } from "../deny-cache.ts";
+import { denyCacheOf } from "../deny-cache.ts";
+import { leaseHoldersOn } from "../lease-holders.ts";
+import type { Link } from "../link.ts";
+import {
+  closeAccount,
+  deny,
+  grant,
+  lose,
+  openAccount,
+  receiptFor,
+  takeEnded,
+} from "./lease-book.ts";
+import type { Reported } from "./lease-reply.ts";
+import { leaseOf, roomOf } from "./lease-reply.ts";
+import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
+
+/** The most subjects kept; the least recently asked is dropped first. */
+const MAX_ACCOUNTS = 1_000;
+
+/** A longer subject is known by its key, so that no client chooses how much memory it takes. Every such key is longer than this. */
+const MAX_SUBJECT = 48;
+
+/** How often at most expired leases are looked for in the time of one lease, however many end at different times. */
+const LOOKS = 64;
+
+/** The leases of a subject, and what the store reported with the last one. */
+export interface SubjectAccount extends LeaseAccount {
+  readonly counter: SubjectCounter;
+  reported: Reported | undefined;
+}
+
+/** Where leases are asked for. */
+export interface LeaseStore {
+  readonly counted: CountedPolicy;
+  readonly watch: StoreWatch;
+}
+
+/** The accounts of a limiter's subjects: what is asked of the store for them, and given back to it. */
+export class LeaseAccounts {
+  readonly #rule: LeaseRule;
+  readonly #place: LeaseStore;
+  /** Gives back what is left. */
+  readonly #next: Link;
+  readonly #denials: DenyCache;
+  readonly #accounts = new LRUCache<string, SubjectAccount>({
+    max: MAX_ACCOUNTS,
+    dispose: (account) => this.#giveBack(closeAccount(account)),
+  });
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #leaveOwner: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer is to look. */
+  #due = Number.POSITIVE_INFINITY;
+
+  constructor(rule: LeaseRule, next: Link, place: LeaseStore) {
+    this.#rule = rule;
+    this.#next = next;
+    this.#place = place;
+    const { owner } = place.counted.store;
+    this.#denials = denyCacheOf(owner);
+    this.#leaveOwner = leaseHoldersOn(owner).add(this);
+  }
+
+  /** The account of a subject, unless only its key is known. */
+  findKnown(subject: string): SubjectAccount | undefined {
+    return subject.length > MAX_SUBJECT ? undefined : this.#accounts.get(subject);
+  }
+
+  find(counter: SubjectCounter): SubjectAccount | undefined {
+    return this.#accounts.get(nameOf(counter));
+  }
+
+  open(counter: SubjectCounter): SubjectAccount {
+    const name = nameOf(counter);
+    const kept = { ...counter, subject: name };
+    const account = { ...openAccount(this.#rule), counter: kept, reported: undefined };
+    this.#accounts.set(name, account);
+    return account;
+  }
+
+  /** Gives up the leases of those of the counters that are of this limiter. */
+  close(counters: readonly SubjectCounter[]): void {
+    for (const counter of counters) {
+      const name = nameOf(counter);
+      if (this.#accounts.peek(name)?.counter.key === counter.key) this.#accounts.delete(name);
+    }
+  }
+
+  /** Gives up the leases of counters of which `isOver` says so. */
+  closeIf(isOver: (counter: SubjectCounter) => boolean): void {
+    this.close([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
+  }
+
+  /** Gives up all leases; new ones are taken as before. */
+  clear(): void {
+    this.#accounts.clear();
+  }
+
+  /** Gives all leases up; resolves when what is under way has ended. */
+  async closeAll(): Promise<void> {
+    this.#leaveOwner();
+    this.clear();
+    clearTimeout(this.#timer);
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  /** Asks the store for a lease. Nobody waits for it: the store's errors are reported by the calls of requests. */
+  ask(account: SubjectAccount, units: number): void {
+    account.asking = units;
+    this.#follow(this.#ask(account, units).catch(() => lose(account)));
+  }
+
+  async #ask(account: SubjectAccount, cost: number): Promise<void> {
+    const { counted, watch } = this.#place;
+    const { store } = counted;
+    const { counter } = account;
+    const counters = [counter];
+    const sent = store.now();
+    const call: DecideCall = { cost, mode: "charge", counters };
+    const late = (found?: readonly number[]) => found && this.#giveBackLate(call, found);
+    const reply = await watch.run(store, decide, call, counter.key, 0, late);
+    const { allowed, blocked, receipts } = readReply(counted, counters, cost, reply);
+    const [receipt] = receipts as [Receipt];
+    const received = store.now();
+    account.reported = { reply, received };
+    const room = roomOf(counter.group, reply);
+    if (!allowed) {
+      deny(account, room);
+      if (blocked) this.close(counters);
+      return;
+    }
+    this.#denials.forgetKnown(counters, received);
+    const lease = leaseOf(this.#rule, counter.group, receipt, reply, sent);
+    if (account.isClosed) {
+      this.#giveBack([lease]);
+      return;
+    }
+    grant(account, lease, room);
+    this.#lookAt(lease.until, received);
+  }
+
+  /** Gives back what is left of those leases of a subject that are over. */
+  giveBackEnded(account: SubjectAccount, now: number): void {
+    if (account.leases.length > 0) this.#giveBack(takeEnded(account, now));
+  }
+
+  #giveBackLate({ counters, cost }: DecideCall, reply: readonly number[]): void {
+    const { counted } = this.#place;
+    const { store } = counted;
+    const { allowed, receipts } = readReply(counted, counters as SubjectCounter[], cost, reply);
+    const [receipt] = receipts;
+    if (!allowed || receipt === undefined) return;
+    // Not through the watch: the store that was late is known to be down.
+    const forget = (): void => this.#denials.forget(counters, store.now());
+    const given = store.run(refund, receipt).then(forget);
+    given.catch(() => {});
+  }
+
+  /** What cannot be given back comes back by itself, like any charge. */
+  #giveBack(leases: readonly Lease[]): void {
+    for (const lease of leases) {
+      if (lease.left > 0) this.#follow(this.#next.change(refundOf(receiptFor(lease, lease.left))));
+    }
+  }
+
+  #follow(task: Promise<unknown>): void {
+    const ended = Promise.allSettled([task]);
+    this.#underWay.add(ended);
+    void ended.then(() => this.#underWay.delete(ended));
+  }
+
+  #lookAt(until: number, now: number): void {
+    if (until >= this.#due) return;
+    this.#due = until;
+    clearTimeout(this.#timer);
+    const wait = toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now));
+    this.#timer = background.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
+  }
+
+  #look(): void {
+    this.#due = Number.POSITIVE_INFINITY;
+    let now: number;
+    try {
+      now = this.#place.counted.store.now();
+    } catch {
+      // A clock of the application's own, of which requests hear. What is over by then waits for the next look.
+      return;
+    }
+    let next = Number.POSITIVE_INFINITY;
+    for (const account of this.#accounts.values()) {
+      this.giveBackEnded(account, now);
+      for (const { until } of account.leases) next = Math.min(next, until);
+    }
+    this.#lookAt(next, now);
+  }
+}
+
+function nameOf({ subject, key }: SubjectCounter): string {
+  return subject.length > MAX_SUBJECT ? key : subject;
+}

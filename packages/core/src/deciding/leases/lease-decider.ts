@@ -1,0 +1,123 @@
+import type { Decision } from "../../base/decision.ts";
+import { GLOBAL_DIMENSION } from "../../base/policy.ts";
+import { CountedDecision, uncharged } from "../../counting/counted-decision.ts";
+import type { SubjectCounter } from "../../counting/counters.ts";
+import { EVERYBODY } from "../../counting/counters.ts";
+import type { Receipt } from "../../store/refund.ts";
+import type { Ask, Link } from "../link.ts";
+import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
+import { LeaseAccounts } from "./lease-accounts.ts";
+import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
+import type { Reported } from "./lease-reply.ts";
+import { limitsFrom } from "./lease-reply.ts";
+import type { Lease, LeaseRule } from "./leases.ts";
+
+/** Pays requests from leases, and lets the next link decide the others; for a hot subject these also ask for a lease. */
+export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): Link {
+  const { counted } = place;
+  const { store } = counted;
+  const accounts = new LeaseAccounts(rule, next, place);
+  const isGlobal = counted.groups[0]?.dimension === GLOBAL_DIMENSION;
+
+  function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
+    // A second lease may be over: its units are not left, and it would keep the next one away.
+    if (account.leases.length > 1) accounts.giveBackEnded(account, now);
+    spend(account, lease, cost);
+    const wanted = wantNext(account);
+    if (wanted > 0) accounts.ask(account, wanted);
+    return decisionOf(account, cost, unitsLeft(account), now, [receiptOf(account, lease, cost)]);
+  }
+
+  function decisionOf(
+    account: SubjectAccount,
+    cost: number,
+    left: number,
+    now: number,
+    receipts: readonly Receipt[],
+  ): Decision {
+    const limits = limitsFrom(account.counter.group, account.reported as Reported, left, now);
+    return new CountedDecision(counted, { allowed: true, limits, cost, source: "lease", receipts });
+  }
+
+  function receiptOf(account: SubjectAccount, lease: Lease, cost: number): Receipt {
+    const { charged, counters, generations } = lease.receipt;
+    const putBackHere = (): boolean => putBack(account, lease, cost, store.now());
+    return { cost, charged, counters, generations, putBack: putBackHere };
+  }
+
+  /** The request goes first: a lease takes from what it leaves. */
+  async function decideInStore(ask: Ask, account: SubjectAccount, now: number): Promise<Decision> {
+    const asked = next.decide(ask);
+    accounts.giveBackEnded(account, now);
+    const wanted = wantBeside(account, ask.cost, now);
+    if (wanted > 0) accounts.ask(account, wanted);
+    const decision = await asked;
+    if (decision.blocked) accounts.close(ask.counters);
+    if (decision.source === "store") {
+      account.room = Math.min(...decision.limits.map(({ remaining }) => remaining));
+    }
+    return decision;
+  }
+
+  /** The limits as they are in the store, plus the units held here, which are charged there but not spent. */
+  async function look(
+    ask: Ask,
+    account: SubjectAccount | undefined,
+    now: number,
+  ): Promise<Decision> {
+    if (account !== undefined) accounts.giveBackEnded(account, now);
+    const held = account === undefined ? 0 : unitsLeft(account);
+    const decision = await next.decide(ask);
+    if (account === undefined || held === 0) return decision;
+    const receipts = ask.mode === "peek" ? [] : [uncharged(ask.counters)];
+    if (decision.degraded) return decisionOf(account, 0, held, now, receipts);
+    const limits = decision.limits.map((limit) => {
+      const left = limit.remaining - limit.overdrawn + held;
+      const remaining = Math.min(limit.limit, Math.max(0, left));
+      return { ...limit, remaining, overdrawn: Math.max(0, 0 - left) };
+    });
+    return new CountedDecision(counted, { ...decision, limits, receipts });
+  }
+
+  return {
+    ...next,
+
+    admit(subject, cost) {
+      const known = isGlobal && typeof subject === "string" ? EVERYBODY : subject;
+      const account = typeof known === "string" ? accounts.findKnown(known) : undefined;
+      if (account === undefined) return undefined;
+      const now = store.now();
+      const lease = findLease(account, cost, now);
+      return lease && pay(account, lease, cost, now);
+    },
+
+    decide(ask) {
+      const { counters, cost, mode } = ask;
+      const counter = counters[0] as SubjectCounter;
+      if (counter.terms !== undefined) {
+        // `endLeases` does not know whose the account of a long subject is.
+        accounts.close(counters);
+        return next.decide(ask);
+      }
+      const account = accounts.find(counter);
+      const now = store.now();
+      if (cost === 0) return look(ask, account, now);
+      const lease = account && findLease(account, cost, now);
+      const charges = mode === "enforce" || mode === "charge";
+      if (account === undefined || lease === undefined) {
+        if (!charges) return next.decide(ask);
+        return decideInStore(ask, account ?? accounts.open(counter), now);
+      }
+      if (charges) return pay(account, lease, cost, now);
+      accounts.giveBackEnded(account, now);
+      return decisionOf(account, cost, unitsLeft(account) - cost, now, []);
+    },
+
+    endLeases: (isOver) => accounts.closeIf(isOver),
+
+    async close() {
+      await accounts.closeAll();
+      await next.close();
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { formatReceived, HeadgateError } from "../../base/errors.ts";
+import { parseDuration } from "../../base/time.ts";
+import type { LeaseOptions, LeaseRule } from "./leases.ts";
+
+const MAX_UNITS = 1_000_000;
+const LONGEST_TTL = 60_000_000;
+
+/**
+ * One in so many of the remaining units may be taken ahead, so that several processes together leave some for other
+ * requests, and near the limit nothing is taken ahead at all.
+ */
+const SHARE = 8;
+
+/** Reads the option. Throws `HEADGATE_INVALID_OPTION`. */
+export function readLeaseOption(
+  lease: LeaseOptions | false | undefined = false,
+): LeaseRule | undefined {
+  if (lease === false) return undefined;
+  if (typeof lease !== "object" || lease === null || Array.isArray(lease)) {
+    throw invalid('lease must be false or like { max: 100, ttl: "1s" }', lease);
+  }
+  const { max, ttl, ...others } = lease;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw invalid("lease must hold max and ttl only", unknown);
+  if (!Number.isSafeInteger(max) || max < 2 || max > MAX_UNITS) {
+    throw invalid("lease.max must be a whole number from 2 to 1000000", max);
+  }
+  const length = parseDuration(ttl, "lease.ttl", "HEADGATE_INVALID_OPTION");
+  if (length > LONGEST_TTL) throw invalid("lease.ttl must be from 1 ms to 1 minute", ttl);
+  return { max, ttl: length, share: SHARE };
+}
+
+function invalid(rule: string, received: unknown): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
+}

@@ -1,0 +1,64 @@
+import type { CompiledLimit } from "../../algorithms/algorithm.ts";
+import type { LimitState } from "../../base/decision.ts";
+import type { Group } from "../../counting/counted-policy.ts";
+import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../../counting/read-reply.ts";
+import type { Receipt } from "../../store/refund.ts";
+import { leaseTime } from "./lease-book.ts";
+import type { Lease, LeaseRule } from "./leases.ts";
+
+/** What the store reported of a subject's limits, with the last lease it was asked for. */
+export interface Reported {
+  /** The reply to a decision on one counter. */
+  readonly reply: readonly number[];
+  /** When it had come, in microseconds: times that count from here are reported too long, never too short. */
+  readonly received: number;
+}
+
+/** The lease that the store charged, and said so in a reply. `sent` is when it was asked, before it could decide. */
+export function leaseOf(
+  rule: LeaseRule,
+  { limits }: Group,
+  receipt: Receipt,
+  reply: readonly number[],
+  sent: number,
+): Lease {
+  const resets = limits.map((_, i) => reply[placeOf(i) + 2] as number);
+  const until = sent + leaseTime(rule, limits, resets);
+  return { receipt, sent, until, left: receipt.cost };
+}
+
+/** Units that remain in the limit that has least. */
+export function roomOf(group: Group, reply: readonly number[]): number {
+  return Math.min(...group.limits.map((_, i) => reply[placeOf(i) + 1] as number));
+}
+
+/**
+ * The limits as reported to a request that a lease pays: what the store reported last, with `held` units that are held here,
+ * and less time left by as much as has passed.
+ */
+export function limitsFrom(group: Group, last: Reported, held: number, now: number): LimitState[] {
+  const elapsed = Math.max(0, Math.floor(now - last.received));
+  const states: LimitState[] = new Array(group.limits.length);
+  for (let i = 0; i < group.limits.length; i += 1) {
+    const limit = group.limits[i] as CompiledLimit;
+    const at = placeOf(i);
+    states[group.positions[i] as number] = readState(
+      limit,
+      last.reply[0] as number,
+      0,
+      Math.min(limit.limit, (last.reply[at + 1] as number) + held),
+      left(last.reply[at + 2] as number, elapsed),
+      left(last.reply[at + 3] as number, elapsed),
+    );
+  }
+  return states;
+}
+
+function placeOf(limit: number): number {
+  return REPLY_HEAD + COUNTER_HEAD + limit * LIMIT_NUMBERS;
+}
+
+/** Only what is unused has no time left, and what was charged is not. */
+function left(time: number, elapsed: number): number {
+  return Math.max(1, time - elapsed);
+}

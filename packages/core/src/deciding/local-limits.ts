@@ -1,0 +1,72 @@
+import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
+import { compileLike } from "../algorithms/compile-limit.ts";
+import type { Limit } from "../base/policy.ts";
+import type { Group } from "../counting/counted-policy.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+
+/**
+ * Finds the counter in which a process counts its share of another counter's limits: above 0, up to 1, each rounded down, at
+ * least one unit of those that grant any. A cost that the limit has room for and the share has not counts as the whole share.
+ */
+export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
+  if (share === 1) return (counter) => counter;
+  // Also of groups under other numbers, which come and go.
+  const shared = new WeakMap<Group, Group>();
+  return (counter) => {
+    const group = shared.get(counter.group) ?? shareGroup(counter.group, share);
+    shared.set(counter.group, group);
+    return { ...counter, group, limits: group.limits, key: `${counter.key}:${share}` };
+  };
+}
+
+function shareGroup(group: Group, share: number): Group {
+  return { ...group, limits: group.limits.map((limit) => shareLimit(limit, share)) };
+}
+
+function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
+  // A little more, for shares such as 1 / 49 that a double cannot hold.
+  const of = (quota: number): number =>
+    Math.min(quota, Math.max(1, Math.floor(quota * share * (1 + 2 ** -50))));
+  const compiled = compileLike(whole, shareOf(whole.source, of));
+  const algorithm = withinShare(compiled.algorithm, whole.limit, compiled.limit);
+  // A client keeps seeing the limit under the name it knows.
+  return { ...compiled, algorithm, name: whole.name, per: whole.per };
+}
+
+function shareOf(limit: Limit, of: (quota: number) => number): Limit {
+  switch (limit.algorithm) {
+    case "gcra":
+      return { ...limit, limit: of(limit.limit), burst: limit.burst && of(limit.burst) };
+    case "tokenBucket":
+      return { ...limit, capacity: of(limit.capacity), refill: of(limit.refill) };
+    default:
+      return { ...limit, limit: of(limit.limit) };
+  }
+}
+
+/** The same arithmetic for costs up to the whole limit, each counted as the share at most. */
+function withinShare(
+  algorithm: Algorithm<unknown, unknown>,
+  whole: number,
+  share: number,
+): Algorithm<unknown, unknown> {
+  const counted = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
+  /** What a part of a request counts as, beside the rest of it. */
+  const part = (cost: number, beside = 0): number => counted(beside + cost) - counted(beside);
+  return {
+    ...algorithm,
+    ...(algorithm.hold && {
+      hold: (state, quota, holder, number) =>
+        algorithm.hold?.(state, quota, holder, counted(number)),
+    }),
+    wait: (state, quota, cost) => algorithm.wait(state, quota, counted(cost)),
+    spend(state, quota, cost, beside) {
+      const units = part(cost, beside);
+      if (units > 0) algorithm.spend(state, quota, units);
+    },
+    refund(state, quota, cost, age, beside) {
+      const units = part(cost, beside);
+      return units > 0 && algorithm.refund(state, quota, units, age);
+    },
+  };
+}

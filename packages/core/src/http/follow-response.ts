@@ -1,0 +1,62 @@
+import { onceAborted } from "../base/abort-listeners.ts";
+import type { HeldPlaces } from "../counting/held-places.ts";
+import type { Leaving } from "../queue/line.ts";
+import type { Client } from "./client.ts";
+import { isClientSeen, watchResponse } from "./response/response-end.ts";
+
+/**
+ * Renews a request's slots until its response is ended, and gives them back then. If the client leaves before that, they
+ * are renewed no more: hanging up frees no slot. Nor are they renewed while Node could not notice that the client left.
+ */
+export function holdPlaces(places: HeldPlaces, response: object): void {
+  places.keep(() => isClientSeen(response));
+  watchResponse(response, {
+    onEnded() {
+      // If the store does not hear of it, they expire.
+      places.release().catch(() => {});
+    },
+    onLeft() {
+      places.leave();
+    },
+  });
+}
+
+/**
+ * Watches, from now on, whether a request still needs an answer on this response of Node's: its client is there, and
+ * nothing else has answered it. `ending` aborts when all waits must end.
+ */
+export function watchLeaving(response: object, client: Client, ending: AbortSignal): Leaving {
+  const controller = new AbortController();
+  const end = (): void => controller.abort();
+  let isOver = false;
+  const leave = (): void => {
+    isOver = true;
+    end();
+  };
+  const forgetResponse = watchResponse(response, { onEnded: leave, onLeft: leave });
+  const forgetEnding = onceAborted(ending, end);
+  const hasLeft = (): boolean => isOver || client.hasLeft();
+  if (hasLeft() || ending.aborted) end();
+  return {
+    signal: controller.signal,
+    hasLeft,
+    stop() {
+      forgetEnding();
+      forgetResponse();
+    },
+  };
+}
+
+/** Resolves with the status of an answer when it has been ended; with undefined if its client left before. */
+export function endedWith(response: object): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    watchResponse(response, { onEnded: resolve, onLeft: () => resolve(undefined) });
+  });
+}
+
+/** Resolves with whether the whole answer was sent, when that is known. */
+export function isSent(response: object): Promise<boolean> {
+  return new Promise((resolve) => {
+    watchResponse(response, { onSent: () => resolve(true), onLeft: () => resolve(false) });
+  });
+}

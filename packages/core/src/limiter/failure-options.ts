@@ -1,0 +1,70 @@
+import { processPart } from "../base/client-state.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { Duration } from "../base/time.ts";
+import { parseDuration, toMilliseconds } from "../base/time.ts";
+import { readLeaseOption } from "../deciding/leases/lease-options.ts";
+import type { FailureOptions, FailurePolicy } from "./failure-policy.ts";
+
+/** The options' names. */
+export const FAILURE_OPTIONS = [
+  "storeTimeout",
+  "connectTimeout",
+  "onUnavailable",
+  "localShare",
+  "denyCache",
+  "lease",
+] as const;
+
+/** `storeTimeout` where it is not given, in milliseconds. One for all copies of this package, so that a test can be patient. */
+export const storeTimes: () => { byDefault: number } = processPart("storeTimes", () => ({
+  byDefault: 100,
+}));
+
+/** `connectTimeout` where it is not given, in milliseconds. */
+const CONNECT_BY_DEFAULT = 1_000;
+
+/** These options out of more. */
+export function failureOptionsOf(options: FailureOptions): FailureOptions {
+  const { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease } = options;
+  return { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease };
+}
+
+/** `setTimeout` counts in milliseconds. */
+const SHORTEST = 1_000;
+const LONGEST = 60_000_000;
+
+/** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
+export function readFailureOptions(options: FailureOptions): FailurePolicy {
+  const { storeTimeout = storeTimes().byDefault, connectTimeout = CONNECT_BY_DEFAULT } = options;
+  const { onUnavailable = "local", localShare = 1, denyCache = true } = options;
+  const timeoutMs = readTime(storeTimeout, "storeTimeout", "from 1 ms to 1 minute");
+  const connectMs =
+    (connectTimeout as unknown) === 0
+      ? 0
+      : readTime(connectTimeout, "connectTimeout", "0, or from 1 ms to 1 minute");
+  requireThat(
+    ["local", "allow", "deny"].includes(onUnavailable),
+    'onUnavailable must be "local", "allow" or "deny"',
+    onUnavailable,
+  );
+  requireThat(
+    typeof localShare === "number" && localShare > 0 && localShare <= 1,
+    "localShare must be above 0, up to 1",
+    localShare,
+  );
+  requireThat(typeof denyCache === "boolean", "denyCache must be true or false", denyCache);
+  const lease = readLeaseOption(options.lease);
+  return { timeoutMs, connectMs, onUnavailable, localShare, denyCache, lease };
+}
+
+/** In milliseconds. */
+function readTime(value: Duration, option: string, range: string): number {
+  const time = parseDuration(value, option, "HEADGATE_INVALID_OPTION");
+  requireThat(time >= SHORTEST && time <= LONGEST, `${option} must be ${range}`, value);
+  return toMilliseconds(time);
+}
+
+function requireThat(holds: boolean, rule: string, received: unknown): void {
+  if (holds) return;
+  throw new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
+}

@@ -1,0 +1,28 @@
+import { onceAborted } from "../base/abort-listeners.ts";
+import type { Decision } from "../base/decision.ts";
+import type { HeldPlaces } from "../counting/held-places.ts";
+import type { AdmittedWork } from "./limiter.ts";
+
+/** Runs work that was admitted. Its places are renewed meanwhile, and given back at its end; where the store does not answer, they lapse. */
+export async function runAdmitted<T>(
+  decision: Decision,
+  places: HeldPlaces | undefined,
+  signal: AbortSignal | undefined,
+  work: (admitted: AdmittedWork) => T | Promise<T>,
+): Promise<T> {
+  const abort = new AbortController();
+  const unfollow = [places?.signal, signal].map((one) => one && follow(one, abort));
+  places?.keep();
+  try {
+    return await work({ signal: abort.signal, decision });
+  } finally {
+    for (const stop of unfollow) stop?.();
+    await places?.release().catch(() => {});
+  }
+}
+
+/** Aborts when a signal does, until the function that is returned is called. */
+function follow(signal: AbortSignal, abort: AbortController): () => void {
+  if (signal.aborted) abort.abort(signal.reason);
+  return onceAborted(signal, () => abort.abort(signal.reason));
+}

@@ -1,0 +1,75 @@
+import { clientPart } from "../base/client-state.ts";
+import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import { placesOnly } from "../counting/counters.ts";
+import { rejectWrongType } from "../counting/read-reply.ts";
+import { newHolder } from "../scripts/digits.ts";
+import type { Counter } from "../store/counter.ts";
+import type { PlacesCall } from "../store/places.ts";
+import { MOST_HOLDERS, places } from "../store/places.ts";
+import type { Store } from "../store/store.ts";
+import { Releases } from "./releases.ts";
+import { Renewals } from "./renewals.ts";
+import type { PlaceKeeping } from "./taken-places.ts";
+import { TakenPlaces } from "./taken-places.ts";
+
+/** How a store is asked about the places of a counter. Rejects as the store does. */
+type AskPlaces = (call: PlacesCall, counterKey: string) => Promise<readonly number[]>;
+
+/** The renewals of a store. */
+const renewalsOn = clientPart("renewals", () => new Renewals());
+
+/** Keeps the places that a limiter takes in a store. `owner` is that of the counters that calls of `wait` know. */
+export function keepPlaces(
+  store: Store,
+  ask: AskPlaces,
+  reported: ReportedLimiter,
+  owner: object = store.owner,
+): PlaceKeeping {
+  async function tendSome(call: PlacesCall): Promise<readonly boolean[]> {
+    const [counter] = call.counters;
+    const reply = await ask(call, counter.key);
+    rejectWrongType(reply, [counter]);
+    return reply.slice(1).map((isThere) => isThere === 1);
+  }
+
+  async function tend(
+    counter: Counter,
+    holders: readonly string[],
+    renews: boolean,
+  ): Promise<readonly boolean[]> {
+    const calls: PlacesCall[] = [];
+    for (let at = 0; at < holders.length; at += MOST_HOLDERS) {
+      calls.push({ counters: [counter], holders: holders.slice(at, at + MOST_HOLDERS), renews });
+    }
+    return (await Promise.all(calls.map(tendSome))).flat();
+  }
+
+  return {
+    store: { now: () => store.now(), tend },
+    renewals: renewalsOn(store),
+    releases: releasesOf(owner),
+    reported,
+  };
+}
+
+/** The same in a store of this process. */
+export function keepPlacesHere(
+  store: Store,
+  reported: ReportedLimiter,
+  owner: object = store.owner,
+): PlaceKeeping {
+  return keepPlaces(store, (call) => store.run(places, call), reported, owner);
+}
+
+/** The places that a request asks for, as if it held them; undefined where it asks for none. */
+export function takePlaces(
+  keeping: PlaceKeeping,
+  counters: readonly SubjectCounter[],
+): TakenPlaces | undefined {
+  const ofPlaces = placesOnly(counters);
+  return ofPlaces.length === 0 ? undefined : new TakenPlaces(keeping, ofPlaces, newHolder());
+}
+
+/** What is told of places that are given back in this process. */
+export const releasesOf: (owner: object) => Releases = clientPart("releases", () => new Releases());

@@ -1,0 +1,132 @@
+import { background } from "../base/background.ts";
+import { LONGEST_TIMER_MS } from "../base/time.ts";
+import type { PlaceStore } from "../counting/held-places.ts";
+import type { Counter } from "../store/counter.ts";
+
+/** Places are renewed so often while they are held, so that one call may fail, and the next be late, before any is lost. */
+const RENEWALS = 3;
+
+/** A place that is watched until it is given back. Times are in microseconds, on its store's clock. */
+export interface KeptPlace {
+  readonly store: PlaceStore;
+  readonly counter: Counter;
+  readonly holder: string;
+  /** For how long it is held unless it is renewed. */
+  readonly ttl: number;
+  /** Until when it is known to be held: a little less than it is. */
+  until: number;
+  /** Whether to renew it now; otherwise it is only noted that it lapses. */
+  isRenewed(): boolean;
+  onLost(): void;
+}
+
+/** The places of one counter that are renewed together. */
+type Together = [KeptPlace, ...KeptPlace[]];
+
+/** Renews the places that this process holds in a store, all that are held for as long by one timer. */
+export class Renewals {
+  readonly #rounds = new Map<number, Round>();
+
+  add(place: KeptPlace): void {
+    const known = this.#rounds.get(place.ttl);
+    const round = known ?? new Round(place.ttl, () => this.#rounds.delete(place.ttl));
+    if (known === undefined) this.#rounds.set(place.ttl, round);
+    round.add(place);
+  }
+
+  remove(place: KeptPlace): void {
+    this.#rounds.get(place.ttl)?.remove(place);
+  }
+}
+
+/** Renews all its places every `ttl / 3`, and finds out which of them lapsed in between. */
+class Round {
+  readonly #period: number;
+  readonly #onEmpty: () => void;
+  readonly #places = new Set<KeptPlace>();
+  /** When all are renewed next. */
+  #next = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #due = Number.POSITIVE_INFINITY;
+
+  constructor(ttl: number, onEmpty: () => void) {
+    this.#period = ttl / RENEWALS;
+    this.#onEmpty = onEmpty;
+  }
+
+  add(place: KeptPlace): void {
+    const now = place.store.now();
+    if (this.#places.size === 0) this.#next = now + this.#period;
+    this.#places.add(place);
+    this.#wakeAt(Math.min(this.#next, place.until), now);
+  }
+
+  remove(place: KeptPlace): void {
+    this.#places.delete(place);
+    if (this.#places.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#due = Number.POSITIVE_INFINITY;
+    this.#onEmpty();
+  }
+
+  #wakeAt(due: number, now: number): void {
+    if (due >= this.#due) return;
+    clearTimeout(this.#timer);
+    this.#due = due;
+    const ms = Math.min(Math.max(1, Math.ceil((due - now) / 1_000)), LONGEST_TIMER_MS);
+    background.runInAsyncScope(() => {
+      this.#timer = setTimeout(() => this.#wake(), ms).unref();
+    });
+  }
+
+  #wake(): void {
+    this.#due = Number.POSITIVE_INFINITY;
+    const [first] = this.#places as Iterable<KeptPlace>;
+    if (first === undefined) return;
+    let now: number;
+    try {
+      now = first.store.now();
+    } catch {
+      // A clock of the application's own, of which requests hear.
+      this.#wakeAt(this.#period, 0);
+      return;
+    }
+    for (const place of [...this.#places]) if (place.until <= now) place.onLost();
+    if (now >= this.#next) {
+      this.#next = now + this.#period;
+      for (const together of byCounter(this.#places)) void this.#renew(together, now);
+    }
+    if (this.#places.size > 0) this.#wakeAt(Math.min(this.#next, this.#earliest()), now);
+  }
+
+  #earliest(): number {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { until } of this.#places) earliest = Math.min(earliest, until);
+    return earliest;
+  }
+
+  /** What the store does not answer is tried again the next time, until it has lapsed. */
+  async #renew(places: Together, now: number): Promise<void> {
+    const [{ store, counter }] = places;
+    const holders = places.map(({ holder }) => holder);
+    const areThere = await store.tend(counter, holders, true).catch(() => undefined);
+    areThere?.forEach((isThere, i) => {
+      const place = places[i] as KeptPlace;
+      if (!this.#places.has(place)) return;
+      if (isThere) place.until = now + place.ttl;
+      else place.onLost();
+    });
+  }
+}
+
+/** Those that are renewed, by their counters: each counter is asked once. */
+function byCounter(places: Iterable<KeptPlace>): Iterable<Together> {
+  const counters = new Map<string, Together>();
+  for (const place of places) {
+    if (!place.isRenewed()) continue;
+    const together = counters.get(place.counter.key);
+    if (together === undefined) counters.set(place.counter.key, [place]);
+    else together.push(place);
+  }
+  return counters.values();
+}

@@ -1,0 +1,126 @@
+import { HeadgateError } from "../base/errors.ts";
+import { noteInUse } from "../base/in-use.ts";
+import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import type { HeldPlaces, PlaceStore } from "../counting/held-places.ts";
+import type { Counter } from "../store/counter.ts";
+import { unitsAt } from "../store/counter.ts";
+import type { Releases } from "./releases.ts";
+import type { KeptPlace, Renewals } from "./renewals.ts";
+
+/** What the places of a store have in common in this process. */
+export interface PlaceKeeping {
+  readonly store: PlaceStore;
+  readonly renewals: Renewals;
+  readonly releases: Releases;
+  /** Whose places they are. */
+  readonly reported: ReportedLimiter;
+}
+
+/** Places that a call asks for, and holds where it is admitted. */
+export class TakenPlaces implements HeldPlaces {
+  readonly #keeping: PlaceKeeping;
+  /** Who holds them. */
+  readonly holder: string;
+  readonly #places: readonly KeptPlace[];
+  #abort: AbortController | undefined;
+  /** Why the signal aborted, or will when somebody asks for it. */
+  #reason: HeadgateError | undefined;
+  #isReleased = false;
+  /** Notes that they are not in use any more; undefined where nobody counts them. */
+  #noteOver: (() => void) | undefined;
+
+  /** They are held from when the store was asked, or a little later. */
+  constructor(keeping: PlaceKeeping, counters: readonly SubjectCounter[], holder: string) {
+    this.#keeping = keeping;
+    this.holder = holder;
+    const now = keeping.store.now();
+    this.#places = counters.map((counter) => ({
+      store: keeping.store,
+      counter,
+      holder,
+      ttl: counter.group.heldFor as number,
+      until: now + (counter.group.heldFor as number),
+      isRenewed: never,
+      onLost: () => this.#end(lost()),
+    }));
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort !== undefined) return this.#abort.signal;
+    this.#abort = new AbortController();
+    if (this.#reason !== undefined) this.#abort.abort(this.#reason);
+    else if (!this.#isReleased) for (const place of this.#places) this.#keeping.renewals.add(place);
+    return this.#abort.signal;
+  }
+
+  hold(): void {
+    const units = this.#counters.reduce((sum, counter) => sum + unitsAt(counter, 0, 1), 0);
+    this.#noteOver = noteInUse("places", this.#keeping.reported, units);
+    if (this.#noteOver === undefined) return;
+    // Whoever counts them is to learn of those that lapse.
+    for (const place of this.#places) this.#keeping.renewals.add(place);
+  }
+
+  keep(isNeeded: () => boolean = always): void {
+    if (this.#isReleased || this.#reason !== undefined) return;
+    for (const place of this.#places) {
+      place.isRenewed = isNeeded;
+      this.#keeping.renewals.add(place);
+    }
+  }
+
+  leave(): void {
+    if (!this.#isReleased) this.#end(left());
+  }
+
+  async release(): Promise<boolean> {
+    if (this.#isReleased) return false;
+    this.#isReleased = true;
+    this.#forget();
+    const { store, releases } = this.#keeping;
+    try {
+      const given = await Promise.all(
+        this.#places.map(({ counter }) => store.tend(counter, [this.holder], false)),
+      );
+      return given.flat().includes(true);
+    } catch (error) {
+      this.#isReleased = false;
+      throw error;
+    } finally {
+      releases.announce(this.#counters);
+    }
+  }
+
+  get #counters(): readonly Counter[] {
+    return this.#places.map(({ counter }) => counter);
+  }
+
+  #end(reason: HeadgateError): void {
+    this.#forget();
+    this.#reason ??= reason;
+    this.#abort?.abort(this.#reason);
+  }
+
+  #forget(): void {
+    for (const place of this.#places) this.#keeping.renewals.remove(place);
+    this.#noteOver?.();
+  }
+}
+
+const always = (): boolean => true;
+const never = (): boolean => false;
+
+function lost(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_PLACE_LOST",
+    "this work may have lost its place: it was not renewed in time, or the store lost it; end the work",
+  );
+}
+
+function left(): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_CLIENT_LEFT",
+    "the client left before its request was answered",
+  );
+}

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { concurrency } from "../algorithms/concurrency.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import type { Decision } from "../base/decision.ts";
+import { askedUnits } from "../counting/costs.ts";
+import { CountedDecision, limitsBefore } from "../counting/counted-decision.ts";
+import { countersOf } from "../counting/counters.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { agedDenial } from "./aged-denial.ts";
+
+/** A denial under two limits, and what the same limits say when so many milliseconds have passed. */
+async function start(passedMs: number) {
+  let now = 1_800_000_000_000;
+  const limiter = createLimiter({
+    name: "aged",
+    limits: [gcra({ limit: 2, window: "10s", name: "few" }), gcra({ limit: 9, window: "1h" })],
+    store: memoryStore({ clock: () => now }),
+  });
+  await limiter.consume("u", { cost: 2 });
+  const decision = await limiter.consume("u");
+  now += passedMs;
+  return { ...countedBy(limiter), decision, later: await limiter.consume("u") };
+}
+
+function countedBy(limiter: Limiter) {
+  const { counted } = partsOf(limiter);
+  return { counted, counters: countersOf(counted, "u") };
+}
+
+const at = 1_800_000_000_000_000;
+
+test.each([0, 1, 1_234, 4_999])("after %i ms it says what a new one would", async (passedMs) => {
+  const { counted, counters, decision, later } = await start(passedMs);
+  const aged = agedDenial(counted, { decision, at }, counters, 1, at + passedMs * 1_000);
+  expect(later.allowed).toBe(false);
+  expect(aged).toEqual(later);
+});
+
+test("what is due by now is still to be waited for, and a clock that stepped back makes no wait longer", async () => {
+  const { counted, counters, decision } = await start(0);
+  const aged = (now: number): Decision => agedDenial(counted, { decision, at }, counters, 3, now);
+  expect(aged(at + 60_000_000)).toMatchObject({ allowed: false, cost: 3, retryAfterMs: 1 });
+  expect(aged(at - 60_000_000).retryAfterMs).toBe(decision.retryAfterMs);
+  // The limit that would have allowed says so still.
+  expect(aged(at).limits.map(({ allowed }) => allowed)).toEqual([false, true]);
+});
+
+test("with a cost by name it has that cost, and knows the limits that were left out", async () => {
+  const limiter = createLimiter({
+    limits: [
+      gcra({ limit: 2, window: "10s", name: "requests" }),
+      gcra({ limit: 9, window: "1h", name: "tokens" }),
+    ],
+  });
+  const { counted, counters } = countedBy(limiter);
+  const cost = { requests: 2, tokens: 0 };
+  await limiter.consume("u", { cost });
+  const decision = await limiter.consume("u", { cost });
+  const named = askedUnits(counters, cost);
+  const aged = agedDenial(counted, { decision, at }, named.counters, named.cost, at);
+  expect(aged).toEqual(decision);
+  expect(aged.cost).toEqual({ requests: 2 });
+  expect(limitsBefore(aged)?.map(({ name }) => name)).toEqual(["requests", "tokens"]);
+});
+
+test("nobody knows when a place comes free, but everybody when a block ends", async () => {
+  const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "1m" }) });
+  const { counted, counters } = countedBy(limiter);
+  const aged = (decision: Decision): Decision =>
+    agedDenial(counted, { decision, at }, counters, 1, at + 600_000);
+  await limiter.consume("u");
+  expect(aged(await limiter.consume("u"))).toMatchObject({ retryAfterMs: 1_000, blocked: false });
+  await limiter.block("u", "10s");
+  const blocked = await limiter.consume("u");
+  expect(aged(blocked)).toMatchObject({ retryAfterMs: blocked.retryAfterMs - 600, blocked: true });
+});
+
+test("where no limit was asked, it lasts as long as it did", async () => {
+  const { counted, counters } = await start(0);
+  const source = "deny";
+  const outcome = { allowed: false, limits: [], cost: 1, source, receipts: [] } as const;
+  const decision = new CountedDecision(counted, { ...outcome, retryAfterMs: 1_000 });
+  expect(agedDenial(counted, { decision, at }, counters, 1, at).retryAfterMs).toBe(1_000);
+});

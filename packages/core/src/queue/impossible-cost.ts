@@ -1,0 +1,35 @@
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import { unitsAt } from "../store/counter.ts";
+
+interface ImpossibleCost {
+  readonly units: number;
+  /** Of the limit that it can never pass. */
+  readonly name: string;
+  readonly limit: number;
+}
+
+/** What is asked of the first limit that can never grant it; undefined where all can. */
+export function findImpossible(
+  counters: readonly SubjectCounter[],
+  cost: number,
+): ImpossibleCost | undefined {
+  for (const counter of counters) {
+    for (const [i, { name, limit }] of counter.limits.entries()) {
+      const units = unitsAt(counter, i, cost);
+      if (units > limit) return { units, name, limit };
+    }
+  }
+  return undefined;
+}
+
+/** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever. */
+export function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
+  const impossible = findImpossible(counters, cost);
+  if (impossible === undefined) return;
+  const { units, name, limit } = impossible;
+  throw new HeadgateError(
+    "HEADGATE_COST_ABOVE_LIMIT",
+    `a cost of ${units} can never pass the limit ${formatReceived(name)}, which grants ${limit} at most`,
+  );
+}

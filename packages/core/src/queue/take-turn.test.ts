@@ -1,0 +1,214 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { concurrency } from "../algorithms/concurrency.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import type { Cost } from "../base/cost.ts";
+import type { Decision } from "../base/decision.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import type { LimiterOptions } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { Store } from "../store/store.ts";
+import type { Leaving } from "./line.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_800_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A limiter on the faked clock, whose store notes what it is asked, and answers some calls, by their numbers, when a gate opens. */
+function start(
+  options: Pick<LimiterOptions, "limits" | "maxQueue">,
+  gateOf: (call: number) => Promise<void> | undefined = () => undefined,
+) {
+  const memory = memoryStore({ clock: Date.now });
+  const asked: string[] = [];
+  const store: Store = {
+    owner: memory.owner,
+    prefix: memory.prefix,
+    now: memory.now,
+    run(step, call) {
+      asked.push(step.name);
+      const reply = memory.run(step, call);
+      return gateOf(asked.length)?.then(() => reply) ?? reply;
+    },
+  };
+  const limiter = createLimiter({ name: "test", store, ...options });
+  const { consumeInTurn, counted } = partsOf(limiter);
+  const take = (
+    subject: string,
+    { timeoutMs = 60_000, cost = 1 as Cost, leaving = staying() } = {},
+  ) => consumeInTurn(counted.groups, subject, { cost }, { timeoutMs, watchLeaving: () => leaving });
+  return { limiter, asked, take };
+}
+
+function staying(): Leaving {
+  return { signal: new AbortController().signal, hasLeft: () => false, stop() {} };
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+describe("a call that takes its turn", () => {
+  test("is admitted at once where there is room, and nobody is watched", async () => {
+    const { limiter, asked } = start({ limits: gcra({ limit: 1, window: "1s" }) });
+    const { consumeInTurn, counted } = partsOf(limiter);
+    const watchLeaving = vi.fn();
+    const turn = consumeInTurn(counted.groups, "u", undefined, { timeoutMs: 1, watchLeaving });
+    expect(await turn).toMatchObject({ decision: { allowed: true }, waitedMs: undefined });
+    expect(watchLeaving).not.toHaveBeenCalled();
+    expect(asked).toEqual(["decide"]);
+  });
+
+  test("waits as long as the limiter says, and says how long that was", async () => {
+    const { limiter, take } = start({ limits: gcra({ limit: 1, window: "1s" }) });
+    await limiter.consume("u");
+    const turn = take("u");
+    await pass(1_000);
+    expect(await turn).toMatchObject({ decision: { allowed: true }, waitedMs: 1_000 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("asks nothing while others wait in front, and is denied with their numbers", async () => {
+    const { limiter, asked, take } = start({ limits: slidingLog({ limit: 4, window: "10s" }) });
+    await limiter.consume("u", { cost: 2 });
+    const large = take("u", { cost: 4 });
+    await pass(0);
+    asked.length = 0;
+    const small = take("u", { cost: 1, timeoutMs: 3_000 });
+    await pass(3_000);
+    expect(asked).toEqual([]);
+    expect(await small).toMatchObject({
+      decision: { allowed: false, cost: 1, remaining: 2, retryAfterMs: 7_000 },
+      waitedMs: 3_000,
+    });
+    await pass(7_000);
+    expect(await large).toMatchObject({ decision: { allowed: true } });
+  });
+
+  test("asks nothing while the first in line is asked for", async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const limits = slidingLog({ limit: 4, window: "10s" });
+    const { limiter, asked, take } = start({ limits }, (call) => (call === 3 ? gate : undefined));
+    await limiter.consume("u", { cost: 3 });
+    const large = take("u", { cost: 4 });
+    await pass(0);
+    const small = take("u", { cost: 1 });
+    await pass(0);
+    expect(asked).toHaveLength(3);
+    open();
+    await pass(10_000);
+    expect(await large).toMatchObject({ decision: { allowed: true } });
+    await pass(10_000);
+    expect(await small).toMatchObject({ decision: { allowed: true }, waitedMs: 20_000 });
+  });
+
+  test("of a hundred in a line, or of half of maxQueue, one more is denied at once, without a call", async () => {
+    for (const [maxQueue, most] of [
+      [undefined, 100],
+      [9, 5],
+      [1, 1],
+    ]) {
+      const { limiter, asked, take } = start({
+        limits: gcra({ limit: 1, window: "10s" }),
+        maxQueue,
+      });
+      await limiter.consume("u");
+      const waiting = Array.from({ length: most as number }, () => take("u"));
+      await pass(4_000);
+      asked.length = 0;
+      expect(await take("u")).toMatchObject({
+        decision: { allowed: false, retryAfterMs: 6_000, source: "store" },
+        waitedMs: undefined,
+      });
+      expect(asked).toEqual([]);
+      await limiter.close();
+      const turns = await Promise.all(waiting);
+      expect(turns.every((turn) => turn?.decision.allowed === false)).toBe(true);
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
+
+  test("is nobody's when its caller has left, and makes room at once", async () => {
+    const { limiter, take } = start({ limits: gcra({ limit: 1, window: "1s" }), maxQueue: 2 });
+    await limiter.consume("u");
+    const controller = new AbortController();
+    const stop = vi.fn();
+    const leaving = { signal: controller.signal, hasLeft: () => controller.signal.aborted, stop };
+    const left = take("u", { leaving });
+    await pass(0);
+    expect((await take("u"))?.decision.allowed).toBe(false);
+    controller.abort();
+    const next = take("u");
+    await pass(1_000);
+    expect(await left).toBeUndefined();
+    expect((await next)?.decision.allowed).toBe(true);
+    expect(stop).toHaveBeenCalledTimes(1);
+  });
+
+  test("is given back where its caller has left and the signal does not know", async () => {
+    const { limiter, asked, take } = start({ limits: gcra({ limit: 1, window: "1s" }) });
+    await limiter.consume("u");
+    const turn = take("u", { leaving: { ...staying(), hasLeft: () => true } });
+    await pass(1_000);
+    expect(await turn).toBeUndefined();
+    expect(asked.at(-1)).toBe("refund");
+    expect((await limiter.consume("u")).allowed).toBe(true);
+  });
+
+  test("is woken when a place is given back, and gives its own back where its caller has left", async () => {
+    const { limiter, take } = start({ limits: concurrency({ limit: 1, ttl: "10m" }) });
+    const first = await limiter.consume("u");
+    const second = take("u");
+    await pass(0);
+    await limiter.release(first);
+    await pass(0);
+    expect(await second).toMatchObject({ decision: { allowed: true }, waitedMs: 0 });
+    const third = take("u", { leaving: { ...staying(), hasLeft: () => true } });
+    await pass(0);
+    await limiter.release((await second)?.decision as Decision);
+    await pass(0);
+    expect(await third).toBeUndefined();
+    expect((await limiter.peek("u")).allowed).toBe(true);
+  });
+
+  test("waits for no limit that its cost leaves out, and is denied by none", async () => {
+    const hourly = (name: string) => fixedWindow({ limit: 2, window: "1h", name });
+    const { limiter, asked, take } = start({ limits: [hourly("requests"), hourly("tokens")] });
+    await limiter.consume("u", { cost: { requests: 0, tokens: 2 } });
+    void take("u", { cost: { tokens: 1 } });
+    const free = await take("u", { cost: { requests: 2, tokens: 0 } });
+    expect(free).toMatchObject({ decision: { allowed: true }, waitedMs: undefined });
+    void take("u", { cost: { tokens: 0 } });
+    await pass(0);
+    asked.length = 0;
+    const denied = take("u", { cost: { requests: 2, tokens: 0 }, timeoutMs: 5 });
+    await pass(5);
+    expect(await denied).toMatchObject({
+      decision: { allowed: false, cost: { requests: 2 }, limits: [{ name: "requests" }] },
+    });
+    expect(asked).toEqual([]);
+    await limiter.close();
+  });
+
+  test("sets no block", async () => {
+    const block = ["1m"] as const;
+    const { limiter, take } = start({ limits: fixedWindow({ limit: 1, window: "2s", block }) });
+    await limiter.consume("u");
+    const denied = take("u", { timeoutMs: 100 });
+    await pass(100);
+    expect(await denied).toMatchObject({ decision: { allowed: false, blocked: false } });
+    expect((await limiter.peek("u")).blocked).toBe(false);
+  });
+
+  test("rejects as the attempt does, and stops watching", async () => {
+    const { take } = start({ limits: gcra({ limit: 1, window: "1s" }) });
+    await expect(take("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
+    await expect(take("u", { cost: -1 })).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
+  });
+});

@@ -1,0 +1,454 @@
+import { getEventListeners } from "node:events";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { concurrency } from "../algorithms/concurrency.ts";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { gcra } from "../algorithms/gcra.ts";
+import { slidingLog } from "../algorithms/sliding-log.ts";
+import { HeadgateError } from "../base/errors.ts";
+import type { Policy } from "../base/policy.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { Store } from "../store/store.ts";
+import type { WaitQueue } from "./line.ts";
+import { createWaitQueue } from "./wait-queue.ts";
+
+const DAY = 86_400_000;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_800_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A limiter on the faked clock, whose store counts what it is asked and can be made to take its time. */
+function start(limits: Policy, maxQueue?: number) {
+  const memory = memoryStore({ clock: Date.now });
+  const asked: string[] = [];
+  let gate: Promise<void> | undefined;
+  const store: Store = {
+    owner: memory.owner,
+    prefix: memory.prefix,
+    now: memory.now,
+    async run(step, call) {
+      asked.push(step.name);
+      const reply = await memory.run(step, call);
+      await gate;
+      return reply;
+    },
+  };
+  return {
+    limiter: createLimiter({ name: "test", limits, store, maxQueue }),
+    asked,
+    /** From now on answers are on their way until the returned function is called. */
+    hold(): () => void {
+      let open = (): void => {};
+      gate = new Promise((resolve) => {
+        open = resolve;
+      });
+      return () => {
+        gate = undefined;
+        open();
+      };
+    },
+  };
+}
+
+/** What has become of calls, in the order in which it became of them. */
+function watch(calls: Record<string, Promise<unknown>>): string[] {
+  const seen: string[] = [];
+  for (const [name, call] of Object.entries(calls)) {
+    call.then(
+      () => seen.push(name),
+      (error) => seen.push(`${name}: ${error?.code ?? error}`),
+    );
+  }
+  return seen;
+}
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+describe("wait", () => {
+  test("admits at once what is allowed", async () => {
+    const { limiter, asked } = start(gcra({ limit: 2, window: "1s" }));
+    expect(await limiter.wait("u")).toMatchObject({ allowed: true, remaining: 1, cost: 1 });
+    expect(asked).toEqual(["decide"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("admits first come, first served, each when its turn is due", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    const seen = watch({
+      a: limiter.wait("u"),
+      b: limiter.wait("u"),
+      c: limiter.wait("u"),
+      d: limiter.wait("u"),
+    });
+    await pass(0);
+    expect(seen).toEqual(["a"]);
+    await pass(999);
+    expect(seen).toEqual(["a"]);
+    await pass(1);
+    expect(seen).toEqual(["a", "b"]);
+    await pass(2_000);
+    expect(seen).toEqual(["a", "b", "c", "d"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a small cost does not overtake a large one that came before it", async () => {
+    const { limiter } = start(slidingLog({ limit: 10, window: "10s" }));
+    await limiter.consume("u", { cost: 5 });
+    const seen = watch({
+      large: limiter.wait("u", { cost: 8 }),
+      small: limiter.wait("u", { cost: 1 }),
+    });
+    await pass(9_999);
+    expect(seen).toEqual([]);
+    await pass(1);
+    expect(seen).toEqual(["large", "small"]);
+  });
+
+  test("one subject does not wait for another", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1m" }));
+    await limiter.consume("busy");
+    const seen = watch({ busy: limiter.wait("busy"), free: limiter.wait("free") });
+    await pass(0);
+    expect(seen).toEqual(["free"]);
+  });
+
+  test("does not poll faster than the limiter tells it to", async () => {
+    const { limiter, asked } = start(fixedWindow({ limit: 1, window: "1h" }));
+    await limiter.consume("u");
+    asked.length = 0;
+    const waits = Array.from({ length: 50 }, () => limiter.wait("u"));
+    const seen = watch({ first: waits[0] as Promise<unknown> });
+    await pass(3_599_999);
+    // The head asked once and sleeps; nobody behind it asks.
+    expect(asked).toEqual(["decide"]);
+    await pass(1);
+    expect(seen).toEqual(["first"]);
+    // Admitted, and its successor denied.
+    expect(asked).toEqual(["decide", "decide", "decide"]);
+  });
+
+  test("survives a wait over 24.8 days, and sleeps through it", async () => {
+    const { limiter, asked } = start(fixedWindow({ limit: 1, window: "60d" }));
+    await limiter.consume("u");
+    asked.length = 0;
+    const seen = watch({
+      patient: limiter.wait("u"),
+      brief: limiter.wait("u", { timeout: "55d" }),
+    });
+    await pass(30 * DAY);
+    expect(seen).toEqual([]);
+    expect(asked).toEqual(["decide"]);
+    await pass(25 * DAY);
+    expect(seen).toEqual(["brief: HEADGATE_WAIT_TIMEOUT"]);
+    await pass(5 * DAY - 1);
+    expect(seen).toHaveLength(1);
+    await pass(1);
+    expect(seen[1]).toBe("patient");
+    expect(asked).toEqual(["decide", "decide"]);
+  });
+
+  test("rejects at its timeout, to the millisecond, and charges nothing", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    await limiter.consume("u");
+    const seen = watch({ u: limiter.wait("u", { timeout: 400 }) });
+    await pass(399);
+    expect(seen).toEqual([]);
+    await pass(1);
+    expect(seen).toEqual(["u: HEADGATE_WAIT_TIMEOUT"]);
+    expect(vi.getTimerCount()).toBe(0);
+    await pass(600);
+    expect((await limiter.consume("u")).allowed).toBe(true);
+  });
+
+  test("rejects with the signal's reason, before and while it waits", async () => {
+    const { limiter, asked } = start(gcra({ limit: 1, window: "1s" }));
+    const reason = new Error("the user left");
+    await expect(limiter.wait("u", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(asked).toEqual([]);
+
+    await limiter.consume("u");
+    const controller = new AbortController();
+    const call = limiter.wait("u", { signal: controller.signal });
+    const seen = watch({ u: call });
+    await pass(500);
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    expect(seen).toEqual(["u: Error: the user left"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("leaves no listener on a signal that outlives it", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    const { signal } = new AbortController();
+    const add = vi.spyOn(signal, "addEventListener");
+    const remove = vi.spyOn(signal, "removeEventListener");
+    await limiter.wait("u", { signal });
+    const seen = watch({ late: limiter.wait("u", { signal, timeout: 1 }) });
+    await pass(1);
+    expect(seen).toEqual(["late: HEADGATE_WAIT_TIMEOUT"]);
+    expect(add.mock.calls).toHaveLength(2);
+    expect(remove.mock.calls.length).toBe(add.mock.calls.length);
+  });
+
+  test("does not warn of a leak when many wait with one signal, and all of them hear it", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1h" }));
+    await limiter.consume("u");
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = Array.from({ length: 50 }, (_, i) => limiter.wait(`u${i % 2 || ""}`, { signal }));
+    await expect(calls[1]).resolves.toMatchObject({ allowed: true });
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    controller.abort("shutdown");
+    const ends = await Promise.allSettled(calls);
+    expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(49);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
+  test("leaves nothing behind on a signal that outlives it, however it ended", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    const { signal } = new AbortController();
+    const ended: WeakRef<object>[] = [];
+    const keep = (call: Promise<unknown>): void => {
+      call.catch(() => {});
+      ended.push(new WeakRef(call));
+    };
+    keep(limiter.wait("admitted", { signal }));
+    keep(limiter.wait("admitted", { signal }));
+    keep(limiter.wait("admitted", { signal, timeout: 1 }));
+    await limiter.consume("late");
+    keep(limiter.wait("late", { signal, timeout: 1 }));
+    await pass(1_000);
+    await limiter.consume("closed");
+    keep(limiter.wait("closed", { signal }));
+    await pass(0);
+    await limiter.close();
+    await pass(1);
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    collectGarbage();
+    // The last one may still stand in a register.
+    expect(ended.filter((call) => call.deref() !== undefined).length).toBeLessThanOrEqual(1);
+  });
+
+  test("a call that waits for a place is admitted when a block by hand ends", async () => {
+    const { limiter, asked } = start(concurrency({ limit: 1, ttl: "1m" }));
+    await limiter.block("u", 300);
+    const seen = watch({ a: limiter.wait("u") });
+    await pass(299);
+    expect(seen).toEqual([]);
+    await pass(1);
+    expect(seen).toEqual(["a"]);
+    expect(asked.filter((step) => step === "decide")).toHaveLength(3);
+  });
+
+  test("one who left at the head does not hold up the others", async () => {
+    const { limiter } = start(slidingLog({ limit: 10, window: "10s" }));
+    await limiter.consume("u", { cost: 5 });
+    const controller = new AbortController();
+    const seen = watch({
+      large: limiter.wait("u", { cost: 10, signal: controller.signal }),
+      small: limiter.wait("u", { cost: 5 }),
+    });
+    await pass(1_000);
+    expect(seen).toEqual([]);
+    controller.abort("gone");
+    await pass(0);
+    expect(seen).toEqual(["large: gone", "small"]);
+  });
+
+  test("one who left behind the head is not asked for", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+    await limiter.consume("u");
+    const seen = watch({
+      a: limiter.wait("u"),
+      b: limiter.wait("u", { timeout: 500 }),
+      c: limiter.wait("u"),
+    });
+    await pass(500);
+    expect(seen).toEqual(["b: HEADGATE_WAIT_TIMEOUT"]);
+    await pass(500);
+    expect(seen.slice(1)).toEqual(["a"]);
+    await pass(1_000);
+    expect(seen.slice(1)).toEqual(["a", "c"]);
+  });
+
+  test("one who left behind the head is not kept in memory until the head is served", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "30d" }));
+    await limiter.consume("u");
+    const head = watch({ head: limiter.wait("u") });
+    const left: WeakRef<AbortSignal>[] = [];
+    for (let i = 0; i < 100; i += 1) {
+      const controller = new AbortController();
+      limiter.wait("u", { signal: controller.signal }).catch(() => {});
+      controller.abort();
+      left.push(new WeakRef(controller.signal));
+    }
+    await pass(1);
+    collectGarbage();
+    // The last one may still stand in a register.
+    expect(left.filter((signal) => signal.deref() !== undefined).length).toBeLessThanOrEqual(1);
+    expect(head).toEqual([]);
+  });
+
+  test("holds at most maxQueue calls, counted over all subjects, and takes new ones when some left", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1s" }), 3);
+    for (const subject of ["u", "v"]) await limiter.consume(subject);
+    const seen = watch({
+      a: limiter.wait("u"),
+      b: limiter.wait("v"),
+      c: limiter.wait("v", { timeout: 10 }),
+      d: limiter.wait("w"),
+    });
+    await pass(0);
+    expect(seen).toEqual(["d: HEADGATE_QUEUE_FULL"]);
+    await pass(10);
+    watch({ e: limiter.wait("u") });
+    await expect(limiter.wait("w")).rejects.toMatchObject({ code: "HEADGATE_QUEUE_FULL" });
+    await pass(2_000);
+    expect(await limiter.wait("w")).toMatchObject({ allowed: true });
+  });
+
+  test("holds 1,000 calls if nothing else is said", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1d" }));
+    await limiter.consume("u");
+    const calls = Array.from({ length: 1_000 }, () => limiter.wait("u", { timeout: "1s" }));
+    const seen = watch(Object.fromEntries(calls.map((call, i) => [i, call])));
+    await expect(limiter.wait("u")).rejects.toMatchObject({ code: "HEADGATE_QUEUE_FULL" });
+    expect(seen).toEqual([]);
+    await pass(1_000);
+    expect(seen).toHaveLength(1_000);
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
+  });
+
+  test.each<[string, (queue: WaitQueue, signal: AbortController) => void]>([
+    ["one signal gives up", (_, controller) => controller.abort()],
+    ["is closed", (queue) => queue.close(new HeadgateError("HEADGATE_CLOSED", "closed"))],
+  ])("a long line that %s holds the process up for seconds", async (_, end) => {
+    vi.useRealTimers();
+    const queue = createWaitQueue(
+      100_000,
+      async () => {},
+      () => 0,
+    );
+    const controller = new AbortController();
+    const { signal } = controller;
+    const attempt = () => new Promise<never>(() => {});
+    const calls = Array.from({ length: 100_000 }, () => queue.enter("u", attempt, { signal }));
+    const settled = Promise.allSettled(calls);
+    const begun = performance.now();
+    end(queue, controller);
+    expect(performance.now() - begun).toBeLessThan(1_500);
+    await settled;
+  });
+
+  test("rejects at once a cost that can never pass", async () => {
+    const { limiter, asked } = start([
+      gcra({ limit: 10, window: "1s" }),
+      gcra({ limit: 5, window: "1h" }),
+    ]);
+    const error = await limiter.wait("u", { cost: 6 }).catch((thrown) => thrown);
+    expect(error.code).toBe("HEADGATE_COST_ABOVE_LIMIT");
+    expect(error.message).toContain("6");
+    expect(error.message).toContain("5-per-1h");
+    expect(asked).toEqual([]);
+  });
+
+  test("a call that had gone when it was admitted is given back", async () => {
+    const { limiter, hold, asked } = start(gcra({ limit: 2, window: "1h" }));
+    const release = hold();
+    const controller = new AbortController();
+    const seen = watch({
+      gone: limiter.wait("u", { signal: controller.signal, cost: 2 }),
+      next: limiter.wait("u", { cost: 2 }),
+    });
+    await pass(5);
+    controller.abort("gone");
+    await pass(5);
+    expect(seen).toEqual(["gone: gone"]);
+    release();
+    await pass(0);
+    expect(asked).toEqual(["decide", "refund", "decide"]);
+    expect(seen).toEqual(["gone: gone", "next"]);
+  });
+
+  test("a call that close rejected is given back too", async () => {
+    const { limiter, hold, asked } = start(gcra({ limit: 2, window: "1h" }));
+    const release = hold();
+    const seen = watch({ u: limiter.wait("u") });
+    await pass(0);
+    await limiter.close();
+    await pass(0);
+    expect(seen).toEqual(["u: HEADGATE_CLOSED"]);
+    release();
+    await pass(0);
+    expect(asked).toEqual(["decide", "refund"]);
+  });
+
+  test("an error of the store goes to the call it happened to, and the next one asks again", async () => {
+    const memory = memoryStore({ clock: Date.now });
+    let failures = 1;
+    const store: Store = {
+      owner: memory.owner,
+      prefix: memory.prefix,
+      now: memory.now,
+      run: async (step, call) => {
+        if (failures > 0) {
+          failures -= 1;
+          throw new Error("connection lost");
+        }
+        return memory.run(step, call);
+      },
+    };
+    const limiter = createLimiter({
+      name: "test",
+      limits: gcra({ limit: 1, window: "1s" }),
+      store,
+    });
+    const seen = watch({ a: limiter.wait("u"), b: limiter.wait("u") });
+    await pass(0);
+    expect(seen).toEqual(["a: Error: connection lost", "b"]);
+  });
+
+  test("close rejects everybody who waits, and leaves no timer", async () => {
+    const { limiter } = start(gcra({ limit: 1, window: "1h" }));
+    for (const subject of ["u", "v"]) await limiter.consume(subject);
+    const seen = watch({
+      a: limiter.wait("u", { timeout: "1d" }),
+      b: limiter.wait("u"),
+      c: limiter.wait("v"),
+    });
+    await pass(10);
+    await limiter.close();
+    await pass(0);
+    expect(seen.toSorted()).toEqual([
+      "a: HEADGATE_CLOSED",
+      "b: HEADGATE_CLOSED",
+      "c: HEADGATE_CLOSED",
+    ]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("several dimensions wait in the line of all of them together", async () => {
+    const { limiter } = start([
+      gcra({ limit: 1, window: "1s" }),
+      gcra({ limit: 100, window: "1s", per: "tenant" }),
+    ]);
+    await limiter.consume({ default: "u", tenant: "t" });
+    const seen = watch({
+      same: limiter.wait({ default: "u", tenant: "t" }),
+      other: limiter.wait({ default: "v", tenant: "t" }),
+    });
+    await pass(0);
+    expect(seen).toEqual(["other"]);
+    await pass(1_000);
+    expect(seen).toEqual(["other", "same"]);
+  });
+});

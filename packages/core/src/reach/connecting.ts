@@ -1,0 +1,78 @@
+import { clientPart } from "../base/client-state.ts";
+import type { Remote } from "../store/store.ts";
+
+/** What is known of a client, by all who wait for it. */
+interface FirstContact {
+  /** When it was used first, by the process's monotonic clock. */
+  used: number | undefined;
+  /** Whether a call was answered, or the client said that it cannot connect. */
+  isOver: boolean;
+}
+
+const firstContactOf = clientPart(
+  "connecting",
+  (): FirstContact => ({ used: undefined, isOver: false }),
+);
+
+/**
+ * The patience with a client that has never answered: until then calls wait for up to `connectTimeout`, counted from the client's
+ * first use, for they may have to wait for its connection. The client's own connection error ends it.
+ */
+export class Connecting {
+  /** Whether it is over, so that calls wait for no longer than `storeTimeout`. */
+  isOver: boolean;
+  /** Whether a call was answered, for the other watches of the client to learn. */
+  hasAnswered = false;
+  /** Until when every call is waited for at least, on the watch's clock. */
+  until: number = Number.NEGATIVE_INFINITY;
+  /** Calls that were sent until then are not waited for, because the client said that it cannot connect. */
+  failedAt: number = Number.NEGATIVE_INFINITY;
+  readonly connectMs: number;
+  readonly #remote: Remote;
+  readonly #timeoutMs: number;
+  readonly #contact: FirstContact;
+
+  constructor(client: object, remote: Remote, timeoutMs: number, connectMs: number) {
+    this.#remote = remote;
+    this.#timeoutMs = timeoutMs;
+    this.connectMs = connectMs;
+    this.#contact = firstContactOf(client);
+    this.isOver = remote.connectsTo === undefined || this.#contact.isOver || connectMs <= timeoutMs;
+  }
+
+  /** Notes that a call is made; the first one counts. */
+  begin(now: number): void {
+    if (this.until !== Number.NEGATIVE_INFINITY) return;
+    if (this.#remote.lastError() !== undefined) {
+      // It has tried before, and may have connected since.
+      this.isOver = true;
+      return;
+    }
+    this.#contact.used ??= performance.now();
+    this.until = now + this.connectMs - (performance.now() - this.#contact.used);
+  }
+
+  /** Notes an answer. Calls that waited for the connection are given the time of any other call. */
+  answered(now: number): void {
+    this.#contact.isOver = true;
+    this.hasAnswered = true;
+    if (this.isOver) return;
+    this.isOver = true;
+    this.until = now + this.#timeoutMs;
+  }
+
+  /** Looks whether it is over by now. */
+  look(now: number): void {
+    if (this.#remote.lastError() !== undefined) this.#fail(now);
+    else if (this.#contact.isOver) this.answered(now);
+    else if (now > this.until) this.isOver = true;
+  }
+
+  #fail(now: number): void {
+    this.#contact.isOver = true;
+    this.isOver = true;
+    this.until = Number.NEGATIVE_INFINITY;
+    // One server of a cluster may be away, and another one answer.
+    if (this.#remote.connectsTo === "one") this.failedAt = now;
+  }
+}

@@ -1,0 +1,619 @@
+import { once } from "node:events";
+import { stat } from "node:fs";
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import type { MockInstance } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { sendBy } from "../../../../test/support/send-by.ts";
+import { HeadgateError } from "../base/errors.ts";
+import { probe as probeStep } from "../store/probe.ts";
+import type { Remote, Step, Store } from "../store/store.ts";
+import { Connecting } from "./connecting.ts";
+import { NodeWatch } from "./node-watch.ts";
+import type { Late } from "./outage.ts";
+import { RunningClock } from "./running-clock.ts";
+
+const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
+const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no right");
+
+interface Client {
+  client?: object;
+  timeoutMs?: number;
+  connectMs?: number;
+  lastError?: () => Error | undefined;
+  connectsTo?: "one" | "several";
+}
+
+const REMOTE: Remote = {
+  send() {},
+  slotOf: () => 0,
+  nodeOf: () => "",
+  isAcrossSlots: () => false,
+  refresh() {},
+  lastError: () => undefined,
+};
+
+/** A call of a store that answers as `send` does, and is probed by `askAgain`. */
+function callOf(
+  send: () => Promise<unknown>,
+  askAgain: () => Promise<unknown>,
+): [store: Store, step: Step<string>, call: string, key: string] {
+  const run = askAgain as Store["run"];
+  const store = { owner: {}, prefix: "hg", now: () => 0, run };
+  const remote = { ...REMOTE, send: sendBy(send as Store["run"]) };
+  return [{ ...store, remote }, probeStep, "", "hg:{u}:a"];
+}
+
+/** A server of which each call ends as the test says. Its client has answered before, unless it has time to connect. */
+function start({
+  client = {},
+  timeoutMs = 100,
+  connectMs = 0,
+  lastError = () => undefined,
+  connectsTo = "one",
+}: Client = {}) {
+  const events: string[] = [];
+  const probes: { readonly of: string; resolve(): void; reject(error: Error): void }[] = [];
+  const remote = { ...REMOTE, lastError, connectsTo };
+  const watch = new NodeWatch({
+    timeoutMs,
+    clock: new RunningClock(),
+    connecting: new Connecting(client, remote, timeoutMs, connectMs),
+    isUnavailable: (error): error is HeadgateError =>
+      error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE",
+    late: (withinMs) =>
+      new HeadgateError(
+        "HEADGATE_STORE_UNAVAILABLE",
+        withinMs === undefined
+          ? "not connected"
+          : withinMs === 100
+            ? "late"
+            : `late, ${withinMs} ms`,
+      ),
+    onSilence: () => events.push("silence"),
+    onProbeFailure: (error) => events.push(`probe: ${error.message}`),
+    onDown: (reason) => events.push(`down: ${reason.message}`),
+    onUp: (downMs, refused) => events.push(`up after ${Math.round(downMs)}, ${refused} refused`),
+  });
+  function call(of = "any", late?: (reply: unknown) => void, waitedMs = 0) {
+    const probe = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        probes.push({ of, resolve, reject });
+      });
+    const outcome = { state: "waiting", at: Number.NaN };
+    let end = { resolve: (_: string) => {}, reject: (_: Error) => {} };
+    const sent = vi.fn(
+      () =>
+        new Promise<string>((resolve, reject) => {
+          end = { resolve, reject };
+        }),
+    );
+    const settle = (state: string): void => {
+      Object.assign(outcome, { state, at: performance.now() });
+    };
+    watch
+      .run(...callOf(sent, probe), waitedMs, late as Late | undefined)
+      .then(settle as never, (error: Error) => settle(error.message));
+    return {
+      outcome,
+      sent,
+      resolve: (text: string) => end.resolve(text),
+      reject: (error: Error) => end.reject(error),
+    };
+  }
+  return { watch, events, probes, call };
+}
+
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a server that answers", () => {
+  test("is waited for, and its answers and errors are handed on", async () => {
+    const { call, events } = start();
+    const good = call();
+    const bad = call();
+    await pass(99);
+    good.resolve("yes");
+    bad.reject(misconfigured);
+    await pass(0);
+    expect(good.outcome.state).toBe("yes");
+    expect(bad.outcome.state).toBe("no right");
+    await pass(1_000);
+    expect(events).toEqual([]);
+  });
+
+  test("needs one timer, however many calls there are, and none when there is none", async () => {
+    const { call } = start();
+    const calls = Array.from({ length: 1_000 }, () => call());
+    expect(vi.getTimerCount()).toBe(1);
+    for (const one of calls) one.resolve("yes");
+    await pass(101);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a silent server", () => {
+  test("is given up in time, each call by its own time, and is down from the first", async () => {
+    const { call, events } = start();
+    const first = call();
+    await pass(60);
+    const second = call();
+    await pass(41);
+    expect(first.outcome.state).toBe("late");
+    expect(second.outcome.state).toBe("waiting");
+    expect(events).toEqual(["down: late"]);
+    const third = call();
+    await pass(0);
+    expect(third.outcome).toEqual({ state: "late", at: performance.now() });
+    expect(third.sent).not.toHaveBeenCalled();
+    await pass(61);
+    expect(second.outcome.state).toBe("late");
+    expect(events).toHaveLength(1);
+  });
+
+  test.each([
+    ["steps back", -3_600_000],
+    ["gives no time", Number.NaN],
+  ])("is waited for without end, because the process's clock %s", async (_, change) => {
+    const { call } = start();
+    const one = call();
+    const { now } = performance;
+    vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + change);
+    await pass(101);
+    vi.restoreAllMocks();
+    expect(one.outcome.state).toBe("late");
+  });
+
+  test("is up again with the first probe that is answered in time, and then is asked", async () => {
+    const { call, events, probes } = start();
+    call();
+    await pass(101);
+    call();
+    call();
+    await pass(20);
+    expect(probes).toHaveLength(1);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events).toEqual(["down: late", expect.stringMatching(/^up after \d+, 2 refused$/)]);
+    const next = call();
+    expect(next.sent).toHaveBeenCalledTimes(1);
+    next.resolve("yes");
+    await pass(0);
+    expect(next.outcome.state).toBe("yes");
+  });
+
+  test("has others asked each second, as long as it is down", async () => {
+    const { call, events, probes } = start();
+    call();
+    await pass(101);
+    await pass(3_050);
+    expect(events.filter((event) => event === "silence")).toHaveLength(3);
+    probes[0]?.resolve();
+    await pass(30);
+    probes[1]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+    await pass(10);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is not up by answers that come late", async () => {
+    const { call, events, watch } = start();
+    const late = call();
+    await pass(101);
+    late.resolve("yes");
+    await pass(0);
+    expect(late.outcome.state).toBe("late");
+    expect(events).toEqual(["down: late"]);
+    expect(watch.downReason).toBeDefined();
+  });
+
+  test("tells who asked of a reply that came late, and of a call that the store could not answer", async () => {
+    const { call } = start();
+    const heard: unknown[] = [];
+    const inTime = call("any", (reply) => heard.push(["in time", reply]));
+    const late = call("any", (reply) => heard.push(["late", reply]));
+    const thrown = call("any", () => {
+      throw new Error("of a listener");
+    });
+    const lost = call("any", (reply) => heard.push(["lost", reply]));
+    const refused = call("any", (reply) => heard.push(["refused", reply]));
+    const hurried = call("any", (reply) => heard.push(["hurried", reply]), 50);
+    inTime.resolve("yes");
+    refused.reject(misconfigured);
+    await pass(60);
+    expect(hurried.outcome.state).toBe("late");
+    hurried.resolve("yes");
+    await pass(41);
+    expect(heard).toEqual([["hurried", "yes"]]);
+    thrown.resolve("yes");
+    late.resolve("yes");
+    lost.reject(unavailable);
+    await pass(0);
+    expect(heard.slice(1)).toEqual([
+      ["late", "yes"],
+      ["lost", undefined],
+    ]);
+    call().reject(unavailable);
+    await pass(0);
+    const unsent = call("any", (reply) => heard.push(["unsent", reply]));
+    await pass(0);
+    expect(unsent.sent).not.toHaveBeenCalled();
+    expect(heard).toHaveLength(3);
+  });
+
+  test("is not taken for one when it is this process that was held up", async () => {
+    vi.useRealTimers();
+    const { watch, events } = start();
+    // A server of a thread of its own, so that its answer comes while this thread does something else.
+    const worker = new Worker(
+      `const server = require("node:net").createServer((socket) => socket.pipe(socket));
+      server.listen(0, "127.0.0.1", () => require("node:worker_threads").parentPort.postMessage(server.address().port));`,
+      { eval: true },
+    );
+    const [port] = await once(worker, "message");
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    const answer = async (): Promise<string> => {
+      socket.write("yes");
+      const [text] = await once(socket, "data");
+      return String(text);
+    };
+    // Where answers are read, so that timers are next, before what has arrived meanwhile.
+    const asked = await new Promise<{ readonly reply: Promise<unknown> }>((resolve) => {
+      stat(".", () => {
+        resolve({ reply: watch.run(...callOf(answer, async () => {})) });
+        const end = performance.now() + 250;
+        while (performance.now() < end);
+      });
+    });
+    expect(await asked.reply).toBe("yes");
+    expect(events).toEqual([]);
+    socket.destroy();
+    await worker.terminate();
+  });
+});
+
+describe("a process that did not run", () => {
+  let stalled = 0;
+  beforeEach(() => {
+    stalled = 0;
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => now() + stalled);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** Lets so much time pass for the clock, and none for timers. */
+  function stall(ms: number): void {
+    stalled += ms;
+  }
+
+  test("has not waited for an answer meanwhile", async () => {
+    const { call, events } = start();
+    const one = call();
+    await pass(50);
+    stall(60_000);
+    await pass(20);
+    expect(one.outcome.state).toBe("waiting");
+    one.resolve("yes");
+    await pass(0);
+    expect(one.outcome.state).toBe("yes");
+    expect(events).toEqual([]);
+  });
+
+  test("still gives up in the end, if it runs a little now and then", async () => {
+    const { call } = start();
+    const one = call();
+    let beats = 0;
+    for (; one.outcome.state === "waiting" && beats < 20; beats += 1) {
+      stall(1_000);
+      await pass(10);
+    }
+    expect(one.outcome.state).toBe("late");
+    // Of each second 15 ms count; then what has arrived is read.
+    expect(beats).toBeGreaterThanOrEqual(7);
+    expect(beats).toBeLessThan(10);
+  });
+
+  test("has not waited for a probe either", async () => {
+    const { call, events, probes } = start();
+    call().reject(unavailable);
+    await pass(20);
+    stall(60_000);
+    await pass(10);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+  });
+});
+
+describe("a client that has never answered", () => {
+  test("is waited for until it has connected, and no longer than that by what came before", async () => {
+    const { call, events } = start({ connectMs: 1_000 });
+    const first = call();
+    await pass(500);
+    const second = call();
+    await pass(499);
+    expect([first.outcome.state, second.outcome.state]).toEqual(["waiting", "waiting"]);
+    first.resolve("yes");
+    await pass(99);
+    expect([first.outcome.state, second.outcome.state]).toEqual(["yes", "waiting"]);
+    expect(events).toEqual([]);
+    second.resolve("yes");
+    await pass(0);
+    expect(second.outcome.state).toBe("yes");
+  });
+
+  test("is given up after that time, counted from its first use, and no later call waits for it", async () => {
+    const { call, events, probes } = start({ connectMs: 1_000 });
+    const first = call();
+    await pass(600);
+    const second = call();
+    await pass(401);
+    expect([first.outcome.state, second.outcome.state]).toEqual(["late, 1000 ms", "late, 1000 ms"]);
+    expect(events).toEqual(["down: late, 1000 ms"]);
+    await pass(20);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+    const third = call();
+    await pass(101);
+    expect(third.outcome.state).toBe("late");
+  });
+
+  test("is waited for as any other after its first answer", async () => {
+    const { call } = start({ connectMs: 1_000 });
+    call().resolve("yes");
+    await pass(20);
+    const second = call();
+    await pass(101);
+    expect(second.outcome.state).toBe("late");
+  });
+
+  test.each([100, 60_000])(
+    "is waited for as any other after its first answer to calls that have %i ms",
+    async (timeoutMs) => {
+      const client = {};
+      start({ client, timeoutMs, connectMs: 1_000 }).call().resolve("yes");
+      await pass(20);
+      const { call } = start({ client, connectMs: 1_000 });
+      const second = call();
+      await pass(101);
+      expect(second.outcome.state).toBe("late");
+    },
+  );
+
+  test("is not waited for after it said that it cannot connect", async () => {
+    let said: Error | undefined;
+    const { call, events } = start({ connectMs: 1_000, lastError: () => said });
+    const one = call();
+    await pass(20);
+    said = new Error("connect ECONNREFUSED");
+    await pass(11);
+    expect(one.outcome.state).toBe("not connected");
+    expect(events).toEqual(["down: not connected"]);
+  });
+
+  test("is waited for as any other after one server of a cluster could not be reached", async () => {
+    let said: Error | undefined;
+    const { call } = start({ connectMs: 1_000, lastError: () => said, connectsTo: "several" });
+    const one = call();
+    await pass(20);
+    said = new Error("connect ECONNREFUSED");
+    await pass(79);
+    expect(one.outcome.state).toBe("waiting");
+    await pass(12);
+    expect(one.outcome.state).toBe("late");
+  });
+
+  test("is waited for as any other where it failed to connect before it was used, and may have connected since", async () => {
+    const { call } = start({ connectMs: 1_000, lastError: () => new Error("earlier") });
+    const one = call();
+    await pass(99);
+    expect(one.outcome.state).toBe("waiting");
+    await pass(2);
+    expect(one.outcome.state).toBe("late");
+  });
+});
+
+describe("a server of which calls fail", () => {
+  test("is down when nothing was answered since the call was sent", async () => {
+    const { call, events } = start();
+    const one = call();
+    one.reject(unavailable);
+    await pass(0);
+    expect(one.outcome.state).toBe("gone");
+    expect(events).toEqual(["down: gone"]);
+  });
+
+  test("is not down when another call was answered since, nor by errors that waiting does not mend", async () => {
+    const { call, events } = start();
+    const slow = call();
+    await pass(50);
+    const quick = call();
+    await pass(10);
+    quick.resolve("yes");
+    await pass(41);
+    expect(slow.outcome.state).toBe("late");
+    const refused = call();
+    refused.reject(misconfigured);
+    await pass(0);
+    expect(events).toEqual([]);
+  });
+
+  test("is tried less eagerly when it was lost again soon, and eagerly after it was steady", async () => {
+    const { call, events, probes } = start();
+    const waits: number[] = [];
+    for (let i = 0; i < 6; i += 1) {
+      // Steady again before the last.
+      if (i === 5) await pass(5_001);
+      call().reject(unavailable);
+      await pass(0);
+      const down = performance.now();
+      const { length } = probes;
+      while (probes.length === length) await pass(1);
+      waits.push(performance.now() - down);
+      probes.at(-1)?.resolve();
+      await pass(0);
+    }
+    expect(events).toHaveLength(12);
+    expect(waits[4]).toBeGreaterThanOrEqual(160);
+    expect(waits[5]).toBeLessThanOrEqual(21);
+  });
+});
+
+describe("a probe", () => {
+  /** Time for the next one, whatever failed before it. */
+  const NEXT_MS = 501;
+  /** For the first, which comes early enough to be answered in time. */
+  const SOON_MS = 21;
+
+  test("is the last refused call's and the first failed call's in turn", async () => {
+    const { call, probes } = start();
+    call("first").reject(unavailable);
+    await pass(0);
+    call("second");
+    for (const next of ["third", "fourth", "fifth"]) {
+      await pass(NEXT_MS);
+      call(next);
+      probes.at(-1)?.reject(unavailable);
+    }
+    await pass(NEXT_MS);
+    expect(probes.map(({ of }) => of)).toEqual(["second", "first", "fourth", "first"]);
+  });
+
+  test("is the failed call's where none was refused", async () => {
+    const { call, probes } = start();
+    call("only").reject(unavailable);
+    for (let i = 0; i < 2; i += 1) {
+      await pass(NEXT_MS);
+      probes.at(-1)?.reject(unavailable);
+    }
+    expect(probes.map(({ of }) => of)).toEqual(["only", "only"]);
+  });
+
+  test("that is answered for one of the two ends the outage", async () => {
+    const { call, events, probes } = start();
+    call("lost slot").reject(unavailable);
+    await pass(0);
+    call("fine");
+    await pass(SOON_MS);
+    probes[0]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+  });
+
+  test("says why the server does not answer now, which is the reason from then on", async () => {
+    const { call, events, probes, watch } = start();
+    call().reject(unavailable);
+    await pass(SOON_MS);
+    probes[0]?.reject(misconfigured);
+    await pass(0);
+    expect(watch.downReason).toBe(misconfigured);
+    const refused = call();
+    await pass(0);
+    expect(refused.outcome.state).toBe("no right");
+    expect(events).toEqual(["down: gone", "probe: no right"]);
+    await pass(2 * SOON_MS);
+    probes[1]?.resolve();
+    await pass(0);
+    expect(events.at(-1)).toMatch(/^up/);
+    expect(watch.downReason).toBeUndefined();
+  });
+
+  test("says nothing by an error that is not Headgate's", async () => {
+    const { call, events, probes, watch } = start();
+    call().reject(unavailable);
+    await pass(NEXT_MS);
+    probes[0]?.reject(new TypeError("no such method"));
+    await pass(0);
+    expect(watch.downReason).toBe(unavailable);
+    expect(events).toEqual(["down: gone"]);
+  });
+});
+
+describe("the process is kept alive", () => {
+  let timers: MockInstance<typeof setTimeout>;
+  beforeEach(() => {
+    vi.useRealTimers();
+    timers = vi.spyOn(globalThis, "setTimeout");
+  });
+  afterEach(() => {
+    timers.mockRestore();
+  });
+
+  /** Whether Node waits for the timer that was made last before it ends the process. */
+  const isAwaited = (): boolean | undefined => timers.mock.results.at(-1)?.value.hasRef();
+
+  /** Lets replies be handled, and no timer run. */
+  async function settle(): Promise<void> {
+    for (let i = 0; i < 20; i += 1) await Promise.resolve();
+  }
+
+  test("by calls that are waited for, and no longer than that", async () => {
+    const { call } = start();
+    const [first, second] = [call(), call()];
+    expect(isAwaited()).toBe(true);
+    first.resolve("yes");
+    await settle();
+    expect(isAwaited()).toBe(true);
+    second.reject(misconfigured);
+    await settle();
+    expect(isAwaited()).toBe(false);
+    // The timer is still there, and is taken up again.
+    const third = call();
+    expect(isAwaited()).toBe(true);
+    third.resolve("yes");
+    await settle();
+    expect(isAwaited()).toBe(false);
+  });
+
+  test("until a call that was made after another one was answered is given up", async () => {
+    const { call, watch } = start();
+    call().resolve("yes");
+    await delay(60);
+    const later = call();
+    // The first one's timer runs out in between.
+    await delay(60);
+    expect(later.outcome.state).toBe("waiting");
+    expect(isAwaited()).toBe(true);
+    await expect.poll(() => later.outcome.state).toBe("late");
+    expect(isAwaited()).toBe(false);
+    watch.stop();
+  });
+
+  test("by no server that is down", async () => {
+    const { call, watch } = start();
+    call().reject(unavailable);
+    await settle();
+    expect(watch.downReason).toBe(unavailable);
+    // Neither by the timer of its calls, nor by that of its probes.
+    expect(timers.mock.results.map(({ value }) => value.hasRef())).toEqual([false, false]);
+    watch.stop();
+  });
+});
+
+test("stopped, it tries nothing more, and still gives up the calls that are under way", async () => {
+  const { call, probes, watch } = start();
+  call();
+  await pass(101);
+  watch.stop();
+  await pass(60_000);
+  expect(probes).toHaveLength(0);
+  const other = start();
+  const one = other.call();
+  other.watch.stop();
+  await pass(101);
+  expect(one.outcome.state).toBe("late");
+});

@@ -1,0 +1,70 @@
+import type { HeadgateError } from "../base/errors.ts";
+import type { Notices } from "../base/notices.ts";
+import type { Step, Store } from "../store/store.ts";
+
+/** How long a store is waited for, in milliseconds in which this process runs. */
+export interface StoreTimes {
+  /** For each decision. */
+  readonly timeoutMs: number;
+  /** For the first answer of a client. */
+  readonly connectMs: number;
+}
+
+/** Hears of a call that may have been done in vain: its late reply, or undefined if the store could not answer. */
+export type Late = (reply: readonly number[] | undefined) => void;
+
+/** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
+export interface StoreWatch extends StoreTimes {
+  /** Milliseconds in which this process was running, while something is waited for. */
+  now(): number;
+  /** Calls back when so many of them have passed, and no first answer is waited for, until the returned function is called. */
+  giveUpAfter(ms: number, callback: () => void): () => void;
+  /**
+   * Runs a call on a counter's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
+   * when there was no answer in time, of which `waitedMs` are over already.
+   *
+   * `late` is called if the call may have been done in vain: with its reply, if that came after the wait was given up; with
+   * undefined, if the call was sent and the store could not answer. Its errors are dropped.
+   */
+  run<Call>(
+    store: Store,
+    step: Step<Call>,
+    call: Call,
+    counterKey: string,
+    waitedMs?: number,
+    late?: Late,
+  ): Promise<readonly number[]>;
+  /** Why the server of a counter's key is known to be down; undefined if it is not. */
+  downReason(counterKey: string): HeadgateError | undefined;
+  /** What is logged about this client. */
+  readonly notices: Notices;
+  /** Notes that it is used, until the returned function is called; when unused, it stops trying to reach the store. */
+  use(): () => void;
+}
+
+/** Published on `headgate:store:down`: a server stopped answering. */
+export interface StoreDown {
+  /** The server of a cluster, as the client names it; empty for a single server. */
+  readonly node: string;
+  /** Why: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, if there was one. */
+  readonly reason: HeadgateError;
+}
+
+/** Published on `headgate:store:up`: a server answers again. */
+export interface StoreUp {
+  readonly node: string;
+  /** How long it was down, in milliseconds. */
+  readonly downMs: number;
+  /** How many calls were not sent while it was down. */
+  readonly refused: number;
+}
+
+/** Published on `headgate:store:server`: the state of a server. */
+export interface StoreServer {
+  /** The server of a cluster, as the client names it; empty for a single server. */
+  readonly node: string;
+  /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches a server by itself. */
+  readonly watch: object;
+  /** `"unwatched"` if nothing in this process watches the server any more. */
+  readonly state: "up" | "down" | "unwatched";
+}

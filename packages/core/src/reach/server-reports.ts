@@ -1,0 +1,45 @@
+import type { Channel } from "node:diagnostics_channel";
+import { channel } from "node:diagnostics_channel";
+import { CHANNELS } from "../base/channels.ts";
+import { publish } from "../base/publish.ts";
+import type { StoreServer } from "./outage.ts";
+
+/** How often the state of a server in use is published: a new listener learns of it within that time. */
+const REPEAT_MS = 1_000;
+
+/** Check `hasSubscribers` before `onAsked`. */
+export const storeServers: Channel = channel(CHANNELS.storeServer);
+
+/** Publishes the states of the servers of one watch. */
+export interface ServerReports {
+  /** Call it only if somebody listens. `state` is undefined as long as the server has answered nothing. */
+  onAsked(node: string, state: "up" | "down" | undefined): void;
+  onChange(node: string, state: "up" | "down"): void;
+  /** Nobody watches the server any more. */
+  onForgotten(node: string): void;
+}
+
+export function createServerReports(): ServerReports {
+  const watch = {};
+  /** When each server was last reported. */
+  const reported = new Map<string, number>();
+
+  function report(node: string, state: StoreServer["state"]): void {
+    if (!storeServers.hasSubscribers) return;
+    reported.set(node, performance.now());
+    publish(storeServers, { node, watch, state } satisfies StoreServer);
+  }
+
+  return {
+    onAsked(node, state) {
+      const last = reported.get(node);
+      const isRecent = last !== undefined && performance.now() - last < REPEAT_MS;
+      if (state !== undefined && !isRecent) report(node, state);
+    },
+    onChange: report,
+    onForgotten(node) {
+      if (reported.has(node)) report(node, "unwatched");
+      reported.delete(node);
+    },
+  };
+}

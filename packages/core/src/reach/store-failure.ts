@@ -1,0 +1,28 @@
+import type { HeadgateError } from "../base/errors.ts";
+import { codeOf } from "../base/errors.ts";
+import type { Notices } from "../base/notices.ts";
+
+/** What a store says when it did not do what it was asked. All other errors are the caller's. */
+const NOT_DONE: readonly string[] = [
+  "HEADGATE_STORE_UNAVAILABLE",
+  "HEADGATE_STORE_MISCONFIGURED",
+  "HEADGATE_SLOT_UNAVAILABLE",
+  "HEADGATE_WRONG_TYPE",
+  "HEADGATE_BAD_REPLY",
+];
+
+/** Why the store did not answer; throws every other error. What does not pass by itself is logged. */
+export function storeFailure(error: unknown, notices: Notices): HeadgateError {
+  const code = codeOf(error);
+  if (code === undefined || !NOT_DONE.includes(code)) throw error;
+  const reason = error as HeadgateError;
+  if (code !== "HEADGATE_STORE_UNAVAILABLE") notices.logOnce(reason);
+  return reason;
+}
+
+/** Passes when the store did not get what it was asked; throws every other error, also of a key that holds something else. */
+export function requireUnreached(error: unknown, notices: Notices): void {
+  const code = codeOf(error);
+  if (code === "HEADGATE_WRONG_TYPE" || code === "HEADGATE_BAD_REPLY") throw error;
+  storeFailure(error, notices);
+}

@@ -1,0 +1,168 @@
+import { channel } from "node:diagnostics_channel";
+import { CHANNELS } from "../base/channels.ts";
+import { clientPart } from "../base/client-state.ts";
+import { codeOf, HeadgateError } from "../base/errors.ts";
+import { createNotices, explain } from "../base/notices.ts";
+import { publish } from "../base/publish.ts";
+import type { Remote } from "../store/store.ts";
+import { Connecting } from "./connecting.ts";
+import { NodeWatch } from "./node-watch.ts";
+import type { StoreDown, StoreTimes, StoreUp, StoreWatch } from "./outage.ts";
+import type { Awaited } from "./running-clock.ts";
+import { RunningClock } from "./running-clock.ts";
+import { createServerReports, storeServers } from "./server-reports.ts";
+
+const storeDown = channel(CHANNELS.storeDown);
+const storeUp = channel(CHANNELS.storeUp);
+
+/** So many servers are kept in mind before those that are fine are forgotten. */
+const MANY_NODES = 64;
+
+/** By the times of each. */
+const watchesOf = clientPart("watches", () => new Map<string, StoreWatch>());
+
+/** The watch of a client, for the same times. */
+export function watchStore(client: object, remote: Remote, times: StoreTimes): StoreWatch {
+  const watches = watchesOf(client);
+  const key = `${times.timeoutMs} ${times.connectMs}`;
+  const known = watches.get(key);
+  if (known !== undefined) return known;
+  const watch = createWatch(client, remote, times, () => watches.delete(key));
+  watches.set(key, watch);
+  return watch;
+}
+
+/** Whether an error means that the store could not answer now, so that asking again later may help. */
+function isUnavailable(error: unknown): error is HeadgateError {
+  return codeOf(error) === "HEADGATE_STORE_UNAVAILABLE";
+}
+
+/** For a call that the store has not answered in time. */
+export function noAnswerWithin(ms: number, cause?: Error): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_STORE_UNAVAILABLE",
+    `the store gave no answer within ${ms} ms`,
+    { cause },
+  );
+}
+
+/** For a call that was under way when the client said that it cannot connect. */
+function notConnected(cause?: Error): HeadgateError {
+  return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the client could not connect", { cause });
+}
+
+function createWatch(
+  client: object,
+  remote: Remote,
+  { timeoutMs, connectMs }: StoreTimes,
+  onUnused: () => void,
+): StoreWatch {
+  const clock = new RunningClock(timeoutMs);
+  const connecting = new Connecting(client, remote, timeoutMs, connectMs);
+  const nodes = new Map<string, NodeWatch>();
+  const notices = createNotices();
+  const reports = createServerReports();
+  const isOne = remote.connectsTo === "one";
+  let users = 0;
+
+  function watchNode(node: string): NodeWatch {
+    if (nodes.size >= MANY_NODES) forgetIdle();
+    const where = node === "" ? "the store" : `the store's server ${node}`;
+    const watch = new NodeWatch({
+      timeoutMs,
+      clock,
+      connecting,
+      isUnavailable,
+      late: (withinMs) =>
+        withinMs === undefined
+          ? notConnected(remote.lastError())
+          : noAnswerWithin(withinMs, remote.lastError()),
+      onSilence: () => remote.refresh(downNodes()),
+      onProbeFailure(error) {
+        if (!isUnavailable(error)) notices.logOnce(error);
+      },
+      onDown(reason) {
+        publish(storeDown, { node, reason } satisfies StoreDown);
+        reports.onChange(node, "down");
+        notices.log(
+          "HEADGATE_STORE_DOWN",
+          `${where} is down: ${explain(reason)}; until it answers, limits are decided by onUnavailable, and breakers by this process alone`,
+          reason,
+        );
+      },
+      onUp(downMs, refused) {
+        publish(storeUp, { node, downMs, refused } satisfies StoreUp);
+        reports.onChange(node, "up");
+        notices.log(
+          "HEADGATE_STORE_UP",
+          `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,
+        );
+      },
+    });
+    nodes.set(node, watch);
+    return watch;
+  }
+
+  function downNodes(): ReadonlySet<string> {
+    const down = [...nodes].filter(([, watch]) => watch.downReason !== undefined);
+    return new Set(down.map(([node]) => node));
+  }
+
+  function forgetIdle(): void {
+    for (const [node, watch] of nodes) {
+      if (!watch.isIdle) continue;
+      nodes.delete(node);
+      reports.onForgotten(node);
+    }
+  }
+
+  return {
+    timeoutMs,
+    connectMs,
+    now: () => clock.now(),
+
+    giveUpAfter(ms, callback) {
+      const until = clock.now() + ms;
+      const awaited: Awaited = {
+        keepsAlive: true,
+        onBeat(now) {
+          const leftMs = Math.max(until, connecting.until) - now;
+          if (leftMs > 1) return leftMs;
+          clock.leave(awaited);
+          // Late is only what is not there after all that arrived meanwhile was read.
+          setImmediate(callback);
+          return Number.POSITIVE_INFINITY;
+        },
+      };
+      clock.attend(awaited);
+      return () => clock.leave(awaited);
+    },
+
+    run(store, step, call, counterKey, waitedMs, late) {
+      const node = isOne ? "" : remote.nodeOf(counterKey);
+      const watch = nodes.get(node) ?? watchNode(node);
+      if (storeServers.hasSubscribers) reports.onAsked(node, watch.state);
+      return watch.run(store, step, call, counterKey, waitedMs, late);
+    },
+
+    downReason: (counterKey) => nodes.get(remote.nodeOf(counterKey))?.downReason,
+
+    notices,
+
+    use() {
+      users += 1;
+      let isReleased = false;
+      return () => {
+        if (isReleased) return;
+        isReleased = true;
+        users -= 1;
+        if (users > 0) return;
+        for (const [node, watch] of nodes) {
+          watch.stop();
+          reports.onForgotten(node);
+        }
+        onUnused();
+      };
+    },
+  };
+}
