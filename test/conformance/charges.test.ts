@@ -51,17 +51,17 @@ describeWorlds((world) => {
       expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 9 });
     });
 
-    test("holds 2,000,000,000 units, and says what is cut", async () => {
+    test("holds 2,000,000,000 units, and says what is beyond", async () => {
       const { limiter } = open(per(10));
       await limiter.charge(SUBJECT, { cost: 7 });
       expect(await limiter.charge(SUBJECT, { cost: MOST })).toEqual({
         counted: MOST - 7,
-        cut: 7,
+        overflow: 7,
         degraded: false,
       });
       expect(await limiter.charge(SUBJECT, { cost: Number.MAX_SAFE_INTEGER })).toEqual({
         counted: 0,
-        cut: Number.MAX_SAFE_INTEGER,
+        overflow: Number.MAX_SAFE_INTEGER,
         degraded: false,
       });
       expect(stateOf(await limiter.consume(SUBJECT))).toMatchObject({ overdrawn: MOST - 10 });
@@ -140,7 +140,7 @@ test("in memory, a log takes a charge as its last entry, and cuts the next", asy
   });
   for (let entry = 1; entry < ENTRIES; entry += 1) await limiter.charge(SUBJECT);
   expect(await limiter.charge(SUBJECT)).toEqual(charged(1));
-  expect(await limiter.charge(SUBJECT, { cost: 5 })).toEqual({ ...charged(0), cut: 5 });
+  expect(await limiter.charge(SUBJECT, { cost: 5 })).toEqual({ ...charged(0), overflow: 5 });
 });
 
 describe("on Redis", () => {
@@ -168,7 +168,7 @@ describe("on Redis", () => {
     for (let i = 0; i < count; i += 1) entries.writeUIntBE(i + 1, i * 13 + 7, 6);
     await redis.set(await keyUnder("entries", true), entries);
     expect(await limiter.charge(SUBJECT)).toEqual(charged(1));
-    expect(await limiter.charge(SUBJECT, { cost: 5 })).toEqual({ ...charged(0), cut: 5 });
+    expect(await limiter.charge(SUBJECT, { cost: 5 })).toEqual({ ...charged(0), overflow: 5 });
     expect(stateOf(await limiter.peek(SUBJECT, { cost: 0 })).overdrawn).toBe(ENTRIES - 1_000_000);
   });
 
@@ -236,7 +236,7 @@ describe("on Redis", () => {
 });
 
 function charged(units: number): object {
-  return { counted: units, cut: 0, degraded: false };
+  return { counted: units, overflow: 0, degraded: false };
 }
 
 function stateOf({ limits }: Decision): LimitState {

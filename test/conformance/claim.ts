@@ -16,7 +16,7 @@ export function claimSame(actual: Decision, expected: Decision, explain = () => 
 export function claimSameCharge(actual: Charged, expected: Charged, explain: () => string): void {
   const isSame =
     actual.counted === expected.counted &&
-    actual.cut === expected.cut &&
+    actual.overflow === expected.overflow &&
     actual.degraded === expected.degraded;
   if (!isSame) expect(actual, explain()).toEqual(expected);
 }

@@ -277,10 +277,10 @@ describeWorlds((world) => {
   test("several units are kept as they are settled", async () => {
     const { limiter } = open();
     const five = await limiter.consume(SUBJECT, { cost: 5 });
-    expect(await limiter.settle(five, 3)).toEqual({ counted: 3, cut: 0, degraded: false });
+    expect(await limiter.settle(five, 3)).toEqual({ counted: 3, overflow: 0, degraded: false });
     expect(await look(limiter)).toMatchObject({ remaining: 7 });
     const one = await limiter.consume(SUBJECT);
-    expect(await limiter.settle(one, 6)).toEqual({ counted: 6, cut: 0, degraded: false });
+    expect(await limiter.settle(one, 6)).toEqual({ counted: 6, overflow: 0, degraded: false });
     expect(await look(limiter)).toMatchObject({ blocked: false, remaining: 1 });
     await failures(limiter, 1);
     expect(await limiter.consume(SUBJECT)).toMatchObject({ blocked: true });

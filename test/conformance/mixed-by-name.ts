@@ -32,11 +32,11 @@ export const consumeByName: MixedStep = {
     const settled = random.chance(0.5)
       ? randomUnitsByName(random, unitLimitsOf(tier), decision)
       : {};
-    const { cut, degraded } = await limiter.settle(decision, settled);
-    const isCut = Object.values(cut).some((units) => units > 0);
+    const { overflow, degraded } = await limiter.settle(decision, settled);
+    const isOver = Object.values(overflow).some((units) => units > 0);
     claim(!degraded, explain);
     const real = { ...allUnits(tier, cost), ...settled };
-    if (isCut) tier.truth = undefined;
+    if (isOver) tier.truth = undefined;
     else claimSettled(after, await lookAt(world, tier, subjects), { tier, cost, real }, explain);
     await world.noteByName(tier, { subjects, decision, real, isHere: limiter !== tier.beside });
     return true;
@@ -55,12 +55,12 @@ export const chargeByName: MixedStep = {
     if (limiter === tier.beside) tier.spentBeside = world.time.now;
     const cost = randomChargeByName(random, unitLimitsOf(tier), tier.last);
     const before = await lookAt(world, tier, subjects);
-    const { counted, cut, degraded } = await limiter.charge(subjects, { cost });
-    const explain = () => `${JSON.stringify({ cost, counted, cut })} ${world.describe(tier)}`;
+    const { counted, overflow, degraded } = await limiter.charge(subjects, { cost });
+    const explain = () => `${JSON.stringify({ cost, counted, overflow })} ${world.describe(tier)}`;
     await tier.truth?.charge(subjects, { cost });
-    const isCut = Object.values(cut).some((units) => units > 0);
+    const isOver = Object.values(overflow).some((units) => units > 0);
     claim(!degraded, explain);
-    if (isCut) tier.truth = undefined;
+    if (isOver) tier.truth = undefined;
     else claimUsedEach(before, await lookAt(world, tier, subjects), chargedOf(tier, cost), explain);
     return true;
   },

@@ -102,12 +102,12 @@ const charge: MixedStep = {
     const cost = random.chance(0.7) ? random.whole(1, 10) : randomCharge(random, tier.last);
     const limiter = random.pick([tier.enforcing, tier.shadow, tier.beside]);
     if (limiter === tier.beside) tier.spentBeside = world.time.now;
-    const { counted, cut, degraded } = await limiter.charge(subjects, { cost });
-    const explain = () => `${cost} charged, ${counted} and ${cut}, ${world.describe(tier)}`;
-    claim(counted + cut === cost && !degraded, explain);
+    const { counted, overflow, degraded } = await limiter.charge(subjects, { cost });
+    const explain = () => `${cost} charged, ${counted} and ${overflow}, ${world.describe(tier)}`;
+    claim(counted + overflow === cost && !degraded, explain);
     await tier.truth?.charge(subjects, { cost });
-    if (cut > 0) tier.truth = undefined;
-    if (world.features.leases || cut > 0) return true;
+    if (overflow > 0) tier.truth = undefined;
+    if (world.features.leases || overflow > 0) return true;
     claimUsed(before, await world.look(tier, request), cost, explain);
     return true;
   },
@@ -126,11 +126,11 @@ const settle: MixedStep = {
     const settled = await tier.enforcing.settle(decision, units);
     const explain = () =>
       `${cost} settled at ${units}: ${JSON.stringify(settled)}, ${world.describe(tier)}`;
-    claim(settled.counted + settled.cut === units && !settled.degraded, explain);
-    if (settled.cut > 0) tier.truth = undefined;
+    claim(settled.counted + settled.overflow === units && !settled.degraded, explain);
+    if (settled.overflow > 0) tier.truth = undefined;
     if (units < cost) tier.ledger.reduce(decision, units);
     const after = await world.look(tier, request);
-    if (!world.features.leases && settled.cut === 0) {
+    if (!world.features.leases && settled.overflow === 0) {
       if (units >= cost) claimUsed(before, after, units - cost, explain);
       else claimGivenBack(before, after, cost - units, explain);
     }

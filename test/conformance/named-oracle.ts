@@ -68,7 +68,7 @@ export class NamedOracle {
       this.#oracles.map(([name, oracle]) => {
         const wanted = units[name] ?? answer.cost[name] ?? 0;
         const decision = charge?.decisions.get(oracle);
-        if (charge === undefined) return [name, { counted: 0, cut: 0, degraded: false }];
+        if (charge === undefined) return [name, { counted: 0, overflow: 0, degraded: false }];
         if (decision !== undefined) return [name, oracle.settle(decision, wanted, now)];
         return [name, oracle.charge(charge.subjects, wanted, now)];
       }),
@@ -104,7 +104,7 @@ function joined(
 ): Charged<CostByName> {
   return {
     counted: Object.fromEntries(charged.map(([name, { counted }]) => [name, counted])),
-    cut: Object.fromEntries(charged.map(([name, { cut }]) => [name, cut])),
+    overflow: Object.fromEntries(charged.map(([name, { overflow }]) => [name, overflow])),
     degraded: false,
   };
 }

@@ -20,7 +20,7 @@ export type { SubjectOf } from "./oracle-rule.ts";
 const MOST = 2_000_000_000n;
 
 /** What can never be used: of a policy that counts places only. */
-const NOTHING: Charged = { counted: 0, cut: 0, degraded: false };
+const NOTHING: Charged = { counted: 0, overflow: 0, degraded: false };
 
 /** How a request is decided, beside what it costs. */
 export interface Asking {
@@ -109,7 +109,7 @@ export class Oracle {
 
   #chargeBy(rules: readonly Rule[], subjects: SubjectOf, cost: number, now: bigint): Charged {
     if (rules.length === 0) return NOTHING;
-    let cut = 0;
+    let overflow = 0;
     for (const rule of rules) {
       const account = accountOf(rule, subjects);
       const room = MOST - (rule.definition.capacity - account.remaining(now));
@@ -117,9 +117,9 @@ export class Oracle {
       if (units > 0n) account.charge(units, now);
       else account.pass(now);
       keepAccount(rule, subjects, account);
-      cut = Math.max(cut, cost - Number(units));
+      overflow = Math.max(overflow, cost - Number(units));
     }
-    return { counted: cost - cut, cut, degraded: false };
+    return { counted: cost - overflow, overflow, degraded: false };
   }
 
   /** Makes a decision, whose cost is not by name, cost so many units, by the numbers that it was made by. */
@@ -134,7 +134,7 @@ export class Oracle {
       return { ...more, counted: cost + more.counted };
     }
     if (units < cost) this.#giveBack(charge, now, BigInt(cost - units));
-    return { counted: units, cut: 0, degraded: false };
+    return { counted: units, overflow: 0, degraded: false };
   }
 
   /** Gives back what is left of a decision, by the numbers that it was made by; false when nothing is. */

@@ -128,10 +128,10 @@ async function compare(world: World, random: Random, limits: readonly Limit[]): 
     }
     if (unsettled.length > 0 && random.chance(0.5)) {
       const [one] = unsettled.splice(random.whole(0, unsettled.length - 1), 1) as [Estimated];
-      const { cut } = await estimating.settle(one.decision, one.units);
+      const { overflow } = await estimating.settle(one.decision, one.units);
       settled += 1;
       // What cannot be held is gone.
-      if (cut > 0) break;
+      if (overflow > 0) break;
     }
     if (unsettled.some(({ decision, units }) => units > Number(decision.cost))) continue;
     const probe = { cost: randomCost(random, last) };

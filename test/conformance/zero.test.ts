@@ -92,7 +92,7 @@ describeWorlds((world) => {
         expect(await limiter.wait("u", { cost: 0 })).toMatchObject({ allowed: true, cost: 0 });
         expect(await limiter.charge("u", { cost: 0 })).toEqual({
           counted: 0,
-          cut: 0,
+          overflow: 0,
           degraded: false,
         });
       }
@@ -106,7 +106,7 @@ describeWorlds((world) => {
     test("a cost of 0 is settled at its real cost, in either form", async () => {
       const limiter = open({ ...limitOf(10), name: "units" });
       const first = await limiter.consume("u", { cost: 0 });
-      expect(await limiter.settle(first, 3)).toEqual({ counted: 3, cut: 0, degraded: false });
+      expect(await limiter.settle(first, 3)).toEqual({ counted: 3, overflow: 0, degraded: false });
       const second = await limiter.consume("u", { cost: { units: 0 } });
       expect(await limiter.settle(second, { units: 2 })).toMatchObject({ counted: { units: 2 } });
       // Each of them once.

@@ -155,7 +155,7 @@ describe("behind Fastify", () => {
     const ask = await start(app);
     expect((await ask("/")).json()).toEqual({
       counted: { requests: 1, tokens: 731 },
-      cut: { requests: 0, tokens: 0 },
+      overflow: { requests: 0, tokens: 0 },
       degraded: false,
       left: 2,
     });

@@ -82,7 +82,11 @@ describe.each(WINDOWS)("a window of a %s on the server's own clock", (window) =>
     expect(denied).toMatchObject({ allowed: false, remaining: 0, source: "store" });
     expect(Math.abs(denied.retryAfterMs - left)).toBeLessThan(late);
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ allowed: true, remaining: 0 });
-    expect(await limiter.charge("u", { cost: 2 })).toEqual({ counted: 2, cut: 0, degraded: false });
+    expect(await limiter.charge("u", { cost: 2 })).toEqual({
+      counted: 2,
+      overflow: 0,
+      degraded: false,
+    });
     expect(await limiter.refund(first)).toBe(true);
     expect((await limiter.peek("u", { cost: 0 })).remaining).toBe(1);
   });

@@ -98,7 +98,7 @@ describe("a refund", () => {
 });
 
 describe("a settle", () => {
-  const AWAY = { cut: 0, degraded: true };
+  const AWAY = { overflow: 0, degraded: true };
 
   test("of a local decision is settled locally, once", async () => {
     const limiter = await start();
@@ -155,7 +155,7 @@ describe("a charge", () => {
     const before = performance.now();
     const charged = await limiter.charge("u", { cost: 14 });
     expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
-    expect(charged).toEqual({ counted: 14, cut: 0, degraded: true });
+    expect(charged).toEqual({ counted: 14, overflow: 0, degraded: true });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "local" });
     await redis.giveBack();
     expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "store" });

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import type { Step, Store } from "@headgate/core";
 import { HeadgateError, memoryStore } from "@headgate/core";
+import type { Step, Store } from "@headgate/core/internal";
 import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
 import { sendBy } from "./send-by.ts";
 

@@ -1,4 +1,4 @@
-import type { Remote, Store } from "@headgate/core";
+import type { Remote, Store } from "@headgate/core/internal";
 import { prefixPart } from "../../packages/core/src/base/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";

@@ -1,4 +1,4 @@
-import type { Remote, Store } from "@headgate/core";
+import type { Remote, Store } from "@headgate/core/internal";
 
 /** Sends the calls that are watched as `run` runs the others. */
 export function sendBy(run: Store["run"]): Remote["send"] {

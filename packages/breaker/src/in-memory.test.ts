@@ -1,5 +1,5 @@
-import type { Step, Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
+import type { Step, Store } from "@headgate/core/internal";
 import { expect, test } from "vitest";
 import { createBreaker } from "./create-breaker.ts";
 

@@ -100,7 +100,7 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     aborted,
     maxTargets: wholeOf("maxTargets", options.maxTargets ?? 1_000, 100_000),
     canonical: `${policy.description} slow ${slowCall} flush ${flushInterval} timeout ${timeoutMs}${connectMs === readFailureOptions({}).connectMs ? "" : ` connect ${connectMs}`}`,
-    written: formatPolicy(options, policy),
+    written: formatBreakerOptions(options, policy),
     deciding: withTimes(decidingOf(options), policy),
   };
 }
@@ -120,7 +120,7 @@ function withTimes(
 }
 
 /** The written options of the policy; a function is shown by its return values. */
-function formatPolicy(options: BreakerOptions<never>, { openFor }: BreakerPolicy): string {
+function formatBreakerOptions(options: BreakerOptions<never>, { openFor }: BreakerPolicy): string {
   const written = formatOptions(decidingOf(options));
   if (typeof options.openFor !== "function") return written;
   return `${written} where openFor gives ${openFor.map(formatDuration).join(", ")}`;

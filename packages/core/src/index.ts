@@ -16,7 +16,7 @@ export type { Cost, CostByName } from "./base/cost.ts";
 export type { Decision, DecisionSource, LimitState } from "./base/decision.ts";
 export type { HeadgateErrorCode } from "./base/errors.ts";
 export { ERROR_CODES, HeadgateError } from "./base/errors.ts";
-export type { InUse } from "./base/in-use.ts";
+export type { Occupancy } from "./base/in-use.ts";
 export type {
   CalendarWindow,
   ConcurrencyLimit,
@@ -29,7 +29,6 @@ export type {
   SlidingWindowLimit,
   TokenBucketLimit,
 } from "./base/policy.ts";
-export type { ReportedLimiter } from "./base/reported-limiter.ts";
 export type { Duration } from "./base/time.ts";
 export type { Subjects } from "./counting/counters.ts";
 export type { OnUnavailable } from "./deciding/fallback.ts";
@@ -52,4 +51,4 @@ export type { StoreDown, StoreServer, StoreUp } from "./reach/outage.ts";
 export type { Clock } from "./store/clock.ts";
 export type { MemoryStore, MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";
-export type { Remote, Step, Store } from "./store/store.ts";
+export type { Store } from "./store/store.ts";

@@ -40,6 +40,8 @@ export { parseGuard } from "./http/parse-guard.ts";
 export { isFirst, toError, warnOnce } from "./http/warn.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { partsOf } from "./limiter/limiter.ts";
+export type { CounterKey } from "./operate/counter-keys.ts";
+export { counterKeysOf } from "./operate/counter-keys.ts";
 export type { StoreTimes, StoreWatch } from "./reach/outage.ts";
 export { storeFailure } from "./reach/store-failure.ts";
 export { watchStore } from "./reach/store-watch.ts";

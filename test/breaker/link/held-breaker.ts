@@ -1,7 +1,7 @@
 import type { Breaker, BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
-import type { Step, Store } from "@headgate/core";
 import { memoryStore } from "@headgate/core";
+import type { Step, Store } from "@headgate/core/internal";
 import { vi } from "vitest";
 import { sendBy } from "../../support/send-by.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import type { Step, Store } from "@headgate/core";
 import { concurrency, createLimiter, memoryStore } from "@headgate/core";
+import type { Step, Store } from "@headgate/core/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { manualClock } from "../support/manual-clock.ts";

@@ -1,5 +1,8 @@
-import type { CounterKey, DirectoryLimiter, Inspection } from "@headgate/core/operate";
-import { counterKeysOf, operate, readDirectory } from "@headgate/core/operate";
+import type { CounterKey } from "@headgate/core/internal";
+// biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
+import { counterKeysOf } from "@headgate/core/internal";
+import type { DirectoryLimiter, Inspection } from "@headgate/core/operate";
+import { operate, readDirectory } from "@headgate/core/operate";
 import { CommandError } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import type { ScanProgress } from "./scan-keys.ts";

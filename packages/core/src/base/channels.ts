@@ -1,6 +1,6 @@
 /**
  * The names under which Headgate publishes on `node:diagnostics_channel`. The messages are `StoreDown`, `StoreUp`,
- * `StoreServer`, `DegradedDecision`, `PublishedDecision`, `ListedRequest` and, for the numbers in use, `InUse`.
+ * `StoreServer`, `DegradedDecision`, `PublishedDecision`, `ListedRequest` and, for the numbers in use, `Occupancy`.
  */
 export const CHANNELS = {
   /** A server of the store stopped answering. */

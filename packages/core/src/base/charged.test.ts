@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { joinCharged } from "./charged.ts";
 
-const all = { counted: 5, cut: 0, degraded: false };
-const part = { counted: 3, cut: 2, degraded: false };
-const missed = { counted: 0, cut: 0, degraded: true };
+const all = { counted: 5, overflow: 0, degraded: false };
+const part = { counted: 3, overflow: 2, degraded: false };
+const missed = { counted: 0, overflow: 0, degraded: true };
 
 describe("what was charged in several places", () => {
   test.each([
     [all, part],
     [part, all],
   ])("is what all of them could hold", (...charged) => {
-    expect(joinCharged(charged)).toEqual({ counted: 3, cut: 2, degraded: false });
+    expect(joinCharged(charged)).toEqual({ counted: 3, overflow: 2, degraded: false });
   });
 
   test("is what was charged where it could be", () => {
-    expect(joinCharged([missed, all])).toEqual({ counted: 5, cut: 0, degraded: true });
+    expect(joinCharged([missed, all])).toEqual({ counted: 5, overflow: 0, degraded: true });
     expect(joinCharged([missed, missed])).toEqual(missed);
   });
 });

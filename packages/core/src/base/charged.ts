@@ -5,18 +5,18 @@ export interface Charged<Units extends Cost = number> {
   /** The units that count: those that were charged, and of a settled decision all that it costs. 0 when nothing was done. */
   readonly counted: UnitsAs<Units>;
   /** Units beyond what a counter can hold: 2 * 10^9 of a limit, 1,048,576 entries of a log. Mostly 0. */
-  readonly cut: UnitsAs<Units>;
+  readonly overflow: UnitsAs<Units>;
   /** Whether the store did not get it, or not in every slot of a cluster; `counted` is what counts all the same. */
   readonly degraded: boolean;
 }
 
 /** Nothing was charged, so there is nothing to settle. */
-export const NOTHING_CHARGED: Charged = { counted: 0, cut: 0, degraded: false };
+export const NOTHING_CHARGED: Charged = { counted: 0, overflow: 0, degraded: false };
 
 /** The same of limits by their names. */
 export function nothingCharged(limits: readonly { readonly name: string }[]): Charged<CostByName> {
   const none = Object.fromEntries(limits.map(({ name }) => [name, 0]));
-  return { counted: none, cut: none, degraded: false };
+  return { counted: none, overflow: none, degraded: false };
 }
 
 /**
@@ -26,11 +26,13 @@ export function nothingCharged(limits: readonly { readonly name: string }[]): Ch
 export function joinCharged<Units extends Cost>(
   charged: readonly Charged<Units>[],
 ): Charged<Units> {
-  const given = largest(charged.map(({ counted, cut }) => combine(counted, cut, (a, b) => a + b)));
-  const cut = largest(charged.map((one) => one.cut));
+  const given = largest(
+    charged.map(({ counted, overflow }) => combine(counted, overflow, (a, b) => a + b)),
+  );
+  const overflow = largest(charged.map((one) => one.overflow));
   return {
-    counted: combine(given, cut, (a, b) => a - b) as UnitsAs<Units>,
-    cut: cut as UnitsAs<Units>,
+    counted: combine(given, overflow, (a, b) => a - b) as UnitsAs<Units>,
+    overflow: overflow as UnitsAs<Units>,
     degraded: charged.some(({ degraded }) => degraded),
   };
 }

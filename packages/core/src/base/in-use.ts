@@ -6,7 +6,7 @@ import { publish } from "./publish.ts";
 import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:waiting` and `headgate:places`. */
-export interface InUse extends ReportedLimiter {
+export interface Occupancy extends ReportedLimiter {
   /** How many there are in this process, in limiters of this name. Those that began before anybody listened are left out. */
   readonly count: number;
 }
@@ -49,5 +49,5 @@ function change(what: InUseOf, { limiter, plugin }: ReportedLimiter, units: numb
   const count = (counts.get(limiter) ?? 0) + units;
   if (count > 0) counts.set(limiter, count);
   else counts.delete(limiter);
-  publish(IN_USE[what], { limiter, plugin, count } satisfies InUse);
+  publish(IN_USE[what], { limiter, plugin, count } satisfies Occupancy);
 }

@@ -112,14 +112,14 @@ export function readCharged(
 ): Charged<Cost> {
   if (!areByName(counters)) {
     const counted = reply[1] as number;
-    return { counted, cut: cost - counted, degraded: false };
+    return { counted, overflow: cost - counted, degraded: false };
   }
   const charged = asksOf(counters).map(([name, units], i) => {
     const counted = reply[i + 1] as number;
     return {
       units,
       counted: { [name]: counted },
-      cut: { [name]: units - counted },
+      overflow: { [name]: units - counted },
       degraded: false,
     };
   });

@@ -118,19 +118,19 @@ export function settled(
     if (wants > was) return was + (unitsFor(added, name) ?? 0);
     return isGivenBack ? wants : was;
   });
-  const beyond = byName(charged?.cut);
-  const cut = mapUnits(units, (name) => unitsFor(beyond, name) ?? 0);
+  const beyond = byName(charged?.overflow);
+  const overflow = mapUnits(units, (name) => unitsFor(beyond, name) ?? 0);
   const degraded = charged?.degraded === true || !isGivenBack || !isKept;
-  if (isNamed) return { counted, cut, degraded };
-  return { counted: counted[ALL] as number, cut: cut[ALL] as number, degraded };
+  if (isNamed) return { counted, overflow, degraded };
+  return { counted: counted[ALL] as number, overflow: overflow[ALL] as number, degraded };
 }
 
 /** What a decision that could not be settled costs: what it did. */
 export function unsettled({ isNamed, units }: Settlement): Charged<Cost> {
   const counted = mapUnits(units, (_, { was }) => was);
-  const cut = mapUnits(units, () => 0);
-  if (isNamed) return { counted, cut, degraded: true };
-  return { counted: counted[ALL] as number, cut: 0, degraded: true };
+  const overflow = mapUnits(units, () => 0);
+  if (isNamed) return { counted, overflow, degraded: true };
+  return { counted: counted[ALL] as number, overflow: 0, degraded: true };
 }
 
 function mapUnits(

@@ -111,7 +111,7 @@ describe("what is remembered of denials", () => {
     await second?.carryOut();
     await first?.deliver();
     expect(await asked).toMatchObject({ retryAfterMs: 99 });
-    expect(await charge).toEqual({ counted: 5, cut: 0, degraded: false });
+    expect(await charge).toEqual({ counted: 5, overflow: 0, degraded: false });
     expect(await denied(limiter, answer)).toEqual(["store", 599]);
   });
 });
@@ -141,7 +141,7 @@ describe("over several slots", () => {
     expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
     await held.shift()?.carryOut();
     await held.shift()?.refuse(away);
-    expect(await charge).toEqual({ counted: 13, cut: 0, degraded: true });
+    expect(await charge).toEqual({ counted: 13, overflow: 0, degraded: true });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, 10]);
   });
 
@@ -152,7 +152,7 @@ describe("over several slots", () => {
     await letRun();
     await held.shift()?.refuse(away);
     await held.shift()?.carryOut();
-    expect(await settle).toEqual({ counted: 5, cut: 0, degraded: true });
+    expect(await settle).toEqual({ counted: 5, overflow: 0, degraded: true });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([8, 5]);
   });
 
@@ -163,7 +163,7 @@ describe("over several slots", () => {
       const settle = limiter.settle(decision, units);
       await letRun();
       for (const call of held.splice(0)) await call.refuse(away);
-      expect(await settle).toEqual({ counted: 2, cut: 0, degraded: true });
+      expect(await settle).toEqual({ counted: 2, overflow: 0, degraded: true });
     }
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([6, 6]);
   });
@@ -177,7 +177,7 @@ describe("over several slots", () => {
     slots(true);
     await held.shift()?.refuse(CROSS_SLOT);
     expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
-    expect(await answerOf(held, charge)).toEqual({ counted: 13, cut: 0, degraded: false });
+    expect(await answerOf(held, charge)).toEqual({ counted: 13, overflow: 0, degraded: false });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, -3]);
   });
 
@@ -186,6 +186,6 @@ describe("over several slots", () => {
     const decision = await answerOf(held, limiter.consume(who, { cost: 4 }));
     expect(await answerOf(held, limiter.settle(decision, 1))).toMatchObject({ counted: 1 });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([9, 9]);
-    expect(await limiter.settle(decision, 9)).toEqual({ counted: 0, cut: 0, degraded: false });
+    expect(await limiter.settle(decision, 9)).toEqual({ counted: 0, overflow: 0, degraded: false });
   });
 });

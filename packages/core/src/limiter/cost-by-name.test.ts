@@ -183,12 +183,12 @@ describe("a cost by name", () => {
     const charged = await limiter.charge("u", { cost: { tokens: 1_500, requests: 0 } });
     expect(charged).toEqual({
       counted: { tokens: 1_500, "9-per-1h": 1 },
-      cut: { tokens: 0, "9-per-1h": 0 },
+      overflow: { tokens: 0, "9-per-1h": 0 },
       degraded: false,
     });
     expect(await leftIn(limiter)).toEqual([3, -500, 8]);
-    const { counted, cut } = await limiter.charge("u", { cost: { tokens: 3_000_000_000 } });
-    expect([counted["tokens"], cut["tokens"]]).toEqual([1_999_998_500, 1_000_001_500]);
+    const { counted, overflow } = await limiter.charge("u", { cost: { tokens: 3_000_000_000 } });
+    expect([counted["tokens"], overflow["tokens"]]).toEqual([1_999_998_500, 1_000_001_500]);
   });
 });
 
@@ -198,11 +198,11 @@ describe("settle", () => {
     const decision = await limiter.consume("u", { cost: { tokens: 512 } });
     expect(await limiter.settle(decision, { tokens: 731 })).toEqual({
       counted: { requests: 1, tokens: 731 },
-      cut: { requests: 0, tokens: 0 },
+      overflow: { requests: 0, tokens: 0 },
       degraded: false,
     });
     expect(await leftIn(limiter)).toEqual([2, 269]);
-    const nothing = { counted: { requests: 0, tokens: 0 }, cut: { requests: 0, tokens: 0 } };
+    const nothing = { counted: { requests: 0, tokens: 0 }, overflow: { requests: 0, tokens: 0 } };
     expect(await limiter.settle(decision, { tokens: 5 })).toMatchObject(nothing);
     expect(await leftIn(limiter)).toEqual([2, 269]);
   });
@@ -253,7 +253,7 @@ describe("settle", () => {
     const limiter = createLimiter({ limits: [...limits, hourly("images", 10, "tenant")] });
     const who = { default: "u", tenant: "t" };
     const decision = await limiter.consume(who, { cost: { tokens: 5, images: 0 } });
-    expect(await limiter.settle(decision, 0)).toEqual({ counted: 0, cut: 0, degraded: false });
+    expect(await limiter.settle(decision, 0)).toEqual({ counted: 0, overflow: 0, degraded: false });
     expect(await leftIn(limiter, who)).toEqual([3, 1_000, 10]);
   });
 
@@ -387,7 +387,7 @@ describe("on servers", () => {
     const settled = await limiter.settle(decision, { tokens: 40 });
     expect(settled).toEqual({
       counted: { requests: 1, tokens: 40 },
-      cut: { requests: 0, tokens: 0 },
+      overflow: { requests: 0, tokens: 0 },
       degraded: true,
     });
     const looked = limiter.peek(who, { cost: { tokens: 1 } });
@@ -421,14 +421,14 @@ describe("on servers", () => {
     expect(decision).toMatchObject({ source: without, cost: { requests: 1, tokens: 7 } });
     expect(await limiter.settle(decision, { tokens: 40 })).toEqual({
       counted: { requests: 0, tokens: 0 },
-      cut: { requests: 0, tokens: 0 },
+      overflow: { requests: 0, tokens: 0 },
       degraded: without === "allow",
     });
     const charged = limiter.charge(who, { cost: { tokens: 9 } });
     await vi.advanceTimersByTimeAsync(100);
     expect(await charged).toEqual({
       counted: { requests: 0, tokens: 0 },
-      cut: { requests: 0, tokens: 0 },
+      overflow: { requests: 0, tokens: 0 },
       degraded: true,
     });
     await limiter.close();
@@ -444,7 +444,7 @@ describe("on servers", () => {
     // A server that is down is not asked to give back, either.
     expect(await settling).toEqual({
       counted: { requests: 1, tokens: 500 },
-      cut: { requests: 0, tokens: 0 },
+      overflow: { requests: 0, tokens: 0 },
       degraded: true,
     });
     await limiter.close();

@@ -7,7 +7,7 @@ import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
 
 const limits = fixedWindow({ limit: 10, window: "1h" });
-const NOTHING = { counted: 0, cut: 0, degraded: false };
+const NOTHING = { counted: 0, overflow: 0, degraded: false };
 
 async function remaining(limiter: { peek: ReturnType<typeof createLimiter>["peek"] }) {
   return (await limiter.peek("u", { cost: 0 })).remaining;
@@ -118,7 +118,7 @@ describe("where the store is away", () => {
     const { limiter, refused } = start({ onUnavailable: "local" });
     expect(await refused(limiter.charge("u", { cost: 130 }))).toEqual({
       counted: 130,
-      cut: 0,
+      overflow: 0,
       degraded: true,
     });
     const denied = await refused(limiter.consume("u"));
@@ -145,8 +145,8 @@ describe("where the store is away", () => {
       await refused(limiter.consume("u", { cost: 10 })),
       await refused(limiter.consume("u", { cost: 10 })),
     ];
-    expect(await limiter.settle(less, 4)).toEqual({ counted: 4, cut: 0, degraded: true });
-    expect(await limiter.settle(more, 30)).toEqual({ counted: 30, cut: 0, degraded: true });
+    expect(await limiter.settle(less, 4)).toEqual({ counted: 4, overflow: 0, degraded: true });
+    expect(await limiter.settle(more, 30)).toEqual({ counted: 30, overflow: 0, degraded: true });
     expect(await limiter.settle(more, 3)).toEqual(NOTHING);
     const looked = await refused(limiter.peek("u", { cost: 0 }));
     expect(looked).toMatchObject({ source: "local", remaining: 66 });
@@ -177,7 +177,7 @@ describe("where the store is away", () => {
       const decision = await answer(limiter.consume("u", { cost: 10 }));
       expect(await refused(limiter.settle(decision, units))).toEqual({
         counted: 10,
-        cut: 0,
+        overflow: 0,
         degraded: true,
       });
       expect(await limiter.settle(decision, units)).toEqual(NOTHING);
@@ -213,7 +213,7 @@ describe("with leases", () => {
     const before = await left();
     expect(await answer(limiter.settle(paid, 21))).toEqual({
       counted: 21,
-      cut: 0,
+      overflow: 0,
       degraded: false,
     });
     expect(await left()).toBe(before - 20);

@@ -22,8 +22,6 @@ export type {
 } from "../fleet/directory/directory.ts";
 export type { UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 export { hashSubject } from "../fleet/usage/top-subjects.ts";
-export type { CounterKey, CounterKeys } from "./counter-keys.ts";
-export { counterKeysOf } from "./counter-keys.ts";
 export type {
   Directory,
   DirectoryBreaker,

@@ -111,7 +111,7 @@ describe("a decision that takes a place", () => {
     const decision = await limiter.consume("ann");
     await limiter.charge("ann");
     expect(await limiter.refund(decision)).toBe(false);
-    expect(await limiter.settle(decision, 5)).toEqual({ counted: 0, cut: 0, degraded: false });
+    expect(await limiter.settle(decision, 5)).toEqual({ counted: 0, overflow: 0, degraded: false });
     expect(await limiter.reset("ann")).toBe(false);
     expect(await remaining()).toBe(1);
     expect(await limiter.release(decision)).toBe(true);
@@ -291,7 +291,7 @@ describe("with a cost by name", () => {
     const decision = await limiter.consume("ann", { cost: { requests: 5, large: 0 } });
     expect(await limiter.settle(decision, { requests: 7 })).toEqual({
       counted: { requests: 7 },
-      cut: { requests: 0 },
+      overflow: { requests: 0 },
       degraded: false,
     });
     await limiter.charge("ann", { cost: { requests: 3 } });
@@ -309,7 +309,7 @@ describe("with a cost by name", () => {
     const nothing = { requests: 0 };
     expect(await limiter.settle(denied, {})).toEqual({
       counted: nothing,
-      cut: nothing,
+      overflow: nothing,
       degraded: false,
     });
   });

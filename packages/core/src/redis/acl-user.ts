@@ -1,7 +1,7 @@
 import { within } from "../store/within.ts";
 
 /** What some clients offer besides scripts. */
-interface Asked {
+interface AclClient {
   /** ioredis and iovalkey. */
   call?(...command: readonly string[]): Promise<unknown>;
   /** node-redis. */
@@ -18,7 +18,7 @@ export async function aclUserOf(client: object, withinMs: number): Promise<strin
   }
 }
 
-async function ask(client: Asked): Promise<unknown> {
+async function ask(client: AclClient): Promise<unknown> {
   if (typeof client.call === "function") return client.call("ACL", "WHOAMI");
   return typeof client.aclWhoAmI === "function" ? client.aclWhoAmI() : undefined;
 }

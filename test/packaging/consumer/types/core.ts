@@ -24,8 +24,10 @@ void decision.then(toProblem).then(({ status }) => status.toFixed());
 const estimate = { requests: 1, tokens: 512 };
 void limiter.consume("u", { cost: estimate }).then(({ cost }) => cost === 1 || Object.keys(cost));
 void decision.then(async (one) => (await limiter.settle(one, 731)).counted.toFixed());
-void decision.then(async (one) => (await limiter.settle(one, estimate)).cut["tokens"]?.toFixed());
-void limiter.charge("u").then(({ cut }) => cut.toFixed());
+void decision.then(async (one) =>
+  (await limiter.settle(one, estimate)).overflow["tokens"]?.toFixed(),
+);
+void limiter.charge("u").then(({ overflow }) => overflow.toFixed());
 void limiter.charge("u", { cost: estimate }).then(({ counted }) => Object.values(counted));
 // @ts-expect-error units are numbers
 void limiter.peek("u", { cost: { tokens: "5" } });

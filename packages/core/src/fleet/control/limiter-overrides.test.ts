@@ -126,7 +126,7 @@ describe("an override of a limit", () => {
     expect(left).toBe(8);
     expect(await limiter.run("ada", () => "done", { timeout: 0 })).toBe("done");
     override(to(1_000));
-    expect(await limiter.charge("ada", { cost: 100 })).toMatchObject({ counted: 100, cut: 0 });
+    expect(await limiter.charge("ada", { cost: 100 })).toMatchObject({ counted: 100, overflow: 0 });
     expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 1_000 - 113 });
   });
 
