@@ -1,3 +1,4 @@
+// biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
 import type { CounterKey } from "@headgate/core/internal";
 // biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
 import { counterKeysOf } from "@headgate/core/internal";
