@@ -57,7 +57,7 @@ function ring(alarm: Alarm): void {
 }
 
 /** Calls back with an object as long as it is in use elsewhere: an alarm does not keep it in memory. */
-export function weakly<T extends object>(object: T, callback: (object: T) => void): () => void {
+export function weakly<T extends object>(object: T, callback: (object: T) => unknown): () => void {
   const weak = new WeakRef(object);
   return () => {
     const known = weak.deref();

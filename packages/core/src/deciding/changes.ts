@@ -78,7 +78,7 @@ export async function chargeCounters(
   );
   const charged = outcomes
     .flat()
-    .map((outcome) =>
+    .map(async (outcome) =>
       "error" in outcome
         ? otherwise(outcome.counters, outcome.error)
         : readCharged(outcome.counters, cost, outcome.reply),

@@ -1,5 +1,4 @@
-import { background } from "../base/background.ts";
-import { LONGEST_TIMER_MS } from "../base/time.ts";
+import { Alarm } from "../base/background.ts";
 import type { PlaceStore } from "../counting/held-places.ts";
 import type { Counter } from "../store/counter.ts";
 
@@ -46,8 +45,7 @@ class Round {
   readonly #places = new Set<KeptPlace>();
   /** When all are renewed next. */
   #next = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #due = Number.POSITIVE_INFINITY;
+  readonly #alarm = new Alarm(() => this.#wake());
 
   constructor(ttl: number, onEmpty: () => void) {
     this.#period = ttl / RENEWALS;
@@ -64,23 +62,15 @@ class Round {
   remove(place: KeptPlace): void {
     this.#places.delete(place);
     if (this.#places.size > 0) return;
-    clearTimeout(this.#timer);
-    this.#due = Number.POSITIVE_INFINITY;
+    this.#alarm.stop();
     this.#onEmpty();
   }
 
   #wakeAt(due: number, now: number): void {
-    if (due >= this.#due) return;
-    clearTimeout(this.#timer);
-    this.#due = due;
-    const ms = Math.min(Math.max(1, Math.ceil((due - now) / 1_000)), LONGEST_TIMER_MS);
-    background.runInAsyncScope(() => {
-      this.#timer = setTimeout(() => this.#wake(), ms).unref();
-    });
+    this.#alarm.setBy((due - now) / 1_000);
   }
 
   #wake(): void {
-    this.#due = Number.POSITIVE_INFINITY;
     const [first] = this.#places as Iterable<KeptPlace>;
     if (first === undefined) return;
     let now: number;

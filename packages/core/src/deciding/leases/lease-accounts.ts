@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { background } from "../../base/background.ts";
+import { Alarm } from "../../base/background.ts";
 import { toMilliseconds } from "../../base/time.ts";
 import type { CountedPolicy } from "../../counting/counted-policy.ts";
 import type { SubjectCounter } from "../../counting/counters.ts";
@@ -61,9 +61,7 @@ export class LeaseAccounts {
   });
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #leaveOwner: () => void;
-  #timer: NodeJS.Timeout | undefined;
-  /** When the timer is to look. */
-  #due = Number.POSITIVE_INFINITY;
+  readonly #alarm = new Alarm(() => this.#look());
 
   constructor(rule: LeaseRule, next: Link, place: LeaseStore) {
     this.#rule = rule;
@@ -113,7 +111,7 @@ export class LeaseAccounts {
   async closeAll(): Promise<void> {
     this.#leaveOwner();
     this.clear();
-    clearTimeout(this.#timer);
+    this.#alarm.stop();
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
@@ -183,15 +181,10 @@ export class LeaseAccounts {
   }
 
   #lookAt(until: number, now: number): void {
-    if (until >= this.#due) return;
-    this.#due = until;
-    clearTimeout(this.#timer);
-    const wait = toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now));
-    this.#timer = background.runInAsyncScope(() => setTimeout(() => this.#look(), wait).unref());
+    this.#alarm.setBy(toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now)));
   }
 
   #look(): void {
-    this.#due = Number.POSITIVE_INFINITY;
     let now: number;
     try {
       now = this.#place.counted.store.now();
