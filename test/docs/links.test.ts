@@ -21,10 +21,10 @@ describe.each(PAGES)("$path", (it) => {
   });
 });
 
-test("the path of a request has twelve steps, and names no file twice", () => {
+test("the path of a request has nine steps, and names no file twice", () => {
   const path = "CONTRIBUTING.md";
   const text = section(page(path), "The path of a request");
-  expect(text.match(/^\d+\. /gm)).toHaveLength(12);
+  expect(text.match(/^\d+\. /gm)).toHaveLength(9);
   const files = linksOf({ path, text, blocks: [] }).map(({ target }) => target);
   expect(files).toEqual([...new Set(files)]);
 });
