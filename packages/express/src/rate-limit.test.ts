@@ -56,6 +56,21 @@ async function run(middleware: ReturnType<typeof rateLimit>, { request, response
   return next.mock.calls;
 }
 
+test("an error of what comes after, in the same turn, goes to the caller, and nothing is answered", async () => {
+  const middleware = rateLimit({ limits });
+  const { request, response } = exchange("192.0.2.1");
+  const wrong = new Error("wrong");
+  const next = vi.fn(() => {
+    throw wrong;
+  });
+  expect(() => middleware(request, response, next)).toThrow(wrong);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(next.mock.calls).toEqual([[]]);
+  expect(response).toMatchObject({ statusCode: 200, writableEnded: false });
+  expect(middleware.of(request)?.decision.allowed).toBe(true);
+  await middleware.close();
+});
+
 describe("rateLimit", () => {
   test.each([
     [undefined],

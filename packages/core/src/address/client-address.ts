@@ -23,6 +23,7 @@ const IPV4_NETWORKS: readonly (readonly number[])[] = [
  * Other text, such as a host that a proxy names, is a subject unchanged.
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
+  if (isIPv4(address)) return address;
   const ipv4 = writtenIpv4(address);
   if (ipv4 !== undefined) return ipv4;
   const groups = addressGroups(address);

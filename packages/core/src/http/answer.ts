@@ -1,6 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Decision, LimitState } from "../base/decision.ts";
-import { isOfPlaces } from "../base/decision.ts";
 import type { LimitDescription } from "../base/policy.ts";
 import {
   BLOCKED_PROBLEM,
@@ -150,7 +149,8 @@ export function formatRemaining(
   let list = "";
   for (let i = 0; i < limits.length; i += 1) {
     const limit = limits[i] as LimitState;
-    const time = isOfPlaces(limit) ? "" : `;t=${toSeconds(limit.growsAfterMs)}`;
+    // A limit of slots has no window.
+    const time = limit.windowMs === 0 ? "" : `;t=${toSeconds(limit.growsAfterMs)}`;
     const item = `${names[i]};r=${limit.remaining}${time}`;
     list = i === 0 ? item : `${list}, ${item}`;
   }

@@ -1,5 +1,4 @@
 import type { Awaitable } from "../base/awaitable.ts";
-import { isPromiseLike } from "../base/awaitable.ts";
 import type { Decision } from "../base/decision.ts";
 import { codeOf, formatReceived, HeadgateError } from "../base/errors.ts";
 import { limitsBefore, placesOf } from "../counting/counted-decision.ts";
@@ -31,14 +30,14 @@ export function createAskStep<Request extends object>(
   ending: AbortSignal,
   routeOf: (request: Request) => string | undefined,
 ): Step<Request> {
-  const { count, cost, waitMs, headers, missing } = settings;
+  const { count, cost, waitMs, missing } = settings;
   const hasAll = missing !== "skip";
-  const showsWait = headers.legacy || headers.standard;
-  /** Whether the application may let a denied request on. */
-  const mayPass = typeof settings.onDenied === "function";
+  const report = createReport(settings, routeOf);
+  const askInTurn =
+    waitMs === undefined ? undefined : createTurnStep(owner, waitMs, ending, report);
 
   function ask(visit: Visit<Request>): Awaitable<Verdict> {
-    const { request, limits } = visit;
+    const { request } = visit;
     const { limiter, parts } = visit.prepared as Prepared<Request>;
     if (count !== undefined) noteCount(owner, request, limiter, count);
     const entry = takeEntry(request, limiter, visit.subjects as RequestSubjects, hasAll, settings);
@@ -46,50 +45,48 @@ export function createAskStep<Request extends object>(
       if (cost !== undefined) rejectUnreadCost(owner, request, limiter, cost);
       return PASS;
     }
-    const started = decisions.hasSubscribers ? performance.now() : undefined;
-    if (waitMs !== undefined) return askInTurn(visit, entry, waitMs, started);
+    visit.entry = entry;
+    if (decisions.hasSubscribers) visit.started = performance.now();
+    if (askInTurn !== undefined) return askInTurn(visit);
     let decided: Awaitable<Decision>;
     try {
       decided = parts.consumeIn(
         entry.groups,
         entry.subjects,
-        limits === undefined ? visit.charge : { ...visit.charge, limits },
+        visit.limits === undefined ? visit.charge : { ...visit.charge, limits: visit.limits },
         visit.isFresh && visit.controlMs === 0
           ? LEARNED
           : { waitedMs: visit.controlMs, isFresh: visit.isFresh },
       );
     } catch (error) {
-      throw undo(visit, entry, error);
+      throw undo(owner, visit, error);
     }
-    return isPromiseLike(decided)
-      ? reportLater(visit, entry, started, decided)
-      : report(visit, entry, started, decided);
+    if (!("then" in decided)) return report(visit, decided);
+    return decided.then(
+      (decision) => report(visit, decision),
+      (error) => {
+        throw undo(owner, visit, error);
+      },
+    );
   }
 
-  async function reportLater(
-    visit: Visit<Request>,
-    entry: Entry,
-    started: number | undefined,
-    decided: Promise<Decision>,
-  ): Promise<Verdict> {
-    let decision: Decision;
-    try {
-      decision = await decided;
-    } catch (error) {
-      throw undo(visit, entry, error);
-    }
-    return report(visit, entry, started, decision);
-  }
+  return ask;
+}
 
-  /** A request that is denied waits in line. */
-  async function askInTurn(
-    visit: Visit<Request>,
-    entry: Entry,
-    timeoutMs: number,
-    started: number | undefined,
-  ): Promise<Verdict> {
+/** Writes the answer to a request by the limiter's decision on it. */
+type Report<Request> = (visit: Visit<Request>, decision: Decision, waitedMs?: number) => Verdict;
+
+/** Asks for a request that, if it is denied, waits in line. */
+function createTurnStep<Request extends object>(
+  owner: string,
+  timeoutMs: number,
+  ending: AbortSignal,
+  report: Report<Request>,
+): (visit: Visit<Request>) => Promise<Verdict> {
+  return async (visit) => {
     const { limits, charge, client, response } = visit;
     const { parts } = visit.prepared as Prepared<Request>;
+    const { groups, subjects } = visit.entry as Entry;
     const options = limits === undefined ? charge : { ...charge, limits };
     const line = {
       timeoutMs,
@@ -97,27 +94,36 @@ export function createAskStep<Request extends object>(
     };
     let turn: Awaited<ReturnType<typeof parts.consumeInTurn>>;
     try {
-      turn = await parts.consumeInTurn(entry.groups, entry.subjects, options, line);
+      turn = await parts.consumeInTurn(groups, subjects, options, line);
     } catch (error) {
-      throw undo(visit, entry, error);
+      throw undo(owner, visit, error);
     }
-    return turn === undefined ? LEFT : report(visit, entry, started, turn.decision, turn.waitedMs);
-  }
+    return turn === undefined ? LEFT : report(visit, turn.decision, turn.waitedMs);
+  };
+}
 
-  function undo({ request, limits }: Visit<Request>, entry: Entry, error: unknown): unknown {
-    forgetEntry(request, entry);
-    return limits === undefined ? error : ofRequest(owner, error);
-  }
+/** Forgets an entry that was not decided, and returns the error to throw. */
+function undo<Request extends object>(
+  owner: string,
+  { request, limits, entry }: Visit<Request>,
+  error: unknown,
+): unknown {
+  forgetEntry(request, entry as Entry);
+  return limits === undefined ? error : ofRequest(owner, error);
+}
 
-  function report(
-    visit: Visit<Request>,
-    entry: Entry,
-    started: number | undefined,
-    decision: Decision,
-    waitedMs?: number,
-  ): Verdict {
-    const { request, response } = visit;
+function createReport<Request extends object>(
+  { headers, onDenied }: GuardSettings<Request>,
+  routeOf: (request: Request) => string | undefined,
+): Report<Request> {
+  const showsWait = headers.legacy || headers.standard;
+  /** Whether the application may let a denied request on. */
+  const mayPass = typeof onDenied === "function";
+
+  function report(visit: Visit<Request>, decision: Decision, waitedMs?: number): Verdict {
+    const { request, response, started } = visit;
     const { parts } = visit.prepared as Prepared<Request>;
+    const entry = visit.entry as Entry;
     parts.usage?.note(subjectsIn(entry), decision);
     if (parts.counted.hasPlaces && response !== undefined) {
       const places = placesOf(decision, parts.counted);
@@ -140,7 +146,7 @@ export function createAskStep<Request extends object>(
     return verdict;
   }
 
-  return ask;
+  return report;
 }
 
 /** The prepared text of a decision's limits; undefined if they are only a share of them, or some lack a key. */

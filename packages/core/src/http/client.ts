@@ -53,7 +53,9 @@ export function clientOf(
     address,
     peer: request.socket?.remoteAddress,
     // A request of the Fetch API has no connection that could be gone.
-    hasLeft: () => "socket" in request && isGone(request.socket),
+    hasLeft() {
+      return "socket" in request && isGone(request.socket);
+    },
   };
 }
 

@@ -1,6 +1,4 @@
 import type { Awaitable } from "../base/awaitable.ts";
-import { isPromiseLike } from "../base/awaitable.ts";
-import type { Flight } from "../deciding/flights.ts";
 import { Flights, land } from "../deciding/flights.ts";
 import type { MadeLimiter } from "../limiter/limiter.ts";
 import { LIMITER } from "../limiter/limiter.ts";
@@ -76,6 +74,7 @@ function prepareGuard<Request extends HttpRequest>(
     all.some((limiter) => limiter[LIMITER].counted.keeps),
     adapter.warn,
   );
+  const known = all[0]?.[LIMITER].control?.known;
   const flights = only?.[LIMITER].flights ?? new Flights();
 
   function check(
@@ -97,18 +96,28 @@ function prepareGuard<Request extends HttpRequest>(
       limits: undefined,
       subjects: undefined,
       charge: first?.charge,
+      entry: undefined,
+      started: undefined,
       controlMs: 0,
       isFresh: true,
     };
     let decided: Awaitable<Verdict>;
     try {
-      decided = follow(plan, visit, 0);
+      // Most requests find no deny list, and a control record that is not due: they skip its step.
+      const isQuiet =
+        known === undefined || (known.record.denied === undefined && performance.now() < known.due);
+      decided = follow(isQuiet ? plan.quiet : plan.whole, visit, 0);
     } catch (error) {
       decided = Promise.reject(error as Error);
     }
     count?.(decided, request, reply, response as object);
-    if (isPromiseLike(decided)) return landLater(flight, decided);
-    land(flight);
+    if ("then" in decided) {
+      const landed = land.bind(undefined, flight);
+      decided.then(landed, landed);
+    } else {
+      flight.count -= 1;
+      if (flight.count === 0) flight.onLanded?.();
+    }
     return decided;
   }
 
@@ -130,14 +139,6 @@ function isClosed(limiter: MadeLimiter): boolean {
   return limiter[LIMITER].isClosed;
 }
 
-async function landLater(flight: Flight, decided: Promise<Verdict>): Promise<Verdict> {
-  try {
-    return await decided;
-  } finally {
-    land(flight);
-  }
-}
-
 /** Goes through a plan until a step has a verdict. The last step always has one. */
 function follow<Request>(
   plan: readonly Step<Request>[],
@@ -148,7 +149,7 @@ function follow<Request>(
   for (let i = start; i < last; i += 1) {
     const verdict = plan[i]?.(visit);
     if (verdict === undefined) continue;
-    if (!isPromiseLike(verdict)) return verdict;
+    if (!("then" in verdict)) return verdict;
     visit.isFresh = false;
     return verdict.then((later) => later ?? follow(plan, visit, i + 1));
   }
@@ -166,7 +167,7 @@ export function settle<Request, Reply>(
   reply: Reply,
   next: (error?: Error) => void,
 ): void {
-  if (isPromiseLike(decided)) {
+  if ("then" in decided) {
     decided.then(
       (verdict) => settle(verdict, answer, request, reply, next),
       (reason) => next(toError(reason)),
@@ -180,7 +181,7 @@ export function settle<Request, Reply>(
     fail(decided, next, reason);
     return;
   }
-  if (isPromiseLike(goesOn)) {
+  if (typeof goesOn !== "boolean") {
     goesOn.then(
       (later) => goOn(decided, next, later),
       (reason) => fail(decided, next, reason),

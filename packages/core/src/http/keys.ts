@@ -66,6 +66,12 @@ export function keyReaderOf<Request extends object>(key: KeyFunction<Request>): 
   };
 }
 
+/** How many bits of an IPv6 address name a client, if a key function counts addresses alone. */
+export function prefixOf(key: object): number | undefined {
+  const source = ownKeyOf(key)?.source;
+  return source?.by === "ip" ? source.ipv6Prefix : undefined;
+}
+
 /** What a key function makes subjects of, for the directory. */
 export function sourceOf(key: object): SubjectSource {
   return ownKeyOf(key)?.source ?? { by: "function" };

@@ -26,7 +26,15 @@ export interface Adapter<Request> {
   routeOf(request: Request): string | undefined;
 }
 
-/** The steps that these options need, in their order. */
+/** The path of a request. Both end with the step that asks. */
+export interface Plan<Request> {
+  /** All steps. */
+  readonly whole: readonly Step<Request>[];
+  /** Without the step that reads the control record, for a record that is not due and has no deny list. */
+  readonly quiet: readonly Step<Request>[];
+}
+
+/** The steps that these options need, in their order. All limiters of a guard are on one store. */
 export function createPlan<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
@@ -34,7 +42,7 @@ export function createPlan<Request extends HttpRequest>(
   { warn, routeOf }: Adapter<Request>,
   prepared: ReadonlyMap<MadeLimiter, Prepared<Request>>,
   ending: AbortSignal,
-): readonly Step<Request>[] {
+): Plan<Request> {
   const { address, allowList, blockList, skip, cost } = settings;
   const { all, choose } = limiters;
   const first = all[0]?.[LIMITER];
@@ -53,17 +61,23 @@ export function createPlan<Request extends HttpRequest>(
     }));
   }
 
-  const steps: readonly (Step<Request> | undefined)[] = [
+  const before = stepsOf<Request>([
     address === undefined ? watchTrust : createAddressStep(address, watchTrust, warn),
     createListStep(owner, settings, noteListed),
-    // All limiters of a guard are on one store.
-    first && createControlStep(first, usesAddress ? undefined : trust, noteListed),
+  ]);
+  const control = first && createControlStep(first, usesAddress ? undefined : trust, noteListed);
+  const after = stepsOf<Request>([
     createSkipStep(owner, skip),
     createChoiceStep(choose, prepared),
     createSubjectStep(only),
     createCostStep(cost),
     createAskStep(owner, settings, ending, routeOf),
-  ];
+  ]);
+  const quiet = [...before, ...after];
+  return { quiet, whole: control === undefined ? quiet : [...before, control, ...after] };
+}
+
+function stepsOf<Request>(steps: readonly (Step<Request> | undefined)[]): readonly Step<Request>[] {
   return steps.filter((step) => step !== undefined);
 }
 

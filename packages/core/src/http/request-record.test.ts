@@ -7,10 +7,10 @@ import { requireMade } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { readHeadersOption } from "./parse-guard.ts";
+import { Subjects } from "./read-subjects.ts";
 import { decisionOf, subjectOf } from "./request-decision.ts";
 import type { Entry } from "./request-record.ts";
 import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
-import { Subjects } from "./subject.ts";
 
 function limiterOn(name: string, limits: Policy, store: Store): MadeLimiter {
   return requireMade(createLimiter({ name, limits, store }));

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { settle } from "./guard.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -48,10 +48,32 @@ test("what goes wrong is handed on as an error, and nothing else", async () => {
   ]);
 });
 
-test("what comes after is not asked again when it throws", async () => {
+describe("an error that comes after a request went on is not ours to answer", () => {
   const next = vi.fn(() => {
     throw wrong;
   });
-  expect(() => settle(pass, () => true, {}, {}, next)).toThrow(wrong);
-  expect(next).toHaveBeenCalledOnce();
+
+  test("at once: its caller gets it, as from any middleware", () => {
+    const answer = vi.fn(() => true);
+    expect(() => settle(pass, answer, {}, {}, next)).toThrow(wrong);
+    expect(next.mock.calls).toEqual([[]]);
+    expect(answer).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ["the decision", () => settle(Promise.resolve(pass), () => true, {}, {}, next)],
+    ["the answer", () => settle(pass, async () => true, {}, {}, next)],
+  ])("after a wait for %s: the process gets it", async (_, run) => {
+    next.mockClear();
+    const listeners = process.listeners("unhandledRejection");
+    process.removeAllListeners("unhandledRejection");
+    try {
+      const unhandled = new Promise((resolve) => process.once("unhandledRejection", resolve));
+      run();
+      expect(await unhandled).toBe(wrong);
+    } finally {
+      for (const listener of listeners) process.on("unhandledRejection", listener);
+    }
+    expect(next.mock.calls).toEqual([[]]);
+  });
 });

@@ -2,6 +2,7 @@ import type { Awaitable } from "../base/awaitable.ts";
 import type { Policy } from "../base/policy.ts";
 import type { CostOptions, LimiterParts, MadeLimiter } from "../limiter/limiter.ts";
 import type { Client } from "./client.ts";
+import type { Entry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { PolicyText, Verdict } from "./verdict.ts";
 
@@ -23,6 +24,10 @@ export interface Visit<Request> {
   subjects: RequestSubjects | undefined;
   /** The cost; undefined for one unit. */
   charge: CostOptions | undefined;
+  /** What is asked of the limiter, once that is known. */
+  entry: Entry | undefined;
+  /** When the limiter was asked, by `performance.now()`; undefined if decisions have no subscribers. */
+  started: number | undefined;
   /** How long the request waited for the control record, in milliseconds. */
   controlMs: number;
   /** Whether nothing was waited for since the control record was looked at. */
