@@ -70,5 +70,6 @@ test("a process that is stopped again and again does not take Redis for one that
   }
   const { degraded, admitted, asked } = await endOf(child);
   expect(asked).toBeGreaterThan(10);
-  expect({ admitted, degraded }).toEqual({ admitted: LIMIT, degraded: 0 });
+  // A slow machine asks for fewer than the limit grants.
+  expect({ admitted, degraded }).toEqual({ admitted: Math.min(LIMIT, asked), degraded: 0 });
 });

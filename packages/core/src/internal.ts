@@ -25,19 +25,6 @@ export {
   list as listInDirectory,
   unlist as unlistInDirectory,
 } from "./fleet/directory/listings.ts";
-export { valueBehind } from "./http/answer.ts";
-export { rejectUnreadKeys } from "./http/conflicts.ts";
-export type { Failure } from "./http/denied-response.ts";
-export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./http/denied-response.ts";
-export type { Guard } from "./http/guard.ts";
-export { createGuard, settle } from "./http/guard.ts";
-export type { GuardLimiters } from "./http/guard-limiters.ts";
-export { areReady, makeGuardLimiters, readStore } from "./http/guard-limiters.ts";
-export type { AdapterGuard } from "./http/http-guard.ts";
-export { createAdapterGuard } from "./http/http-guard.ts";
-export type { GuardSettings } from "./http/parse-guard.ts";
-export { parseGuard } from "./http/parse-guard.ts";
-export { isFirst, toError, warnOnce } from "./http/warn.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { partsOf } from "./limiter/limiter.ts";
 export type { CounterKey } from "./operate/counter-keys.ts";

@@ -1,8 +1,13 @@
 import type { Decision } from "@headgate/core";
 import type { Verdict, Warn } from "@headgate/core/http";
 import { sendRejection, setHeaders } from "@headgate/core/http";
-import type { Failure } from "@headgate/core/internal";
-import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/internal";
+import type { Failure } from "@headgate/core/internal-http";
+import {
+  BODY_HEADERS,
+  DENIAL_HEADERS,
+  DeniedResponse,
+  letAnswer,
+} from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 
 /**

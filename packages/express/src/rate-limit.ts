@@ -10,7 +10,7 @@ import type {
   Verdict,
 } from "@headgate/core/http";
 import { clientOf, HeadgateDenied, sendRejection, setHeaders } from "@headgate/core/http";
-import { createAdapterGuard, settle, warnOnce } from "@headgate/core/internal";
+import { createAdapterGuard, settle, warnOnce } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { watchMaking } from "./made-per-request.ts";

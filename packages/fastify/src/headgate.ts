@@ -1,7 +1,7 @@
 import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { RequestDecision } from "@headgate/core/http";
-import type { GuardLimiters } from "@headgate/core/internal";
+import type { GuardLimiters } from "@headgate/core/internal-http";
 import type { FastifyRequest } from "fastify";
 import type { Done, Rule } from "./rule.ts";
 

@@ -1,6 +1,6 @@
 import type { Warn } from "@headgate/core/http";
-import type { GuardLimiters, Log } from "@headgate/core/internal";
-import { isFirst, partsOf, toError, warn as warnProcess } from "@headgate/core/internal";
+import type { GuardLimiters, Log } from "@headgate/core/internal-http";
+import { isFirst, partsOf, toError, warn as warnProcess } from "@headgate/core/internal-http";
 import type { FastifyInstance } from "fastify";
 
 /** Writes to the application's log, or as a process warning if the application has no logger. */

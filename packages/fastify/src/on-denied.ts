@@ -1,6 +1,11 @@
 import type { Decision } from "@headgate/core";
 import type { Header, Verdict, Warn } from "@headgate/core/http";
-import { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "@headgate/core/internal";
+import {
+  BODY_HEADERS,
+  DENIAL_HEADERS,
+  DeniedResponse,
+  letAnswer,
+} from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isPayload, reject, setHeaders } from "./reply.ts";
 import { watchReply } from "./watched-reply.ts";

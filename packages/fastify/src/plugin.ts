@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { rejectUnreadKeys } from "@headgate/core/internal";
+import { rejectUnreadKeys } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { RateLimitHook } from "./headgate.ts";
 import {

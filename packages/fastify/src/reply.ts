@@ -1,5 +1,5 @@
 import type { Header, Rejection } from "@headgate/core/http";
-import { valueBehind } from "@headgate/core/internal";
+import { valueBehind } from "@headgate/core/internal-http";
 import type { FastifyReply } from "fastify";
 
 /** Header names as Fastify keeps them; it would convert them for every request. */

@@ -1,4 +1,4 @@
-import { fingerprint } from "@headgate/core/internal";
+import { fingerprint } from "@headgate/core/internal-http";
 import type { FastifyInstance, RouteOptions } from "fastify";
 
 /** The parts of a route that name its counters. */

@@ -1,7 +1,7 @@
 import type { HeadgateError, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
 import { byTier, perRequest } from "@headgate/core/http";
-import { partsOf } from "@headgate/core/internal";
+import { partsOf } from "@headgate/core/internal-http";
 import { describe, expect, test, vi } from "vitest";
 import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";

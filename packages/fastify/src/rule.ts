@@ -2,7 +2,7 @@ import type { Store } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { Verdict, Warn } from "@headgate/core/http";
 import { clientOf, HeadgateDenied } from "@headgate/core/http";
-import type { Awaitable, Guard, GuardLimiters, GuardSettings } from "@headgate/core/internal";
+import type { Awaitable, Guard, GuardLimiters, GuardSettings } from "@headgate/core/internal-http";
 import {
   createGuard,
   formatReceived,
@@ -11,7 +11,7 @@ import {
   partsOf,
   readStore,
   settle,
-} from "@headgate/core/internal";
+} from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";

@@ -1,7 +1,7 @@
 import type { Limiter } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
-import { areReady, formatReceived, toError } from "@headgate/core/internal";
+import { areReady, formatReceived, toError } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Headgate } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";

@@ -1,6 +1,6 @@
 import { PROBLEM_JSON } from "@headgate/core/http";
-import type { DeniedResponse } from "@headgate/core/internal";
-import { isPromiseLike } from "@headgate/core/internal";
+import type { DeniedResponse } from "@headgate/core/internal-http";
+import { isPromiseLike } from "@headgate/core/internal-http";
 import type { FastifyReply } from "fastify";
 
 /** The reply of a denied request, which `onDenied` may send. */

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { parseGuard } from "@headgate/core/internal";
+import { parseGuard } from "@headgate/core/internal-http";
 import { redisStore } from "@headgate/core/redis";
 import headgate, { fixedWindow, memoryStore, slidingLog } from "@headgate/fastify";
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from "fastify";

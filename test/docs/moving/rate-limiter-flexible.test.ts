@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
-import { parseGuard } from "@headgate/core/internal";
+import { parseGuard } from "@headgate/core/internal-http";
 import { redisStore } from "@headgate/core/redis";
 import type { Express, RequestHandler } from "express";
 import express from "express";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as after } from "node:timers/promises";
-import { BODY_HEADERS } from "@headgate/core/internal";
+import { BODY_HEADERS } from "@headgate/core/internal-http";
 import type { OnDenied } from "@headgate/express";
 import { byTier, gcra, rateLimit } from "@headgate/express";
 import ejs from "ejs";

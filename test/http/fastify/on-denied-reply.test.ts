@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as after } from "node:timers/promises";
 import fastifyStatic from "@fastify/static";
 import fastifyView from "@fastify/view";
-import { BODY_HEADERS } from "@headgate/core/internal";
+import { BODY_HEADERS } from "@headgate/core/internal-http";
 import type { OnDenied } from "@headgate/fastify";
 import headgate, { gcra } from "@headgate/fastify";
 import ejs from "ejs";

@@ -1,0 +1,21 @@
+// What only our adapters for HTTP build on; it changes with them, and is no interface for applications.
+export type { Awaitable } from "./base/awaitable.ts";
+export { isPromiseLike } from "./base/awaitable.ts";
+export { formatReceived } from "./base/errors.ts";
+export { fingerprint } from "./base/key.ts";
+export type { Log } from "./base/notices.ts";
+export { warn } from "./base/notices.ts";
+export { valueBehind } from "./http/answer.ts";
+export { rejectUnreadKeys } from "./http/conflicts.ts";
+export type { Failure } from "./http/denied-response.ts";
+export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./http/denied-response.ts";
+export type { Guard } from "./http/guard.ts";
+export { createGuard, settle } from "./http/guard.ts";
+export type { GuardLimiters } from "./http/guard-limiters.ts";
+export { areReady, makeGuardLimiters, readStore } from "./http/guard-limiters.ts";
+export type { AdapterGuard } from "./http/http-guard.ts";
+export { createAdapterGuard } from "./http/http-guard.ts";
+export type { GuardSettings } from "./http/parse-guard.ts";
+export { parseGuard } from "./http/parse-guard.ts";
+export { isFirst, toError, warnOnce } from "./http/warn.ts";
+export { partsOf } from "./limiter/limiter.ts";
