@@ -7,7 +7,6 @@ import type { ReportedLimiter } from "../base/reported-limiter.ts";
 import type { CounterLimits } from "../store/counter.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { Store } from "../store/store.ts";
-import { SubjectKeys } from "./subject-keys.ts";
 
 /** The limits of a policy that count by one dimension. */
 export interface Group extends CounterLimits {
@@ -18,9 +17,13 @@ export interface Group extends CounterLimits {
   readonly heldFor: number | undefined;
   /** Where each of the limits stands in the policy as it was written. */
   readonly positions: readonly number[];
-  /** What follows the subject in the key. */
+  /** What a key has before the subject, and behind it. */
+  readonly keyPrefix: string;
   readonly keySuffix: string;
-  readonly keys: SubjectKeys;
+  /** The keys of recent subjects, by subject. */
+  readonly recentKeys: Map<string, string>;
+  /** Subjects without a recent key since these were last forgotten. */
+  missedKeys: number;
 }
 
 /** A policy made ready to be counted on a store. */
@@ -88,7 +91,9 @@ export function compileCountedPolicy(
         heldFor: together[0]?.limit.shape.heldFor,
         positions: together.map(({ position }) => position),
         keySuffix,
-        keys: new SubjectKeys(`${store.prefix}:{`, keySuffix),
+        keyPrefix: `${store.prefix}:{`,
+        recentKeys: new Map(),
+        missedKeys: 0,
       };
     });
   });

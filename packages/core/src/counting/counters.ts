@@ -1,4 +1,5 @@
 import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { escapeSubject } from "../base/key.ts";
 import { GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { Counter } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
@@ -10,6 +11,12 @@ export type Subjects<Dimension extends string = string> =
 
 /** What `per: "global"` counts: its one subject. */
 export const EVERYBODY = "*";
+
+/** The most keys that a group remembers. */
+const MOST_KEYS = 2_000;
+
+/** After this many subjects without a remembered key, the remembered ones belong to other subjects, and are forgotten. */
+const MOST_MISSED = 10_000;
 
 /** What overrides make of a decision. */
 export interface OverriddenTerms {
@@ -114,9 +121,30 @@ function counterOf(group: Group, subject: string): SubjectCounter {
     limits: group.limits,
     shape: group.shape,
     numbers: group.numbers,
+    weight: group.weight,
+    logs: group.logs,
+    scripts: group.scripts,
     timesAt: group.timesAt,
-    key: group.keys.of(subject),
+    key: group.recentKeys.get(subject) ?? makeKey(group, subject),
   };
+}
+
+/** Remembers the key if there is room: making, hashing and comparing a new string takes as long as a decision. */
+function makeKey(group: Group, subject: string): string {
+  const { keyPrefix, keySuffix, recentKeys } = group;
+  const escaped = escapeSubject(subject);
+  const key = keyPrefix + escaped + keySuffix;
+  if (escaped !== subject) return key;
+  group.missedKeys += 1;
+  if (group.missedKeys > MOST_MISSED) {
+    recentKeys.clear();
+    group.missedKeys = 0;
+  }
+  // The subject may be a slice of a far larger text, which would stay in memory with it; a slice of the key does not.
+  if (recentKeys.size < MOST_KEYS) {
+    recentKeys.set(key.slice(keyPrefix.length, -keySuffix.length), key);
+  }
+  return key;
 }
 
 /** The subject in a dimension; null when its limits are left out. */

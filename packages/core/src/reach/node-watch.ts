@@ -38,16 +38,16 @@ function noop(): void {}
 
 /** A call that is waited for no longer than a time. */
 class WatchedCall implements SentCall, Waiting {
-  keys: readonly string[];
-  weight: number;
-  clock: string;
-  isOver: boolean;
-  before: Waiting | undefined;
-  after: Waiting | undefined;
+  keys: readonly string[] = NO_KEYS;
+  weight = 1;
+  clock = "";
+  isOver = false;
+  before: Waiting | undefined = undefined;
+  after: Waiting | undefined = undefined;
   /** How many calls were sent by then, with this one. */
-  number: number;
+  number = 0;
   /** When it was sent, on the watch's clock. */
-  sent: number;
+  sent = 0;
   readonly watch: NodeWatch;
   readonly store: Store;
   readonly step: Step<never>;
@@ -58,8 +58,8 @@ class WatchedCall implements SentCall, Waiting {
   readonly waitedMs: number;
   readonly late: Late | undefined;
   /** Settle the promise of the call. */
-  onReply: (reply: readonly number[]) => void;
-  onError: (error: unknown) => void;
+  onReply: (reply: readonly number[]) => void = noop;
+  onError: (error: unknown) => void = noop;
 
   constructor(
     watch: NodeWatch,
@@ -70,14 +70,6 @@ class WatchedCall implements SentCall, Waiting {
     waitedMs: number,
     late: Late | undefined,
   ) {
-    this.keys = NO_KEYS;
-    this.weight = 1;
-    this.clock = "";
-    this.isOver = false;
-    this.before = undefined;
-    this.after = undefined;
-    this.number = 0;
-    this.sent = 0;
     this.watch = watch;
     this.store = store;
     this.step = step;
@@ -85,8 +77,6 @@ class WatchedCall implements SentCall, Waiting {
     this.key = key;
     this.waitedMs = waitedMs;
     this.late = late;
-    this.onReply = noop;
-    this.onError = noop;
   }
 
   resolve(reply: readonly number[]): void {

@@ -7,7 +7,8 @@ import type { ScriptName } from "./script-argument.ts";
 export class ShapeScripts {
   readonly #shapes: readonly CounterShape[];
   readonly #isByName: boolean;
-  readonly #scripts = new Map<ScriptName, LuaSource>();
+  /** Those that were put together already. */
+  readonly composed: Map<ScriptName, LuaSource> = new Map();
   /** The scripts for one more counter, by its shape. */
   readonly longer: Map<CounterShape, ShapeScripts> = new Map();
 
@@ -17,10 +18,10 @@ export class ShapeScripts {
   }
 
   get(name: ScriptName): LuaSource {
-    const known = this.#scripts.get(name);
+    const known = this.composed.get(name);
     if (known !== undefined) return known;
     const script = composeScript(name, this.#shapes, this.#isByName);
-    this.#scripts.set(name, script);
+    this.composed.set(name, script);
     return script;
   }
 

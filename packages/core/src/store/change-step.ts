@@ -1,8 +1,7 @@
 import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
 import type { ScriptName } from "../scripts/script-argument.ts";
-import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Counter } from "./counter.ts";
-import { numbersOf, onCounters, weightOf } from "./counter.ts";
+import { numbersOf, onCounters, scriptsOf, weightOf } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
@@ -30,7 +29,7 @@ export function changeStep<Call extends CounterCall>(
     ...onCounters,
     name,
     prepare: (calls, clock, times = "") => ({
-      script: scriptsFor((calls[0] as Call).counters).get(name),
+      script: scriptsOf((calls[0] as Call).counters).get(name),
       args: [
         clock,
         ...calls.map(

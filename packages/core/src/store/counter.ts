@@ -3,6 +3,7 @@ import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
 import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import type { ShapeScripts } from "../scripts/shape-scripts.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Block } from "./block.ts";
 import { overAt } from "./block.ts";
@@ -12,8 +13,14 @@ import type { Moment, Step, TwinMemory } from "./store.ts";
 export interface CounterLimits {
   readonly limits: readonly CompiledLimit[];
   readonly shape: CounterShape;
+  /** The scripts for one counter of them alone, if the cost is not by name. */
+  readonly scripts: ShapeScripts;
   /** The numbers of units of all limits, as the scripts take them. */
   readonly numbers: string;
+  /** How much work they are for the server, apart from their logs: 1 for each counter that is read. */
+  readonly weight: number;
+  /** Which of them have a log. */
+  readonly logs: readonly number[];
   /** The times that their calendars add to a call at a moment; undefined if none has a calendar. */
   readonly timesAt?: ((now: number) => string) | undefined;
 }
@@ -30,9 +37,15 @@ export interface Counter extends CounterLimits {
 /** Makes limits in canonical order ready to be counted. */
 export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
   const numbers = limits.flatMap((limit) => limit.numbers);
+  const shape = shapeOf(limits.map((limit) => limit.shape));
+  const logs = limits.flatMap((limit, i) => (limit.shape.hasLog ? [i] : []));
+  const others = limits.filter((limit) => !limit.shape.hasLog);
   return {
     limits,
-    shape: shapeOf(limits.map(({ shape }) => shape)),
+    shape,
+    scripts: scriptsFor([{ shape }]),
+    weight: others.reduce((weight, { counters = 1 }) => weight + counters, 0),
+    logs,
     numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
     timesAt: writeTimes(limits),
   };
@@ -81,25 +94,24 @@ export function unitsOf(counters: readonly Counter[], cost: number): string {
 /** The keys of counters: each one's own, then one for each sliding log in it. */
 export function keysOf(counters: readonly Counter[]): string[] {
   const keys: string[] = [];
-  for (const { key, limits } of counters) {
+  for (const { key, logs } of counters) {
     keys.push(key);
-    for (let i = 0; i < limits.length; i += 1) {
-      if (limits[i]?.shape.hasLog) keys.push(`${key}:log${i}`);
-    }
+    for (const i of logs) keys.push(`${key}:log${i}`);
   }
   return keys;
 }
 
 /** How much work counters are for the server: 1 for each counter that is read, and `log` for each log. */
 export function weightOf(counters: readonly Counter[], log: number): number {
-  let weight = 0;
-  for (const { limits } of counters) {
-    for (let i = 0; i < limits.length; i += 1) {
-      const { shape, counters = 1 } = limits[i] as CompiledLimit;
-      weight += shape.hasLog ? log : counters;
-    }
-  }
-  return weight;
+  let sum = 0;
+  for (const { weight, logs } of counters) sum += weight + log * logs.length;
+  return sum;
+}
+
+/** The scripts for a call on counters. */
+export function scriptsOf(counters: readonly Counter[]): ShapeScripts {
+  const [first] = counters as readonly [Counter];
+  return counters.length === 1 && first.costs === undefined ? first.scripts : scriptsFor(counters);
 }
 
 interface CounterCall {
@@ -110,7 +122,7 @@ interface CounterCall {
 export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
   Required<Pick<Step<CounterCall>, "times">> = {
   kind: "decide",
-  line: ({ counters }) => scriptsFor(counters),
+  line: ({ counters }) => scriptsOf(counters),
   times({ counters }, clock, guess) {
     let now: number | undefined;
     let times = "";

@@ -1,7 +1,6 @@
 import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import { rulesOf } from "../scripts/rule-digits.ts";
-import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Run } from "./alike.ts";
 import { inRuns } from "./alike.ts";
 import type { Block } from "./block.ts";
@@ -13,6 +12,7 @@ import {
   onCounters,
   openCounter,
   reportLimits,
+  scriptsOf,
   unitsAt,
   unitsOf,
   weightOf,
@@ -40,13 +40,15 @@ export const decide: Step<DecideCall> = {
 
   prepare(calls, clock, times = "") {
     const [first] = calls as [DecideCall];
-    const scripts = scriptsFor(first.counters);
+    const { cost, counters, holder, mode } = first;
+    const scripts = scriptsOf(counters);
     if (isLone(calls)) {
-      const digits = writeLone(first, times);
-      return {
-        script: scripts.get("decide-lone"),
-        args: clock === "" ? [digits] : [digits, clock],
-      };
+      let digits = numbersOf(counters) + times + rulesFor(counters, mode) + newGeneration();
+      // A cost of 1 goes without saying, unless it takes concurrency slots.
+      if (cost !== 1 || holder !== undefined)
+        digits += digitsOf(cost, LONG_DIGITS) + (holder ?? "");
+      const script = scripts.composed.get("decide-lone") ?? scripts.get("decide-lone");
+      return { script, args: clock === "" ? [digits] : [digits, clock] };
     }
     const args = inRuns(calls, isAlike).map((run) => writeDecisions(run, times));
     return { script: scripts.get("decide-batch"), args: [clock, ...args] };
@@ -65,7 +67,7 @@ export const look: Step<DecideCall> = {
   ...decide,
   name: "look",
   prepare: (calls, clock, times = "") => ({
-    script: scriptsFor((calls[0] as DecideCall).counters).get("look"),
+    script: scriptsOf((calls[0] as DecideCall).counters).get("look"),
     args: [clock, ...inRuns(calls, costsAsMuch).map((run) => writeRun(run, times))],
   }),
   read: readAll,
@@ -74,16 +76,6 @@ export const look: Step<DecideCall> = {
 /** Whether calls have a script for one; a cost by name is decided by that for several. */
 function isLone(calls: readonly DecideCall[]): boolean {
   return calls.length === 1 && calls[0]?.counters[0]?.costs === undefined;
-}
-
-/** The argument of a call for itself. A cost of 1 without slots of concurrency goes without saying. */
-function writeLone({ cost, counters, holder, mode }: DecideCall, times: string): string {
-  const { length } = counters;
-  const numbers = length === 1 ? (counters[0] as Counter).numbers : numbersOf(counters);
-  const rules = length === 1 && !counters[0]?.shape.blocks ? "" : rulesFor(counters, mode);
-  const argument = numbers + times + rules + newGeneration();
-  if (cost === 1 && holder === undefined) return argument;
-  return argument + digitsOf(cost, LONG_DIGITS) + (holder ?? "");
 }
 
 /** What the scripts take of calls that are alike: it comes once, with how many they are. */

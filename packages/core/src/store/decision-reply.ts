@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { CounterShape, Place } from "../scripts/counter-shape.ts";
-import { isValue, numbersIn, STAMP_AND_GENERATION } from "../scripts/read-value.ts";
+import { isValue, numbersIn, STAMP_AND_GENERATION } from "../scripts/digits.ts";
 import type { Block } from "./block.ts";
 import { restOf } from "./block.ts";
 import type { Counter, OpenCounter } from "./counter.ts";

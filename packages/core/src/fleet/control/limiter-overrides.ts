@@ -133,8 +133,8 @@ function underAll(
 ): SubjectCounter {
   let { group } = counter;
   for (const override of overrides) group = groupUnder(group, override);
-  const { limits, shape, numbers, timesAt } = group;
-  return { ...counter, group, limits, shape, numbers, timesAt, terms };
+  const { limits, shape, scripts, numbers, weight, logs, timesAt } = group;
+  return { ...counter, group, limits, shape, scripts, numbers, weight, logs, timesAt, terms };
 }
 
 /** Groups under overrides, compiled once. */

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { gcra } from "../algorithms/gcra.ts";
+import { escapeSubject } from "../base/key.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { compileCountedPolicy } from "./counted-policy.ts";
+import { countersOf } from "./counters.ts";
+
+const SUBJECTS = [
+  "user-1",
+  "2001:db8::/64",
+  "}:other{",
+  "#hash",
+  "é",
+  "x".repeat(64),
+  "x".repeat(65),
+];
+
+function keysIn(): { readonly suffix: string; keyOf(subject: string): string } {
+  const counted = compileCountedPolicy("api", gcra({ limit: 1, window: "1s" }), memoryStore());
+  return {
+    suffix: counted.groups[0]?.keySuffix as string,
+    keyOf: (subject) => countersOf(counted, subject)[0]?.key as string,
+  };
+}
+
+test("a key is the same each time, for each subject another one", () => {
+  const { suffix, keyOf } = keysIn();
+  const first = SUBJECTS.map(keyOf);
+  expect(first).toEqual(SUBJECTS.map((subject) => `memory:{${escapeSubject(subject)}${suffix}`));
+  expect(SUBJECTS.map(keyOf)).toEqual(first);
+  expect(new Set(first).size).toBe(SUBJECTS.length);
+});
+
+test("nor do more subjects than are kept change it", () => {
+  const { suffix, keyOf } = keysIn();
+  for (let i = 0; i < 10_000; i += 1) {
+    expect(keyOf(`user-${i}`)).toBe(`memory:{user-${i}${suffix}`);
+    expect(keyOf(`user-${i >> 1}`)).toBe(`memory:{user-${i >> 1}${suffix}`);
+  }
+});
