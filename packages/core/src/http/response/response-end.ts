@@ -62,12 +62,11 @@ export function watchResponse(response: object, listener: ResponseListener): () 
 
 /**
  * Whether Node would notice that the client of a response left. It stops reading a connection on which about 16 KB of answers wait for
- * their turn, and then sees neither an end nor a reset before it writes.
+ * their turn, and then sees neither an end nor a reset before it writes; that hides also the client of the response whose turn it is.
  */
 export function isClientSeen(response: object): boolean {
-  const { stream, socket, req } = response as Response;
-  const waitsForItsTurn = stream === undefined && !socket;
-  return !(waitsForItsTurn && req?.socket?.isPaused?.() === true);
+  const { stream, req } = response as Response;
+  return stream !== undefined || req?.socket?.isPaused?.() !== true;
 }
 
 class ResponseWatch {
