@@ -1,7 +1,7 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
 import type { CountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
-import { readReply } from "../../packages/core/src/counting/read-reply.ts";
+import { readReply } from "../../packages/core/src/deciding/ask.ts";
 import {
   closeAccount,
   deny,

@@ -19,7 +19,7 @@ export type { Duration } from "./base/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./base/time.ts";
 export type { NameClaim } from "./counting/names.ts";
 export { claimName, requireName } from "./counting/names.ts";
-export { rejectWrongType } from "./counting/read-reply.ts";
+export { rejectWrongType } from "./counting/wrong-type.ts";
 export type { BreakerRecord } from "./fleet/directory/directory.ts";
 export {
   list as listInDirectory,

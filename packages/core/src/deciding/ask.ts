@@ -1,13 +1,27 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
+import { NEVER } from "../algorithms/exact.ts";
 import type { Decision, DecisionSource, LimitState } from "../base/decision.ts";
+import { HeadgateError } from "../base/errors.ts";
 import { askedOf } from "../counting/costs.ts";
 import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
-import { present, readReply } from "../counting/read-reply.ts";
+import { unitsOnly } from "../counting/counters.ts";
+import { rejectWrongType } from "../counting/wrong-type.ts";
 import { takePlaces } from "../places/keep-places.ts";
 import type { PlaceKeeping } from "../places/taken-places.ts";
 import type { DecideMode } from "../store/decide-call.ts";
+import type { Receipt } from "../store/refund.ts";
 import type { Answer, Ask } from "./link.ts";
+
+/** Numbers in the reply to a decision: in front of the counters, in front of a counter's limits, and for each limit. */
+export const REPLY_HEAD = 1;
+export const COUNTER_HEAD = 2;
+export const LIMIT_NUMBERS = 4;
+
+/** Microseconds in a millisecond; waits are rounded up to whole ones. */
+const MILLISECOND = 1_000;
 
 const NOTHING: readonly never[] = [];
 
@@ -67,4 +81,97 @@ export function decisionOf(
   const terms = (named ?? ask.counters)[0]?.terms;
   const outcome = { allowed, blocked, limits, cost, source, receipts, places, retryAfterMs, terms };
   return new CountedDecision(counted, named === undefined ? outcome : withNamed(named, outcome));
+}
+
+/** The reply to a decision, read. */
+export interface ReadReply {
+  readonly allowed: boolean;
+  /** Whether a block denied. */
+  readonly blocked: boolean;
+  /** The charge in units, if it was charged; none if only concurrency slots were asked for. */
+  readonly receipts: readonly Receipt[];
+  /** By their place in the policy; holes for limits that were not asked, or left out. */
+  readonly states: readonly (LimitState | undefined)[];
+}
+
+/** The limits that were asked, in the order of the policy. */
+export function present(states: ReadReply["states"]): readonly LimitState[] {
+  return states.filter((state) => state !== undefined);
+}
+
+/** Reads the reply to a decision. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
+export function readReply(
+  counted: CountedPolicy,
+  counters: readonly SubjectCounter[],
+  cost: number,
+  reply: readonly number[],
+): ReadReply {
+  if (reply[1] === -1) rejectWrongType(reply, counters);
+  const states: (LimitState | undefined)[] = new Array(counted.limits.length);
+  const generations: number[] = new Array(counters.length);
+  let at = REPLY_HEAD;
+  let allowed = true;
+  let blocked = false;
+  for (let u = 0; u < counters.length; u += 1) {
+    const { group, costs } = counters[u] as SubjectCounter;
+    generations[u] = reply[at] as number;
+    blocked ||= (reply[at + 1] as number) > 0;
+    at += COUNTER_HEAD;
+    for (let i = 0; i < group.limits.length; i += 1) {
+      const from = at;
+      at += LIMIT_NUMBERS;
+      if (costs?.[i] === 0) continue;
+      const limit = group.limits[i] as CompiledLimit;
+      const state = readState(
+        limit,
+        reply[0] as number,
+        reply[from] as number,
+        reply[from + 1] as number,
+        reply[from + 2] as number,
+        reply[from + 3] as number,
+      );
+      states[group.positions[i] as number] = state;
+      allowed &&= state.allowed;
+    }
+  }
+  if (reply.length !== at) {
+    throw new HeadgateError(
+      "HEADGATE_BAD_REPLY",
+      `decide returned ${reply.length} numbers, not ${at}`,
+    );
+  }
+  const receipt = { cost, charged: reply[0] as number, counters, generations };
+  const receipts = counted.hasPlaces ? unitsOf(receipt, counters) : [receipt];
+  return { allowed, blocked, receipts, states };
+}
+
+/** The receipt of units only: concurrency slots are released, not refunded. */
+function unitsOf(receipt: Receipt, counters: readonly SubjectCounter[]): readonly Receipt[] {
+  const ofUnits = unitsOnly(counters);
+  if (ofUnits.length === 0) return NOTHING;
+  const generations = ofUnits.map((one) => receipt.generations[counters.indexOf(one)] as number);
+  return [{ ...receipt, counters: ofUnits, generations }];
+}
+
+/** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
+export function readState(
+  limit: CompiledLimit,
+  now: number,
+  wait: number,
+  remaining: number,
+  reset: number,
+  growth: number,
+): LimitState {
+  return {
+    name: limit.name,
+    per: limit.per,
+    limit: limit.limit,
+    windowMs: limit.calendar === undefined ? limit.windowMs : windowMsAt(limit, now),
+    allowed: wait === 0,
+    remaining: Math.max(0, remaining),
+    overdrawn: Math.max(0, 0 - remaining),
+    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : Math.ceil(wait / MILLISECOND),
+    resetAfterMs: Math.ceil(reset / MILLISECOND),
+    growsAfterMs: Math.ceil(growth / MILLISECOND),
+  };
 }

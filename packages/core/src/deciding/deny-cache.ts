@@ -5,13 +5,7 @@ import { clientPart } from "../base/client-state.ts";
 import type { LimitState } from "../base/decision.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
-import {
-  COUNTER_HEAD,
-  LIMIT_NUMBERS,
-  present,
-  REPLY_HEAD,
-  readState,
-} from "../counting/read-reply.ts";
+import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./ask.ts";
 import type { CountersReply } from "./link.ts";
 
 /** A denial is used for at most this many microseconds, because units may be given back elsewhere. */

@@ -1,6 +1,6 @@
 import type { DecisionSource } from "../base/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { rejectWrongType } from "../counting/read-reply.ts";
+import { rejectWrongType } from "../counting/wrong-type.ts";
 import { keepPlacesHere } from "../places/keep-places.ts";
 import { stepFor } from "../store/decide.ts";
 import type { Store } from "../store/store.ts";

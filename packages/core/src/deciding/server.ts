@@ -5,7 +5,7 @@ import { publish } from "../base/publish.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { placesOnly } from "../counting/counters.ts";
-import { rejectWrongType } from "../counting/read-reply.ts";
+import { rejectWrongType } from "../counting/wrong-type.ts";
 import { keepPlaces } from "../places/keep-places.ts";
 import type { StoreWatch } from "../reach/outage.ts";
 import { storeFailure } from "../reach/store-failure.ts";
@@ -132,7 +132,7 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
 }
 
 /** Makes a change in every slot at once. */
-export async function changeOnServers<Call>(
+async function changeOnServers<Call>(
   { counted, watch, remote }: ServerPlace,
   { step, counters, callOf }: Change<Call>,
 ): Promise<readonly Outcome[]> {

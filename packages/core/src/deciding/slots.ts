@@ -2,8 +2,6 @@ import type { LimitState } from "../base/decision.ts";
 import { HeadgateError } from "../base/errors.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
-import type { ReadReply } from "../counting/read-reply.ts";
-import { present, readReply } from "../counting/read-reply.ts";
 import type { StoreWatch } from "../reach/outage.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
@@ -11,6 +9,8 @@ import type { DecideCall, DecideMode } from "../store/decide-call.ts";
 import { isCharging, isSettled } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
+import type { ReadReply } from "./ask.ts";
+import { present, readReply } from "./ask.ts";
 import type { Answer, Ask, CountersReply } from "./link.ts";
 
 /** Counters that can go in one call, together. */

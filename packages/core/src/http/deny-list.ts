@@ -64,7 +64,7 @@ interface InForce {
 const compiled = new WeakMap<readonly DeniedNetwork[], InForce>();
 
 /** Whether an address is on a deny list at a time, in microseconds of the server's clock. */
-export function isDenied(denied: readonly DeniedNetwork[], address: string, now: number): boolean {
+function isDenied(denied: readonly DeniedNetwork[], address: string, now: number): boolean {
   const position = positionOf(address);
   return position !== undefined && inForceAt(denied, now).networks.has(position);
 }

@@ -112,8 +112,8 @@ function prepareGuard<Request extends HttpRequest>(
     }
     count?.(decided, request, reply, response as object);
     if ("then" in decided) {
-      const landed = land.bind(undefined, flight);
-      decided.then(landed, landed);
+      const end = land.bind(undefined, flight);
+      decided.then(end, end);
     } else {
       flight.count -= 1;
       if (flight.count === 0) flight.onLanded?.();

@@ -2,7 +2,7 @@ import { clientPart } from "../base/client-state.ts";
 import type { ReportedLimiter } from "../base/reported-limiter.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { placesOnly } from "../counting/counters.ts";
-import { rejectWrongType } from "../counting/read-reply.ts";
+import { rejectWrongType } from "../counting/wrong-type.ts";
 import { newHolder } from "../scripts/digits.ts";
 import type { Counter } from "../store/counter.ts";
 import type { PlacesCall } from "../store/places.ts";

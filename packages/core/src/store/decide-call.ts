@@ -16,11 +16,6 @@ export interface DecideCall {
   readonly counters: readonly Counter[];
 }
 
-/** How a cost is decided: a cost of 0 is never charged, and never sets a block. */
-export function modeOf(mode: DecideMode, cost: number): DecideMode {
-  return cost === 0 && isCharging(mode) ? "ask" : mode;
-}
-
 /** Whether an allowed request can be settled afterwards. */
 export function isSettled(mode: DecideMode): boolean {
   return mode !== "peek";

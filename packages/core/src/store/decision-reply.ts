@@ -164,11 +164,7 @@ export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCou
 }
 
 /** The block of a counter at a moment; if the clock stepped back, it lasts no longer than before. */
-export function blockIn(
-  value: Buffer,
-  { width, block }: CounterShape,
-  now: number,
-): Block | undefined {
+function blockIn(value: Buffer, { width, block }: CounterShape, now: number): Block | undefined {
   if (value.length === width) return undefined;
   const [stamp = 0] = numbersIn(value, STAMP_AND_GENERATION);
   const ahead = Math.max(0, stamp - now);

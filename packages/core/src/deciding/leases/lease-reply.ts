@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { LimitState } from "../../base/decision.ts";
 import type { Group } from "../../counting/counted-policy.ts";
-import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../../counting/read-reply.ts";
 import type { Receipt } from "../../store/refund.ts";
+import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../ask.ts";
 import { leaseTime } from "./lease-book.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
