@@ -17,7 +17,7 @@ function refusal(message: string) {
 
 function noDuration(option: string, received: string) {
   return refusal(
-    `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d"; got ${received}`,
+    `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d", "30 seconds"; got ${received}`,
   );
 }
 

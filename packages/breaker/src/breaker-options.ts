@@ -1,5 +1,5 @@
 import type { Duration, Store } from "@headgate/core";
-import type { StoreTimes } from "@headgate/core/internal";
+import type { CheckedDuration, StoreTimes } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./machine/breaker-policy.ts";
 
 /** Judges a call that has ended: a failure or not, or `"ignore"` if it says nothing about the target. */
@@ -44,6 +44,18 @@ export interface BreakerOptions<Result = unknown> {
   readonly aborted?: "ignore" | "success" | "failure" | undefined;
   /** How many targets this process remembers: 1 to 100,000. Default 1,000. */
   readonly maxTargets?: number | undefined;
+}
+
+/** The durations of these options, in which the compiler finds a misspelt literal. `Text` is inferred. */
+export interface CheckedTimes<Text extends string> {
+  readonly storeTimeout?: CheckedDuration<Text> | undefined;
+  readonly connectTimeout?: CheckedDuration<Text> | undefined;
+  readonly window?: CheckedDuration<Text> | { readonly calls: number } | undefined;
+  readonly slowCall?: CheckedDuration<Text> | undefined;
+  readonly openFor?: CheckedDuration<Text> | ((opened: number) => Duration) | undefined;
+  readonly probeTimeout?: CheckedDuration<Text> | undefined;
+  readonly ramp?: CheckedDuration<Text> | undefined;
+  readonly flushInterval?: CheckedDuration<Text> | undefined;
 }
 
 /** The options with their defaults. Times are microseconds unless their names say otherwise. */

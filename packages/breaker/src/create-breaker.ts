@@ -1,6 +1,5 @@
-import type { Store } from "@headgate/core";
 import { HeadgateError, memoryStore } from "@headgate/core";
-import type { BreakerRecord } from "@headgate/core/internal";
+import type { BreakerRecord, CountingStore } from "@headgate/core/internal";
 import {
   claimName,
   clientPart,
@@ -18,7 +17,7 @@ import {
   VERSION,
 } from "@headgate/core/internal";
 import type { Breaker } from "./breaker.ts";
-import type { BreakerOptions, Settings } from "./breaker-options.ts";
+import type { BreakerOptions, CheckedTimes, Settings } from "./breaker-options.ts";
 import { guardTarget } from "./call/guarded-target.ts";
 import { LinkRegistry } from "./link/link-registry.ts";
 import { accessStore } from "./link/store-access.ts";
@@ -32,20 +31,22 @@ interface Links {
   /** Sends the collected outcomes. */
   flush(): Promise<void>;
   close(): Promise<void>;
+  /** The names of the targets that were called. */
+  targets(): Iterable<string>;
 }
 
 /**
  * Creates a circuit breaker. The same name on the same store, with the same options, is the same breaker, in all processes.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
-export function createBreaker<Result = unknown>(
-  options: BreakerOptions<Result> = {},
+export function createBreaker<Result = unknown, const Text extends string = string>(
+  options: BreakerOptions<Result> & CheckedTimes<Text> = {},
 ): Breaker<Result> {
   const settings = readBreakerOptions(options);
   const { name, store } = placeOf(options, settings.maxTargets);
   const claim = claimName(store, name, settings, "breaker");
-  listInDirectory(store, breakerRecord(name, settings));
   const links = linksOf(claim.identity, name, store, settings);
+  listInDirectory(store, breakerRecord(name, settings), () => links.targets());
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
@@ -82,12 +83,12 @@ export function createBreaker<Result = unknown>(
 }
 
 const linksOf = clientPart(
-  "breakerLinks/1",
-  (_: object, name: string, store: Store, settings: Settings<never>): Links =>
+  "breakerLinks/2",
+  (_: object, name: string, store: CountingStore, settings: Settings<never>): Links =>
     linkTargets(name, store, settings),
 );
 
-function linkTargets(name: string, store: Store, settings: Settings<never>): Links {
+function linkTargets(name: string, store: CountingStore, settings: Settings<never>): Links {
   const { policy, storeTimes, flushInterval } = settings;
   const access = accessStore(store, storeTimes);
   const unsent = new Set<TargetLink>();
@@ -117,6 +118,7 @@ function linkTargets(name: string, store: Store, settings: Settings<never>): Lin
       await Promise.all([...unsent].map((link) => link.drain()));
     },
     close: access.close,
+    targets: () => registry.called(),
   };
 }
 
@@ -141,8 +143,8 @@ function breakerRecord(name: string, settings: Settings<never>): BreakerRecord {
 const KEYS = 2;
 
 /** Memory of this process on a store's clock. */
-function memoryOn(store: Store, targets: number): Store {
-  return memoryStore({ maxKeys: KEYS * targets, clock: () => store.now() / 1_000 });
+function memoryOn(store: CountingStore, targets: number): CountingStore {
+  return requireStore(memoryStore({ maxKeys: KEYS * targets, clock: () => store.now() / 1_000 }));
 }
 
 /** In memory nothing grows stale; without a flush interval, each call asks. */
@@ -155,12 +157,13 @@ function freshFor(isShared: boolean, { flushInterval, storeTimes }: Settings<nev
 function placeOf(
   { name, store }: BreakerOptions<never>,
   maxTargets: number,
-): { name: string; store: Store } {
-  if (store !== undefined) requireStore(store);
+): { name: string; store: CountingStore } {
+  const place = store === undefined ? memoryStore({ maxKeys: KEYS * maxTargets }) : store;
+  const counting = requireStore(place);
   // Counts in the breaker's own memory need no name.
   const named = name === undefined && store === undefined ? "breaker" : name;
   requireName(named);
-  return { name: named, store: store ?? memoryStore({ maxKeys: KEYS * maxTargets }) };
+  return { name: named, store: counting };
 }
 
 function checkTarget(target: unknown): string {

@@ -1,20 +1,22 @@
 import { memoryStore } from "@headgate/core";
-import type { Step, Store } from "@headgate/core/internal";
+import type { CountingStore, Step } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
+import { asStore } from "../../core/src/store/store.ts";
 import { createBreaker } from "./create-breaker.ts";
 
 /** A breaker in memory, and how often that was asked since the last time. */
 function countAsks(options = {}) {
   let now = 1_800_000_000_000;
-  const memory = memoryStore({ clock: () => now });
+  const memory = requireStore(memoryStore({ clock: () => now }));
   let asked = 0;
-  const store: Store = {
+  const store = asStore({
     ...memory,
     runNow<Call>(step: Step<Call>, call: Call) {
       asked += 1;
-      return (memory.runNow as NonNullable<Store["runNow"]>)(step, call);
+      return (memory.runNow as NonNullable<CountingStore["runNow"]>)(step, call);
     },
-  };
+  });
   const breaker = createBreaker({ name: "payments", store, minimumCalls: 4, ...options });
   return {
     breaker,
@@ -79,7 +81,7 @@ test("a call that its caller gave up while it was asked for gives nothing back, 
 
 test("a clock that gives no time is reported by whatever asks it", async () => {
   let now = 1_800_000_000_000;
-  const store = memoryStore({ clock: () => now });
+  const store = requireStore(memoryStore({ clock: () => now }));
   const breaker = createBreaker({ name: "payments", store });
   const permit = await breaker.admit();
   now = Number.NaN;

@@ -34,15 +34,19 @@ export type { Subjects } from "./counting/counters.ts";
 export type { OnUnavailable } from "./deciding/fallback.ts";
 export type { LeaseOptions } from "./deciding/leases/leases.ts";
 export type { DegradedDecision } from "./deciding/link.ts";
+export type { KeyFunction, KeyResult } from "./http/keys.ts";
+export { byAll } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export type { FailureOptions } from "./limiter/failure-policy.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
 export type {
   AdmittedWork,
+  ChargeOptions,
   ConsumeOptions,
   CostOptions,
   Limiter,
   LimiterOptions,
+  PartialOptions,
   RunOptions,
   WaitForOptions,
 } from "./limiter/limiter.ts";

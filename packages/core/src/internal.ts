@@ -15,7 +15,7 @@ export {
   rejectUnknownOptions,
 } from "./base/options.ts";
 export { publish } from "./base/publish.ts";
-export type { Duration } from "./base/time.ts";
+export type { CheckedDuration, Duration } from "./base/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./base/time.ts";
 export type { NameClaim } from "./counting/names.ts";
 export { claimName, requireName } from "./counting/names.ts";
@@ -26,13 +26,14 @@ export {
   unlist as unlistInDirectory,
 } from "./fleet/directory/listings.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
-export { partsOf } from "./limiter/limiter.ts";
+export { partsOf } from "./limiter/limiter-parts.ts";
 export type { CounterKey } from "./operate/counter-keys.ts";
 export { counterKeysOf } from "./operate/counter-keys.ts";
+export { isInShadow } from "./operate/in-shadow.ts";
 export type { StoreTimes, StoreWatch } from "./reach/outage.ts";
 export { storeFailure } from "./reach/store-failure.ts";
 export { watchStore } from "./reach/store-watch.ts";
 export { runList } from "./store/list-script.ts";
-export type { Moment, Remote, Step, Store, TwinMemory } from "./store/store.ts";
+export type { CountingStore, Moment, Remote, Step, TwinMemory } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";
 export { VERSION } from "./version.generated.ts";

@@ -110,7 +110,7 @@ describe("rateLimit", () => {
     const store = memoryStore();
     const wrong = [
       { limits: { ...limits, per: "tenant" } },
-      { limits, headers: { legacyReset: "never" } },
+      { limits, headers: { reset: "never" } },
     ];
     for (const options of wrong) errorOf({ name: "api", store, ...options });
     const right = fixedWindow({ limit: 5, window: "1h" });

@@ -10,6 +10,7 @@ import type {
   Verdict,
 } from "@headgate/core/http";
 import { clientOf, HeadgateDenied, sendRejection, setHeaders } from "@headgate/core/http";
+import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import { createAdapterGuard, settle, warnOnce } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
@@ -53,6 +54,12 @@ export interface RateLimit {
    */
   of(req: object): RequestDecision | undefined;
   /**
+   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a
+   * good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
+   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   */
+  forgive(req: object): Promise<boolean>;
+  /**
    * Prepares the store for the first request: await it before `listen`. Resolves with whether the store answered, within `connectTimeout`.
    * A store that is away is no error.
    */
@@ -74,18 +81,20 @@ const OWNER = "rateLimit";
  * Creates middleware that limits the requests that reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
-export function rateLimit<const Dimension extends string = never>(
-  options: TieredRateLimitOptions<Dimension>,
-): TieredRateLimit;
-export function rateLimit<const Dimension extends string = never>(
-  options: RateLimitOptions<Dimension>,
-): RateLimit;
+export function rateLimit<
+  const Dimension extends string = never,
+  const Text extends string = string,
+>(options: TieredRateLimitOptions<Dimension> & CheckedGuardTimes<Text>): TieredRateLimit;
+export function rateLimit<
+  const Dimension extends string = never,
+  const Text extends string = string,
+>(options: RateLimitOptions<Dimension> & CheckedGuardTimes<Text>): RateLimit;
 export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {
   const adapter = { name: "express", warn, routeOf, onDenied: true, count: true };
   const guard = createAdapterGuard<Request>(OWNER, options, adapter);
-  const { check, limiter: only, tiers, of, ready, close } = guard;
+  const { check, limiter: only, tiers, of, forgive, ready, close } = guard;
   const { onDenied, store, limiter } = options;
   const making = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
 
@@ -122,7 +131,9 @@ export function rateLimit(
   }
 
   const handle = only === undefined ? { tiers } : { limiter: only };
-  return Object.assign(middleware, handle, { of, ready, close }) as RateLimit | TieredRateLimit;
+  return Object.assign(middleware, handle, { of, forgive, ready, close }) as
+    | RateLimit
+    | TieredRateLimit;
 }
 
 /**

@@ -9,5 +9,5 @@ import { headgatePlugin } from "./plugin.ts";
  */
 export const headgate: FastifyPluginAsync<HeadgateOptions> = fastifyPlugin(headgatePlugin, {
   name: "@headgate/fastify",
-  fastify: "5.x",
+  fastify: "5.x || 6.x",
 });

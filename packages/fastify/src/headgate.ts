@@ -20,6 +20,12 @@ export interface Headgate {
    */
   of(request: object): RequestDecision | undefined;
   /**
+   * Forgets what it counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a good
+   * login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
+   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   */
+  forgive(request: object): Promise<boolean>;
+  /**
    * Prepares the stores of the plugin and its routes for the first request, as the plugin does by itself before the application listens.
    * Resolves with whether all answered.
    */
@@ -31,6 +37,12 @@ export interface RateLimitHook {
   (request: object, reply: object, done: Done): void;
   /** Returns what this hook's limiter decided about a request; undefined if it was not asked. */
   of(request: object): RequestDecision | undefined;
+  /**
+   * Forgets what it counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a good
+   * login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
+   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   */
+  forgive(request: object): Promise<boolean>;
 }
 
 /** `limiters` are the plugin's, if it has limits. `ruleOf` finds the rule of a request; undefined for one that is not limited. */
@@ -51,5 +63,7 @@ export function createHeadgate(
     },
     tiers: limiters?.tiers ?? new Map(),
     of: (request) => ruleOf(request as FastifyRequest)?.guard.of(request),
+    forgive: async (request) =>
+      (await ruleOf(request as FastifyRequest)?.guard.forgive(request)) ?? false,
   };
 }

@@ -4,6 +4,7 @@
  */
 
 import "./fastify-augmentation.ts";
+import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import type { HeadgateOptions } from "./options.ts";
 
 export type {
@@ -58,11 +59,12 @@ export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options
 export { byAll, byTier, perRequest } from "./policies.ts";
 
 /**
- * Returns the plugin's options unchanged, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error.
+ * Returns the plugin's options unchanged, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error, and so is a misspelt duration.
  * Fastify's `register` cannot check this; without this function, such a limit is an error when the plugin loads.
  */
-export function defineRateLimit<const Dimension extends string = never>(
-  options: HeadgateOptions<Dimension>,
-): HeadgateOptions {
+export function defineRateLimit<
+  const Dimension extends string = never,
+  const Text extends string = string,
+>(options: HeadgateOptions<Dimension> & CheckedGuardTimes<Text>): HeadgateOptions {
   return options as HeadgateOptions;
 }

@@ -7,7 +7,8 @@ import {
   letAnswer,
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isPayload, reject, setHeaders } from "./reply.ts";
+import type { Shown } from "./reply.ts";
+import { isPayload, reject, setHeaders, showOnRaw } from "./reply.ts";
 import { watchReply } from "./watched-reply.ts";
 
 /**
@@ -35,11 +36,7 @@ export async function answerDenied(
   setHeaders(reply, headers);
   // Not with code(): a redirect without its own status would take it for the application's choice.
   reply.raw.statusCode = rejection.status;
-  // Code that writes to the raw response finds them there too.
-  const shown = headers
-    .filter(([, value]) => value !== undefined)
-    .map(([name]) => [name, reply.getHeader(name) as string] as const);
-  for (const [name, value] of shown) reply.raw.setHeader(name, value);
+  const shown = showOnRaw(reply, headers);
   const onLate = (error: unknown): void =>
     warn(
       "HEADGATE_LATE_ANSWER",
@@ -59,7 +56,7 @@ export async function answerDenied(
   } catch (error) {
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     reply.raw.statusCode = 200;
-    takeFromRaw(reply, shown);
+    takeOver(reply, shown);
     throw error;
   }
   if (watched.hasSent || reply.sent) return false;
@@ -83,13 +80,12 @@ export async function answerDenied(
   return false;
 }
 
-/** Leaves headers only on the reply, as `onDenied` left them on the raw response, so that an error handler can remove them. */
-function takeFromRaw(reply: FastifyReply, shown: readonly (readonly [string, string])[]): void {
+/** Leaves headers on the reply as `onDenied` left them on the raw response: the error handler sees the reply. */
+function takeOver(reply: FastifyReply, shown: Shown): void {
   for (const [name, value] of shown) {
     const now = reply.raw.getHeader(name);
     if (now === undefined) reply.removeHeader(name);
     else if (String(now) !== String(value)) reply.header(name, now);
-    reply.raw.removeHeader(name);
   }
 }
 

@@ -39,7 +39,8 @@ export async function headgatePlugin(
       routeOptions === undefined && rule !== undefined
         ? rule
         : addHookRule(scope, routeOptions ?? {});
-    return Object.assign(hookOf(asked.decide), { of: asked.guard.of });
+    const { of, forgive } = asked.guard;
+    return Object.assign(hookOf(asked.decide), { of, forgive });
   });
   app.addHook("onRoute", function (this: FastifyInstance, route) {
     try {

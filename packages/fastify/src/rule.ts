@@ -17,7 +17,7 @@ import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
-import { reject, setHeaders } from "./reply.ts";
+import { reject, setHeaders, showOnRaw } from "./reply.ts";
 
 /** A hook's callback, with an error or without. */
 export type Done = (error?: Error) => void;
@@ -168,6 +168,8 @@ function ruleFor(
     if (verdict.kind === "allowed") return true;
     if (verdict.kind === "denied" && onDenied === "error") {
       reply.raw.statusCode = verdict.rejection.status;
+      // An error handler may answer on the raw response.
+      showOnRaw(reply, verdict.headers);
       throw new HeadgateDenied(verdict.decision);
     }
     reject(reply, verdict.rejection);

@@ -29,13 +29,6 @@ export function reopen(reply: FastifyReply): void {
 export function watchReply(reply: FastifyReply, response: DeniedResponse): WatchedReply {
   let hasSent = false;
 
-  function around(name: string, wrap: (call: Method) => Method): void {
-    const method = (reply as unknown as Record<string, Method>)[name];
-    if (typeof method !== "function") return;
-    const value = wrap((...args) => method.apply(reply, args));
-    Object.defineProperty(reply, name, { value, configurable: true, writable: true });
-  }
-
   function begin(call: () => unknown): unknown {
     const result = response.begin(call);
     hasSent = true;
@@ -66,15 +59,38 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
   };
   for (const name of SEND_LATER) {
     around(
+      reply,
       name,
       (call) =>
         (...args) =>
           begin(() => call(...args)),
     );
   }
-  // An asynchronous decorator may send, whatever its name, as that of @fastify/view does.
+  watchDecorators(reply, response);
+
+  return {
+    get hasSent() {
+      return hasSent;
+    },
+    close(status) {
+      closed.set(reply, response);
+      response.keep(status, {});
+    },
+  };
+}
+
+/** Puts something around a method of a reply, if it has one of that name. */
+function around(reply: FastifyReply, name: string, wrap: (call: Method) => Method): void {
+  const method = (reply as unknown as Record<string, Method>)[name];
+  if (typeof method !== "function") return;
+  const value = wrap((...args) => method.apply(reply, args));
+  Object.defineProperty(reply, name, { value, configurable: true, writable: true });
+}
+
+/** An asynchronous decorator may send, whatever its name, as that of @fastify/view does. */
+function watchDecorators(reply: FastifyReply, response: DeniedResponse): void {
   for (const name of decoratorsOf(reply)) {
-    around(name, (call) => (...args) => {
+    around(reply, name, (call) => (...args) => {
       const result = call(...args);
       // A reply is thenable too, and only settles when it has been sent: decorators return it to be chained.
       if (result !== reply && isPromiseLike(result)) {
@@ -88,16 +104,6 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
       return result;
     });
   }
-
-  return {
-    get hasSent() {
-      return hasSent;
-    },
-    close(status) {
-      closed.set(reply, response);
-      response.keep(status, {});
-    },
-  };
 }
 
 /** What comes with an answer and no onSend hook would set. */

@@ -81,7 +81,7 @@ describe("run rejects", () => {
     const call = vi.fn();
     expect(await run(call, { timeout })).toEqual(
       refusal(
-        `timeout must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d"; got ${received}`,
+        `timeout must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d", "30 seconds"; got ${received}`,
       ),
     );
     expect(call).not.toHaveBeenCalled();

@@ -56,6 +56,17 @@ describe("the links of a breaker", () => {
     expect(registry.of("a")).toBe(held);
   });
 
+  test("that were called are named, also where only somebody holds them, the last used ones first", async () => {
+    const registry = new LinkRegistry(
+      3,
+      (name) => ({ name, view: name === "idle" ? undefined : {} }) as TargetLink,
+    );
+    const held = registry.of("held");
+    for (const name of ["gone", "a", "b", "idle", "a"]) registry.of(name);
+    await letGo();
+    expect([...registry.called()]).toEqual(["a", "b", held.name]);
+  });
+
   test("that were made again are not forgotten with those that are gone", async () => {
     const { registry, made } = start(1);
     registry.of("a");

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { TargetLink } from "./target-link.ts";
 import { copyOfText, nameOfTarget } from "./target-name.ts";
+import type { View } from "./view.ts";
 
 /**
  * The links of a breaker: the last used ones, and all that are still referenced, so that a target never has two.
@@ -27,10 +28,24 @@ export class LinkRegistry {
     return link;
   }
 
+  /** The names of the targets that were called: the last used ones first, then those that are still referenced. */
+  *called(): Generator<string> {
+    for (const link of this.#lastUsed.values()) if (wasCalled(link)) yield link.name;
+    for (const [name, known] of this.#known) {
+      const link = this.#lastUsed.has(name) ? undefined : known.deref();
+      if (link !== undefined && wasCalled(link)) yield name;
+    }
+  }
+
   #add(name: string, target: string): TargetLink {
     const link = this.#make(copyOfText(name), target);
     this.#known.set(link.name, new WeakRef(link));
     this.#gone.register(link, link.name);
     return link;
   }
+}
+
+/** Whether a target was called, or asked about: its state is known from the first answer on. */
+function wasCalled(link: TargetLink): boolean {
+  return (link.view as View | undefined) !== undefined;
 }

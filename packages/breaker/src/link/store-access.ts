@@ -1,5 +1,5 @@
 import type { HeadgateError } from "@headgate/core";
-import type { Step, Store, StoreTimes } from "@headgate/core/internal";
+import type { CountingStore, Step, StoreTimes } from "@headgate/core/internal";
 import { rejectWrongType, storeFailure, watchStore } from "@headgate/core/internal";
 
 /** How a breaker asks a store. */
@@ -17,14 +17,14 @@ export interface StoreAccess {
   /** Sends a step without a time limit, even to a store that is known to be away. Rejects with the store's errors. */
   send<Call>(step: Step<Call>, call: Call): Promise<unknown>;
   /** Like `run`, but at once, if the store is this process's memory. */
-  readonly runNow: Store["runNow"];
+  readonly runNow: CountingStore["runNow"];
   /** Why the store did not answer; throws every other error. */
   readFailure(error: unknown): HeadgateError;
   /** Waits for calls under way, and stops trying to reach a store that is away. */
   close(): Promise<void>;
 }
 
-export function accessStore(store: Store, times: StoreTimes): StoreAccess {
+export function accessStore(store: CountingStore, times: StoreTimes): StoreAccess {
   const { remote, now } = store;
   const send = <Call>(step: Step<Call>, call: Call): Promise<readonly number[]> =>
     store.run(step, call);

@@ -1,4 +1,4 @@
-import type { Store } from "@headgate/core/internal";
+import type { CountingStore } from "@headgate/core/internal";
 import { codeOf, warn } from "@headgate/core/internal";
 import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
@@ -23,7 +23,7 @@ export interface LinkContext {
   readonly breaker: string;
   readonly access: StoreAccess;
   /** Memory of this process; undefined where the store itself is. */
-  readonly local: Store | undefined;
+  readonly local: CountingStore | undefined;
   /** How many microseconds outcomes are collected; 0 sends each by itself, also if nothing is shared. */
   readonly flushInterval: number;
   /** For how many microseconds a view may be used. */

@@ -1,8 +1,9 @@
 import type { Step } from "@headgate/core/internal";
 import { contactLua } from "./lua.generated.ts";
-import { ask, isCounted, judge, settle } from "./period.ts";
+import { isCounted, judge } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
 import { emptyWindow, readTarget, targetStep, writeTarget } from "./target.ts";
+import { ask, settle } from "./trial-calls.ts";
 import type { OutcomeBatch } from "./window.ts";
 
 export interface Contact {

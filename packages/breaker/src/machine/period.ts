@@ -22,7 +22,8 @@ export const FORCED_OPEN = 3;
 export const DISABLED = 4;
 export const METRICS_ONLY = 5;
 
-const A_DAY = 86_400_000_000;
+/** Microseconds. */
+export const A_DAY = 86_400_000_000;
 const MOST_OPENED = 65_535;
 
 /** A trial call under way. */
@@ -164,7 +165,7 @@ function stepBack(period: Period, now: number): void {
 }
 
 /** Ends a half-open period when it has all its trial calls. Returns whether it closed, and the window is to be emptied. */
-function decide(period: Period, policy: BreakerPolicy, id: number, now: number): boolean {
+export function endTrials(period: Period, policy: BreakerPolicy, id: number, now: number): boolean {
   if (period.done < policy.probes) return false;
   const counts = { calls: period.done, failures: period.doneFailures, slow: period.doneSlow };
   if (isBad(policy, counts.calls, counts.failures, counts.slow)) {
@@ -188,7 +189,7 @@ export function advancePeriod(
   if (period.expires <= now) return absentPeriod(now);
   if (period.kind === OPEN && period.ends <= now) beginHalfOpen(period, id, now);
   // Another policy may have wanted more trial calls.
-  else if (period.kind === HALF_OPEN) decide(period, policy, id, now);
+  else if (period.kind === HALF_OPEN) endTrials(period, policy, id, now);
   else if (period.kind >= FORCED_OPEN && period.expires < now + 6 * A_DAY) {
     period.expires = now + 7 * A_DAY;
     period.dirty = true;
@@ -213,42 +214,6 @@ export function judge(
   const { calls, failures, slow } = window;
   if (period.kind !== CLOSED || calls < policy.minimumCalls) return;
   if (isBad(policy, calls, failures, slow)) beginOpen(period, policy, id, now, window);
-}
-
-/**
- * Ends a trial call: with 0, and 1 more for a failure, 2 more for a slow call, or with -1 for one that says nothing. Returns
- * whether the window is to be emptied.
- */
-export function settle(
-  period: Period,
-  policy: BreakerPolicy,
-  id: number,
-  now: number,
-  lease: number,
-  outcome: number,
-): boolean {
-  const found = period.leases.findIndex((other) => other.id === lease && other.ends > now);
-  if (found === -1) return false;
-  period.leases.splice(found, 1);
-  period.dirty = true;
-  period.expires = now + policy.lease + A_DAY;
-  if (outcome < 0) return false;
-  period.done += 1;
-  period.doneFailures += outcome % 2;
-  period.doneSlow += Math.floor(outcome / 2);
-  return decide(period, policy, id, now);
-}
-
-/** Asks for a call: 0 no, -1 yes, or the lease of a trial call. */
-export function ask(period: Period, policy: BreakerPolicy, id: number, now: number): number {
-  if (period.kind === OPEN || period.kind === FORCED_OPEN) return 0;
-  if (period.kind !== HALF_OPEN) return -1;
-  period.leases = period.leases.filter((lease) => lease.ends > now);
-  if (period.done + period.leases.length >= policy.probes) return 0;
-  period.leases.push({ id, since: now, ends: now + policy.lease });
-  period.dirty = true;
-  period.expires = now + policy.lease + A_DAY;
-  return id;
 }
 
 /** Microseconds until the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */

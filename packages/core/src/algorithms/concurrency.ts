@@ -1,4 +1,5 @@
 import type { ConcurrencyLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import type { CheckedDuration } from "../base/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
 import { readCount, readWindow, requireShape } from "./read-limit.ts";
@@ -92,11 +93,15 @@ const places: Algorithm<Places, PlacesQuota> = {
  *
  * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
-export function concurrency(options: WithoutPer<ConcurrencyLimit<never>>): ConcurrencyLimit<never>;
-export function concurrency<const Per extends string>(
-  options: WithPer<ConcurrencyLimit<Per>>,
+export function concurrency<const Text extends string = string>(
+  options: WithoutPer<ConcurrencyLimit<never>> & { readonly ttl: CheckedDuration<Text> },
+): ConcurrencyLimit<never>;
+export function concurrency<const Per extends string, const Text extends string = string>(
+  options: WithPer<ConcurrencyLimit<Per>> & { readonly ttl: CheckedDuration<Text> },
 ): ConcurrencyLimit<Per>;
-export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): ConcurrencyLimit;
+export function concurrency<const Text extends string = string>(
+  options: Omit<ConcurrencyLimit, "algorithm"> & { readonly ttl: CheckedDuration<Text> },
+): ConcurrencyLimit;
 export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): ConcurrencyLimit {
   return { algorithm: "concurrency", ...options };
 }

@@ -1,5 +1,12 @@
 import { formatReceived } from "../base/errors.ts";
-import type { FixedWindowLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import type {
+  CalendarWindow,
+  CheckedBlock,
+  FixedWindowLimit,
+  WithoutPer,
+  WithPer,
+} from "../base/policy.ts";
+import type { CheckedDuration } from "../base/time.ts";
 import { formatDuration, toMilliseconds } from "../base/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { isCalendarWindow } from "./calendar.ts";
@@ -73,11 +80,18 @@ const fixed: Algorithm<Window, WindowQuota> = {
  *
  * Admits up to twice `limit` around the boundary of two windows. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
-export function fixedWindow(options: WithoutPer<FixedWindowLimit<never>>): FixedWindowLimit<never>;
-export function fixedWindow<const Per extends string>(
-  options: WithPer<FixedWindowLimit<Per>>,
+export function fixedWindow<const Text extends string = string>(
+  options: WithoutPer<FixedWindowLimit<never>> &
+    CheckedBlock<Text> & { readonly window: CheckedDuration<Text> | CalendarWindow },
+): FixedWindowLimit<never>;
+export function fixedWindow<const Per extends string, const Text extends string = string>(
+  options: WithPer<FixedWindowLimit<Per>> &
+    CheckedBlock<Text> & { readonly window: CheckedDuration<Text> | CalendarWindow },
 ): FixedWindowLimit<Per>;
-export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): FixedWindowLimit;
+export function fixedWindow<const Text extends string = string>(
+  options: Omit<FixedWindowLimit, "algorithm"> &
+    CheckedBlock<Text> & { readonly window: CheckedDuration<Text> | CalendarWindow },
+): FixedWindowLimit;
 export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): FixedWindowLimit {
   return { algorithm: "fixedWindow", ...options };
 }

@@ -1,4 +1,4 @@
-import type { GcraLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import type { CheckedWindow, GcraLimit, WithoutPer, WithPer } from "../base/policy.ts";
 import { formatDuration } from "../base/time.ts";
 import type { CompiledAlgorithm } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
@@ -11,9 +11,15 @@ import { bucketShape, compileBucket } from "./token-bucket.ts";
  * Admits at most `burst + limit * t / window` in any time t: up to twice `limit` within one window if `burst`
  * is `limit`. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
-export function gcra(options: WithoutPer<GcraLimit<never>>): GcraLimit<never>;
-export function gcra<const Per extends string>(options: WithPer<GcraLimit<Per>>): GcraLimit<Per>;
-export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit;
+export function gcra<const Text extends string = string>(
+  options: WithoutPer<GcraLimit<never>> & CheckedWindow<Text>,
+): GcraLimit<never>;
+export function gcra<const Per extends string, const Text extends string = string>(
+  options: WithPer<GcraLimit<Per>> & CheckedWindow<Text>,
+): GcraLimit<Per>;
+export function gcra<const Text extends string = string>(
+  options: Omit<GcraLimit, "algorithm"> & CheckedWindow<Text>,
+): GcraLimit;
 export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
   return { algorithm: "gcra", ...options };
 }

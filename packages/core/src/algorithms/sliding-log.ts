@@ -1,4 +1,4 @@
-import type { SlidingLogLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import type { CheckedWindow, SlidingLogLimit, WithoutPer, WithPer } from "../base/policy.ts";
 import { formatDuration, toMilliseconds } from "../base/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
@@ -148,11 +148,15 @@ function leading(count: number, holds: (i: number) => boolean): number {
  *
  * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
-export function slidingLog(options: WithoutPer<SlidingLogLimit<never>>): SlidingLogLimit<never>;
-export function slidingLog<const Per extends string>(
-  options: WithPer<SlidingLogLimit<Per>>,
+export function slidingLog<const Text extends string = string>(
+  options: WithoutPer<SlidingLogLimit<never>> & CheckedWindow<Text>,
+): SlidingLogLimit<never>;
+export function slidingLog<const Per extends string, const Text extends string = string>(
+  options: WithPer<SlidingLogLimit<Per>> & CheckedWindow<Text>,
 ): SlidingLogLimit<Per>;
-export function slidingLog(options: Omit<SlidingLogLimit, "algorithm">): SlidingLogLimit;
+export function slidingLog<const Text extends string = string>(
+  options: Omit<SlidingLogLimit, "algorithm"> & CheckedWindow<Text>,
+): SlidingLogLimit;
 export function slidingLog(options: Omit<SlidingLogLimit, "algorithm">): SlidingLogLimit {
   return { algorithm: "slidingLog", ...options };
 }

@@ -1,4 +1,4 @@
-import type { SlidingWindowLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import type { CheckedWindow, SlidingWindowLimit, WithoutPer, WithPer } from "../base/policy.ts";
 import { formatDuration, toMilliseconds } from "../base/time.ts";
 import type { CompiledAlgorithm } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
@@ -16,13 +16,15 @@ const MAX_BUCKETS = 60;
  * `buckets` of 2 to 60 count the oldest sub-window in full: never over `limit` in any window, and under it by at most one
  * sub-window's units. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
-export function slidingWindow(
-  options: WithoutPer<SlidingWindowLimit<never>>,
+export function slidingWindow<const Text extends string = string>(
+  options: WithoutPer<SlidingWindowLimit<never>> & CheckedWindow<Text>,
 ): SlidingWindowLimit<never>;
-export function slidingWindow<const Per extends string>(
-  options: WithPer<SlidingWindowLimit<Per>>,
+export function slidingWindow<const Per extends string, const Text extends string = string>(
+  options: WithPer<SlidingWindowLimit<Per>> & CheckedWindow<Text>,
 ): SlidingWindowLimit<Per>;
-export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): SlidingWindowLimit;
+export function slidingWindow<const Text extends string = string>(
+  options: Omit<SlidingWindowLimit, "algorithm"> & CheckedWindow<Text>,
+): SlidingWindowLimit;
 export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): SlidingWindowLimit {
   return { algorithm: "slidingWindow", ...options };
 }

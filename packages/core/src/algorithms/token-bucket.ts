@@ -1,4 +1,5 @@
-import type { TokenBucketLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import type { CheckedBlock, TokenBucketLimit, WithoutPer, WithPer } from "../base/policy.ts";
+import type { CheckedDuration } from "../base/time.ts";
 import { formatDuration, toMilliseconds } from "../base/time.ts";
 import type { Algorithm, CompiledAlgorithm, CompiledLimit, LimitShape } from "./algorithm.ts";
 import { bytesBelow, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
@@ -157,11 +158,18 @@ export function bucketShape(id: string, every: number): LimitShape {
  *
  * Admits at most `capacity + refill * t / every` in any time t. A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */
-export function tokenBucket(options: WithoutPer<TokenBucketLimit<never>>): TokenBucketLimit<never>;
-export function tokenBucket<const Per extends string>(
-  options: WithPer<TokenBucketLimit<Per>>,
+export function tokenBucket<const Text extends string = string>(
+  options: WithoutPer<TokenBucketLimit<never>> &
+    CheckedBlock<Text> & { readonly every: CheckedDuration<Text> },
+): TokenBucketLimit<never>;
+export function tokenBucket<const Per extends string, const Text extends string = string>(
+  options: WithPer<TokenBucketLimit<Per>> &
+    CheckedBlock<Text> & { readonly every: CheckedDuration<Text> },
 ): TokenBucketLimit<Per>;
-export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): TokenBucketLimit;
+export function tokenBucket<const Text extends string = string>(
+  options: Omit<TokenBucketLimit, "algorithm"> &
+    CheckedBlock<Text> & { readonly every: CheckedDuration<Text> },
+): TokenBucketLimit;
 export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): TokenBucketLimit {
   return { algorithm: "tokenBucket", ...options };
 }

@@ -8,10 +8,11 @@ const STATES: unique symbol = Symbol.for("@headgate/core/2.state") as never;
 
 /** The parts of a client's state; `renewals` belong to a store, and `breakerLinks` to a breaker's name. */
 type ClientPart =
-  | "breakerLinks/1"
+  | "breakerLinks/2"
   | "connecting"
   | "denials"
   | "errors"
+  | "glideSlots"
   | "ignoredOverrides"
   | "leases"
   | "localCounts"
@@ -22,13 +23,14 @@ type ClientPart =
   | "watches";
 
 /** The parts of the state of one prefix on a client. */
-type PrefixPart = "control" | "directory" | "usage";
+type PrefixPart = "control" | "directory" | "processName" | "usage";
 
 /** The parts of the state of the whole process. */
 type ProcessPart =
   | "directoryTimes"
   | "hotReload"
   | "inUse"
+  | "otherShapes"
   | "processRecord"
   | "shortDurations"
   | "storeTimes"

@@ -49,11 +49,13 @@ export const ERROR_CODES = {
   HEADGATE_COUNT_FAILED: "The function given as count threw, or returned something it must not.",
   HEADGATE_SHORT_DURATION:
     "A duration was given as a bare number below 1,000, which is milliseconds.",
+  HEADGATE_MANY_SHAPES: "Calls of one limiter brought limits of more than 64 shapes.",
   HEADGATE_SUBSCRIBER_FAILED: "A subscriber to one of Headgate's diagnostics channels failed.",
   HEADGATE_NOTHING_LIMITED:
     "Neither a Fastify plugin nor any of its routes has limits, so no request is limited.",
   HEADGATE_MADE_PER_REQUEST:
     "Middleware is created for each request, with its own counters, so no request is limited.",
+  HEADGATE_DASHBOARD_FAILED: "The dashboard could not answer a request.",
 } as const;
 
 /** The code of a `HeadgateError`: stable, and what callers should branch on. */

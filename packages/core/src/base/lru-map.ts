@@ -16,15 +16,22 @@ export class LruMap<Key, Value extends object> {
     return value;
   }
 
-  set(key: Key, value: Value): void {
+  /** Returns the value that was dropped, if any. */
+  set(key: Key, value: Value): Value | undefined {
     // A map lists its keys in the order in which they were added.
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#max) return;
-    for (const oldest of this.#entries.keys()) {
+    if (this.#entries.size <= this.#max) return undefined;
+    for (const [oldest, dropped] of this.#entries) {
       this.#entries.delete(oldest);
-      return;
+      return dropped;
     }
+    return undefined;
+  }
+
+  /** The least recently used first. */
+  values(): Iterable<Value> {
+    return this.#entries.values();
   }
 
   delete(key: Key): void {

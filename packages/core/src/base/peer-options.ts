@@ -70,7 +70,7 @@ export const PEER_REQUEST_OPTIONS: Readonly<Record<string, string>> = {
   disableHeader: "headers: false",
   setHeaders: "headers: false",
   addHeadersOnExceeding: "headers",
-  enableDraftSpec: "headers: { standard }",
+  enableDraftSpec: 'headers: { legacy: "ratelimit" }',
   requestPropertyName: "limit.of(request), for each limiter by itself",
   skipSuccessfulRequests: 'count: "failed"',
   skipFailedRequests: 'count: "succeeded"',

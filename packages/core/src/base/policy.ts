@@ -1,4 +1,4 @@
-import type { Duration } from "./time.ts";
+import type { CheckedDuration, Duration } from "./time.ts";
 
 interface CommonLimit<Per extends string> {
   /** The limit's name, as clients see it: 1 to 64 printable ASCII characters. Default `"<limit>-per-<window>"`. */
@@ -86,6 +86,20 @@ export type Limit<Per extends string = string> =
   | SlidingWindowLimit<Per>
   | SlidingLogLimit<Per>
   | ConcurrencyLimit<Per>;
+
+type CheckedLengths<Text extends string> = CheckedDuration<Text> | readonly CheckedDuration<Text>[];
+
+/** Durations of limits as builders take them: the compiler finds a misspelt literal. `Text` is inferred. */
+export interface CheckedBlock<Text extends string> {
+  readonly block?:
+    | CheckedLengths<Text>
+    | { readonly after: number; readonly for: CheckedLengths<Text> }
+    | undefined;
+}
+
+export interface CheckedWindow<Text extends string> extends CheckedBlock<Text> {
+  readonly window: CheckedDuration<Text>;
+}
 
 /*
  * What a builder takes when the compiler knows whether a dimension is named, in two overloads: were they one, it would take

@@ -1,18 +1,37 @@
 import type { HeadgateErrorCode } from "./errors.ts";
 import { formatReceived, HeadgateError } from "./errors.ts";
 
-/** A duration: a whole number of milliseconds, or a whole number with a unit, such as `"250ms"`, `"10s"`, `"1m"`, `"1h"` or `"7d"`. */
-export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
+/** The texts of durations that the compiler can tell from others. */
+type DurationText =
+  | `${number}${"ms" | "s" | "m" | "h" | "d"}`
+  | `${number} ${"millisecond" | "second" | "minute" | "hour" | "day"}${"" | "s"}`;
+
+/**
+ * A duration: a whole number of milliseconds, or a whole number with a unit, such as `"250ms"`, `"10s"`, `"1m"`, `"1h"`, `"7d"`,
+ * `"30 seconds"` or `"1 day"`. Text that the compiler does not know, such as an environment variable, is checked when it is read.
+ */
+export type Duration = number | DurationText | (string & Record<never, never>);
+
+/** A duration in which the compiler finds a misspelt literal. `Text` is inferred: `string` for text that it does not know. */
+export type CheckedDuration<Text extends string> =
+  | number
+  | (string extends Text ? Text : DurationText);
 
 const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1_000],
-  ["ms", 1],
+  ["d", 86_400_000, "day"],
+  ["h", 3_600_000, "hour"],
+  ["m", 60_000, "minute"],
+  ["s", 1_000, "second"],
+  ["ms", 1, "millisecond"],
 ] as const;
 
-const MS_PER_UNIT: ReadonlyMap<string, number> = new Map(UNITS);
+const MS_PER_UNIT: ReadonlyMap<string, number> = new Map(
+  UNITS.flatMap(([unit, size, word]) => [
+    [unit, size],
+    [` ${word}`, size],
+    [` ${word}s`, size],
+  ]),
+);
 
 /** The longest duration Headgate takes, in milliseconds: 366 days. */
 export const MAX_DURATION_MS: number = 366 * 86_400_000;
@@ -31,15 +50,15 @@ export function parseDuration(
   if (!Number.isInteger(ms) || (ms as number) < 1 || (ms as number) > MAX_DURATION_MS) {
     throw new HeadgateError(
       code,
-      `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d"; got ${format(value)}`,
+      `${option} must be a duration from 1 ms to 366 days: a whole number of milliseconds, or a whole number and a unit like "250ms", "10s", "1m", "1h", "7d", "30 seconds"; got ${format(value)}`,
     );
   }
   return (ms as number) * 1_000;
 }
 
 function millisecondsOf(text: string): number {
-  const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text);
-  return match ? Number(match[1]) * (MS_PER_UNIT.get(match[2] as string) as number) : Number.NaN;
+  const [, number, unit = ""] = /^(\d{1,15})( ?[a-z]+)$/.exec(text) ?? [];
+  return Number(number) * (MS_PER_UNIT.get(unit) ?? Number.NaN);
 }
 
 /** Writes microseconds as the shortest whole duration: 60,000,000 is `"1m"`, 90,000,000 is `"90s"`. */

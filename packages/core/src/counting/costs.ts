@@ -16,7 +16,7 @@ export function unitsFor(units: CostByName, name: string): number | undefined {
 }
 
 /** A whole number of units, from 0. Throws `HEADGATE_INVALID_COST`. */
-export function requireUnits(what: string, units: unknown): number {
+function requireUnits(what: string, units: unknown): number {
   // Turns -0 into 0.
   if (Number.isSafeInteger(units) && (units as number) >= 0) return (units as number) + 0;
   throw invalidCost(
@@ -25,7 +25,7 @@ export function requireUnits(what: string, units: unknown): number {
 }
 
 /** Units by the names of limits, each a whole number of at least 0. Throws `HEADGATE_INVALID_COST`. */
-export function requireUnitsByName(
+function requireUnitsByName(
   what: string,
   units: object | null,
   limits: readonly Named[],

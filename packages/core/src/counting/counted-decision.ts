@@ -226,6 +226,9 @@ function askDecision<T>(decision: unknown, question: symbol, counted: CountedPol
 /** Limiters of one name on one store are one, and one that extends another speaks for both. */
 function isPartOf(charged: CountedPolicy, counted: CountedPolicy): boolean {
   if (charged === counted) return true;
+  if (charged.store.owner === counted.store.owner && charged.keyspace === counted.keyspace) {
+    return true;
+  }
   const own = counted.keyspace.split("&");
   return (
     charged.store.owner === counted.store.owner &&

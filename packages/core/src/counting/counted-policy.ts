@@ -6,7 +6,7 @@ import type { BlockOn, Policy } from "../base/policy.ts";
 import type { ReportedLimiter } from "../base/reported-limiter.ts";
 import type { CounterLimits } from "../store/counter.ts";
 import { counterLimits } from "../store/counter.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 
 /** The limits of a policy that count by one dimension. */
 export interface Group extends CounterLimits {
@@ -28,14 +28,16 @@ export interface Group extends CounterLimits {
 
 /** A policy made ready to be counted on a store. */
 export interface CountedPolicy {
-  readonly store: Store;
+  readonly store: CountingStore;
   readonly groups: readonly Group[];
   /** Every limit, in the order of the policy. */
   readonly limits: readonly CompiledLimit[];
   /** The policy in canonical form: equal if and only if two limiters count the same. */
   readonly canonical: string;
-  /** Equal if and only if all keys are, on one store. */
+  /** Equal if and only if all keys are, on one store; of a policy of another shape, its limiter's. */
   readonly keyspace: string;
+  /** Of a policy of another shape than its limiter's own: equal if and only if all of its own keys are. Otherwise undefined. */
+  readonly shape?: string | undefined;
   /** Whether places are among what is counted. */
   readonly hasPlaces: boolean;
   /** Whether a limit sets blocks when charges are settled. */
@@ -71,7 +73,7 @@ const FORMAT = 2;
 export function compileCountedPolicy(
   name: string,
   policy: Policy,
-  store: Store,
+  store: CountingStore,
   { shadow = false, blockOn, plugin }: Counting = {},
 ): CountedPolicy {
   const limits = compilePolicy(policy, blockOn);
@@ -181,6 +183,7 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
     limits: [...first.limits, ...second.limits],
     canonical: `${first.canonical}&${second.canonical}`,
     keyspace: `${first.keyspace}&${second.keyspace}`,
+    shape: second.shape,
     hasPlaces: first.hasPlaces || second.hasPlaces,
     keeps: first.keeps || second.keeps,
     shadow: second.shadow,

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { gcra } from "../algorithms/gcra.ts";
 import { escapeSubject } from "../base/key.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { requireStore } from "../store/store.ts";
 import { compileCountedPolicy } from "./counted-policy.ts";
 import { countersOf } from "./counters.ts";
 
@@ -16,7 +17,11 @@ const SUBJECTS = [
 ];
 
 function keysIn(): { readonly suffix: string; keyOf(subject: string): string } {
-  const counted = compileCountedPolicy("api", gcra({ limit: 1, window: "1s" }), memoryStore());
+  const counted = compileCountedPolicy(
+    "api",
+    gcra({ limit: 1, window: "1s" }),
+    requireStore(memoryStore()),
+  );
   return {
     suffix: counted.groups[0]?.keySuffix as string,
     keyOf: (subject) => countersOf(counted, subject)[0]?.key as string,

@@ -62,10 +62,15 @@ export function countersOf(
 }
 
 /**
- * The counters of the dimensions that are named: everybody, only by name. Throws as `countersOf`.
+ * The counters of the dimensions that are named: everybody, only by name. With `partial`, dimensions that are not counted are left
+ * out, and there may be no counter. Throws as `countersOf`.
  */
-export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): SubjectCounter[] {
-  rejectUnknownDimensions(counted, subjects);
+export function namedCountersOf(
+  counted: CountedPolicy,
+  subjects: Subjects,
+  partial = false,
+): SubjectCounter[] {
+  if (!partial) rejectUnknownDimensions(counted, subjects);
   const counters: SubjectCounter[] = [];
   for (const group of counted.groups) {
     const { dimension } = group;
@@ -75,8 +80,16 @@ export function namedCountersOf(counted: CountedPolicy, subjects: Subjects): Sub
     const subject = isNamed ? subjectIn(counted, dimension, subjects) : null;
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0) throw nothingNamed(counted);
+  if (counters.length === 0 && !(partial && namesOthers(counted, subjects))) {
+    throw nothingNamed(counted);
+  }
   return counters;
+}
+
+/** Whether a dimension is named that is not counted. */
+function namesOthers(counted: CountedPolicy, subjects: Subjects): boolean {
+  const dimensions = dimensionsOf(counted);
+  return isRecord(subjects) && Object.keys(subjects).some((name) => !dimensions.includes(name));
 }
 
 /** The counters of a limiter's subject among those of a policy; none where the limiter is another one, or counts by other dimensions. */
@@ -114,7 +127,7 @@ function isRecord(
   return typeof subjects === "object" && subjects !== null;
 }
 
-function counterOf(group: Group, subject: string): SubjectCounter {
+export function counterOf(group: Group, subject: string): SubjectCounter {
   return {
     group,
     subject,
@@ -148,7 +161,11 @@ function makeKey(group: Group, subject: string): string {
 }
 
 /** The subject in a dimension; null when its limits are left out. */
-function subjectIn(counted: CountedPolicy, dimension: string, subjects: Subjects): string | null {
+export function subjectIn(
+  counted: CountedPolicy,
+  dimension: string,
+  subjects: Subjects,
+): string | null {
   if (dimension === GLOBAL_DIMENSION) return everybodyIn(subjects);
   if (isRecord(subjects)) {
     const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
@@ -196,14 +213,14 @@ function emptyKey(dimension: string, subject: unknown): HeadgateError {
   );
 }
 
-function nothingNamed(counted: CountedPolicy): HeadgateError {
+export function nothingNamed(counted: CountedPolicy): HeadgateError {
   return new HeadgateError(
     "HEADGATE_EMPTY_KEY",
     `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(counted))].join(", ")} a subject other than null`,
   );
 }
 
-function rejectUnknownDimensions(counted: CountedPolicy, subjects: Subjects): void {
+export function rejectUnknownDimensions(counted: CountedPolicy, subjects: Subjects): void {
   if (!isRecord(subjects)) return;
   for (const dimension of Object.keys(subjects)) {
     if (counted.groups.some((group) => group.dimension === dimension)) continue;

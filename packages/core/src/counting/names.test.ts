@@ -8,6 +8,7 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store } from "../store/store.ts";
+import { requireStore } from "../store/store.ts";
 import { claimName } from "./names.ts";
 
 const perMinute = gcra({ limit: 2, window: "1m" });
@@ -24,7 +25,11 @@ function errorOf(make: () => unknown): Error {
 
 describe("a name", () => {
   test.each([undefined, "", null, 5, {}, "x".repeat(513)])("cannot be %s with a store", (name) => {
-    const options = { name, limits: perMinute, store: memoryStore() } as LimiterOptions;
+    const options = {
+      name,
+      limits: perMinute,
+      store: requireStore(memoryStore()),
+    } as LimiterOptions;
     expect(() => createLimiter(options)).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
@@ -47,7 +52,7 @@ describe("a name", () => {
   });
 
   test("with the same policy on the same store is the same limiter", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const a = createLimiter({ name: "api", limits: perMinute, store });
     const b = createLimiter({
       name: "api",
@@ -62,7 +67,7 @@ describe("a name", () => {
   });
 
   test("with the same limits in another order is the same limiter", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const three = fixedWindow({ limit: 3, window: "1m" });
     const a = createLimiter({ name: "api", limits: [perMinute, three], store });
     const b = createLimiter({ name: "api", limits: [three, perMinute], store });
@@ -80,7 +85,7 @@ describe("a name", () => {
     ["a dimension", gcra({ limit: 2, window: "1m", per: "ip" })],
     ["one limit more", [perMinute, gcra({ limit: 9, window: "1h" })]],
   ])("with another policy is refused: %s", (_, limits) => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     createLimiter({ name: "api", limits: perMinute, store });
     expect(() => createLimiter({ name: "api", limits, store })).toThrow(
       expect.objectContaining({
@@ -92,7 +97,7 @@ describe("a name", () => {
 
   test("with another policy is refused in the words in which both were written", () => {
     const message = (first: Policy, second: Policy): string => {
-      const store = memoryStore();
+      const store = requireStore(memoryStore());
       createLimiter({ name: "api", limits: first, store });
       return errorOf(() => createLimiter({ name: "api", limits: second, store })).message;
     };
@@ -116,7 +121,7 @@ describe("a name", () => {
   test("with another policy is refused in a message that fits a line of a log, however long they are", () => {
     const many = (limit: number) =>
       Array.from({ length: 100 }, (_, i) => gcra({ limit, window: "1m", name: `limit ${i}` }));
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const name = "n".repeat(512);
     createLimiter({ name, limits: many(1), store });
     const { message } = errorOf(() => createLimiter({ name, limits: many(2), store }));
@@ -125,7 +130,7 @@ describe("a name", () => {
   });
 
   test("that another copy of this package claimed without such words is refused too", () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     claimName(store, "api", { canonical: "gcra(1,2,3)", written: "" });
     const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<
       object,
@@ -137,12 +142,14 @@ describe("a name", () => {
   });
 
   test("with another policy on another store is another limiter", () => {
-    createLimiter({ name: "api", limits: perMinute, store: memoryStore() });
-    expect(() => createLimiter({ name: "api", limits: other, store: memoryStore() })).not.toThrow();
+    createLimiter({ name: "api", limits: perMinute, store: requireStore(memoryStore()) });
+    expect(() =>
+      createLimiter({ name: "api", limits: other, store: requireStore(memoryStore()) }),
+    ).not.toThrow();
   });
 
   test("is free again when the last limiter of it was closed, however often one was", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const a = createLimiter({ name: "api", limits: perMinute, store });
     const b = createLimiter({ name: "api", limits: perMinute, store });
     await a.close();
@@ -153,7 +160,7 @@ describe("a name", () => {
   });
 
   test("given back twice by one is not given back for another", () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const policy = { canonical: "policy", written: "a policy" };
     const [one] = [claimName(store, "api", policy), claimName(store, "api", policy)];
     one.release();
@@ -175,7 +182,7 @@ describe("a name", () => {
   test.each(["__proto__", "constructor", "toString", "a:b", "{a}", "naïve 💧", "x".repeat(512)])(
     "%s is a name like any other",
     async (name) => {
-      const store = memoryStore();
+      const store = requireStore(memoryStore());
       const limiter = createLimiter({ name, limits: perMinute, store });
       const neighbour = createLimiter({ name: `${name.slice(1)}:`, limits: perMinute, store });
       await limiter.consume("u", { cost: 2 });
@@ -186,7 +193,7 @@ describe("a name", () => {
   );
 
   test("is registered where every copy of this package in the process finds it", () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     createLimiter({ name: "api", limits: perMinute, store });
     const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<
       object,

@@ -1,6 +1,6 @@
 import { clientPart } from "../base/client-state.ts";
 import { formatReceived, HeadgateError } from "../base/errors.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 
 /** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
 export interface NameClaim {
@@ -48,7 +48,7 @@ export function requireName(name: unknown): asserts name is string {
  * Throws `HEADGATE_DUPLICATE_NAME` for another policy.
  */
 export function claimName(
-  store: Store,
+  store: CountingStore,
   name: string,
   { canonical, written }: NamedPolicy,
   kind = "limiter",

@@ -1,26 +1,24 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { eachLimit } from "../algorithms/compile-policy.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
-import { formatPolicy } from "../base/format-policy.ts";
 import type { Limit } from "../base/policy.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 
 /**
- * A policy with other numbers of units: the same counters, and the names as they were written. Limits may come in any order,
- * and without a name if their shape tells which one is meant. Throws `HEADGATE_INVALID_LIMIT` for invalid limits, and for limits
- * that differ in anything but their numbers.
+ * A policy with other numbers: the same counters, and the names as they were written. Limits may come in any order,
+ * and without a name if their shape tells which one is meant. How long and after how many denials a limit blocks is a number,
+ * too. Undefined for limits that differ in anything else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
  */
-export function withNumbers(base: CountedPolicy, policy: readonly Limit[]): CountedPolicy {
+export function withNumbers(
+  base: CountedPolicy,
+  policy: readonly Limit[],
+): CountedPolicy | undefined {
   const given = eachLimit(policy, (limit) => compileGiven(base, limit as Limit));
-  if (given.length !== base.limits.length) {
-    throw differs(`it has ${base.limits.length}, got ${given.length}`);
-  }
-  const limits = inLayouts(
-    base.limits,
-    base.limits.map((limit) => inForce(limit, base.limits, given)),
-  );
+  if (given.length !== base.limits.length) return undefined;
+  const found = base.limits.map((limit) => inForce(limit, base.limits, given));
+  if (!found.every((limit) => limit !== undefined)) return undefined;
+  const limits = inLayouts(base.limits, found);
   const groups = base.groups.map((group) => ({ ...group, ...limitsOf(group, limits) }));
   return { ...base, groups, limits };
 }
@@ -34,31 +32,22 @@ function limitsOf({ positions }: Group, limits: readonly CompiledLimit[]) {
   return counterLimits(positions.map((position) => limits[position] as CompiledLimit));
 }
 
-/** A limit of the base, by the numbers that are given for it. */
+/** A limit of the base, by the numbers that are given for it; undefined where none are. */
 function inForce(
   limit: CompiledLimit,
   base: readonly CompiledLimit[],
   given: readonly CompiledLimit[],
-): CompiledLimit {
+): CompiledLimit | undefined {
   const isAlone = base.filter((other) => countsAlike(limit, other)).length === 1;
   const found = given.find(
     (other) =>
       countsAlike(limit, other) && (other.source.name ?? (isAlone && limit.name)) === limit.name,
   );
-  if (found !== undefined) return { ...found, name: limit.name };
-  throw differs(
-    `none of those given is ${formatPolicy([limit.source])}, named ${formatReceived(limit.name)}, with other numbers`,
-  );
+  return found && { ...found, name: limit.name };
 }
 
 function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
-  const isSameShape = one.per === other.per && one.shape.id === other.shape.id;
-  return isSameShape && blockOf(one) === blockOf(other);
-}
-
-/** How a limit blocks, apart from what its numbers say. */
-function blockOf({ block }: CompiledLimit): string {
-  return `${block?.spans};${block?.after}`;
+  return one.per === other.per && one.shape.id === other.shape.id;
 }
 
 /**
@@ -87,11 +76,4 @@ function withAllNumbers(limit: CompiledLimit): CompiledLimit {
     shape: { ...shape, numbers: [...shape.numbers, ...Object.keys(aliases)] },
     numbers: [...limit.numbers, ...same.map((place) => limit.numbers[place] as number)],
   };
-}
-
-function differs(how: string): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_LIMIT",
-    `limits given for a call must be the limiter's own, with other numbers: ${how}`,
-  );
 }

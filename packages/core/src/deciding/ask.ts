@@ -12,6 +12,7 @@ import { rejectWrongType } from "../counting/wrong-type.ts";
 import { takePlaces } from "../places/keep-places.ts";
 import type { PlaceKeeping } from "../places/taken-places.ts";
 import type { DecideMode } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Answer, Ask } from "./link.ts";
 
@@ -27,6 +28,7 @@ const NOTHING: readonly never[] = [];
 
 /** The record of a request. A cost of 0 is never charged, and never sets a block. */
 export function makeAsk(
+  counted: CountedPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
@@ -34,6 +36,7 @@ export function makeAsk(
 ): Ask {
   const isNamed = counters[0]?.costs !== undefined;
   return {
+    counted,
     counters: isNamed ? askedOf(counters) : counters,
     named: isNamed ? counters : undefined,
     cost,
@@ -48,14 +51,14 @@ export function makeAsk(
 
 /** Has a request take concurrency slots, if it is to be charged and its counters have some. */
 export function askPlaces(ask: Ask, keeping: PlaceKeeping): void {
-  if (ask.mode === "peek" || ask.mode === "ask") return;
+  if (!isCharging(ask.mode)) return;
   ask.places = takePlaces(keeping, ask.counters);
   ask.holder = ask.places?.holder;
 }
 
 /** The answer in a store's reply. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
-export function readAnswer(counted: CountedPolicy, ask: Ask, reply: readonly number[]): Answer {
-  const { counters, cost, mode, named } = ask;
+export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
+  const { counted, counters, cost, mode, named } = ask;
   const { allowed, blocked, receipts, states } = readReply(counted, counters, cost, reply);
   const isWhole = named === undefined && counters.length === counted.groups.length;
   return {
@@ -69,7 +72,6 @@ export function readAnswer(counted: CountedPolicy, ask: Ask, reply: readonly num
 
 /** The decision that an answer is; if it admits, the slots it took are held from now on. */
 export function decisionOf(
-  counted: CountedPolicy,
   ask: Ask,
   { allowed, blocked, limits, receipts }: Omit<Answer, "lasting">,
   source: DecisionSource,
@@ -77,7 +79,7 @@ export function decisionOf(
 ): Decision {
   const places = allowed ? ask.places : undefined;
   places?.hold();
-  const { cost, named } = ask;
+  const { counted, cost, named } = ask;
   const terms = (named ?? ask.counters)[0]?.terms;
   const outcome = { allowed, blocked, limits, cost, source, receipts, places, retryAfterMs, terms };
   return new CountedDecision(counted, named === undefined ? outcome : withNamed(named, outcome));

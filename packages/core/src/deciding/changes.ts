@@ -3,6 +3,7 @@ import type { Charged } from "../base/charged.ts";
 import { joinCharged } from "../base/charged.ts";
 import type { Cost } from "../base/cost.ts";
 import { readCharged } from "../counting/costs.ts";
+import type { BlockCall } from "../store/block-by-hand.ts";
 import { block } from "../store/block-by-hand.ts";
 import { charge } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
@@ -35,12 +36,13 @@ export function blockCounters(
   counters: readonly Counter[],
   span: number,
 ): Promise<boolean> {
-  return isDone(link, [{ step: block, counters, callOf: (some) => ({ counters: some, span }) }]);
+  const callOf = (some: readonly Counter[]): BlockCall => ({ counters: some, span });
+  return isDone(link, [{ step: block, counters, callOf, endsLeases: true }]);
 }
 
 /** Forgets counters, but no block by hand. True if there was anything to forget. Rejects as the store does. */
 export function forgetCounters(link: Link, counters: readonly Counter[]): Promise<boolean> {
-  return isDone(link, [{ step: forget, counters, callOf: (some) => some }]);
+  return isDone(link, [{ step: forget, counters, callOf: (some) => some, endsLeases: true }]);
 }
 
 /** Makes changes at once. True if any of them did something. Rejects with the first error. */

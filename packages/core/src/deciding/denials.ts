@@ -1,8 +1,7 @@
 import type { Decision } from "../base/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
-import { block } from "../store/block-by-hand.ts";
-import { forget } from "../store/forget.ts";
+import { isCharging } from "../store/decide-call.ts";
 import { decisionOf } from "./ask.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import { closeLeases } from "./lease-holders.ts";
@@ -23,7 +22,7 @@ export function rememberDenials(next: Link, counted: CountedPolicy, remembers: b
     if (known === undefined) return undefined;
     const maySetBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
     if (maySetBlock && !known.blocked) return undefined;
-    return decisionOf(counted, ask, { ...known, allowed: false, receipts: [] }, "deny-cache");
+    return decisionOf(ask, known, "deny-cache");
   }
 
   function heed(ask: Ask, { allowed, lasting }: Answer): void {
@@ -43,7 +42,7 @@ export function rememberDenials(next: Link, counted: CountedPolicy, remembers: b
 
     decide(ask) {
       ask.sent = store.now();
-      const charges = ask.mode === "enforce" || ask.mode === "charge";
+      const charges = isCharging(ask.mode);
       if (charges && remembers && denials.mayKnow) {
         const denied = denyKnown(ask);
         if (denied !== undefined) return denied;
@@ -54,15 +53,14 @@ export function rememberDenials(next: Link, counted: CountedPolicy, remembers: b
     },
 
     async change(change) {
-      const { counters, step } = change;
+      const { counters, endsLeases } = change;
       denials.forget(counters, store.now());
       try {
         return await next.change(change);
       } finally {
         denials.forget(counters, store.now());
         // Units that were leased before the call, or during it.
-        const endsLeases = (step as unknown) === block || (step as unknown) === forget;
-        if (endsLeases) closeLeases(store.owner, counters as readonly SubjectCounter[]);
+        if (endsLeases === true) closeLeases(store.owner, counters as readonly SubjectCounter[]);
       }
     },
   };

@@ -1,15 +1,15 @@
 import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { NEVER } from "../algorithms/exact.ts";
+import { LONGEST, NEVER } from "../algorithms/exact.ts";
 import { clientPart } from "../base/client-state.ts";
 import type { LimitState } from "../base/decision.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./ask.ts";
-import type { CountersReply } from "./link.ts";
+import type { Answer, CountersReply } from "./link.ts";
 
 /** A denial is used for at most this many microseconds, because units may be given back elsewhere. */
-const LONGEST = 1_000_000;
+const BELIEVED = 1_000_000;
 
 /** The most subjects remembered; the least recently asked is dropped first. */
 const MAX_COUNTERS = 10_000;
@@ -18,11 +18,7 @@ const MAX_COUNTERS = 10_000;
 const MAX_DENIALS = 8;
 
 /** What is known of a decision without asking for it: that it is denied. */
-export interface KnownDenial {
-  readonly limits: readonly LimitState[];
-  /** Whether a block denied. */
-  readonly blocked: boolean;
-}
+export type KnownDenial = Omit<Answer, "lasting">;
 
 const NONE: readonly never[] = [];
 
@@ -94,7 +90,7 @@ export class DenyCache {
       }
     }
     const blocked = known.some(({ of, reported }) => reported.get(of)?.isBlocked);
-    return { limits: present(states), blocked };
+    return { allowed: false, blocked, limits: present(states), receipts: NONE };
   }
 
   /** Remembers a denial by the counters that denied, but not by places, which come free at any time. The replies are all to one decision. */
@@ -103,7 +99,7 @@ export class DenyCache {
     for (const { key } of unitsOnly(replies.flatMap(({ counters }) => counters))) {
       const said = reported.get(key) as Reported;
       const wait = longestWait(said);
-      const until = sent + Math.min(wait, LONGEST);
+      const until = sent + Math.min(wait, BELIEVED);
       const { terms } = said;
       if (wait > 0) this.#keep({ cost, of: key, terms, sent, received, until, reported });
       else this.#heed(key);
@@ -208,7 +204,7 @@ function longestWait({ reply }: Reported): number {
   let longest = 0;
   for (let at = 0; at < reply.length; at += LIMIT_NUMBERS) {
     const wait = reply[at] as number;
-    longest = Math.max(longest, wait === NEVER ? LONGEST : wait);
+    longest = Math.max(longest, wait === NEVER ? BELIEVED : wait);
   }
   return longest;
 }
@@ -235,6 +231,8 @@ function stateAfter(
   );
 }
 
+/** What is left of a time. The longest that can be told stands for longer ones, too: it is not known how long it takes to become shorter. */
 function left(time: number, elapsed: number, least: number): number {
+  if (time >= LONGEST) return time;
   return time > 0 ? Math.max(least, time - elapsed) : time;
 }

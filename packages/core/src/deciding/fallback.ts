@@ -2,13 +2,14 @@ import { clientPart } from "../base/client-state.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { requireStore } from "../store/store.ts";
 import { decisionOf } from "./ask.ts";
 import type { Ask, Link } from "./link.ts";
 import { decideLocally } from "./local.ts";
 import { shareLimits } from "./local-limits.ts";
 
 /** Limiters that share a budget on a client's store share it in this process, too. */
-const localCountsOf = clientPart("localCounts", () => memoryStore());
+const localCountsOf = clientPart("localCounts", () => requireStore(memoryStore()));
 
 /** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
 const DENY_RETRY_MS = 1_000;
@@ -62,7 +63,7 @@ export function decideWithoutStore(
       const allowed = onUnavailable === "allow";
       const answer = { allowed, blocked: false, limits: [], receipts: [] };
       const uncounted = { ...ask, places: undefined };
-      return decisionOf(counted, uncounted, answer, onUnavailable, DENY_RETRY_MS);
+      return decisionOf(uncounted, answer, onUnavailable, DENY_RETRY_MS);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import type { Decision, LimitState } from "../base/decision.ts";
 import type { HeadgateError } from "../base/errors.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import type { TakenPlaces } from "../places/taken-places.ts";
 import type { Counter } from "../store/counter.ts";
@@ -10,6 +11,8 @@ import type { Step } from "../store/store.ts";
 
 /** A request for a decision: one record, made once, that every link and the store see. */
 export interface Ask extends DecideCall {
+  /** The policy in force: the limiter's own, or one that the call brought. */
+  readonly counted: CountedPolicy;
   /** The counters to ask: those that a cost by name leaves out are only in `named`. */
   readonly counters: readonly SubjectCounter[];
   /** With a cost by name, all counters; otherwise undefined. */
@@ -49,6 +52,8 @@ export interface Change<Call = never> {
   readonly counters: readonly Counter[];
   /** The call for some of the counters: those that are in one cluster slot. */
   callOf(counters: readonly Counter[]): Call;
+  /** Whether units of the counters that are held ahead must not be spent any more. */
+  readonly endsLeases?: boolean;
 }
 
 /** What became of a change in one cluster slot: the reply of its step, or the error. */

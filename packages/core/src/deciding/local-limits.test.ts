@@ -10,6 +10,7 @@ import { takeReceipts } from "../counting/counted-decision.ts";
 import { compileCountedPolicy } from "../counting/counted-policy.ts";
 import { countersOf } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { requireStore } from "../store/store.ts";
 import { makeAsk } from "./ask.ts";
 import { isDone, refundOf } from "./changes.ts";
 import { decideLocally } from "./local.ts";
@@ -20,16 +21,16 @@ const HOUR_MS = 3_600_000;
 /** Counts a share of a policy in this process, on a clock of its own. */
 function countShare(policy: Policy, share: number) {
   let now = 500_000 * HOUR_MS;
-  const store = memoryStore({ clock: () => now });
+  const store = requireStore(memoryStore({ clock: () => now }));
   const counted = compileCountedPolicy("api", policy, store);
   const shareOf = shareLimits(share);
   const counters = countersOf(counted, "u").map(shareOf);
   const local = decideLocally(counted, store, "local");
   return {
     units: counters,
-    consume: (cost = 1) => local.decide(makeAsk(counters, cost, "charge")),
+    consume: (cost = 1) => local.decide(makeAsk(counted, counters, cost, "charge")),
     async remaining() {
-      const { allowed, limits } = await local.decide(makeAsk(counters, 1, "peek"));
+      const { allowed, limits } = await local.decide(makeAsk(counted, counters, 1, "peek"));
       // A peek that is allowed reports what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },

@@ -2,29 +2,31 @@ import type { DecisionSource } from "../base/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
 import { keepPlacesHere } from "../places/keep-places.ts";
+import type { PlaceKeeping } from "../places/taken-places.ts";
 import { stepFor } from "../store/decide.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
 import type { Link } from "./link.ts";
 
 /** The last link of a limiter in this process: decides on a store that always answers, at once where it can. */
 export function decideLocally(
   counted: CountedPolicy,
-  store: Store = counted.store,
+  store: CountingStore = counted.store,
   source: DecisionSource = "store",
   owner: object = store.owner,
 ): Link {
-  const keeping = counted.hasPlaces ? keepPlacesHere(store, counted.reported, owner) : undefined;
+  let keeping: PlaceKeeping | undefined;
   return {
     decide(ask) {
-      if (keeping !== undefined) askPlaces(ask, keeping);
+      if (ask.counted.hasPlaces) {
+        keeping ??= keepPlacesHere(store, counted.reported, owner);
+        askPlaces(ask, keeping);
+      }
       const step = stepFor(ask.mode);
       if (store.runNow !== undefined) {
-        return decisionOf(counted, ask, readAnswer(counted, ask, store.runNow(step, ask)), source);
+        return decisionOf(ask, readAnswer(ask, store.runNow(step, ask)), source);
       }
-      return store
-        .run(step, ask)
-        .then((reply) => decisionOf(counted, ask, readAnswer(counted, ask, reply), source));
+      return store.run(step, ask).then((reply) => decisionOf(ask, readAnswer(ask, reply), source));
     },
 
     async change({ step, counters, callOf }) {

@@ -7,6 +7,7 @@ import type { SubjectCounter } from "../counting/counters.ts";
 import { placesOnly } from "../counting/counters.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
 import { keepPlaces } from "../places/keep-places.ts";
+import type { PlaceKeeping } from "../places/taken-places.ts";
 import type { StoreWatch } from "../reach/outage.ts";
 import { storeFailure } from "../reach/store-failure.ts";
 import type { Counter } from "../store/counter.ts";
@@ -36,9 +37,11 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
   const { counted, watch } = place;
   const { store } = counted;
   const slots = slotPlaceOf(place);
-  const keeping = counted.hasPlaces
-    ? keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported)
-    : undefined;
+  let keeping: PlaceKeeping | undefined;
+
+  function keepSlots(): PlaceKeeping {
+    return keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported);
+  }
 
   /** Rejects with what is not the store's failure. */
   async function decideWithout(ask: Ask, flight: Flight, error: unknown): Promise<Decision> {
@@ -54,34 +57,33 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
 
   return {
     decide(ask) {
-      if (keeping !== undefined) askPlaces(ask, keeping);
+      if (ask.counted.hasPlaces) {
+        keeping ??= keepSlots();
+        askPlaces(ask, keeping);
+      }
       const flight = flights.current;
       flight.count += 1;
-      const { counters, mode, waitedMs } = ask;
-      if (counters.length > 1) {
+      if (ask.counters.length > 1) {
         return askServers(slots, ask).then(
           (answer) => {
             land(flight);
             ask.heed?.(ask, answer);
-            return decisionOf(counted, ask, answer, "store");
+            return decisionOf(ask, answer, "store");
           },
           (error) => decideWithout(ask, flight, error),
         );
       }
-      const { key } = counters[0] as SubjectCounter;
-      const late = ask.places === undefined ? undefined : () => slots.returnPlaces(ask);
-      return watch.run(store, stepFor(mode), ask, key, waitedMs, late).then(
+      return askTogether(slots, ask).then(
         (reply) => {
           let answer: Answer;
           try {
-            answer = readAnswer(counted, ask, reply);
+            answer = readAnswer(ask, reply);
           } catch (error) {
             return decideWithout(ask, flight, error);
           }
-          flight.count -= 1;
-          if (flight.count === 0) flight.onLanded?.();
+          land(flight);
           ask.heed?.(ask, answer);
-          return decisionOf(counted, ask, answer, "store");
+          return decisionOf(ask, answer, "store");
         },
         (error) => decideWithout(ask, flight, error),
       );
@@ -93,19 +95,26 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
   };
 }
 
+/** The store's reply about counters that go in one call. */
+function askTogether(
+  { counted, watch, returnPlaces }: SlotPlace,
+  ask: Ask,
+): Promise<readonly number[]> {
+  const { key } = ask.counters[0] as SubjectCounter;
+  const late = ask.places === undefined ? undefined : () => returnPlaces(ask);
+  return watch.run(counted.store, stepFor(ask.mode), ask, key, ask.waitedMs, late);
+}
+
 /** The store's answer, from all slots of the counters. Rejects with the store's error. */
 export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
-  const { counted, watch, remote } = place;
+  const { watch, remote } = place;
   const { counters, waitedMs } = ask;
   const withinMs = watch.timeoutMs - waitedMs;
   const slots = bySlot(counters, remote);
   if (slots.length > 1) return new AcrossSlots(place, slots, ask).decide(withinMs);
   const sent = watch.now();
-  const { key } = counters[0] as SubjectCounter;
-  const late = ask.places === undefined ? undefined : () => place.returnPlaces(ask);
-  return watch
-    .run(counted.store, stepFor(ask.mode), ask, key, waitedMs, late)
-    .then((reply) => readAnswer(counted, ask, reply))
+  return askTogether(place, ask)
+    .then((reply) => readAnswer(ask, reply))
     .catch((error: unknown) => {
       // Nothing was done. The slots are asked in the time that is left.
       const found = bySlotAfter(error, counters, remote);

@@ -13,7 +13,7 @@ import type { Decision } from "../base/decision.ts";
 import { HeadgateError } from "../base/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 
 /** Each dimension is a slot of its own. */
 const startCluster = (): HeldStore => holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
@@ -26,7 +26,7 @@ const subject = { default: "u", tenant: "t" };
 
 type Open = Limiter<"default" | "tenant">;
 
-function open(store: Store): Open {
+function open(store: CountingStore): Open {
   return createLimiter({ name: "api", limits, store, storeTimeout: "1m", denyCache: false });
 }
 
@@ -103,7 +103,7 @@ describe("a decision over two slots", () => {
     ];
     const day = 86_400_000;
 
-    function openGuarded(store: Store): Open {
+    function openGuarded(store: CountingStore): Open {
       return createLimiter({
         name: "api",
         limits: guarded,
@@ -267,7 +267,7 @@ describe("a decision over two slots", () => {
   describe("that is settled at what it was charged", () => {
     const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "away");
 
-    function openKeeping(store: Store): Open {
+    function openKeeping(store: CountingStore): Open {
       const blocking = limits.map((limit) => ({ ...limit, limit: 1, block: "1m" as const }));
       const options = { limits: blocking, store, storeTimeout: "1m", denyCache: false } as const;
       return createLimiter({ name: "api", ...options, blockOn: "settle" });

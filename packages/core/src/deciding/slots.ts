@@ -6,7 +6,7 @@ import type { StoreWatch } from "../reach/outage.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall, DecideMode } from "../store/decide-call.ts";
-import { isCharging, isSettled } from "../store/decide-call.ts";
+import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
 import type { ReadReply } from "./ask.ts";
@@ -95,7 +95,7 @@ export class AcrossSlots {
       return mode === "enforce" ? this.#block(asked) : denied(asked, asked);
     }
     // A cost of 0 charges nothing: the first round has the answer.
-    if (cost === 0) return allowedBy(asked, isSettled(mode) ? receiptsOf(asked) : []);
+    if (cost === 0) return allowedBy(asked, mode === "peek" ? [] : receiptsOf(asked));
     if (this.#isOver) return denied(asked, []);
     const settled = await Promise.allSettled(this.#slots.map((some) => this.#send(some, mode)));
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -127,8 +127,8 @@ export class AcrossSlots {
   }
 
   async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
-    const { counted, watch } = this.#place;
-    const { cost, holder } = this.#ask;
+    const { watch } = this.#place;
+    const { counted, cost, holder } = this.#ask;
     const { key } = counters[0] as SubjectCounter;
     const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
     const returnPlaces = (): void => this.#place.returnPlaces(call);

@@ -5,8 +5,8 @@ import type { NetworkSet } from "../address/network-set.ts";
 import { createNetworkSet } from "../address/network-set.ts";
 import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
-import type { Client, HttpRequest, TrustWatch } from "./client.ts";
-import { headerValue } from "./client.ts";
+import type { Client, HttpRequest, StandIn, TrustWatch } from "./client.ts";
+import { HTTP, headerValue } from "./client.ts";
 import { requireHeaderName } from "./keys.ts";
 import type { Step } from "./visit.ts";
 import type { Warn } from "./warn.ts";
@@ -65,7 +65,7 @@ function readAddressHeader(
   warn: Warn,
 ): Client {
   const { peer } = client;
-  const value = headerValue(request.headers, header.toLowerCase());
+  const value = headerValue(((request as StandIn)[HTTP] ?? request).headers, header.toLowerCase());
   const isTrusted = peer !== undefined && trusts(peer);
   if (isTrusted && typeof value === "string" && isIP(value.trim()) !== 0) {
     return { address: value.trim(), peer, hasLeft: client.hasLeft };

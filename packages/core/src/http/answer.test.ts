@@ -5,8 +5,9 @@ import type { Decision } from "../base/decision.ts";
 import type { Policy } from "../base/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { answerTo, refuseMissing } from "./answer.ts";
-import { readHeadersOption } from "./parse-guard.ts";
+import { answerTo } from "./answer.ts";
+import { readHeadersOption } from "./headers-option.ts";
+import { refuseMissing } from "./refusals.ts";
 import type { Header, HeadersOption, Verdict } from "./verdict.ts";
 
 const NOW = 1_800_000_000_250;
@@ -98,13 +99,27 @@ describe("an allowed request", () => {
     ],
     [{ legacy: false }, ["RateLimit-Policy", "RateLimit"]],
     [{ standard: false }, ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]],
+    [
+      { legacy: "ratelimit" },
+      ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"],
+    ],
+    [
+      { legacy: "ratelimit", standard: true },
+      [
+        "RateLimit-Limit",
+        "RateLimit-Remaining",
+        "RateLimit-Reset",
+        "RateLimit-Policy",
+        "RateLimit",
+      ],
+    ],
     [false, []],
   ])("with headers %j carries %j", async (option, names) => {
     expect(Object.keys(headersOf(answer([await decide(burst, 1)], option)))).toEqual(names);
   });
 
   test("is told the reset from the epoch when that is asked for", async () => {
-    const headers = headersOf(answer([await decide(burst, 1)], { legacyReset: "epoch" }));
+    const headers = headersOf(answer([await decide(burst, 1)], { reset: "epoch" }));
     // 10 s after 250 ms past a second, rounded up.
     expect(headers["X-RateLimit-Reset"]).toBe("1800000011");
   });
@@ -193,6 +208,73 @@ describe("a request that several limiters decide", () => {
   });
 });
 
+describe("headers of draft 6", () => {
+  test("name every quota, and report the limit that binds", async () => {
+    const short = fixedWindow({ limit: 9, window: 500 });
+    const decision = await decide([hourly, burst, short], 3);
+    expect(headersOf(answer([decision], { legacy: "ratelimit" }))).toEqual({
+      "RateLimit-Limit": "4",
+      "RateLimit-Remaining": "1",
+      "RateLimit-Reset": "10",
+      "RateLimit-Policy": "100;w=3600, 4;w=10, 9",
+    });
+  });
+
+  test("list the quotas of several limiters", async () => {
+    const each = [await decide(hourly, 1), await decide(burst, 3)];
+    expect(headersOf(answer(each, { legacy: "ratelimit" }))).toEqual({
+      "RateLimit-Limit": "4",
+      "RateLimit-Remaining": "1",
+      "RateLimit-Reset": "10",
+      "RateLimit-Policy": "100;w=3600, 4;w=10",
+    });
+  });
+
+  test("stand beside those of a limiter that uses other names", async () => {
+    const verdict = answerEach(
+      [await decide(hourly, 1), undefined],
+      [await decide(burst, 3), { legacy: "ratelimit", reset: "epoch-ms" }],
+    );
+    expect(headersOf(verdict)).toEqual({
+      "X-RateLimit-Limit": "100",
+      "X-RateLimit-Remaining": "99",
+      "X-RateLimit-Reset": "3600",
+      "RateLimit-Limit": "4",
+      "RateLimit-Remaining": "1",
+      "RateLimit-Reset": String(NOW + 10_000),
+      "RateLimit-Policy": '"hourly";q=100;w=3600',
+      RateLimit: '"hourly";r=99;t=3600',
+    });
+  });
+
+  test("of a denial take off the room that others reported", async () => {
+    const verdict = answerEach(
+      [await decide(hourly, 1), { standard: false }],
+      [await decide(burst, 4, 1), { legacy: "ratelimit" }],
+    );
+    expect(Object.fromEntries(listOf(verdict))).toStrictEqual({
+      "X-RateLimit-Limit": undefined,
+      "X-RateLimit-Remaining": undefined,
+      "X-RateLimit-Reset": undefined,
+      "RateLimit-Limit": "4",
+      "RateLimit-Remaining": "0",
+      "RateLimit-Reset": "10",
+      "RateLimit-Policy": "4;w=10",
+      "Retry-After": "10",
+      "Cache-Control": "no-store",
+    });
+  });
+});
+
+test("Retry-After is left out where the limiter that denies says so", async () => {
+  const [allowed, denial] = [await decide(hourly, 1), await decide(burst, 4, 1)];
+  const off = headersOf(answerEach([allowed, true], [denial, { retryAfter: false }]));
+  expect(off).not.toHaveProperty("Retry-After");
+  expect(off["Cache-Control"]).toBe("no-store");
+  const on = headersOf(answerEach([allowed, { retryAfter: false }], [denial, true]));
+  expect(on["Retry-After"]).toBe("10");
+});
+
 describe("a limiter whose headers are hidden", () => {
   const LEGACY = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
   const HOURLY = {
@@ -221,7 +303,7 @@ describe("a limiter whose headers are hidden", () => {
     const verdict = answerEach(
       [await decide(hourly, 1), true],
       [await decide(burst, 3), false],
-      [await decide(daily, 10), { legacyReset: "epoch" }],
+      [await decide(daily, 10), { reset: "epoch" }],
     );
     const headers = headersOf(verdict);
     expect(headers["X-RateLimit-Limit"]).toBe("50");

@@ -1,32 +1,36 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Decision, LimitState } from "../base/decision.ts";
 import type { LimitDescription } from "../base/policy.ts";
-import {
-  BLOCKED_PROBLEM,
-  formatProblem,
-  missingKeyProblem,
-  PROBLEM_JSON,
-  statusOf,
-} from "./problem.ts";
+import { formatProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
 import type { Reported } from "./request-record.ts";
 import { bindingDecision } from "./request-record.ts";
-import type { Header, PolicyText, Rejection, Verdict } from "./verdict.ts";
+import type {
+  Header,
+  HeaderSettings,
+  LegacyStyle,
+  PolicyText,
+  Rejection,
+  ResetUnit,
+  Verdict,
+} from "./verdict.ts";
 
-export function writePolicy(limits: readonly CompiledLimit[]): PolicyText {
+/** Writes what answers with these headers have in common. */
+export function writePolicy(limits: readonly CompiledLimit[], headers: HeaderSettings): PolicyText {
   const names = limits.map(({ name }) => quoteName(name));
   const isFixed = limits.every(({ calendar }) => calendar === undefined);
-  return { policy: isFixed ? formatPolicyHeader(limits, names) : undefined, names };
+  return { policy: isFixed ? formatPolicy(limits, headers, names) : undefined, names };
 }
 
 /** RFC 6585 §4: an answer with status 429 must not be stored by a cache; nor is one with status 503 worth keeping. */
-const NO_STORE: Header = ["Cache-Control", "no-store"];
+export const NO_STORE: Header = ["Cache-Control", "no-store"];
 
-/** Removes the headers of a limiter that had room, when one without headers of its own denies. */
-const NO_LEGACY: readonly Header[] = [
-  ["X-RateLimit-Limit", undefined],
-  ["X-RateLimit-Remaining", undefined],
-  ["X-RateLimit-Reset", undefined],
-];
+/** The names of the legacy headers for the limit, what remains of it, and the reset. */
+export const LEGACY_NAMES: Readonly<Record<LegacyStyle, readonly [string, string, string]>> = {
+  "x-ratelimit": ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"],
+  ratelimit: ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
+};
+
+const LEGACY_STYLES = Object.keys(LEGACY_NAMES) as LegacyStyle[];
 
 /**
  * The answer to a request by all decisions on it so far. `nowMs` is the wall clock; `waitedMs` is how long the request
@@ -43,7 +47,7 @@ export function answerTo(reported: readonly Reported[], nowMs: number, waitedMs?
     headers.push(["Server-Timing", `headgate;dur=${waitedMs.toFixed(1)}`, "added"]);
   }
   if (decision.allowed || binding.passed === true) return { kind: "allowed", decision, headers };
-  const retryAfter = formatRetryAfter(decision);
+  const retryAfter = binding.headers.retryAfter ? formatRetryAfter(decision) : undefined;
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);
   headers.push(NO_STORE);
   const body = formatProblem(decision, binding.text?.names);
@@ -64,66 +68,92 @@ function addLegacy(
   binding: Reported,
   nowMs: number,
 ): void {
-  let shown = binding;
   if (reported.length > 1) {
-    const all = reported.filter(showsNumbers);
-    if (all.length === 0) return;
-    if (!binding.decision.allowed && !all.includes(binding)) {
-      headers.push(...NO_LEGACY);
-      return;
-    }
-    shown = bindingAmong(all);
-  } else if (!showsNumbers(binding)) return;
-  headers.push(...formatLegacy(shown.decision, shown.headers.legacyReset ?? "delta", nowMs));
+    for (const style of LEGACY_STYLES) addLegacyOf(style, headers, reported, binding, nowMs);
+    return;
+  }
+  const { legacy, reset } = binding.headers;
+  // A decision without counting has nothing to report.
+  if (legacy === false || binding.decision.limits.length === 0) return;
+  headers.push(...formatLegacy(binding.decision, legacy, reset, nowMs));
 }
 
-/** A decision without counting has nothing to report. */
-function showsNumbers({ decision, headers }: Reported): boolean {
-  return headers.legacy === true && decision.limits.length > 0;
+/** Of several limiters, those that use the same names report the decision that binds among them. */
+function addLegacyOf(
+  style: LegacyStyle,
+  headers: Header[],
+  reported: readonly Reported[],
+  binding: Reported,
+  nowMs: number,
+): void {
+  const all = reported.filter(
+    ({ decision, headers: { legacy } }) => legacy === style && decision.limits.length > 0,
+  );
+  if (all.length === 0) return;
+  if (!binding.decision.allowed && !all.includes(binding)) {
+    // They would promise room.
+    headers.push(...LEGACY_NAMES[style].map((name): Header => [name, undefined]));
+    return;
+  }
+  const { decision, headers: settings } = bindingAmong(all);
+  headers.push(...formatLegacy(decision, style, settings.reset, nowMs));
 }
 
 function addStandard(headers: Header[], reported: readonly Reported[]): void {
   let policy = "";
   let remaining = "";
-  for (const { decision, headers: options, text } of reported) {
-    if (!options.standard || decision.limits.length === 0) continue;
-    const separator = policy === "" ? "" : ", ";
-    policy += separator + (text?.policy ?? formatPolicyHeader(decision.limits, text?.names));
-    remaining += separator + formatRemaining(decision.limits, text?.names);
+  let quotas = "";
+  for (const { decision, headers: settings, text } of reported) {
+    if (decision.limits.length === 0) continue;
+    if (settings.standard) {
+      const separator = policy === "" ? "" : ", ";
+      policy += separator + (text?.policy ?? formatPolicyHeader(decision.limits, text?.names));
+      remaining += separator + formatRemaining(decision.limits, text?.names);
+    } else if (settings.legacy === "ratelimit") {
+      const separator = quotas === "" ? "" : ", ";
+      quotas += separator + (text?.policy ?? formatQuotas(decision.limits));
+    }
   }
   if (policy !== "") headers.push(["RateLimit-Policy", policy], ["RateLimit", remaining]);
+  else if (quotas !== "") headers.push(["RateLimit-Policy", quotas]);
 }
 
-/** The answer to a request that lacks the key of a dimension. */
-export function refuseMissing(dimension: string): Verdict {
-  const body = JSON.stringify(missingKeyProblem(dimension));
-  const rejection = { status: 400, contentType: PROBLEM_JSON, body };
-  return { kind: "refused", headers: [NO_STORE], rejection };
-}
-
-/** The answer to a request of a blocked client, without the headers that limiters before this one set. */
-export const BLOCKED: Verdict = {
-  kind: "refused",
-  headers: [...NO_LEGACY, ["RateLimit-Policy", undefined], ["RateLimit", undefined], NO_STORE],
-  rejection: {
-    status: BLOCKED_PROBLEM.status,
-    contentType: PROBLEM_JSON,
-    body: JSON.stringify(BLOCKED_PROBLEM),
-  },
-};
-
-/** The binding limit's numbers under their oldest names, `X-RateLimit-*`. `nowMs` is the wall clock. */
+/** The binding limit's numbers in three headers. `nowMs` is the wall clock. */
 export function formatLegacy(
   { limit, remaining, resetAfterMs }: Decision,
-  legacyReset: "delta" | "epoch",
+  style: LegacyStyle,
+  unit: ResetUnit,
   nowMs: number,
 ): Header[] {
-  const reset = toSeconds(legacyReset === "delta" ? resetAfterMs : nowMs + resetAfterMs);
+  const names = LEGACY_NAMES[style];
+  const reset =
+    unit === "epoch-ms"
+      ? Math.ceil(nowMs + resetAfterMs)
+      : toSeconds(unit === "delta" ? resetAfterMs : nowMs + resetAfterMs);
   return [
-    ["X-RateLimit-Limit", String(limit)],
-    ["X-RateLimit-Remaining", String(remaining)],
-    ["X-RateLimit-Reset", String(reset)],
+    [names[0], String(limit)],
+    [names[1], String(remaining)],
+    [names[2], String(reset)],
   ];
+}
+
+/** `RateLimit-Policy` in the form that belongs to these headers. `names` are the limits', quoted. */
+export function formatPolicy(
+  limits: readonly LimitDescription[],
+  { standard, legacy }: HeaderSettings,
+  names?: readonly string[],
+): string {
+  const isDraft6 = !standard && legacy === "ratelimit";
+  return isDraft6 ? formatQuotas(limits) : formatPolicyHeader(limits, names);
+}
+
+/** `RateLimit-Policy` of draft 6: every limit's quota and window (left out below a second). */
+function formatQuotas(limits: readonly LimitDescription[]): string {
+  return limits.map((limit) => `${limit.limit}${formatWindow(limit)}`).join(", ");
+}
+
+function formatWindow({ windowMs }: LimitDescription): string {
+  return windowMs >= 1_000 ? `;w=${toSeconds(windowMs)}` : "";
 }
 
 /**
@@ -134,10 +164,7 @@ export function formatPolicyHeader(
   limits: readonly LimitDescription[],
   names: readonly string[] = limits.map(({ name }) => quoteName(name)),
 ): string {
-  const items = limits.map(({ limit, windowMs }, i) => {
-    const window = windowMs >= 1_000 ? `;w=${toSeconds(windowMs)}` : "";
-    return `${names[i]};q=${limit}${window}`;
-  });
+  const items = limits.map((limit, i) => `${names[i]};q=${limit.limit}${formatWindow(limit)}`);
   return items.join(", ");
 }
 

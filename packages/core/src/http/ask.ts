@@ -1,19 +1,27 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import type { Decision } from "../base/decision.ts";
-import { codeOf, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { limitsBefore, placesOf } from "../counting/counted-decision.ts";
-import type { Learned, MadeLimiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import type { ConsumeOptions } from "../limiter/limiter.ts";
+import type { Learned, MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER } from "../limiter/limiter-parts.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { decisions, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
-import { answerTo, formatPolicyHeader, quoteName } from "./answer.ts";
+import { answerTo, formatPolicy, quoteName } from "./answer.ts";
 import { holdPlaces, watchLeaving } from "./follow-response.ts";
+import {
+  asksNobody,
+  holdOwnPlaces,
+  isNamedAs,
+  ofRequest,
+  rejectBlocksInTurn,
+} from "./own-limits.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import { isSameCost } from "./request-cost.ts";
 import type { Entry } from "./request-record.ts";
 import { entriesWith, forgetEntry, hasAskedAll, reportedOf, takeEntry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
-import type { PolicyText, Verdict } from "./verdict.ts";
+import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
 import { LEFT, PASS } from "./verdict.ts";
 import type { Prepared, Step, Visit } from "./visit.ts";
 
@@ -32,7 +40,7 @@ export function createAskStep<Request extends object>(
 ): Step<Request> {
   const { count, cost, waitMs, missing } = settings;
   const hasAll = missing !== "skip";
-  const report = createReport(settings, routeOf);
+  const report = createReport(owner, settings, routeOf);
   const askInTurn =
     waitMs === undefined ? undefined : createTurnStep(owner, waitMs, ending, report);
 
@@ -47,24 +55,28 @@ export function createAskStep<Request extends object>(
     }
     visit.entry = entry;
     if (decisions.hasSubscribers) visit.started = performance.now();
-    if (askInTurn !== undefined) return askInTurn(visit);
+    const { charge, limits } = visit;
+    const options = limits === undefined ? charge : { ...charge, limits };
+    if (askInTurn !== undefined) return askInTurn(visit, options);
     let decided: Awaitable<Decision>;
     try {
       decided = parts.consumeIn(
         entry.groups,
         entry.subjects,
-        visit.limits === undefined ? visit.charge : { ...visit.charge, limits: visit.limits },
+        options,
         visit.isFresh && visit.controlMs === 0
           ? LEARNED
           : { waitedMs: visit.controlMs, isFresh: visit.isFresh },
       );
     } catch (error) {
+      if (asksNobody(visit, error)) return leaveOut(visit);
       throw undo(owner, visit, error);
     }
     if (!("then" in decided)) return report(visit, decided);
     return decided.then(
       (decision) => report(visit, decision),
       (error) => {
+        if (asksNobody(visit, error)) return leaveOut(visit);
         throw undo(owner, visit, error);
       },
     );
@@ -82,12 +94,12 @@ function createTurnStep<Request extends object>(
   timeoutMs: number,
   ending: AbortSignal,
   report: Report<Request>,
-): (visit: Visit<Request>) => Promise<Verdict> {
-  return async (visit) => {
-    const { limits, charge, client, response } = visit;
+): (visit: Visit<Request>, options: ConsumeOptions | undefined) => Promise<Verdict> {
+  return async (visit, options) => {
+    const { client, response } = visit;
     const { parts } = visit.prepared as Prepared<Request>;
     const { groups, subjects } = visit.entry as Entry;
-    const options = limits === undefined ? charge : { ...charge, limits };
+    if (visit.limits !== undefined) rejectBlocksInTurn(owner, visit);
     const line = {
       timeoutMs,
       watchLeaving: () => watchLeaving(response as object, client, ending),
@@ -96,10 +108,16 @@ function createTurnStep<Request extends object>(
     try {
       turn = await parts.consumeInTurn(groups, subjects, options, line);
     } catch (error) {
+      if (asksNobody(visit, error)) return leaveOut(visit);
       throw undo(owner, visit, error);
     }
     return turn === undefined ? LEFT : report(visit, turn.decision, turn.waitedMs);
   };
+}
+
+function leaveOut<Request extends object>({ request, entry }: Visit<Request>): Verdict {
+  forgetEntry(request, entry as Entry);
+  return PASS;
 }
 
 /** Forgets an entry that was not decided, and returns the error to throw. */
@@ -113,24 +131,27 @@ function undo<Request extends object>(
 }
 
 function createReport<Request extends object>(
+  owner: string,
   { headers, onDenied }: GuardSettings<Request>,
   routeOf: (request: Request) => string | undefined,
 ): Report<Request> {
-  const showsWait = headers.legacy || headers.standard;
+  const showsWait = headers.legacy !== false || headers.standard;
   /** Whether the application may let a denied request on. */
   const mayPass = typeof onDenied === "function";
 
   function report(visit: Visit<Request>, decision: Decision, waitedMs?: number): Verdict {
-    const { request, response, started } = visit;
+    const { request, response, limits, started } = visit;
     const { parts } = visit.prepared as Prepared<Request>;
     const entry = visit.entry as Entry;
     parts.usage?.note(subjectsIn(entry), decision);
     if (parts.counted.hasPlaces && response !== undefined) {
       const places = placesOf(decision, parts.counted);
       if (places !== undefined) holdPlaces(places, response);
+    } else if (limits !== undefined && parts.shapes.hasPlaces) {
+      holdOwnPlaces(owner, placesOf(decision, parts.counted), response);
     }
     entry.decision = decision;
-    entry.text = textOf(visit, decision);
+    entry.text = textOf(visit, decision, headers);
     const message =
       started === undefined
         ? undefined
@@ -153,16 +174,18 @@ function createReport<Request extends object>(
 function textOf<Request>(
   { limits, prepared }: Visit<Request>,
   decision: Decision,
+  headers: HeaderSettings,
 ): PolicyText | undefined {
-  const { limiter, text, names } = prepared as Prepared<Request>;
-  if (!decision.degraded && decision.limits.length === limiter.limits.length) {
+  const { limiter, text, names, parts } = prepared as Prepared<Request>;
+  const isOther = limits !== undefined && parts.shapes.isUsed && !isNamedAs(limiter, decision);
+  if (!isOther && !decision.degraded && decision.limits.length === limiter.limits.length) {
     return limits === undefined && !decision.overridden ? text : names;
   }
   // The policy also names the limits that a cost by name left out.
   const before = limitsBefore(decision);
   if (before === undefined) return undefined;
   const quoted = decision.limits.map(({ name }) => quoteName(name));
-  return { policy: formatPolicyHeader(before), names: quoted };
+  return { policy: formatPolicy(before, headers), names: quoted };
 }
 
 function messageOf(
@@ -218,15 +241,5 @@ function rejectUnreadCost(
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where it is asked first`,
-  );
-}
-
-/** Leaves out the numbers of a customer, which an error handler may send to clients: they are in the cause. */
-function ofRequest(owner: string, error: unknown): unknown {
-  if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
-  return new HeadgateError(
-    "HEADGATE_INVALID_LIMIT",
-    `${owner}: the limits of this request must be those of its base with other numbers; the cause says how they differ`,
-    { cause: error },
   );
 }

@@ -20,6 +20,17 @@ export interface HttpRequest {
   readonly headers: NodeHeaders | WebHeaders;
 }
 
+/**
+ * Under this symbol an object carries the request that it stands for, where the functions in the options get something
+ * without headers: the context of Hono, or of Nest. What was decided is kept on the carried request.
+ */
+export const HTTP: unique symbol = Symbol.for("@headgate/core.http") as never;
+
+/** An object that stands for a request. */
+export interface StandIn {
+  [HTTP]?: HttpRequest | undefined;
+}
+
 /** The value of a request's header, whose name is in lower case; undefined if there is none. */
 export function headerValue(
   headers: NodeHeaders | WebHeaders,
@@ -80,14 +91,15 @@ export type TrustWatch = (visit: {
 export function watchProxyTrust(warn: Warn): TrustWatch {
   let probed = false;
   let warnedUntrusted = false;
-  return ({ request, connected: { address, peer } }) => {
+  return ({ request: asked, connected: { address, peer } }) => {
+    const request = (asked as StandIn)[HTTP] ?? asked;
     if (!probed) {
       probed = true;
       if (addressFor(request, "203.0.113.1", STRANGERS) === STRANGERS[0]) {
         warn(
           "HEADGATE_TRUST_EVERYBODY",
           "every client is trusted to name its own address in X-Forwarded-For, so a client can evade its limits by sending another one; trust the addresses of your proxies instead",
-          request,
+          asked,
         );
       }
     }
@@ -99,7 +111,7 @@ export function watchProxyTrust(warn: Warn): TrustWatch {
     warn(
       "HEADGATE_NO_PROXY_TRUST",
       `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy"), or give the option address`,
-      request,
+      asked,
     );
   };
 }

@@ -2,9 +2,10 @@ import { positionOf, readNetwork } from "../address/network.ts";
 import type { NetworkSet } from "../address/network-set.ts";
 import { createNetworkSet } from "../address/network-set.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
-import type { LimiterParts } from "../limiter/limiter.ts";
-import { BLOCKED } from "./answer.ts";
+import { lasts } from "../fleet/control/record.ts";
+import type { LimiterParts } from "../limiter/limiter-parts.ts";
 import type { HttpRequest, TrustWatch } from "./client.ts";
+import { BLOCKED } from "./refusals.ts";
 import type { Verdict } from "./verdict.ts";
 import { LEFT } from "./verdict.ts";
 import type { Step, Visit } from "./visit.ts";
@@ -72,7 +73,7 @@ function isDenied(denied: readonly DeniedNetwork[], address: string, now: number
 function inForceAt(denied: readonly DeniedNetwork[], now: number): InForce {
   const known = compiled.get(denied);
   if (known !== undefined && now < known.until) return known;
-  const lasting = denied.filter(({ until }) => until === null || now < until);
+  const lasting = denied.filter((entry) => lasts(entry, now));
   const networks = lasting.flatMap(({ network }) => readNetwork(network) ?? []);
   const ends = lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY);
   const inForce = {

@@ -3,7 +3,7 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../base/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
@@ -85,7 +85,7 @@ describe("limits", () => {
     [{}],
     [{ algorithm: "leaky", limit: 1, window: 1 }],
     [{ algorithm: "gcra", limit: -1, window: "1m" }],
-    [{ algorithm: "gcra", limit: 1, window: "1 minute" }],
+    [{ algorithm: "gcra", limit: 1, window: "1 fortnight" }],
     [{ algorithm: "gcra", max: 1, window: "1m" }],
     [[limits, limits]],
   ])("%j are refused at construction", (wrong) => {

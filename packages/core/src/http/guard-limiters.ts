@@ -4,10 +4,11 @@ import { HeadgateError } from "../base/errors.ts";
 import type { BlockOn, Policy } from "../base/policy.ts";
 import { requireName } from "../counting/names.ts";
 import { makeLimiter } from "../limiter/create-limiter.ts";
-import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
-import { requireMade } from "../limiter/limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { requireMade } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore, Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { countsAll } from "./count.ts";
 import type { GuardSettings } from "./parse-guard.ts";
@@ -85,11 +86,9 @@ export async function areReady(limiters: readonly Limiter[]): Promise<boolean> {
 }
 
 /** The store of options without limits, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
-export function readStore({ store, name }: Pick<LimiterSettings, "store" | "name">): Store {
+export function readStore({ store, name }: Pick<LimiterSettings, "store" | "name">): CountingStore {
   if (store !== undefined || name !== undefined) requireName(name);
-  if (store === undefined) return memoryStore();
-  requireStore(store);
-  return store;
+  return requireStore(store === undefined ? memoryStore() : store);
 }
 
 /** Makes a limiter of these limits with the settings' name and store, or with another. */

@@ -1,7 +1,7 @@
 import type { Cost } from "../base/cost.ts";
 import type { Policy } from "../base/policy.ts";
-import type { Duration } from "../base/time.ts";
-import type { FailureOptions } from "../limiter/failure-policy.ts";
+import type { CheckedDuration, Duration } from "../base/time.ts";
+import type { CheckedTimes, FailureOptions } from "../limiter/failure-policy.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { Store } from "../store/store.ts";
 import type { AddressOption } from "./address-option.ts";
@@ -13,6 +13,11 @@ import type { HeadersOption } from "./verdict.ts";
 
 /** How long a request that would be denied waits first: 1 ms to 10 minutes, or `false` for no wait. */
 export type WaitOption = Duration | false;
+
+/** The durations of a guard's options, where the compiler finds a misspelt literal. `Text` is inferred. */
+export interface CheckedGuardTimes<Text extends string> extends CheckedTimes<Text> {
+  readonly wait?: CheckedDuration<Text> | false | undefined;
+}
 
 /** What happens to a request whose key is undefined or empty: count its address, answer 400, or leave the limit out. */
 export type MissingKey = "ip" | "reject" | "skip";
@@ -58,6 +63,10 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    * request whose answer is cut off stays charged.
    */
   readonly count?: CountOption<Request, never> | undefined;
+  /** The dimensions in which `forgive(request)` forgets the client of a request, for example after a good login. Not `global`. */
+  readonly forgive?:
+    | readonly (NoInfer<Dimension> | Exclude<KnownDimension, "global">)[]
+    | undefined;
   /** Whether a request is not limited at all. */
   readonly skip?:
     | ((request: Request) => boolean | undefined | Promise<boolean | undefined>)

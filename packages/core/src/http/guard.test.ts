@@ -2,8 +2,9 @@ import { describe, expect, test, vi } from "vitest";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { partsOf, requireMade } from "../limiter/limiter.ts";
+import { partsOf, requireMade } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { requireStore } from "../store/store.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
@@ -181,7 +182,7 @@ describe("a verdict", () => {
   });
 
   test("reports the reset by the wall clock", async () => {
-    const guard = guardOf({ limits, headers: { standard: false, legacyReset: "epoch" } });
+    const guard = guardOf({ limits, headers: { standard: false, reset: "epoch" } });
     const before = Date.now();
     const verdict = await guard.check(request(), client);
     const reset = Number("headers" in verdict && verdict.headers.at(-1)?.[1]);
@@ -305,7 +306,7 @@ describe("one request", () => {
   });
 
   test("is counted once by limiters that share a name on a store", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const guards = [1, 2].map(() => guardOf({ name: "api", limits, store }));
     const one = request();
     const kinds = [];
@@ -324,7 +325,7 @@ describe("one request", () => {
   });
 
   test("asks a limiter again that could not answer, and counts once", async () => {
-    const memory = memoryStore();
+    const memory = requireStore(memoryStore());
     let fails = true;
     const store: typeof memory = {
       ...memory,
@@ -376,7 +377,7 @@ describe("one request", () => {
   });
 
   test("charges a limiter once, also when a later one extends it", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const base = createLimiter({ name: "base", limits, store });
     const more = fixedWindow({ limit: 2, window: "1s", name: "more" });
     const extended = createLimiter({ name: "more", limits: more, store, extends: base });

@@ -1,19 +1,21 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import { Flights, land } from "../deciding/flights.ts";
-import type { MadeLimiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER } from "../limiter/limiter-parts.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import { rejectBesideBlocks, rejectImpossibleCost, rejectUnreadKeys } from "./conflicts.ts";
-import { createCount } from "./count.ts";
+import type { Count } from "./count.ts";
+import { countsAll, createCount } from "./count.ts";
+import { forgiveClient, requireForgivable } from "./forgive.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardSettings } from "./parse-guard.ts";
-import type { Adapter } from "./plan.ts";
+import type { Adapter, Plan } from "./plan.ts";
 import { createPlan } from "./plan.ts";
 import { prepareLimiters } from "./prepare.ts";
 import type { RequestDecision } from "./request-decision.ts";
 import { decisionOf, takeUnsettled } from "./request-decision.ts";
 import type { Verdict } from "./verdict.ts";
-import type { Step, Visit } from "./visit.ts";
+import type { Prepared, Step, Visit } from "./visit.ts";
 import { toError } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
@@ -33,6 +35,12 @@ export interface Guard<Request> {
   end(): Promise<void>;
   /** The limiter's decision on a request; undefined if it was not asked. */
   of(request: object): RequestDecision | undefined;
+  /**
+   * Forgets what the limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a
+   * good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
+   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   */
+  forgive(request: object): Promise<boolean>;
 }
 
 /**
@@ -49,6 +57,7 @@ export function createGuard<Request extends HttpRequest>(
     rejectUnreadKeys(owner, settings.ownKey, limiters.all);
     rejectBesideBlocks(owner, limiters.all, settings);
     rejectImpossibleCost(owner, settings.cost, limiters);
+    requireForgivable(owner, settings.ownForgive, limiters.all);
     return prepareGuard(owner, limiters, settings, adapter);
   } catch (error) {
     void limiters.close();
@@ -67,17 +76,42 @@ function prepareGuard<Request extends HttpRequest>(
   const ending = new AbortController();
   const prepared = prepareLimiters(owner, limiters, settings, adapter.name);
   const plan = createPlan(owner, limiters, settings, adapter, prepared, ending.signal);
+  const isPerRequest = choose !== undefined && only !== undefined;
   const first = choose === undefined && only !== undefined ? prepared.get(only) : undefined;
   const count = createCount(
     option,
     (request: Request) => takeUnsettled(request, all, option === undefined),
-    all.some((limiter) => limiter[LIMITER].counted.keeps),
+    // The limits of a request may block by kept charges, whether its base does or not.
+    all.some((limiter) => limiter[LIMITER].counted.keeps) || (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
-  const known = all[0]?.[LIMITER].control?.known;
   const flights = only?.[LIMITER].flights ?? new Flights();
+  return {
+    check: createCheck(limiters, plan, first, count, flights),
+    needsResponse:
+      count !== undefined ||
+      waitMs !== undefined ||
+      all.some((limiter) => limiter[LIMITER].counted.hasPlaces),
+    async end() {
+      ending.abort();
+      await flights.landed();
+    },
+    of: (request) => decisionOf(request, all),
+    forgive: (request) => forgiveClient(owner, request, all, settings.forgive),
+  };
+}
 
-  function check(
+/** `first` is the limiter of every request, where there is one. */
+function createCheck<Request extends HttpRequest>(
+  { all, only }: GuardLimiters,
+  plan: Plan<Request>,
+  first: Prepared<Request> | undefined,
+  count: Count<Request> | undefined,
+  flights: Flights,
+): Guard<Request>["check"] {
+  const known = all[0]?.[LIMITER].control?.known;
+
+  return function check(
     request: Request,
     connected: Client,
     response?: object,
@@ -119,19 +153,6 @@ function prepareGuard<Request extends HttpRequest>(
       if (flight.count === 0) flight.onLanded?.();
     }
     return decided;
-  }
-
-  return {
-    check,
-    needsResponse:
-      count !== undefined ||
-      waitMs !== undefined ||
-      all.some((limiter) => limiter[LIMITER].counted.hasPlaces),
-    async end() {
-      ending.abort();
-      await flights.landed();
-    },
-    of: (request) => decisionOf(request, all),
   };
 }
 

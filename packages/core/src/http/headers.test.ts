@@ -14,8 +14,8 @@ import type { Policy } from "../base/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { formatLegacy, formatPolicyHeader, formatRemaining, formatRetryAfter } from "./answer.ts";
-import { readHeadersOption } from "./parse-guard.ts";
-import type { HeadersOption } from "./verdict.ts";
+import { readHeadersOption } from "./headers-option.ts";
+import type { HeadersOption, ResetUnit } from "./verdict.ts";
 
 /** Printable ASCII, in which quotes and backslashes are no exception. */
 const limitName = fc.string({
@@ -197,7 +197,7 @@ describe("X-RateLimit-*", () => {
   const decision = decisionOf({ limit: 100, remaining: 7, resetAfterMs: 1_500 });
 
   test("are the decision's own numbers", () => {
-    expect(formatLegacy(decision, "delta", 0)).toEqual([
+    expect(formatLegacy(decision, "x-ratelimit", "delta", 0)).toEqual([
       ["X-RateLimit-Limit", "100"],
       ["X-RateLimit-Remaining", "7"],
       ["X-RateLimit-Reset", "2"],
@@ -205,20 +205,31 @@ describe("X-RateLimit-*", () => {
   });
 
   test("report the reset from the Unix epoch when that is asked for", () => {
-    const reset = formatLegacy(decision, "epoch", 1_800_000_000_499.5).at(-1);
+    const reset = formatLegacy(decision, "x-ratelimit", "epoch", 1_800_000_000_499.5).at(-1);
     expect(reset).toEqual(["X-RateLimit-Reset", "1800000002"]);
-    const later = formatLegacy(decision, "epoch", 1_800_000_000_500.5).at(-1);
+    const later = formatLegacy(decision, "x-ratelimit", "epoch", 1_800_000_000_500.5).at(-1);
     expect(later).toEqual(["X-RateLimit-Reset", "1800000003"]);
+    const exact = formatLegacy(decision, "x-ratelimit", "epoch-ms", 1_800_000_000_499.5).at(-1);
+    expect(exact).toEqual(["X-RateLimit-Reset", "1800000002000"]);
+  });
+
+  test("have the names of draft 6 when that is asked for", () => {
+    expect(formatLegacy(decision, "ratelimit", "delta", 0)).toEqual([
+      ["RateLimit-Limit", "100"],
+      ["RateLimit-Remaining", "7"],
+      ["RateLimit-Reset", "2"],
+    ]);
   });
 
   test.prop([fc.nat(31_622_400_000), fc.nat(4_000_000_000_000)])(
     "never name a reset before it is",
     (resetAfterMs, nowMs) => {
       const used = decisionOf({ resetAfterMs });
-      const delta = Number(formatLegacy(used, "delta", nowMs).at(-1)?.[1]);
-      const epoch = Number(formatLegacy(used, "epoch", nowMs).at(-1)?.[1]);
-      expect(isOff(delta, resetAfterMs)).toBe(false);
-      expect(isOff(epoch, nowMs + resetAfterMs)).toBe(false);
+      const reset = (unit: ResetUnit) =>
+        Number(formatLegacy(used, "ratelimit", unit, nowMs).at(-1)?.[1]);
+      expect(isOff(reset("delta"), resetAfterMs)).toBe(false);
+      expect(isOff(reset("epoch"), nowMs + resetAfterMs)).toBe(false);
+      expect(reset("epoch-ms")).toBe(nowMs + resetAfterMs);
     },
   );
 });
@@ -231,8 +242,10 @@ async function headersUnder(limits: Policy, cost: number): Promise<string[]> {
   return [
     formatPolicyHeader(decision.limits),
     formatRemaining(decision.limits),
-    ...formatLegacy(decision, "delta", 0).map(([, value]) => String(value)),
-    ...formatLegacy(decision, "epoch", 4_000_000_000_000).map(([, value]) => String(value)),
+    ...formatLegacy(decision, "x-ratelimit", "delta", 0).map(([, value]) => String(value)),
+    ...formatLegacy(decision, "x-ratelimit", "epoch", 4_000_000_000_000).map(([, value]) =>
+      String(value),
+    ),
     ...(retryAfter === undefined ? [] : [retryAfter]),
   ];
 }
@@ -289,30 +302,48 @@ describe("of real decisions", () => {
 });
 
 describe("the headers option", () => {
-  const all = { legacy: true, standard: true, legacyReset: "delta" };
+  const all = { legacy: "x-ratelimit", standard: true, reset: "delta", retryAfter: true };
+  const draft6 = { ...all, legacy: "ratelimit", standard: false };
 
   test.each<[HeadersOption | undefined, object]>([
     [undefined, all],
     [true, all],
     [{}, all],
-    [{ legacy: undefined, standard: undefined, legacyReset: undefined }, all],
-    [false, { legacy: false, standard: false, legacyReset: "delta" }],
+    [{ legacy: undefined, standard: undefined, reset: undefined, retryAfter: undefined }, all],
+    [false, { ...all, legacy: false, standard: false }],
     [{ legacy: false }, { ...all, legacy: false }],
+    [{ legacy: true }, all],
+    [{ legacy: "x-ratelimit" }, all],
+    [{ legacy: "ratelimit" }, draft6],
+    [
+      { legacy: "ratelimit", standard: true },
+      { ...draft6, standard: true },
+    ],
     [{ standard: false }, { ...all, standard: false }],
-    [{ legacyReset: "epoch" }, { ...all, legacyReset: "epoch" }],
+    [{ reset: "epoch" }, { ...all, reset: "epoch" }],
+    [{ reset: "epoch-ms" }, { ...all, reset: "epoch-ms" }],
+    [{ retryAfter: false }, { ...all, retryAfter: false }],
   ])("%j is %j", (option, read) => {
     expect(readHeadersOption(option)).toEqual(read);
   });
 
+  const legacy = 'legacy must be true, false, "x-ratelimit", or "ratelimit"';
+  const reset = 'reset must be "delta", "epoch", or "epoch-ms"';
+
   test.each([
-    [{ legacy: "yes" }, 'legacy must be true or false, got "yes"'],
-    [{ legacy: null }, "legacy must be true or false, got null"],
-    [{ legacy: 1 }, "legacy must be true or false, got 1"],
+    [{ legacy: "yes" }, `${legacy}, got "yes"`],
+    [{ legacy: null }, `${legacy}, got null`],
+    [{ legacy: 1 }, `${legacy}, got 1`],
     [{ standard: "draft-7" }, 'standard must be true or false, got "draft-7"'],
     [{ standard: 0 }, "standard must be true or false, got 0"],
-    [{ legacyReset: "seconds" }, 'legacyReset must be "delta" or "epoch", got "seconds"'],
-    [{ legacyReset: true }, 'legacyReset must be "delta" or "epoch", got true'],
-    [{ draft: 11 }, 'unknown option "draft"; it takes legacy, standard, legacyReset'],
+    [{ reset: "seconds" }, `${reset}, got "seconds"`],
+    [{ reset: true }, `${reset}, got true`],
+    [
+      { legacy: false, reset: "epoch" },
+      "reset is the unit of a legacy header, which legacy: false",
+    ],
+    [{ retryAfter: "1" }, 'retryAfter must be true or false, got "1"'],
+    [{ draft: 11 }, 'unknown option "draft"; it takes legacy, standard, reset, retryAfter'],
     [{ "x-ratelimit-limit": false }, 'unknown option "x-ratelimit-limit"'],
     [null, "options must be an object, got null"],
     [0, "options must be an object, got 0"],

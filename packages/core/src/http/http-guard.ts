@@ -1,8 +1,7 @@
-import type { ServerResponse } from "node:http";
 import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter-parts.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
@@ -11,12 +10,14 @@ import { areReady, makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import { parseGuard } from "./parse-guard.ts";
+import type { Adapter } from "./plan.ts";
+import { isNodeResponse } from "./response/node-response.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 import { toError, warnOnce } from "./warn.ts";
 
 /** What a framework's adapter asks about each request, under one set of options. */
-export interface HttpGuard<Request> extends Pick<Guard<Request>, "of"> {
+export interface HttpGuard<Request> extends Pick<Guard<Request>, "of" | "forgive"> {
   /** The limiter; undefined where the limits are `byTier`. */
   readonly limiter: Limiter | undefined;
   /** The limiter of each tier, where the limits are `byTier`. */
@@ -56,7 +57,7 @@ export function createHttpGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request> = {},
 ): HttpGuard<Request> {
-  const { check, ...guard } = createAdapterGuard(owner, options, adapter);
+  const { check, needsResponse: _, ...guard } = createAdapterGuard(owner, options, adapter);
   return {
     ...guard,
     async check(request, client, response) {
@@ -74,20 +75,30 @@ export function createHttpGuard<Request extends HttpRequest>(
 /** The same guard for an adapter that makes clients by `clientOf`, and calls `settle`: it answers at once if it can. */
 export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check"> {
   readonly check: Guard<Request>["check"];
+  readonly needsResponse: boolean;
+}
+
+/** What only our own adapters hand over. */
+export interface OwnParts<Request> extends Pick<Adapter<Request>, "costOf"> {
+  /** The names of options that the adapter reads itself. */
+  readonly optionNames?: readonly string[];
+  /** The defaults of the options that say how a request is read and answered. */
+  readonly inherited?: GuardSettings<Request> | undefined;
 }
 
 export function createAdapterGuard<Request extends HttpRequest>(
   owner: string,
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request>,
+  { optionNames, inherited, costOf }: OwnParts<Request> = {},
 ): AdapterGuard<Request> {
   rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
   const { name = "http", routeOf = noRoute, warn = warnProcess } = adapter;
   requireAdapterName(owner, name);
-  const settings = parseGuard(owner, options);
+  const settings = parseGuard(owner, options, inherited, optionNames);
   rejectUnreadOptions(owner, settings, adapter);
   const limiters = makeGuardLimiters(owner, settings);
-  const guard = createGuard(owner, limiters, settings, { name, warn, routeOf });
+  const guard = createGuard(owner, limiters, settings, { name, warn, routeOf, costOf });
   // count and wait have been refused: it is for slots, or to settle kept charges.
   if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
   const withResponse: Guard<Request>["check"] = (request, client, response) =>
@@ -98,7 +109,9 @@ export function createAdapterGuard<Request extends HttpRequest>(
     limiter: limiters.only,
     tiers: limiters.tiers,
     check: guard.needsResponse ? withResponse : guard.check,
+    needsResponse: guard.needsResponse,
     of: guard.of,
+    forgive: guard.forgive,
     ready: () => areReady(limiters.all),
     async close() {
       const ended = guard.end();
@@ -134,12 +147,6 @@ function withoutResponse(owner: string, response: unknown): HeadgateError {
     "HEADGATE_INVALID_OPTION",
     `${owner}: for count, wait and concurrency the adapter must pass Node's response to check, got ${formatKind(response)}`,
   );
-}
-
-/** Whether its end can be watched: it is neither Node's request, nor a framework's own response, nor one of the Fetch API. */
-function isNodeResponse(response: unknown): response is object {
-  const { setHeader, prependOnceListener } = (response ?? {}) as Partial<ServerResponse>;
-  return typeof setHeader === "function" && typeof prependOnceListener === "function";
 }
 
 /** What an adapter may say of its framework. */

@@ -11,6 +11,8 @@ export type { CountOption, CountResult } from "./count.ts";
 export type { GuardOptions, KnownDimension, MissingKey, WaitOption } from "./guard-options.ts";
 export type { HttpAdapter, HttpGuard } from "./http-guard.ts";
 export { createHttpGuard } from "./http-guard.ts";
+export type { ErrorWithHeaders } from "./keep-headers.ts";
+export { keepHeaders } from "./keep-headers.ts";
 export type { ByHeaderOptions, ByIpOptions, KeyFunction, KeyResult } from "./keys.ts";
 export { byAll, byHeader, byIp } from "./keys.ts";
 export {
@@ -27,5 +29,13 @@ export { subjectOf } from "./request-decision.ts";
 export type { RequestPolicy, TierPolicy } from "./request-limits.ts";
 export { byTier, perRequest } from "./request-limits.ts";
 export type { OpaqueSubject, RequestSubjects } from "./subject.ts";
-export type { Header, HeaderOptions, HeadersOption, Rejection, Verdict } from "./verdict.ts";
+export type {
+  Header,
+  HeaderOptions,
+  HeadersOption,
+  LegacyStyle,
+  Rejection,
+  ResetUnit,
+  Verdict,
+} from "./verdict.ts";
 export type { Warn } from "./warn.ts";

@@ -1,7 +1,6 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { codeOf, formatReceived, HeadgateError } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
-import { PEER_LIMITER_OPTIONS, PEER_REQUEST_OPTIONS } from "../base/peer-options.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import type { Policy } from "../base/policy.ts";
 import { parseDuration, toMilliseconds } from "../base/time.ts";
@@ -10,10 +9,12 @@ import type { FailureOptions } from "../limiter/failure-policy.ts";
 import type { AddressHeader } from "./address-option.ts";
 import { readAddressOption } from "./address-option.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
+import { readHeadersOption } from "./headers-option.ts";
 import type { List } from "./lists.ts";
 import { readList } from "./lists.ts";
+import { peerOptionsFor } from "./peer-functions.ts";
 import { isRequestPolicy, isTierPolicy, requireLimitsOf, requireTiers } from "./request-limits.ts";
-import type { HeaderOptions } from "./verdict.ts";
+import type { HeaderSettings } from "./verdict.ts";
 
 /** The options of a limiter's behaviour, only those that were given. */
 export type LimiterBehaviour = FailureOptions & Pick<GuardOptions<never>, "maxQueue" | "shadow">;
@@ -31,11 +32,14 @@ export interface GuardSettings<Request>
   readonly behaviour: LimiterBehaviour;
   /** The key that was given here, and not for others too. */
   readonly ownKey: GuardOptions<Request>["key"];
+  readonly forgive: readonly string[] | undefined;
+  /** The dimensions that were given here, and not for others too. */
+  readonly ownForgive: readonly string[] | undefined;
   readonly missing: MissingKey;
   readonly address: AddressHeader | undefined;
   readonly allowList: List<Request> | undefined;
   readonly blockList: List<Request> | undefined;
-  readonly headers: Required<HeaderOptions>;
+  readonly headers: HeaderSettings;
   /** The longest wait of a denied request, in milliseconds. */
   readonly waitMs: number | undefined;
 }
@@ -60,6 +64,7 @@ export const GUARD_OPTIONS: readonly string[] = [
   "missing",
   "cost",
   "count",
+  "forgive",
   "skip",
   "headers",
   "onDenied",
@@ -109,6 +114,8 @@ export function parseGuard<Request>(
     blockList: blockList === undefined ? inherited?.blockList : lists.blockList,
     cost: raw.cost ?? inherited?.cost,
     count: raw.count ?? inherited?.count,
+    forgive: raw.forgive ?? inherited?.forgive,
+    ownForgive: raw.forgive,
     skip: raw.skip ?? inherited?.skip,
     headers: headers === undefined ? (inherited?.headers ?? read.headers) : read.headers,
     onDenied: raw.onDenied ?? inherited?.onDenied,
@@ -140,6 +147,7 @@ const RULES: readonly (readonly [keyof GuardOptions<never>, Holds, string])[] = 
     '"all", "failed", "succeeded" or a function',
   ],
   ["key", isKey, "a function, or an object with one for each dimension"],
+  ["forgive", areNames, "a list of dimensions"],
   ["onDenied", (value) => isFunction(value) || value === "error", 'a function or "error"'],
 ];
 
@@ -166,23 +174,14 @@ function isOneOf(...allowed: readonly unknown[]): Holds {
   return (value) => allowed.includes(value);
 }
 
+function areNames(value: unknown): boolean {
+  const isName = (one: unknown) => typeof one === "string" && one !== "";
+  return Array.isArray(value) && value.length > 0 && value.every(isName);
+}
+
 function isKey(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return isFunction(value);
   return Object.values(value).every(isFunction);
-}
-
-/** Options of other libraries that have another equivalent when they are a function of the request. */
-const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
-  max: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
-  limit: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
-  timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
-};
-
-function peerOptionsFor(raw: object): Readonly<Record<string, string>> {
-  const functions = Object.entries(PEER_FUNCTIONS).filter(([name]) =>
-    isFunction((raw as Record<string, unknown> | null)?.[name]),
-  );
-  return { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS, ...Object.fromEntries(functions) };
 }
 
 /** Adds the owner of the options, such as a route, to an error's message. */
@@ -215,23 +214,6 @@ function policiesIn(limits: NonNullable<GuardOptions<never>["limits"]>): readonl
   if (!isRequestPolicy(limits)) return [limits as Policy];
   requireLimitsOf(limits);
   return [limits.base];
-}
-
-/** The option with its defaults. Throws `HEADGATE_INVALID_OPTION`. */
-export function readHeadersOption(option: GuardOptions<never>["headers"]): Required<HeaderOptions> {
-  if (option === false) return { legacy: false, standard: false, legacyReset: "delta" };
-  const options = option === undefined || option === true ? {} : option;
-  rejectUnknownOptions("headers", options, ["legacy", "standard", "legacyReset"]);
-  const { legacy = true, standard = true, legacyReset = "delta" } = options;
-  requireOneOf("legacy", legacy, [true, false]);
-  requireOneOf("standard", standard, [true, false]);
-  requireOneOf("legacyReset", legacyReset, ["delta", "epoch"]);
-  return { legacy, standard, legacyReset };
-}
-
-function requireOneOf(option: string, value: unknown, allowed: readonly unknown[]): void {
-  const rule = allowed.map(formatReceived).join(" or ");
-  requireThat("headers", option, value, (one) => allowed.includes(one), rule);
 }
 
 /** The longest wait, in microseconds: ten minutes. */

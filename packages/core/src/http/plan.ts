@@ -1,7 +1,7 @@
 import { isPromiseLike } from "../base/awaitable.ts";
 import { formatKind, HeadgateError } from "../base/errors.ts";
-import type { MadeLimiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER } from "../limiter/limiter-parts.ts";
 import { createAddressStep } from "./address-option.ts";
 import { createAskStep } from "./ask.ts";
 import type { HttpRequest } from "./client.ts";
@@ -24,6 +24,8 @@ export interface Adapter<Request> {
   readonly warn: Warn;
   /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined if there is none. */
   routeOf(request: Request): string | undefined;
+  /** The units that a request costs by itself, for example by a decorator, whatever the option `cost` is; undefined for the option's. */
+  readonly costOf?: ((request: Request) => unknown) | undefined;
 }
 
 /** The path of a request. Both end with the step that asks. */
@@ -39,7 +41,7 @@ export function createPlan<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   settings: GuardSettings<Request>,
-  { warn, routeOf }: Adapter<Request>,
+  { warn, routeOf, costOf }: Adapter<Request>,
   prepared: ReadonlyMap<MadeLimiter, Prepared<Request>>,
   ending: AbortSignal,
 ): Plan<Request> {
@@ -70,7 +72,7 @@ export function createPlan<Request extends HttpRequest>(
     createSkipStep(owner, skip),
     createChoiceStep(choose, prepared),
     createSubjectStep(only),
-    createCostStep(cost),
+    createCostStep(cost, costOf),
     createAskStep(owner, settings, ending, routeOf),
   ]);
   const quiet = [...before, ...after];

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo, writePolicy } from "./answer.ts";
-import { readHeadersOption } from "./parse-guard.ts";
+import { readHeadersOption } from "./headers-option.ts";
 import { toProblem } from "./problem.ts";
 
 const limits = [
@@ -12,15 +12,18 @@ const limits = [
   fixedWindow({ limit: 1, window: 500, name: "short" }),
 ];
 
-test("an answer is the same whether its policy was written in advance or not", async () => {
-  const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
-  const headers = readHeadersOption(undefined);
-  const text = writePolicy(partsOf(limiter).counted.limits);
-  for (const cost of [1, 1, 4]) {
-    const decision = await limiter.consume("x", { cost });
-    const written = answerTo([{ decision, headers, text }], 0);
-    expect(written).toEqual(answerTo([{ decision, headers }], 0));
-    const body = written.kind === "denied" ? JSON.parse(written.rejection.body) : undefined;
-    expect(body).toEqual(decision.allowed ? undefined : toProblem(decision));
-  }
-});
+test.each([undefined, { legacy: "ratelimit" }, { legacy: "ratelimit", standard: true }] as const)(
+  "under %j an answer is the same whether its policy was written in advance or not",
+  async (option) => {
+    const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
+    const headers = readHeadersOption(option);
+    const text = writePolicy(partsOf(limiter).counted.limits, headers);
+    for (const cost of [1, 1, 4]) {
+      const decision = await limiter.consume("x", { cost });
+      const written = answerTo([{ decision, headers, text }], 0);
+      expect(written).toEqual(answerTo([{ decision, headers }], 0));
+      const body = written.kind === "denied" ? JSON.parse(written.rejection.body) : undefined;
+      expect(body).toEqual(decision.allowed ? undefined : toProblem(decision));
+    }
+  },
+);

@@ -1,7 +1,7 @@
 import type { HttpUse } from "../fleet/directory/directory.ts";
 import { noteUse } from "../fleet/directory/listings.ts";
-import type { MadeLimiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER } from "../limiter/limiter-parts.ts";
 import { writePolicy } from "./answer.ts";
 import type { HttpRequest } from "./client.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
@@ -21,7 +21,7 @@ export function prepareLimiters<Request extends HttpRequest>(
   for (const limiter of all) {
     const parts = limiter[LIMITER];
     const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings);
-    const text = writePolicy(parts.counted.limits);
+    const text = writePolicy(parts.counted.limits, settings.headers);
     const isOwn = limiter === only || [...tiers.values()].includes(limiter);
     prepared.set(limiter, {
       limiter,

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../base/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { requireMade } from "../limiter/limiter.ts";
+import { requireMade } from "../limiter/limiter-parts.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import type { KeyFunction } from "./keys.ts";

@@ -3,16 +3,22 @@ import type { CostByName } from "../base/cost.ts";
 import { HeadgateError } from "../base/errors.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import { requireCost, unitsFor } from "../counting/costs.ts";
-import type { CostOptions, MadeLimiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import type { CostOptions } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER } from "../limiter/limiter-parts.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import type { Step, Visit } from "./visit.ts";
 
-/** The step that asks the option for a request's cost; undefined if the option is not a function. */
+/**
+ * The step that asks for a request's cost: `costOf` of the adapter, and then the option. Undefined if there is neither, or
+ * the option is fixed.
+ */
 export function createCostStep<Request>(
   cost: GuardSettings<Request>["cost"],
+  costOf: ((request: Request) => unknown) | undefined,
 ): Step<Request> | undefined {
-  if (typeof cost !== "function") return undefined;
+  const option = typeof cost === "function" ? cost : undefined;
+  if (option === undefined && costOf === undefined) return undefined;
 
   function put(visit: Visit<Request>, units: unknown): undefined {
     const { limiter, isOwn } = visit.prepared as NonNullable<typeof visit.prepared>;
@@ -20,7 +26,10 @@ export function createCostStep<Request>(
   }
 
   return (visit) => {
-    const units: unknown = cost(visit.request);
+    const own = costOf?.(visit.request);
+    // Without a cost of its own, a request costs what is fixed.
+    if (own === undefined && option === undefined) return undefined;
+    const units: unknown = own === undefined ? option?.(visit.request) : own;
     if (!isPromiseLike(units)) return put(visit, units);
     return Promise.resolve(units).then((later) => put(visit, later));
   };

@@ -4,8 +4,9 @@ import type { Cost } from "../base/cost.ts";
 import type { Decision } from "../base/decision.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import { requireFormOf } from "../counting/costs.ts";
-import type { Limiter, MadeLimiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER } from "../limiter/limiter-parts.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
 import type { DecidedEntry, Entry } from "./request-record.ts";
 import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
@@ -67,8 +68,8 @@ export function takeUnsettled(
 }
 
 async function keepEntry({ limiter, decision }: DecidedEntry): Promise<void> {
-  const { counted, charging } = limiter[LIMITER];
-  if (!counted.keeps) return;
+  const { counted, shapes, charging } = limiter[LIMITER];
+  if (!counted.keeps && !shapes.keeps) return;
   // By name, limits that are not named keep what they were charged.
   await charging.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
 }
@@ -113,8 +114,8 @@ function unitsFor<Units extends Cost>(
   entries: readonly Entry[],
 ): Units {
   if (!isPlainObject(units) || entries.length === 1) return units;
-  const knows = ({ limiter }: Entry, name: string) =>
-    limiter.limits.some((limit) => limit.name === name);
+  const knows = ({ limiter, decision }: Entry, name: string) =>
+    [...limiter.limits, ...(decision?.limits ?? [])].some((limit) => limit.name === name);
   const own = Object.entries(units).filter(
     ([name]) => knows(entry, name) || !entries.some((other) => knows(other, name)),
   );

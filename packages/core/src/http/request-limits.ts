@@ -8,7 +8,7 @@ export interface TierPolicy<Request = never, Per extends string = string> {
   readonly select: (request: Request) => string | Promise<string>;
 }
 
-/** Limits whose numbers depend on the request, as `perRequest` returns them: a base, and a function that gives the numbers. */
+/** Limits that depend on the request, as `perRequest` returns them: a base, and a function that gives a request's limits. */
 export interface RequestPolicy<Request = never, Per extends string = string> {
   readonly base: Policy<Per>;
   readonly limitsOf: (request: Request) => Policy<Per> | null | Promise<Policy<Per> | null>;
@@ -34,9 +34,11 @@ export function byTier<
 }
 
 /**
- * Takes the numbers of limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (req) => req.customer.limits)`.
- * The base sets algorithms, windows, dimensions and names; the function returns the same limits with other numbers of
- * units, or null for a request that is not limited, or a promise of either. Counts stay when the numbers change.
+ * Takes limits from the request: `perRequest(gcra({ limit: 30, window: "1m" }), (req) => req.customer.limits)`. The function
+ * returns limits that count by dimensions of the base, or null for a request that is not limited, or a promise of either. The
+ * base's limits with other numbers go on with the base's count and names. Limits of another shape (another window, another
+ * algorithm, more or fewer of them) have a counter of their own, so whoever can choose the shape chooses a fresh counter: take
+ * limits from your own data, never from the client. 64 shapes are in use at a time, beside the base's.
  *
  * Anything else that it returns is an error passed to the framework, `HEADGATE_INVALID_LIMIT`, never an unlimited request.
  * Throws `HEADGATE_INVALID_OPTION`; the base is checked when the limiter is made.

@@ -2,24 +2,25 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { Policy } from "../base/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import type { MadeLimiter } from "../limiter/limiter.ts";
-import { requireMade } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { requireMade } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
-import { readHeadersOption } from "./parse-guard.ts";
+import type { CountingStore } from "../store/store.ts";
+import { requireStore } from "../store/store.ts";
+import { readHeadersOption } from "./headers-option.ts";
 import { Subjects } from "./read-subjects.ts";
 import { decisionOf, subjectOf } from "./request-decision.ts";
 import type { Entry } from "./request-record.ts";
 import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
 
-function limiterOn(name: string, limits: Policy, store: Store): MadeLimiter {
+function limiterOn(name: string, limits: Policy, store: CountingStore): MadeLimiter {
   return requireMade(createLimiter({ name, limits, store }));
 }
 
 function limiterOf(
   name: string,
   limit: number,
-  store: Store = memoryStore({ clock: () => 0 }),
+  store: CountingStore = requireStore(memoryStore({ clock: () => 0 })),
 ): MadeLimiter {
   return limiterOn(name, fixedWindow({ limit, window: "1m" }), store);
 }
@@ -64,12 +65,12 @@ describe("a limiter", () => {
   });
 
   test("is the same by name and store, not by object", () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const request = {};
     expect(take(request, limiterOf("a", 5, store))).toBeDefined();
     expect(take(request, limiterOf("a", 5, store))).toBeUndefined();
     expect(take(request, limiterOf("b", 5, store))).toBeDefined();
-    expect(take(request, limiterOf("a", 5, memoryStore()))).toBeDefined();
+    expect(take(request, limiterOf("a", 5, requireStore(memoryStore())))).toBeDefined();
   });
 
   test("that could not answer is asked again, by this request alone", () => {
@@ -101,7 +102,7 @@ describe("a limiter of several dimensions", () => {
     fixedWindow({ limit: 9, window: "1m", name: "ip", per: "ip" }),
     fixedWindow({ limit: 99, window: "1m", name: "all", per: "global" }),
   ];
-  const limiter = limiterOn("many", limits, memoryStore());
+  const limiter = limiterOn("many", limits, requireStore(memoryStore()));
 
   test("that left a request out was not asked, and is asked later for what it left out", () => {
     const request = {};
@@ -118,7 +119,7 @@ describe("a limiter of several dimensions", () => {
 });
 
 describe("limiters that extend another one", () => {
-  const store = memoryStore();
+  const store = requireStore(memoryStore());
   const base = limiterOf("base", 5, store);
   const [one, other] = ["one", "other"].map((name) => {
     const limits = fixedWindow({ limit: 1, window: "1s", name });
@@ -179,7 +180,7 @@ describe("the decision that binds", () => {
   });
 
   test("is, in shadow, what would be a denial", async () => {
-    const store = memoryStore({ clock: () => 0 });
+    const store = requireStore(memoryStore({ clock: () => 0 }));
     const make = (name: string, limit: number) =>
       requireMade(
         createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store, shadow: true }),
@@ -194,7 +195,7 @@ describe("the decision that binds", () => {
       fixedWindow({ limit: 100, window: "1h" }),
       fixedWindow({ limit: 4, window: "1m" }),
     ];
-    const store = memoryStore({ clock: () => 0 });
+    const store = requireStore(memoryStore({ clock: () => 0 }));
     const both = await createLimiter({ name: "both", limits, store }).consume("x");
     const binding = bindingDecision([await limiterOf("a", 10).consume("x"), both]);
     expect(binding).toBe(both);
@@ -224,7 +225,7 @@ describe("a limiter's own word on a request", () => {
   });
 
   test("is heard under any limiter that counts the same", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const request = {};
     const { decision } = await decide(request, limiterOf("login", 5, store));
     const twin = limiterOf("login", 5, store);
@@ -236,7 +237,7 @@ describe("a limiter's own word on a request", () => {
 
   test("names everybody only where nobody else is counted, so that a reset never forgets them by the way", async () => {
     const everybody = fixedWindow({ limit: 5, window: "1m", per: "global" });
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const both = limiterOn(
       "both",
       [everybody, fixedWindow({ limit: 9, window: "1m", per: "ip" })],
@@ -258,7 +259,7 @@ describe("a limiter's own word on a request", () => {
       fixedWindow({ limit: 5, window: "1m", per: "ip" }),
       fixedWindow({ limit: 2, window: "1m", per: "user" }),
     ];
-    const limiter = limiterOn("both", limits, memoryStore());
+    const limiter = limiterOn("both", limits, requireStore(memoryStore()));
     const request = {};
     const first = await decide(request, limiter, { ip: "1.2.3.4", user: null });
     const part = takeEntry(

@@ -2,15 +2,17 @@ import type { Decision } from "../base/decision.ts";
 import { bindingLimit } from "../base/decision.ts";
 import { GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
-import type { MadeLimiter } from "../limiter/limiter.ts";
-import { LIMITER } from "../limiter/limiter.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER } from "../limiter/limiter-parts.ts";
+import type { StandIn } from "./client.ts";
+import { HTTP } from "./client.ts";
 import type { RequestSubjects } from "./subject.ts";
-import type { HeaderOptions, PolicyText } from "./verdict.ts";
+import type { HeaderSettings, PolicyText } from "./verdict.ts";
 
 /** The decision of a limiter, and its share of the answer. */
 export interface Reported {
   readonly decision: Decision;
-  readonly headers: HeaderOptions;
+  readonly headers: HeaderSettings;
   /** The prepared text of the decision's limits, if they are all that the limiter has. */
   readonly text?: PolicyText | undefined;
   /** Whether the application let the denied request on. */
@@ -50,7 +52,8 @@ interface Carrier {
 const NONE: readonly never[] = [];
 
 export function entriesOf(request: object): readonly Entry[] {
-  return (request as Carrier)[ENTRIES] ?? NONE;
+  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
+  return carrier[ENTRIES] ?? NONE;
 }
 
 /**
@@ -65,7 +68,8 @@ export function takeEntry(
   { cost, count, headers }: Pick<Partial<Entry>, "cost" | "count"> & Pick<Entry, "headers">,
 ): Entry | undefined {
   const { counted } = limiter[LIMITER];
-  const entries = (request as Carrier)[ENTRIES] ?? NONE;
+  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
+  const entries = carrier[ENTRIES] ?? NONE;
   const isAll = hasAll && entries.length === 0;
   const groups = isAll
     ? counted.groups
@@ -86,7 +90,7 @@ export function takeEntry(
     passed: undefined,
   };
   // Most requests meet one limiter; a list that grows would make room for many.
-  (request as Carrier)[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
+  carrier[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
   return entry;
 }
 
@@ -120,7 +124,8 @@ export function hasAskedAll(request: object, limiter: MadeLimiter): boolean {
 
 /** Removes an entry whose limiter could not answer. */
 export function forgetEntry(request: object, entry: Entry): void {
-  (request as Carrier)[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
+  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
+  carrier[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
 }
 
 /** A request's calls of these limiters, or of those that count together with them. */
@@ -139,7 +144,8 @@ export function isDecided(entry: Entry): entry is DecidedEntry {
 
 /** Every decision on a request so far, except those in shadow mode. */
 export function reportedOf(request: object): readonly Reported[] {
-  const entries = (request as Carrier)[ENTRIES] ?? NONE;
+  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
+  const entries = carrier[ENTRIES] ?? NONE;
   const [first] = entries;
   if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);

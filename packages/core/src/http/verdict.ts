@@ -5,20 +5,43 @@ export type Header = readonly [name: string, value: string | undefined, added?: 
 
 /** Which rate limit headers an answer carries. */
 export interface HeaderOptions {
-  /** `X-RateLimit-Limit`, `-Remaining`, `-Reset`. Default true. */
-  readonly legacy?: boolean | undefined;
-  /** `RateLimit-Policy` and `RateLimit`, draft-ietf-httpapi-ratelimit-headers-11. Default true. */
+  /**
+   * The numbers of the limit that binds, in three headers: `X-RateLimit-Limit`, `-Remaining`, `-Reset` (`true` or `"x-ratelimit"`,
+   * default), or `RateLimit-Limit`, `-Remaining`, `-Reset` of draft-ietf-httpapi-ratelimit-headers-06 (`"ratelimit"`).
+   */
+  readonly legacy?: boolean | LegacyStyle | undefined;
+  /**
+   * `RateLimit-Policy` and `RateLimit`, draft-ietf-httpapi-ratelimit-headers-11. Default true, but false with `legacy: "ratelimit"`,
+   * whose header names they share.
+   */
   readonly standard?: boolean | undefined;
-  /** The unit of `X-RateLimit-Reset`: seconds from now (`"delta"`, default), or since the Unix epoch (`"epoch"`). */
-  readonly legacyReset?: "delta" | "epoch" | undefined;
+  /**
+   * The unit of the legacy header `-Reset`: seconds from now (`"delta"`, default), or seconds (`"epoch"`) or milliseconds
+   * (`"epoch-ms"`) since the Unix epoch.
+   */
+  readonly reset?: ResetUnit | undefined;
+  /** `Retry-After` on a denial. Default true. */
+  readonly retryAfter?: boolean | undefined;
 }
+
+export type LegacyStyle = "x-ratelimit" | "ratelimit";
+
+export type ResetUnit = "delta" | "epoch" | "epoch-ms";
 
 /** Which headers an answer carries; `false` for only `Retry-After`. */
 export type HeadersOption = HeaderOptions | boolean;
 
+/** The option `headers` with its defaults. */
+export interface HeaderSettings {
+  readonly legacy: LegacyStyle | false;
+  readonly standard: boolean;
+  readonly reset: ResetUnit;
+  readonly retryAfter: boolean;
+}
+
 /** The parts of an answer that depend only on the policy, written once. */
 export interface PolicyText {
-  /** `RateLimit-Policy`; undefined if the numbers are the request's, or the window's length changes with the calendar. */
+  /** `RateLimit-Policy` in the form that the guard sends; undefined if the numbers are the request's, or the window's length changes with the calendar. */
   readonly policy: string | undefined;
   /** The names of the limits, quoted, in their order. */
   readonly names: readonly string[];

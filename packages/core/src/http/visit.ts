@@ -1,6 +1,7 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import type { Policy } from "../base/policy.ts";
-import type { CostOptions, LimiterParts, MadeLimiter } from "../limiter/limiter.ts";
+import type { CostOptions } from "../limiter/limiter.ts";
+import type { LimiterParts, MadeLimiter } from "../limiter/limiter-parts.ts";
 import type { Client } from "./client.ts";
 import type { Entry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";

@@ -3,16 +3,19 @@ import type { Cost } from "../base/cost.ts";
 import type { Decision } from "../base/decision.ts";
 import { HeadgateError } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
-import type { Limit, Policy } from "../base/policy.ts";
+import type { Policy } from "../base/policy.ts";
 import { askedUnits } from "../counting/costs.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { countersOf } from "../counting/counters.ts";
+import { areInShadow, countersOf } from "../counting/counters.ts";
+import { countersUnder } from "../counting/other-shape.ts";
 import { makeAsk } from "../deciding/ask.ts";
 import type { DecideMode } from "../store/decide-call.ts";
+import type { PolicyCompiler } from "./called-limits.ts";
 import { CalledLimits } from "./called-limits.ts";
-import type { ConsumeOptions, Learned, Limiter, LimiterParts } from "./limiter.ts";
+import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
+import type { Learned, LimiterParts } from "./limiter-parts.ts";
 import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
@@ -24,33 +27,36 @@ export interface Asking extends Pick<Limiter, "consume" | "peek">, Pick<LimiterP
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision>;
-  /** The counters that a call asks, under its own limits if it has some. Throws `HEADGATE_INVALID_LIMIT`, and the errors of `countersOf`. */
+  /** The policy of a call: the limiter's own, or that of its `limits`. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
+  policyOf(limits: Policy | undefined): CountedPolicy;
+  /** The counters that a call asks under its policy. Throws the errors of `countersOf`. */
   countersAsked(
+    policy: CountedPolicy,
     subject: Subjects,
-    limits: Policy | undefined,
-    groups: readonly Group[] | undefined,
+    groups?: readonly Group[] | undefined,
   ): SubjectCounter[];
 }
 
-/** `underLimits`: all that is counted, with other numbers for the limiter's own limits; throws `HEADGATE_INVALID_LIMIT`. */
-export function createAsking(
-  core: LimiterCore,
-  underLimits: (limits: readonly Limit[]) => CountedPolicy,
-): Asking {
-  const { counted, chain, watch, control, overrides, usage, hasLease, flights } = core;
+export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Asking {
+  const { counted, chain, shapes, watch, control, overrides, usage, hasLease, flights } = core;
   let called: CalledLimits | undefined;
 
-  function countersAsked(
-    subject: Subjects,
-    limits: Policy | undefined,
-    groups: readonly Group[] | undefined,
-  ): SubjectCounter[] {
-    if (limits === undefined) return countersOf(counted, subject, groups);
+  function policyOf(limits: Policy | undefined): CountedPolicy {
+    if (limits === undefined) return counted;
     if (hasLease) throw leasesUnits();
-    called ??= new CalledLimits(underLimits);
-    const inForce = called.of(limits);
-    const asked = groups?.map((group) => inForce.groups[counted.groups.indexOf(group)] as Group);
-    return countersOf(inForce, subject, asked);
+    called ??= new CalledLimits(compiler, shapes);
+    return called.of(limits);
+  }
+
+  function countersAsked(
+    policy: CountedPolicy,
+    subject: Subjects,
+    groups?: readonly Group[],
+  ): SubjectCounter[] {
+    if (policy === counted) return countersOf(counted, subject, groups);
+    if (policy.shape !== undefined) return countersUnder(policy, counted, subject, groups);
+    const asked = groups?.map((group) => policy.groups[counted.groups.indexOf(group)] as Group);
+    return countersOf(policy, subject, asked);
   }
 
   /** Decides, once what operators did is known. Throws, or rejects with, what is wrong with the call. */
@@ -69,25 +75,17 @@ export function createAsking(
     ) {
       const refreshed = control.refresh();
       if (refreshed !== undefined) {
-        const began = (watch?.now() ?? 0) - waitedMs;
-        const decided = refreshed.then(() =>
-          consumeIn(
-            groups,
-            subject,
-            options,
-            { isFresh: true, waitedMs: (watch?.now() ?? 0) - began },
-            mode,
-          ),
-        );
-        return flights.track(decided);
+        return flights.track(consumeAfter(refreshed, groups, subject, options, mode, waitedMs));
       }
     }
     let cost: Cost = 1;
+    const limits = options?.limits;
+    let policy = counted;
     if (options !== undefined) {
       rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
-      cost = readCost(core, options.cost);
+      if (limits !== undefined) policy = policyOf(limits);
+      cost = readCost(core, options.cost, policy);
     }
-    const limits = options?.limits;
     if (chain.admit !== undefined && limits === undefined && mode !== "peek") {
       const admitted =
         typeof cost === "number" && cost > 0 ? chain.admit(subject, cost) : undefined;
@@ -96,23 +94,51 @@ export function createAsking(
     const counters =
       limits === undefined
         ? countersOf(counted, subject, groups)
-        : countersAsked(subject, limits, groups);
-    const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters);
+        : countersAsked(policy, subject, groups);
+    const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters, policy);
     // In shadow mode no block is set.
-    const isShadow = inForce[0]?.terms?.shadow ?? counted.shadow;
-    const asked = mode === "enforce" && isShadow ? "charge" : mode;
-    if (typeof cost === "number") return chain.decide(makeAsk(inForce, cost, asked, waitedMs));
+    const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
+    const by = policy.shape === undefined ? counted : policy;
+    if (typeof cost === "number") return chain.decide(makeAsk(by, inForce, cost, asked, waitedMs));
     const named = askedUnits(inForce, cost);
-    return chain.decide(makeAsk(named.counters, named.cost, asked, waitedMs));
+    return chain.decide(makeAsk(by, named.counters, named.cost, asked, waitedMs));
   }
 
-  async function consumeAs(
+  /** Decides after the control record was read. */
+  async function consumeAfter(
+    refreshed: Promise<unknown>,
+    groups: readonly Group[] | undefined,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+    waitedMs: number,
+  ): Promise<Decision> {
+    const began = watch?.now() ?? 0;
+    await refreshed;
+    const learned = { isFresh: true, waitedMs: waitedMs + (watch?.now() ?? 0) - began };
+    return consumeIn(groups, subject, options, learned, mode);
+  }
+
+  // Not async: that would cost each decision in this process a third more.
+  function consumeAs(
     mode: DecideMode,
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision> {
     const started = decisions.hasSubscribers ? performance.now() : undefined;
-    const decision = await consumeIn(undefined, subject, options, undefined, mode);
+    try {
+      const decided = consumeIn(undefined, subject, options, undefined, mode);
+      if (started === undefined && usage === undefined) return Promise.resolve(decided);
+      return decided instanceof Promise
+        ? decided.then((decision) => noted(subject, decision, started))
+        : Promise.resolve(noted(subject, decided, started));
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /** The decision, after it was published and counted for operators. */
+  function noted(subject: Subjects, decision: Decision, started: number | undefined): Decision {
     if (started !== undefined) publishTaken(core, subject, decision, performance.now() - started);
     usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
     return decision;
@@ -123,6 +149,7 @@ export function createAsking(
     peek: async (subject, options) => consumeIn(undefined, subject, options, undefined, "peek"),
     consumeIn,
     consumeAs,
+    policyOf,
     countersAsked,
   };
 }

@@ -1,35 +1,80 @@
-import { formatNumber } from "../base/errors.ts";
-import { rejectMore } from "../base/options.ts";
+import { formatNumber, formatReceived, HeadgateError } from "../base/errors.ts";
+import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
 import { parseDuration } from "../base/time.ts";
+import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { namedCountersOf, unitsOnly } from "../counting/counters.ts";
+import { countersBeside } from "../counting/other-shape.ts";
 import { blockCounters, forgetCounters } from "../deciding/changes.ts";
-import type { Limiter } from "./limiter.ts";
+import type { Limiter, PartialOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** How a subject is blocked by hand, unblocked and forgotten. */
 export function createBlocking({
   counted,
+  shapes,
   chain,
   fallback,
 }: LimiterCore): Pick<Limiter, "block" | "unblock" | "reset"> {
+  /** The counters of a subject under the limiter's own policy, and under each of the other shapes in use. */
+  function countersOfAll(
+    subject: Subjects,
+    partial: boolean,
+  ): readonly (readonly SubjectCounter[])[] {
+    const own = namedCountersOf(counted, subject, partial);
+    if (own.length === 0) return [];
+    if (!shapes.isUsed) return [own];
+    const known = new Set(own.map(({ key }) => key));
+    const others = [...shapes.policies()].map((policy) =>
+      countersBeside(policy, own).filter(({ key }) => !known.has(key)),
+    );
+    return [own, ...others.filter((counters) => counters.length > 0)];
+  }
+
+  async function isAny(
+    subject: Subjects,
+    partial: boolean,
+    change: (counters: readonly SubjectCounter[]) => Promise<boolean>,
+  ): Promise<boolean> {
+    return (await Promise.all(countersOfAll(subject, partial).map(change))).includes(true);
+  }
+
   return {
-    async block(subject, duration, more?: unknown) {
-      rejectMore("block(subject, duration)", more);
+    async block(subject, duration, options, more?: unknown) {
+      rejectMore("block(subject, duration, options)", more);
+      const partial = readPartial("block", options);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
-      await blockCounters(chain, namedCountersOf(counted, subject), span);
+      await isAny(subject, partial, (counters) => blockCounters(chain, counters, span));
     },
 
-    async unblock(subject, more?: unknown) {
-      rejectMore("unblock(subject)", more);
-      return blockCounters(chain, namedCountersOf(counted, subject), 0);
+    async unblock(subject, options, more?: unknown) {
+      rejectMore("unblock(subject, options)", more);
+      const partial = readPartial("unblock", options);
+      return isAny(subject, partial, (counters) => blockCounters(chain, counters, 0));
     },
 
-    async reset(subject, more?: unknown) {
-      rejectMore("reset(subject)", more);
-      const counters = unitsOnly(namedCountersOf(counted, subject));
-      if (counters.length === 0) return false;
-      const here = fallback && (await forgetCounters(fallback, counters.map(fallback.shareOf)));
-      return (await forgetCounters(chain, counters)) || here === true;
+    async reset(subject, options, more?: unknown) {
+      rejectMore("reset(subject, options)", more);
+      return isAny(subject, readPartial("reset", options), async (all) => {
+        const counters = unitsOnly(all);
+        if (counters.length === 0) return false;
+        const here = fallback && (await forgetCounters(fallback, counters.map(fallback.shareOf)));
+        return (await forgetCounters(chain, counters)) || here === true;
+      });
     },
   };
+}
+
+/** Throws `HEADGATE_INVALID_OPTION`. */
+function readPartial(owner: string, options: PartialOptions = {}): boolean {
+  rejectUnknownOptions(owner, options, ["partial"]);
+  return requirePartial(options.partial);
+}
+
+/** Throws `HEADGATE_INVALID_OPTION`. */
+export function requirePartial(partial: unknown = false): boolean {
+  if (typeof partial === "boolean") return partial;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `partial must be true or false, got ${formatReceived(partial)}`,
+  );
 }

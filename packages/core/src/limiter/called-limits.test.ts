@@ -3,20 +3,33 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import type { Limit, Policy } from "../base/policy.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { compileCountedPolicy } from "../counting/counted-policy.ts";
 import { withNumbers } from "../counting/numbers-in-force.ts";
+import { compileOtherShape } from "../counting/other-shape.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { requireStore } from "../store/store.ts";
 import { CalledLimits } from "./called-limits.ts";
+import { MOST_SHAPES, OtherShapes } from "./other-shapes.ts";
 
 /** Policies of calls under a base, and how often one of them was compiled. */
 function start(base: Policy) {
-  const counted = compileCountedPolicy("api", base, memoryStore());
+  const counted = compileCountedPolicy("api", base, requireStore(memoryStore()));
   let compiled = 0;
-  const called = new CalledLimits((limits) => {
-    compiled += 1;
-    return withNumbers(counted, limits);
-  });
+  const compiler = {
+    ofSameShape(limits: readonly Limit[]) {
+      compiled += 1;
+      return withNumbers(counted, limits);
+    },
+    ofOtherShape: (limits: readonly Limit[]) => compileOtherShape(counted, limits, "denial"),
+    join: (own: CountedPolicy) => own,
+  };
+  const shapes = new OtherShapes("api", undefined);
+  const called = new CalledLimits(compiler, shapes);
   return {
+    called,
+    shapes,
+    counted,
     quotasOf: (policy: unknown) => called.of(policy as Policy).limits.map(({ limit }) => limit),
     compiled: () => compiled,
   };
@@ -64,7 +77,7 @@ describe("a policy that calls bring", () => {
     expect(quotasOf(list)).toEqual([5, 2]);
     expect(compiled()).toBe(3);
     list.pop();
-    expect(() => quotasOf(list)).toThrow(/it has 2, got 1/);
+    expect(quotasOf(list)).toEqual([5]);
     list.push(slidingLog({ limit: 2, window: "1h" }));
     first.burst = 7;
     expect(() => quotasOf(list)).toThrow(/unknown option "burst"/);
@@ -79,10 +92,11 @@ describe("a policy that calls bring", () => {
     expect(quotasOf(written)).toEqual([5]);
     expect(compiled()).toBe(1);
     block[1] = "11m";
-    expect(() => quotasOf(written)).toThrow(/must be the limiter's own/);
+    expect(quotasOf(written)).toEqual([5]);
     block[1] = "10m";
     block.push("1h");
-    expect(() => quotasOf(written)).toThrow(/must be the limiter's own/);
+    expect(quotasOf(written)).toEqual([5]);
+    expect(compiled()).toBe(3);
   });
 
   test("is not taken for another one that looks alike", () => {
@@ -159,5 +173,63 @@ describe("a policy that calls bring", () => {
     expect(compiled()).toBe(10_001);
     expect(quotasOf(second)).toEqual([2]);
     expect(compiled()).toBe(10_002);
+  });
+});
+
+describe("a policy of another shape", () => {
+  const every = (seconds: number, limit = 5) => fixedWindow({ limit, window: `${seconds}s` });
+
+  test("is compiled once while its shape is in use, and shares remembered keys with those of its shape", () => {
+    const { called, shapes, counted } = start(hourly(1));
+    const policy = called.of(every(1));
+    expect(called.of(every(1))).toBe(policy);
+    expect(policy.keyspace).toBe(counted.keyspace);
+    const more = called.of(every(1, 50));
+    expect(more.limits.map(({ name, limit }) => [name, limit])).toEqual([["50-per-1s", 50]]);
+    expect(more.groups[0]?.recentKeys).toBe(policy.groups[0]?.recentKeys);
+    expect([...shapes.policies()]).toEqual([policy]);
+  });
+
+  test("is one of 64 in use: with one more, the least recently used is forgotten, and told of once", async () => {
+    const { called, shapes } = start(hourly(1));
+    const warned = new Promise<Error & { code?: string }>((resolve) => {
+      process.once("warning", resolve);
+    });
+    for (let i = 1; i <= MOST_SHAPES; i += 1) called.of(every(i));
+    const [first, second] = [called.of(every(1)), called.of(every(2))];
+    called.of(every(1));
+    called.of(every(100));
+    expect([...shapes.policies()]).toHaveLength(MOST_SHAPES);
+    expect(called.of(every(1))).toBe(first);
+    expect(called.of(every(2))).toBe(second);
+    // The third was the least recently used.
+    const windows = [...shapes.policies()].map(({ limits }) => limits[0]?.name);
+    expect(windows).not.toContain("5-per-3s");
+    expect(await warned).toMatchObject({ code: "HEADGATE_MANY_SHAPES" });
+  });
+
+  test("that only has another name counts in the limiter's own keys, and takes no shape", () => {
+    const { called, shapes, counted } = start(hourly(1));
+    const named = called.of({ ...hourly(5), name: "plan" });
+    expect(called.of({ ...hourly(5), name: "plan" })).toBe(named);
+    expect(named.groups[0]?.keySuffix).toBe(counted.groups[0]?.keySuffix);
+    expect([...shapes.policies()]).toEqual([]);
+  });
+
+  test("counts by dimensions of the limiter's own, and blocks as it does", () => {
+    const { called } = start(hourly(1));
+    for (const wrong of [
+      { ...hourly(5), per: "tenant" },
+      [hourly(5), { ...hourly(5), per: "global", name: "all" }],
+    ]) {
+      expect(() => called.of(wrong)).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_LIMIT",
+          message: expect.stringMatching(
+            /must count by a dimension .* default; got "(tenant|global)"/,
+          ),
+        }),
+      );
+    }
   });
 });

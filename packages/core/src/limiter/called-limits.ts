@@ -3,15 +3,28 @@ import type { Limit, Policy } from "../base/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { Properties } from "../counting/same-limits.ts";
 import { areSameLimits, copyLimits } from "../counting/same-limits.ts";
+import type { OtherShapes } from "./other-shapes.ts";
 
 /** The most policies cached; the least recently used is dropped first. */
 const MAX_POLICIES = 10_000;
 
-/** A policy that calls brought, compiled. */
+/** How the policies of calls are compiled, without the limits of an extended limiter. */
+export interface PolicyCompiler {
+  /** The limiter's own policy with other numbers; undefined for limits of another shape. Throws `HEADGATE_INVALID_LIMIT`. */
+  ofSameShape(limits: readonly Limit[]): CountedPolicy | undefined;
+  /** Throws `HEADGATE_INVALID_LIMIT`. */
+  ofOtherShape(limits: readonly Limit[]): CountedPolicy;
+  /** Adds the limits of an extended limiter. */
+  join(own: CountedPolicy): CountedPolicy;
+}
+
+/** A policy that calls brought. */
 interface KnownPolicy {
   /** Copies of its limits, because the application may change its own. */
   readonly limits: readonly Properties[];
-  readonly counted: CountedPolicy;
+  /** The policy, compiled; undefined if it is of another shape that has counters of its own, which may be forgotten. */
+  readonly counted: CountedPolicy | undefined;
+  readonly shape: string;
 }
 
 /**
@@ -20,26 +33,44 @@ interface KnownPolicy {
  * long as a decision. Of two with the same hash, which is rare, the later one is kept.
  */
 export class CalledLimits {
-  readonly #compile: (limits: readonly Limit[]) => CountedPolicy;
+  readonly #compiler: PolicyCompiler;
+  readonly #shapes: OtherShapes;
   readonly #known = new LruMap<number, KnownPolicy>(MAX_POLICIES);
 
-  /** `compile` throws `HEADGATE_INVALID_LIMIT` for limits that cannot be in force. */
-  constructor(compile: (limits: readonly Limit[]) => CountedPolicy) {
-    this.#compile = compile;
+  constructor(compiler: PolicyCompiler, shapes: OtherShapes) {
+    this.#compiler = compiler;
+    this.#shapes = shapes;
   }
 
   /** The policy, compiled. Throws `HEADGATE_INVALID_LIMIT`. */
   of(policy: Policy): CountedPolicy {
     const known = this.#known.get(hashOf(policy));
-    if (known !== undefined && areSameLimits(policy, known.limits)) return known.counted;
+    if (known !== undefined && areSameLimits(policy, known.limits)) {
+      const counted = known.counted ?? this.#shapes.find(known.shape, known);
+      if (counted !== undefined) return counted;
+    }
     const limits = copyLimits(policy);
-    const counted = this.#compile(limits as unknown as Limit[]);
-    this.#known.set(hashOf(limits), { limits, counted });
+    const same = this.#compiler.ofSameShape(limits as unknown as Limit[]);
+    return same === undefined ? this.#ofOtherShape(limits) : this.#keep(limits, same);
+  }
+
+  #keep(limits: readonly Properties[], own: CountedPolicy): CountedPolicy {
+    const counted = this.#compiler.join(own);
+    this.#known.set(hashOf(limits), { limits, counted, shape: "" });
+    return counted;
+  }
+
+  #ofOtherShape(limits: readonly Properties[]): CountedPolicy {
+    const own = this.#compiler.ofOtherShape(limits as unknown as Limit[]);
+    const known: KnownPolicy = { limits, counted: undefined, shape: own.shape as string };
+    const counted = this.#shapes.add(known, own, this.#compiler.join);
+    const isApart = own.shape !== own.keyspace;
+    this.#known.set(hashOf(limits), isApart ? known : { ...known, counted });
     return counted;
   }
 }
 
-/** 32 bits of the numbers that a policy holds. */
+/** 32 bits of the numbers and durations that a policy holds. */
 function hashOf(policy: unknown): number {
   if (!Array.isArray(policy)) return mix(0, policy);
   let hash = 0;
@@ -51,7 +82,16 @@ function mix(hash: number, limit: unknown): number {
   if (typeof limit !== "object" || limit === null) return hash;
   let mixed = hash;
   for (const value of Object.values(limit)) {
-    if (typeof value === "number") mixed = Math.imul(mixed ^ value, 0x9e3779b1) ^ (mixed >>> 15);
+    const bits = typeof value === "string" ? bitsOf(value) : value;
+    if (typeof bits === "number") mixed = Math.imul(mixed ^ bits, 0x9e3779b1) ^ (mixed >>> 15);
   }
   return mixed;
+}
+
+/** Bits of both ends of a text, which is all of most durations. Beyond an end, a character code is NaN, which adds nothing. */
+function bitsOf(text: string): number {
+  const { length } = text;
+  const begin = text.charCodeAt(0) ^ (text.charCodeAt(1) << 8);
+  const end = (text.charCodeAt(length - 2) << 16) ^ (text.charCodeAt(length - 1) << 24);
+  return length ^ begin ^ end;
 }

@@ -2,13 +2,21 @@ import type { Charged } from "../base/charged.ts";
 import { NOTHING_CHARGED, nothingCharged } from "../base/charged.ts";
 import type { Cost } from "../base/cost.ts";
 import type { Decision } from "../base/decision.ts";
+import { isOfPlaces } from "../base/decision.ts";
 import type { HeadgateError } from "../base/errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
+import type { LimitDescription } from "../base/policy.ts";
 import { askedOf, askedUnits, requireFormOf } from "../counting/costs.ts";
-import { placesOf, returnReceipts, takeReceipts } from "../counting/counted-decision.ts";
+import {
+  limitsBefore,
+  placesOf,
+  returnReceipts,
+  takeReceipts,
+} from "../counting/counted-decision.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { limitsOfUnits } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { countersOf, unitsOnly } from "../counting/counters.ts";
+import { unitsOnly } from "../counting/counters.ts";
 import { isUnchanged, planSettle, settled, unsettled } from "../counting/settle.ts";
 import { chargeCounters, isDone, judgeOf, refundOf } from "../deciding/changes.ts";
 import type { Change, Link } from "../deciding/link.ts";
@@ -16,15 +24,17 @@ import { requireUnreached } from "../reach/store-failure.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
-import type { CostOptions, Limiter } from "./limiter.ts";
+import type { Asking } from "./asking.ts";
+import type { ChargeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import { readCost, readUnits } from "./read-cost.ts";
+import { readCharge, readUnits } from "./read-cost.ts";
 
 /** How a limiter charges without a decision, settles and gives back. */
 export function createCharging(
   core: LimiterCore,
+  { policyOf, countersAsked }: Pick<Asking, "policyOf" | "countersAsked">,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
-  const { counted, chain, fallback, watch, overrides } = core;
+  const { counted, shapes, chain, fallback, watch, overrides } = core;
   const chargeable = limitsOfUnits(counted);
 
   /** Passes if the store did not get a call; throws every other error. */
@@ -46,14 +56,18 @@ export function createCharging(
     return { ...charged, degraded: true };
   }
 
-  async function chargeNamed(subject: Subjects, cost: Cost): Promise<Charged<Cost>> {
-    const named = unitsOnly(countersOf(counted, subject));
+  async function chargeNamed(
+    policy: CountedPolicy,
+    subject: Subjects,
+    cost: Cost,
+  ): Promise<Charged<Cost>> {
+    const named = unitsOnly(countersAsked(policy, subject));
     // Without a wait the call goes at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const units = askedUnits(overrides?.apply(named) ?? named, cost);
+    const units = askedUnits(overrides?.apply(named, policy) ?? named, cost);
     if (units.counters.length === 0 || units.cost === 0) {
-      return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(chargeable);
+      return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(limitsOfUnits(policy));
     }
     return chargeCounters(chain, askedOf(units.counters), units.cost, 0, (missed, error) =>
       chargeHere(missed, units.cost, error),
@@ -82,10 +96,18 @@ export function createCharging(
     }
   }
 
+  /** The limits by whose names a decision is settled: the limiter's own, and those of the policy that the call brought. */
+  function settledOf(decision: Decision): readonly Pick<LimitDescription, "name">[] {
+    if (!shapes.isUsed) return chargeable;
+    const asked = limitsBefore(decision) ?? decision?.limits ?? [];
+    return [...chargeable, ...asked.filter((limit) => !isOfPlaces(limit))];
+  }
+
   async function settle(decision: Decision, units: Cost): Promise<Charged<Cost>> {
     const receipts = takeReceipts(decision, counted);
     const { source, shadow } = decision;
-    const nothing = typeof units === "number" ? NOTHING_CHARGED : nothingCharged(chargeable);
+    const nothing =
+      typeof units === "number" ? NOTHING_CHARGED : nothingCharged(settledOf(decision));
     // With `onUnavailable: "allow"` nothing was counted.
     if (source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
@@ -113,15 +135,19 @@ export function createCharging(
   }
 
   return {
-    async charge<Units extends Cost = number>(subject: Subjects, options: CostOptions<Units> = {}) {
-      rejectUnknownOptions("charge", options, ["cost"]);
-      const cost = readCost(core, options.cost, chargeable);
-      return (await chargeNamed(subject, cost)) as Charged<Units>;
+    async charge<Units extends Cost = number>(
+      subject: Subjects,
+      options: ChargeOptions<Units> = {},
+    ) {
+      rejectUnknownOptions("charge", options, ["cost", "limits"]);
+      const policy = policyOf(options.limits);
+      const cost = readCharge(core, options.cost, policy);
+      return (await chargeNamed(policy, subject, cost)) as Charged<Units>;
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       rejectMore("settle(decision, units)", more);
-      const wanted = readUnits(core, units, chargeable);
+      const wanted = readUnits(core, units, settledOf(decision));
       requireFormOf(decision, wanted);
       return (await settle(decision, wanted)) as Charged<Units>;
     },

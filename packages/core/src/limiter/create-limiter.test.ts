@@ -13,7 +13,7 @@ import type { Subjects } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
-import { partsOf } from "./limiter.ts";
+import { partsOf } from "./limiter-parts.ts";
 
 const START = 1_800_000_000_000;
 

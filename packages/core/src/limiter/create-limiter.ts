@@ -2,20 +2,24 @@ import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
 import { formatPolicy } from "../base/format-policy.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { PEER_LIMITER_OPTIONS } from "../base/peer-options.ts";
-import type { Limit, Policy } from "../base/policy.ts";
+import type { Policy } from "../base/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "../counting/counted-policy.ts";
 import { claimName, requireName } from "../counting/names.ts";
 import { withNumbers } from "../counting/numbers-in-force.ts";
+import { compileOtherShape } from "../counting/other-shape.ts";
 import { requireLeasable } from "../deciding/leases/require-leasable.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
+import type { PolicyCompiler } from "./called-limits.ts";
 import { FAILURE_OPTIONS, failureOptionsOf, readFailureOptions } from "./failure-options.ts";
+import type { CheckedTimes } from "./failure-policy.ts";
 import type { LimiterTerms } from "./kept-limiters.ts";
 import { findLimiter, keepLimiter } from "./kept-limiters.ts";
-import type { Limiter, LimiterOptions, MadeLimiter } from "./limiter.ts";
-import { partsOf } from "./limiter.ts";
+import type { Limiter, LimiterOptions } from "./limiter.ts";
+import type { MadeLimiter } from "./limiter-parts.ts";
+import { partsOf } from "./limiter-parts.ts";
 import { closedError, openLimiter } from "./open-limiter.ts";
 import { readBlockOn } from "./read-block-on.ts";
 import { serverSideOf } from "./server-side.ts";
@@ -38,8 +42,8 @@ const OPTIONS = [
  * Creates a limiter. The same name on the same store with the same policy gives the same limiter.
  * Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
-export function createLimiter<const Per extends string = never>(
-  options: LimiterOptions<Per>,
+export function createLimiter<const Per extends string = never, const Text extends string = string>(
+  options: LimiterOptions<Per> & CheckedTimes<Text>,
 ): Limiter<Per | "default"> {
   return makeLimiter(options, undefined);
 }
@@ -72,7 +76,7 @@ export function makeLimiter(
 
 interface Place {
   readonly name: string;
-  readonly store: Store;
+  readonly store: CountingStore;
   readonly plugin: string | undefined;
   readonly isShared: boolean;
 }
@@ -106,18 +110,25 @@ function make(
   warnOfShortDuration(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
   serverSideOf(store)?.list(name, own, parent?.name);
-  const underLimits = (limits: readonly Limit[]) => join(withNumbers(own, limits));
-  return makeShared(counted, { name, maxQueue, claim, failure, isShared, underLimits });
+  const compiler: PolicyCompiler = {
+    ofSameShape: (limits) => withNumbers(own, limits),
+    ofOtherShape: (limits) => compileOtherShape(own, limits, blockOn),
+    join,
+  };
+  return makeShared(counted, { name, maxQueue, claim, failure, isShared, compiler });
 }
 
 /** The name and the store of a limiter's counters. */
-function placeOf({ name, store, extends: parent }: LimiterOptions): { name: string; store: Store } {
-  if (store !== undefined) requireStore(store);
-  const place = store ?? (parent === undefined ? undefined : partsOf(parent).counted.store);
+function placeOf({ name, store, extends: parent }: LimiterOptions): {
+  name: string;
+  store: CountingStore;
+} {
+  const given = store === undefined ? undefined : requireStore(store);
+  const place = given ?? (parent === undefined ? undefined : partsOf(parent).counted.store);
   // Counters that nothing else can reach need no name.
   const named = name === undefined && place === undefined ? "limiter" : name;
   requireName(named);
-  return { name: named, store: place ?? memoryStore() };
+  return { name: named, store: place ?? requireStore(memoryStore()) };
 }
 
 function invalidOption(rule: string, received: unknown): HeadgateError {

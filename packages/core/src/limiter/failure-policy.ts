@@ -1,5 +1,5 @@
-import type { Duration } from "../base/time.ts";
-import type { OnUnavailable } from "../deciding/fallback.ts";
+import type { CheckedDuration, Duration } from "../base/time.ts";
+import type { LocalPolicy, OnUnavailable } from "../deciding/fallback.ts";
 import type { LeaseOptions, LeaseRule } from "../deciding/leases/leases.ts";
 import type { StoreTimes } from "../reach/outage.ts";
 
@@ -31,10 +31,15 @@ export interface FailureOptions {
   readonly lease?: LeaseOptions | false | undefined;
 }
 
+/** The durations of these options as `createLimiter` takes them: the compiler finds a misspelt literal. `Text` is inferred. */
+export interface CheckedTimes<Text extends string> {
+  readonly storeTimeout?: CheckedDuration<Text> | undefined;
+  readonly connectTimeout?: CheckedDuration<Text> | undefined;
+  readonly lease?: { readonly ttl: CheckedDuration<Text> } | false | undefined;
+}
+
 /** The options with their defaults. */
-export interface FailurePolicy extends StoreTimes {
-  readonly onUnavailable: OnUnavailable;
-  readonly localShare: number;
+export interface FailurePolicy extends StoreTimes, LocalPolicy {
   readonly denyCache: boolean;
   readonly lease: LeaseRule | undefined;
 }

@@ -2,14 +2,15 @@ import { expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
+import { requireStore } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
-import { partsOf } from "./limiter.ts";
+import { partsOf } from "./limiter-parts.ts";
 
 const hourly = () => fixedWindow({ limit: 5, window: "1h" });
 
-function startMaking(store: Store = memoryStore()) {
+function startMaking(store: CountingStore = requireStore(memoryStore())) {
   return (options: Partial<LimiterOptions> = {}): Limiter =>
     createLimiter({ name: "api", limits: hourly(), store, ...options });
 }

@@ -4,7 +4,7 @@ import type { Policy } from "../base/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { Properties } from "../counting/same-limits.ts";
 import { areSameLimits, copyLimits, isSameValue } from "../counting/same-limits.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 
 /** The most names kept for each client; the least recently made is dropped first. */
@@ -16,7 +16,7 @@ const MAX_ALIKE = 4;
 /** Two limiters with equal terms are one limiter. */
 export interface LimiterTerms {
   readonly name: string;
-  readonly store: Store;
+  readonly store: CountingStore;
   readonly limits: Policy;
   /** The limits of the limiter that it extends. */
   readonly extended: CountedPolicy | undefined;

@@ -6,6 +6,7 @@ import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
 import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
 import type { StoreWatch } from "../reach/outage.ts";
+import type { OtherShapes } from "./other-shapes.ts";
 
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
 export interface ServerParts {
@@ -24,6 +25,8 @@ export interface ServerParts {
 export interface LimiterCore extends ServerParts {
   readonly name: string;
   readonly counted: CountedPolicy;
+  /** The shapes of limits that calls bring, beside its own. */
+  readonly shapes: OtherShapes;
   /** The first link of the chain that decides. */
   readonly chain: Link;
   /** Whether it takes units ahead, which are of all its limits alike. */

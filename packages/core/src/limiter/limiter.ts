@@ -1,62 +1,11 @@
-import type { Awaitable } from "../base/awaitable.ts";
 import type { Charged } from "../base/charged.ts";
 import type { Cost } from "../base/cost.ts";
 import type { Decision } from "../base/decision.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
 import type { BlockOn, LimitDescription, Policy } from "../base/policy.ts";
-import type { Duration } from "../base/time.ts";
-import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
+import type { CheckedDuration, Duration } from "../base/time.ts";
 import type { Subjects } from "../counting/counters.ts";
-import type { Flights } from "../deciding/flights.ts";
-import type { LimiterControl } from "../fleet/control/control.ts";
-import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
-import type { Turn, TurnOptions } from "../queue/line.ts";
-import type { StoreWatch } from "../reach/outage.ts";
 import type { Store } from "../store/store.ts";
 import type { FailureOptions } from "./failure-policy.ts";
-
-/** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
-export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
-
-/** How a limiter is seen by the rest of Headgate. */
-export interface LimiterParts {
-  readonly counted: CountedPolicy;
-  /** The limiter it extends. */
-  readonly parent: Limiter | undefined;
-  /**
-   * `consume` for some of its groups only; it publishes nothing. The decision itself where this process knows it: then errors are thrown, not
-   * rejected.
-   */
-  consumeIn(
-    groups: readonly Group[],
-    subject: Subjects,
-    options: ConsumeOptions | undefined,
-    learned?: Learned,
-  ): Awaitable<Decision>;
-  /** What operators did, as far as this process knows; undefined where the store has no control record. */
-  readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
-  /** `consumeIn` that waits in line if it is denied. Undefined if nobody waits for the answer any more. */
-  consumeInTurn(
-    groups: readonly Group[],
-    subject: Subjects,
-    options: ConsumeOptions | undefined,
-    turn: TurnOptions,
-  ): Promise<Turn | undefined>;
-  /** How its decisions are settled, also after `close`. */
-  readonly charging: Pick<Limiter, "settle" | "refund">;
-  /** The calls under way, for which `close` waits. */
-  readonly flights: Flights;
-  /** How its store is watched; undefined where the store is this process's memory. */
-  readonly watch: StoreWatch | undefined;
-  /** What its decisions are counted in, also those of `consumeIn` and `consumeInTurn` by who asks them; undefined where the store keeps no usage. */
-  readonly usage: LimiterUsage | undefined;
-  /** Whether it takes units ahead, which are of all its limits alike. */
-  readonly hasLease: boolean;
-  /** Whether it is in shadow, as far as that is known without a subject. */
-  isInShadow(): Promise<boolean>;
-  /** Whether `close` was called: its methods reject, and calls that began before are still decided. */
-  readonly isClosed: boolean;
-}
 
 /** What a call costs. */
 export interface CostOptions<Units extends Cost = Cost> {
@@ -73,22 +22,37 @@ export interface CostOptions<Units extends Cost = Cost> {
 /** Options of `consume` and `peek`. */
 export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
   /**
-   * The limits of this call: the limiter's own (without those of a limiter that it extends) with other numbers of units
-   * (`limit`, `burst`, `capacity`, `refill`). The counts and the names of the limits stay. Plain data, and compiled once: 10,000
-   * policies are cached, and an object that has changed is read again. Cannot be used with `lease`.
+   * The limits of this call, in place of the limiter's own (without those of a limiter that it extends), by its dimensions. With other
+   * numbers (`limit`, `burst`, `capacity`, `refill`, `block`) the counts and the names of the limits stay. Limits of another shape
+   * (another window, another algorithm, more or fewer of them) have a counter of their own: never let a client choose them. 64
+   * shapes of a limiter are in use at a time; beyond that, the process forgets the least recently used, and its counters go on in the
+   * store. Plain data, and compiled once: 10,000 policies are cached, and an object that has changed is read again. Cannot be used
+   * with `lease`.
    */
   readonly limits?: Policy<Dimension> | undefined;
 }
 
+/** Options of `reset`, `block` and `unblock`. */
+export interface PartialOptions {
+  /** Whether dimensions that the limiter does not count are left out. Default false: they are an error. */
+  readonly partial?: boolean | undefined;
+}
+
+/** Options of `charge`. */
+export interface ChargeOptions<Units extends Cost = Cost, Dimension extends string = string>
+  extends CostOptions<Units>,
+    Pick<ConsumeOptions<Dimension>, "limits"> {}
+
 /** Options of `wait`. */
-export interface WaitForOptions extends CostOptions {
+export interface WaitForOptions<Dimension extends string = string>
+  extends ConsumeOptions<Dimension> {
   /** The longest wait: 1 ms to 366 days. Default: as long as it takes. */
   readonly timeout?: Duration | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `run`. */
-export interface RunOptions extends CostOptions {
+export interface RunOptions<Dimension extends string = string> extends ConsumeOptions<Dimension> {
   /** The longest wait for admission: up to 366 days; 0 for no wait. Default: as long as it takes. */
   readonly timeout?: Duration | 0 | undefined;
   /** Ends the wait, and aborts the signal that the work gets. */
@@ -112,7 +76,7 @@ export interface Limiter<Dimension extends string = string> {
    * Asks for admission, and charges the cost if every limit allows it. A denial costs nothing, and is returned, not thrown. Answers within
    * `storeTimeout`: if the store could not, the decision is `degraded`, taken as `onUnavailable` says.
    * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and with
-   * `HEADGATE_INVALID_LIMIT` for `limits` that differ from the limiter's in more than numbers.
+   * `HEADGATE_INVALID_LIMIT` for invalid `limits`, and for those that count by a dimension that the limiter lacks.
    */
   consume(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
@@ -138,7 +102,7 @@ export interface Limiter<Dimension extends string = string> {
    */
   charge<Units extends Cost = number>(
     subject: Subjects<Dimension>,
-    options?: CostOptions<Units>,
+    options?: ChargeOptions<Units, Dimension>,
   ): Promise<Charged<Units>>;
 
   /**
@@ -155,32 +119,38 @@ export interface Limiter<Dimension extends string = string> {
   settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;
 
   /**
-   * Forgets a subject, in each dimension that is named, in this limiter only. Resolves with true if a record was deleted. A block that a
-   * limit has set ends too; one set by hand stays. Everybody is forgotten only by name: `reset({ global: "*" })`. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store gave no
+   * Forgets a subject, in each dimension that is named, in this limiter only, also in the other shapes of limits that this process uses.
+   * Resolves with true if a record was deleted. A block that a limit has set ends too; one set by hand stays. All clients are forgotten
+   * only by name: `reset({ global: "*" })`. With `partial`, dimensions that this limiter does not count are left out: one subject for
+   * several limiters. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store gave no
    * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
    * `HEADGATE_BAD_REPLY`.
    */
-  reset(subject: Subjects<Dimension>): Promise<boolean>;
+  reset(subject: Subjects<Dimension>, options?: PartialOptions): Promise<boolean>;
 
   /**
    * Denies every request of a subject for 1 ms to 366 days, in each dimension that is named, in this limiter only; everybody only
-   * by name. It never shortens an existing block. Processes that remember a denial, or hold a lease, learn of the block when that is
+   * by name. Limits of another shape that calls bring are blocked as far as this process uses them now. It never shortens an existing block. Processes that remember a denial, or hold a lease, learn of the block when that is
    * over. Rejects with `HEADGATE_INVALID_OPTION` for an invalid duration, and with the same errors as `reset`.
    */
-  block(subject: Subjects<Dimension>, duration: Duration): Promise<void>;
+  block<const Text extends string = string>(
+    subject: Subjects<Dimension>,
+    duration: CheckedDuration<Text>,
+    options?: PartialOptions,
+  ): Promise<void>;
 
   /**
    * Ends the blocks of a subject, whether set by a limit or by hand. Resolves with true if it was blocked. What it has used stays used. Rejects
    * with the same errors as `reset`.
    */
-  unblock(subject: Subjects<Dimension>): Promise<boolean>;
+  unblock(subject: Subjects<Dimension>, options?: PartialOptions): Promise<boolean>;
 
   /**
    * Waits for admission: first come, first served among the calls of this process for the same subjects. In shadow, nobody
    * waits. Rejects with `HEADGATE_WAIT_TIMEOUT`,
    * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and all that `consume` rejects with.
    */
-  wait(subject: Subjects<Dimension>, options?: WaitForOptions): Promise<Decision>;
+  wait(subject: Subjects<Dimension>, options?: WaitForOptions<Dimension>): Promise<Decision>;
 
   /**
    * Gives back the places that a decision holds, once; units stay charged. Resolves with true if a place was still held. Works also
@@ -197,7 +167,7 @@ export interface Limiter<Dimension extends string = string> {
   run<T>(
     subject: Subjects<Dimension>,
     work: (admitted: AdmittedWork) => T | Promise<T>,
-    options?: RunOptions,
+    options?: RunOptions<Dimension>,
   ): Promise<T>;
 
   /**
@@ -209,14 +179,6 @@ export interface Limiter<Dimension extends string = string> {
 
   /** Frees the name, and rejects the calls that are waiting with `HEADGATE_CLOSED`. The store's client stays open. */
   close(): Promise<void>;
-}
-
-/**
- * A limiter that `createLimiter` made. `Limiter`, the public type, does not have the symbol: the compiler would take the same type
- * from another copy of the package, or from its other format, for a different one.
- */
-export interface MadeLimiter<Dimension extends string = string> extends Limiter<Dimension> {
-  readonly [LIMITER]: LimiterParts;
 }
 
 /** Options of `createLimiter`. */
@@ -242,31 +204,4 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
    * `"denial"`.
    */
   readonly blockOn?: BlockOn | undefined;
-}
-
-/** A limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */
-export function requireMade(limiter: Limiter): MadeLimiter {
-  partsOf(limiter);
-  return limiter as MadeLimiter;
-}
-
-/** That a request has learned before its decision what operators did. */
-export interface Learned {
-  /** How long it waited for that. */
-  readonly waitedMs: number;
-  /** Whether that was just now, so that the decision need not ask again. */
-  readonly isFresh: boolean;
-}
-
-/** The parts of a limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */
-export function partsOf(limiter: unknown): LimiterParts {
-  const parts =
-    typeof limiter === "object" && limiter !== null
-      ? (limiter as Partial<MadeLimiter>)[LIMITER]
-      : undefined;
-  if (parts !== undefined) return parts;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `a limiter made by createLimiter is needed, got ${formatKind(limiter)}`,
-  );
 }

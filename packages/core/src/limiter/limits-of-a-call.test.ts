@@ -56,9 +56,9 @@ describe("limits of a call", () => {
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 30 });
   });
 
-  test("are of the shape and names of the limiter's, and of nothing else", async () => {
+  test("are limits, and nothing else", async () => {
     const limiter = start();
-    for (const limits of [gcra({ limit: 30, window: "1h" }), null, [], hourly(-1)]) {
+    for (const limits of [null, [], hourly(-1), { ...hourly(1), per: "tenant" }]) {
       for (const call of ["consume", "peek"] as const) {
         await expect(limiter[call]("u", { limits: limits as Policy })).rejects.toMatchObject({
           code: "HEADGATE_INVALID_LIMIT",
@@ -68,16 +68,25 @@ describe("limits of a call", () => {
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 30 });
   });
 
-  test("are not for wait", async () => {
-    await expect(start().wait("u", under(1_000) as never)).rejects.toMatchObject({
-      code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringContaining('unknown option "limits"'),
+  test("are for wait, run and charge, too", async () => {
+    const limiter = start();
+    await limiter.charge("u", { cost: 30 });
+    expect(await limiter.wait("u", under(1_000))).toMatchObject({ limit: 1_000, remaining: 969 });
+    const run = () => limiter.run("u", ({ decision }) => decision.remaining, { timeout: 0 });
+    await expect(run()).rejects.toMatchObject({ code: "HEADGATE_DENIED" });
+    const paid = await limiter.run("u", ({ decision }) => decision.remaining, under(1_000));
+    expect(paid).toBe(968);
+    const now = under(1_000);
+    await expect(limiter.wait("u", { ...now, cost: 1_001 })).rejects.toMatchObject({
+      code: "HEADGATE_COST_ABOVE_LIMIT",
     });
+    expect(await limiter.charge("u", { ...now, cost: 5 })).toMatchObject({ counted: 5 });
+    expect(await limiter.peek("u", { ...now, cost: 0 })).toMatchObject({ remaining: 963 });
   });
 
   test("are not for a limiter with leases, which goes on without them", async () => {
     const { limiter, answered } = startRemote(hourly(30), { lease: { max: 10, ttl: "1s" } });
-    for (const call of ["consume", "peek"] as const) {
+    for (const call of ["consume", "peek", "wait", "charge"] as const) {
       await expect(limiter[call]("u", under(1_000))).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",
         message: expect.stringContaining("lease"),

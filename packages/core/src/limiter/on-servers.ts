@@ -5,7 +5,7 @@ import type { Link } from "../deciding/link.ts";
 import { decideOnServers } from "../deciding/server.ts";
 import { followControl } from "../fleet/control/follow-control.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
-import { listLimiter, unlist } from "../fleet/directory/listings.ts";
+import { listLimiter, newsOfShapes, unlist } from "../fleet/directory/listings.ts";
 import { countUsage, endUsage } from "../fleet/usage/usage.ts";
 import { watchStore } from "../reach/store-watch.ts";
 import { makeReady } from "./make-ready.ts";
@@ -14,7 +14,7 @@ import { inMemory } from "./server-side.ts";
 
 /** What `redisStore` adds to the limiters on it. */
 export const onServers: OnServers = {
-  open(counted, failure, flights) {
+  open(counted, failure, flights, shapes) {
     const { store } = counted;
     const { remote } = store;
     const { limiter } = counted.reported;
@@ -33,12 +33,18 @@ export const onServers: OnServers = {
       release();
     };
     const chain: Link = { ...first, close };
-    const control = followControl(counted, watch);
+    const control = followControl(counted, watch, () => shapes.policies());
     const overrides =
-      control && createOverrides(control, counted, { watch, endLeases: chain.endLeases });
+      control &&
+      createOverrides(control, counted, {
+        watch,
+        endLeases: chain.endLeases,
+        otherPolicies: () => shapes.policies(),
+      });
     return { chain, fallback, watch, control, overrides, usage };
   },
   list: listLimiter,
+  newsOfShapes,
   unlist: (store, name) => unlist(store, "limiter", name),
   endUsage,
   ready: makeReady,

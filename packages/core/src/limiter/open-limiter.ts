@@ -2,8 +2,9 @@ import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { rejectCloseOptions } from "../base/options.ts";
 import type { Waiters } from "../queue/line.ts";
 import { dropLimiter } from "./kept-limiters.ts";
-import type { Limiter, LimiterParts, MadeLimiter } from "./limiter.ts";
-import { LIMITER } from "./limiter.ts";
+import type { Limiter } from "./limiter.ts";
+import type { LimiterParts, MadeLimiter } from "./limiter-parts.ts";
+import { LIMITER } from "./limiter-parts.ts";
 import { serverSideOf } from "./server-side.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 import { createWaiting } from "./waiting.ts";
@@ -13,12 +14,13 @@ type Ask<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 /** A handle of a limiter, which is closed by itself: the limiter ends with its last handle. */
 export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): MadeLimiter {
   const { core, limits, asking, charging, blocking, line } = shared;
-  const { name, counted, watch, control, overrides, usage, hasLease, flights } = core;
+  const { name, counted, shapes, watch, control, overrides, usage, hasLease, flights } = core;
   const { consume, peek, consumeIn } = asking;
   const waiters: Waiters = { ended: undefined };
   const { wait, run, consumeInTurn } = createWaiting(core, asking, line, waiters);
   const parts: { isClosed: boolean } & LimiterParts = {
     counted,
+    shapes,
     parent,
     control,
     consumeIn,

@@ -10,6 +10,7 @@ import type { Decision } from "../base/decision.ts";
 import { HeadgateError } from "../base/errors.ts";
 import type { Policy } from "../base/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { asStore, requireStore } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
 
@@ -25,7 +26,7 @@ const TEN = [
 
 function start(limits: Policy) {
   let now = 1_800_000_000_000;
-  const store = memoryStore({ clock: () => now });
+  const store = requireStore(memoryStore({ clock: () => now }));
   const limiter: Limiter = createLimiter({ name: "api", limits, store });
   return {
     limiter,
@@ -131,7 +132,7 @@ describe("a peek of nothing while the store is away", () => {
   });
   const limits = fixedWindow({ limit: 10, window: "1h" });
   const open = (options: Partial<LimiterOptions>) =>
-    createLimiter({ name: "api", limits, store: { ...away, owner: {} }, ...options });
+    createLimiter({ name: "api", limits, store: asStore({ ...away, owner: {} }), ...options });
 
   test("reports the share of this process as it is", async () => {
     const limiter = open({ localShare: 0.5 });

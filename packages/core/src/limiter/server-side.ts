@@ -2,9 +2,10 @@ import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { Flights } from "../deciding/flights.ts";
 import type { Link } from "../deciding/link.ts";
 import { decideLocally } from "../deciding/local.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { LimiterCore, ServerParts } from "./limiter-core.ts";
+import type { OtherShapes, ShapeNews } from "./other-shapes.ts";
 
 /**
  * What a store on servers adds to the limiters on it. It comes with the store, so that an application whose limiters count in
@@ -16,19 +17,22 @@ export interface OnServers {
     counted: CountedPolicy,
     failure: FailurePolicy,
     flights: Flights,
+    shapes: OtherShapes,
   ): ServerParts & { readonly chain: Link };
   /** Lists the limiter for operators' tools. */
   list(name: string, own: CountedPolicy, parent: string | undefined): void;
+  /** Lists the shapes that its calls bring with it; undefined if the store keeps no list. */
+  newsOfShapes(store: CountingStore, name: string): ShapeNews | undefined;
   /** Takes it off that list. */
-  unlist(store: Store, name: string): Promise<void>;
+  unlist(store: CountingStore, name: string): Promise<void>;
   /** Sends its last counts. */
-  endUsage(store: Store, name: string): Promise<void>;
+  endUsage(store: CountingStore, name: string): Promise<void>;
   /** Prepares the store for the first decision; resolves with whether it answered. */
   ready(core: LimiterCore): Promise<boolean>;
 }
 
 /** What the store of a limiter adds to it; undefined for one in memory. */
-export function serverSideOf({ side }: Store): OnServers | undefined {
+export function serverSideOf({ side }: CountingStore): OnServers | undefined {
   return side as OnServers | undefined;
 }
 

@@ -1,19 +1,21 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import type { Limit, LimitDescription } from "../base/policy.ts";
+import type { LimitDescription } from "../base/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { NameClaim } from "../counting/names.ts";
 import { Flights } from "../deciding/flights.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
 import { createAsking } from "./asking.ts";
 import { createBlocking } from "./blocking.ts";
+import type { PolicyCompiler } from "./called-limits.ts";
 import { createCharging } from "./charging.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
 import { createLimiterQueue } from "./limiter-queue.ts";
+import { OtherShapes } from "./other-shapes.ts";
 import { inMemory, serverSideOf } from "./server-side.ts";
 
 /** How a limiter counts, decides and waits. */
@@ -24,8 +26,7 @@ export interface SharedSettings {
   /** Whether its store can be named again; not where it was made for this limiter. */
   readonly isShared: boolean;
   readonly failure: FailurePolicy;
-  /** All that is counted, with other numbers for the limiter's own limits. Throws `HEADGATE_INVALID_LIMIT`. */
-  readonly underLimits: (limits: readonly Limit[]) => CountedPolicy;
+  readonly compiler: PolicyCompiler;
 }
 
 /** All of a limiter that is made again and again under the same terms: each `createLimiter` adds a handle of a few hundred bytes. */
@@ -52,25 +53,30 @@ const dropped = new FinalizationRegistry<Place>(({ name, claim, store: weak }) =
 interface Place {
   readonly name: string;
   readonly claim: NameClaim;
-  readonly store: WeakRef<Store>;
+  readonly store: WeakRef<CountingStore>;
 }
 
 /** Makes what the handles of a limiter share. */
 export function makeShared(
   counted: CountedPolicy,
-  { name, maxQueue, claim, failure, isShared, underLimits }: SharedSettings,
+  { name, maxQueue, claim, failure, isShared, compiler }: SharedSettings,
 ): SharedLimiter {
   const { store } = counted;
   const flights = new Flights();
   const side = serverSideOf(store);
-  const chosen = side === undefined ? inMemory(counted) : side.open(counted, failure, flights);
+  const news = side?.newsOfShapes(store, name);
+  const shapes = new OtherShapes(name, news);
+  const chosen =
+    side === undefined ? inMemory(counted) : side.open(counted, failure, flights, shapes);
   const hasLease = failure.lease !== undefined;
-  const core: LimiterCore = { name, counted, hasLease, flights, ...chosen };
-  const charging = createCharging(core);
+  const core: LimiterCore = { name, counted, shapes, hasLease, flights, ...chosen };
+  const asking = createAsking(core, compiler);
+  const charging = createCharging(core, asking);
 
   async function end(): Promise<void> {
     dropped.unregister(core);
     const isLast = claim.release();
+    shapes.close();
     const leaving = isLast && side?.unlist(store, name);
     await flights.landed();
     core.control?.stop();
@@ -84,7 +90,7 @@ export function makeShared(
   return {
     core,
     limits: counted.limits.map((limit) => describeLimit(limit, store)),
-    asking: createAsking(core, underLimits),
+    asking,
     charging,
     blocking: createBlocking(core),
     line: createLimiterQueue(core, charging, maxQueue),
@@ -93,12 +99,12 @@ export function makeShared(
   };
 }
 
-async function leave(store: Store, name: string): Promise<void> {
+async function leave(store: CountingStore, name: string): Promise<void> {
   const side = serverSideOf(store);
   await Promise.all([side?.unlist(store, name), side?.endUsage(store, name)]);
 }
 
-function describeLimit(compiled: CompiledLimit, store: Store): LimitDescription {
+function describeLimit(compiled: CompiledLimit, store: CountingStore): LimitDescription {
   const { name, per, limit, windowMs, calendar } = compiled;
   if (calendar === undefined) return { name, per, limit, windowMs };
   return {

@@ -29,12 +29,15 @@ describe("what a limiter would ignore is not taken", () => {
   test("reset does not forget everything when it was told what", async () => {
     const { limiter, loose } = start();
     await limiter.consume("u");
-    const message = "reset(subject) takes no other argument, got an object";
     await expect(loose["reset"]?.("u", { limit: "10-per-1h" })).rejects.toMatchObject(
-      refusal(message),
+      refusal('reset: unknown option "limit"; it takes partial'),
     );
-    await expect(loose["reset"]?.("u", "default")).rejects.toThrow(
-      /no other argument, got a string/,
+    await expect(loose["reset"]?.("u", "default")).rejects.toThrow(/options must be an object/);
+    await expect(loose["reset"]?.("u", { partial: 1 })).rejects.toMatchObject(
+      refusal("partial must be true or false, got 1"),
+    );
+    await expect(loose["reset"]?.("u", {}, "default")).rejects.toMatchObject(
+      refusal("reset(subject, options) takes no other argument, got a string"),
     );
     expect(await limiter.reset("u")).toBe(true);
   });
@@ -42,10 +45,10 @@ describe("what a limiter would ignore is not taken", () => {
   test("block and unblock take a subject, and a duration", async () => {
     const { limiter, loose } = start();
     await expect(loose["block"]?.("u", "1h", { reason: "spam" })).rejects.toMatchObject(
-      refusal("block(subject, duration) takes no other argument, got an object"),
+      refusal('block: unknown option "reason"; it takes partial'),
     );
     await expect(loose["unblock"]?.("u", "1h")).rejects.toMatchObject(
-      refusal("unblock(subject) takes no other argument, got a string"),
+      refusal('unblock: options must be an object, got "1h"'),
     );
     expect(await limiter.peek("u")).toMatchObject({ blocked: false });
     await expect(limiter.block("", "1h")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });

@@ -5,9 +5,9 @@ import type { Duration } from "../base/time.ts";
 import { parseDuration, toMilliseconds } from "../base/time.ts";
 import { askedUnits } from "../counting/costs.ts";
 import { placesOf } from "../counting/counted-decision.ts";
-import type { Group } from "../counting/counted-policy.ts";
+import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { areInShadow, countersOf } from "../counting/counters.ts";
+import { areInShadow } from "../counting/counters.ts";
 import { makeAsk } from "../deciding/ask.ts";
 import { releasesOf } from "../places/keep-places.ts";
 import { agedDenial } from "../queue/aged-denial.ts";
@@ -16,14 +16,9 @@ import type { Denial, Turn, TurnOptions, Waiters } from "../queue/line.ts";
 import { lineOf } from "../queue/line-of.ts";
 import { takeTurn } from "../queue/take-turn.ts";
 import type { Asking } from "./asking.ts";
-import type {
-  ConsumeOptions,
-  Limiter,
-  LimiterParts,
-  RunOptions,
-  WaitForOptions,
-} from "./limiter.ts";
+import type { ConsumeOptions, Limiter, RunOptions, WaitForOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
+import type { LimiterParts } from "./limiter-parts.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
 import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
@@ -32,52 +27,63 @@ import { runAdmitted } from "./run-admitted.ts";
 /** How calls and requests wait in line, and how admitted work is run. `waiters` are those who wait here, of all in the queue. */
 export function createWaiting(
   core: LimiterCore,
-  { consumeAs, countersAsked }: Asking,
+  { consumeAs, policyOf, countersAsked }: Asking,
   { queue, maxLine, giveBack }: LimiterQueue,
   waiters: Waiters,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterParts, "consumeInTurn"> {
   const { counted, chain, overrides, usage } = core;
-  const releases = counted.hasPlaces ? releasesOf(counted.store.owner) : undefined;
 
   /**
    * How a call waits for these counters: its attempts set no block, and what is given back in this process wakes it, or an override.
    */
-  function waitingFor(counters: readonly SubjectCounter[], cost: number) {
+  function waitingFor(policy: CountedPolicy, counters: readonly SubjectCounter[], cost: number) {
+    const releases = policy.hasPlaces ? releasesOf(counted.store.owner) : undefined;
     const keys = counters.map(({ key }) => key);
     let asked = counters;
     return {
       line: lineOf(counters),
       onFreed: releases && ((wake: () => void) => releases.on(keys, wake)),
-      onChange: overrides && ((wake: () => void) => overrides.onChange(counters, asked, wake)),
+      onChange:
+        overrides && ((wake: () => void) => overrides.onChange(counters, policy, asked, wake)),
       async attempt() {
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
-        asked = overrides?.apply(counters) ?? counters;
-        return chain.decide(makeAsk(asked, cost, "charge"));
+        asked = overrides?.apply(counters, policy) ?? counters;
+        return chain.decide(makeAsk(policy, asked, cost, "charge"));
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever, by what the last attempt asked. */
       requirePossible: () => rejectImpossible(asked, cost),
     };
   }
 
+  /** The policy of a decision: of one that has only other numbers, the limiter's own. */
+  function decidedBy(policy: CountedPolicy): CountedPolicy {
+    return policy.shape === undefined ? counted : policy;
+  }
+
   async function wait(subject: Subjects, options: WaitForOptions = {}): Promise<Decision> {
-    rejectUnknownOptions("wait", options, ["cost", "timeout", "signal"]);
-    const given = readCost(core, options.cost);
-    const { counters, cost } = askedUnits(countersOf(counted, subject), given);
-    const { signal } = options;
+    rejectUnknownOptions("wait", options, ["cost", "limits", "timeout", "signal"]);
+    const { signal, limits } = options;
+    const policy = policyOf(limits);
+    const given = readCost(core, options.cost, policy);
+    const { counters, cost } = askedUnits(countersAsked(policy, subject), given);
     requireSignal(signal);
     // What is in force may have to be asked for. That is part of the wait, and its timeout.
     const isKnown = overrides?.refresh() === undefined;
-    const inForce = overrides?.apply(counters) ?? counters;
+    const inForce = overrides?.apply(counters, policy) ?? counters;
     const isInShadow = isKnown && areInShadow(counted, inForce);
     if (isKnown && !isInShadow) rejectImpossible(inForce, cost);
     const timeoutMs = readTimeout(options.timeout);
     if (isInShadow) {
       signal?.throwIfAborted();
-      return consumeAs("charge", subject, { cost: given });
+      return consumeAs("charge", subject, { cost: given, limits });
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
-    const { line, onFreed, onChange, attempt, requirePossible } = waitingFor(counters, cost);
+    const { line, onFreed, onChange, attempt, requirePossible } = waitingFor(
+      decidedBy(policy),
+      counters,
+      cost,
+    );
     const timed = async () => {
       const started = decisions.hasSubscribers ? performance.now() : undefined;
       const answer = await attempt();
@@ -104,30 +110,32 @@ export function createWaiting(
     options: ConsumeOptions = {},
     turn: TurnOptions,
   ): Promise<Turn | undefined> {
+    const policy = policyOf(options.limits);
     const { counters, cost } = askedUnits(
-      countersAsked(subject, options.limits, groups),
-      readCost(core, options.cost),
+      countersAsked(policy, subject, groups),
+      readCost(core, options.cost, policy),
     );
-    const waiting = waitingFor(counters, cost);
+    const by = decidedBy(policy);
+    const waiting = waitingFor(by, counters, cost);
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const inForce = overrides?.apply(counters) ?? counters;
+    const inForce = overrides?.apply(counters, policy) ?? counters;
     if (areInShadow(counted, inForce) || findImpossible(inForce, cost) !== undefined) {
       return { decision: await waiting.attempt(), waitedMs: undefined };
     }
     const { now } = counted.store;
-    const deniedBy = (denial: Denial) => agedDenial(counted, denial, counters, cost, now());
+    const deniedBy = (denial: Denial) => agedDenial(by, denial, counters, cost, now());
     return takeTurn(queue, { ...waiting, waiters, maxLine, giveBack, deniedBy, now }, turn);
   }
 
   /** Asks once, without waiting, and blocks nobody. Rejects with `HEADGATE_DENIED`. */
   async function admitNow(
     subject: Subjects,
-    { cost, signal }: Omit<WaitForOptions, "timeout">,
+    { cost, limits, signal }: Omit<WaitForOptions, "timeout">,
   ): Promise<Decision> {
     requireSignal(signal);
     signal?.throwIfAborted();
-    const decision = await consumeAs("charge", subject, { cost });
+    const decision = await consumeAs("charge", subject, { cost, limits });
     if (decision.allowed) return decision;
     throw new HeadgateError(
       "HEADGATE_DENIED",
@@ -140,7 +148,7 @@ export function createWaiting(
     wait,
 
     async run(subject, work, options: RunOptions = {}, more?: unknown) {
-      rejectUnknownOptions("run", options, ["cost", "timeout", "signal"]);
+      rejectUnknownOptions("run", options, ["cost", "limits", "timeout", "signal"]);
       rejectMore("run(subject, work, options)", more);
       requireWork(work);
       const { timeout, ...waiting } = options;

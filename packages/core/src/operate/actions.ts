@@ -84,6 +84,7 @@ export class Actions {
     const withIt = ({ record, now }: ReadControl): Draft =>
       withOrder(record, { kind, limiter, subject }, now);
     const known = await this.#control.read();
+    if (counters.isEmpty) return { before: NONE, after: NONE, inForceAt: timeOf(known.now) };
     writeDraft(withIt(known));
     if (options.dryRun) {
       return { ...(await counters.change(work, true)), inForceAt: inForceAfter(known.now) };
@@ -193,8 +194,15 @@ function requireRoom(draft: Draft, list: List): void {
   );
 }
 
+/** A subject of which nothing is counted. */
+const NONE: Inspection = { limits: [], blocked: false, blocks: [] };
+
 function inForceAfter(at: number): Date {
-  return new Date(Math.ceil((at + IN_FORCE_AFTER) / 1_000));
+  return timeOf(at + IN_FORCE_AFTER);
+}
+
+function timeOf(microseconds: number): Date {
+  return new Date(Math.ceil(microseconds / 1_000));
 }
 
 /** An override, or an entry of the deny list, as the server wrote it at a time. */

@@ -3,9 +3,10 @@ import { gcra } from "../algorithms/gcra.ts";
 import { compileCountedPolicy } from "../counting/counted-policy.ts";
 import { countersOf } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
+import { requireStore } from "../store/store.ts";
 import { counterKeysOf } from "./counter-keys.ts";
 
-const store = { ...memoryStore(), prefix: "hg" };
+const store = { ...requireStore(memoryStore()), prefix: "hg" };
 
 /** The key of a subject's counter. */
 function keyOf(limiter: string, subject: string, per = "user"): string {

@@ -13,6 +13,8 @@ export interface DirectoryProcess {
   readonly seenAt: number;
   /** Of Headgate. */
   readonly version: string;
+  /** Its names in keys, one for each of its clients. */
+  readonly names: readonly string[];
   /** How many limiters and breakers it has beyond the 1,000 of a client and prefix that are listed. */
   readonly more: number;
 }
@@ -29,7 +31,15 @@ interface Owned {
 export interface DirectoryLimiter extends LimiterRecord, Owned {}
 
 /** A breaker, and the processes that have it. */
-export interface DirectoryBreaker extends BreakerRecord, Owned {}
+export interface DirectoryBreaker extends BreakerRecord, Owned {
+  /**
+   * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters. Missing if no process says: those of
+   * earlier versions do not.
+   */
+  readonly targets?: readonly string[] | undefined;
+  /** How many there are at least beyond those; missing if there are none. */
+  readonly moreTargets?: number | undefined;
+}
 
 /** The limiters and breakers of one prefix, and the processes that have them. */
 export interface Directory {

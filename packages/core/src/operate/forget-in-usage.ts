@@ -1,6 +1,9 @@
 import { limiterId } from "../fleet/usage/limiter-usage.ts";
-import { readTops } from "../fleet/usage/read-records.ts";
+import { readBlockList, readTops } from "../fleet/usage/read-records.ts";
+import { writeBlocked } from "../fleet/usage/seen-blocks.ts";
 import {
+  blocksKey,
+  eraseBlocks,
   KEPT,
   LONG_SPAN,
   readUsageClock,
@@ -17,7 +20,7 @@ import type { OperatedStore } from "./operated-counters.ts";
 const TOGETHER = 16;
 
 /**
- * Erases a subject, in each of its dimensions, from a limiter's lists of usage, unless `dryRun`. Resolves with how many there were that
+ * Erases a subject, in each of its dimensions, from a limiter's lists of usage and from the list of blocks, unless `dryRun`. Resolves with how many there were that
  * named it. Rejects with what the store says.
  */
 export async function forgetInUsage(
@@ -31,18 +34,31 @@ export async function forgetInUsage(
   const items = Object.entries(subject).flatMap(([dimension, text]) => itemsOf(dimension, text));
   const [now = 0] = await watch.run(store, readUsageClock, { prefix }, usageKey(prefix));
   const spans = spansKept(now);
+  const blocked = Object.entries(subject).flatMap(([dimension, text]) =>
+    (["hashed", "plain"] as const).map((subjects) =>
+      writeBlocked({ limiter, dimension, subject: text, subjects }),
+    ),
+  );
   if (dryRun) {
     const keys = spans.map((span) => topsKey(prefix, id, span));
-    const found = await readTexts(store.owner as RedisClient, keys);
-    return found.filter(({ text }) => text !== undefined && names(text, items)).length;
+    const read = await readTexts(store.owner as RedisClient, [...keys, blocksKey(prefix)]);
+    const tops = read.slice(0, -1).filter(({ text }) => text !== undefined && names(text, items));
+    return tops.length + (isBlockListed(read.at(-1)?.text ?? "", blocked) ? 1 : 0);
   }
-  let forgotten = 0;
+  const erase = { prefix, blocked };
+  const [, erased = 0] = await watch.run(store, eraseBlocks, erase, blocksKey(prefix));
+  let forgotten = erased;
   for (let at = 0; at < spans.length; at += TOGETHER) {
     const call = { prefix, id, spans: spans.slice(at, at + TOGETHER), now, items };
     const [, count = 0] = await watch.run(store, unlist, call, usageKey(prefix));
     forgotten += count;
   }
   return forgotten;
+}
+
+function isBlockListed(text: string, blocked: readonly string[]): boolean {
+  const list = readBlockList(text);
+  return typeof list !== "string" && list.some(({ who }) => blocked.includes(who));
 }
 
 /** Whether a list names one of some subjects. A list that cannot be read is erased whole. */

@@ -11,6 +11,7 @@ import type {
   DirectoryLimiter,
   DirectoryProcess,
 } from "./directory.ts";
+import type { GatheredTargets } from "./gather-targets.ts";
 
 /** The processes, and which of them have the record of a hash. */
 interface Gathered {
@@ -34,25 +35,68 @@ export function gatherProcesses(
     const before = processes.get(id);
     const seenAt = Math.max(seen[i]?.seenAt ?? 0, before?.seenAt ?? 0);
     const more = record.more + (before?.more ?? 0);
-    processes.set(id, { id, host, pid, startedAt, seenAt, version, more });
+    const names = [...(before?.names ?? []), seen[i]?.name ?? ""];
+    processes.set(id, { id, host, pid, startedAt, seenAt, version, names, more });
     for (const hash of record.records) owners.set(hash, (owners.get(hash) ?? new Set()).add(id));
   }
   return { processes: [...processes.values()], owners };
 }
 
-/** The limiters and breakers of some records, with their owners. */
+/** A record that processes have; undefined where it could not be read. */
+interface FoundRecord {
+  readonly record: ListedRecord | undefined;
+  /** The `id` of each. */
+  readonly processes: readonly string[];
+  /** Undefined if no process names any. */
+  readonly targets: GatheredTargets | undefined;
+}
+
+/** The limiters and breakers of some records. */
 export function gatherListed(
-  records: readonly (ListedRecord | undefined)[],
-  owners: readonly ReadonlySet<string>[],
+  listed: readonly FoundRecord[],
 ): Pick<Directory, "limiters" | "breakers"> {
   const limiters: (LimiterRecord & Pick<DirectoryLimiter, "processes">)[] = [];
-  const breakers: (BreakerRecord & Pick<DirectoryBreaker, "processes">)[] = [];
-  for (const [i, record] of records.entries()) {
-    const processes = [...(owners[i] ?? [])];
+  const breakers: (BreakerRecord & Pick<DirectoryBreaker, "processes"> & GatheredTargets)[] = [];
+  for (const { record, processes, targets } of inOne(listed)) {
     if (record?.kind === "limiter") limiters.push({ ...record, processes });
-    if (record?.kind === "breaker") breakers.push({ ...record, processes });
+    if (record?.kind === "breaker") breakers.push({ ...record, ...targets, processes });
   }
   return { limiters: inOrder(limiters), breakers: inOrder(breakers) };
+}
+
+/** Records of limiters that differ only in the policies of other shapes in use are one, with all of them. */
+function inOne(listed: readonly FoundRecord[]): readonly FoundRecord[] {
+  const found = new Map<string, FoundRecord>();
+  for (const [i, one] of listed.entries()) {
+    const { record, processes } = one;
+    const id = record?.kind === "limiter" ? idOf(record) : String(i);
+    const before = found.get(id);
+    if (before?.record?.kind !== "limiter" || record?.kind !== "limiter") {
+      found.set(id, one);
+      continue;
+    }
+    found.set(id, {
+      ...before,
+      record: withOthers(before.record, record),
+      processes: [...new Set([...before.processes, ...processes])],
+    });
+  }
+  return [...found.values()];
+}
+
+function idOf({ others, moreOthers, ...record }: LimiterRecord): string {
+  return JSON.stringify(record);
+}
+
+function withOthers(one: LimiterRecord, other: LimiterRecord): LimiterRecord {
+  const all = [...(one.others ?? []), ...(other.others ?? [])];
+  const others = new Map(all.map((policy) => [JSON.stringify(policy.shapes), policy]));
+  const more = Math.max(one.moreOthers ?? 0, other.moreOthers ?? 0);
+  return {
+    ...one,
+    ...(others.size > 0 ? { others: [...others.values()] } : {}),
+    ...(more > 0 ? { moreOthers: more } : {}),
+  };
 }
 
 /** By name and policy, and told where a name has several. */

@@ -1,6 +1,8 @@
-import type { KeptList, UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
+import { BY_BLOCK, BY_MORE } from "../fleet/usage/limiter-usage.ts";
+import type { KeptLimits, KeptList, UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 import { readItem } from "../fleet/usage/read-records.ts";
-import type { TopList, TopSubject } from "./usage.ts";
+import { HOUR_SPAN } from "../fleet/usage/steps.ts";
+import type { LimitDenials, TopList, TopSubject, UsageLimits } from "./usage.ts";
 
 /** So many subjects are read at most. */
 const MOST_SUBJECTS = 50;
@@ -20,6 +22,56 @@ export function totalOf(spans: readonly UsageSpan[]): UsageCounts {
     total.degraded += degraded;
   }
   return total;
+}
+
+/**
+ * The hours after a time in microseconds: as they were kept, and as the ten minutes of the last day say, whichever is more: hours are
+ * kept half a minute later, and ten minutes may have been deleted.
+ */
+export function hoursAfter(
+  kept: readonly UsageSpan[],
+  tenMinutes: readonly UsageSpan[],
+  after: number,
+): readonly UsageSpan[] {
+  const hours = new Map(kept.map((span) => [span.from, span]));
+  const summed = new Map<number, UsageSpan>();
+  for (const span of tenMinutes) {
+    const hour = HOUR_SPAN / 1_000;
+    const from = Math.floor(span.from / hour) * hour;
+    const before = summed.get(from);
+    summed.set(from, { from, ...totalOf(before === undefined ? [span] : [before, span]) });
+  }
+  for (const [from, sum] of summed) {
+    const known = hours.get(from) ?? sum;
+    hours.set(from, {
+      from,
+      allowed: Math.max(known.allowed, sum.allowed),
+      denied: Math.max(known.denied, sum.denied),
+      degraded: Math.max(known.degraded, sum.degraded),
+    });
+  }
+  const all = [...hours.values()].sort((one, other) => one.from - other.from);
+  return all.filter(({ from }) => from * 1_000 > after);
+}
+
+/** Adds up the denials by limit of several times, the first of which begins at `from`. */
+export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLimits {
+  const counts = new Map<string, number>();
+  for (const limits of kept) {
+    for (const [key, count] of Object.entries(limits)) {
+      counts.set(key, (counts.get(key) ?? 0) + count);
+    }
+  }
+  const byLimit = [...counts].flatMap(([key, denied]): LimitDenials[] => {
+    const at = key.indexOf(" ");
+    return at < 0 ? [] : [{ per: key.slice(0, at), limit: key.slice(at + 1), denied }];
+  });
+  return {
+    from,
+    byLimit: byLimit.sort((one, other) => other.denied - one.denied),
+    byBlock: counts.get(BY_BLOCK) ?? 0,
+    more: counts.get(BY_MORE) ?? 0,
+  };
 }
 
 /**

@@ -17,11 +17,13 @@ export type {
   BreakerRecord,
   HttpUse,
   LimiterRecord,
+  ListedPolicy,
   ListedShape,
   SubjectSource,
 } from "../fleet/directory/directory.ts";
 export type { UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 export { hashSubject } from "../fleet/usage/top-subjects.ts";
+export type { BlockInForce, Blocks } from "./blocks.ts";
 export type {
   Directory,
   DirectoryBreaker,
@@ -42,19 +44,28 @@ export type {
   Operator,
   OverrideOptions,
   OverridePlace,
+  SubjectActionOptions,
   SubjectBlock,
 } from "./operator.ts";
 export type { IgnoredOverride, OverrideReach } from "./override-reach.ts";
 export { reachOf } from "./override-reach.ts";
+export type { ReadBlocksOptions } from "./read-blocks.ts";
+export { readBlocks } from "./read-blocks.ts";
+export type { ReadCoverageOptions, UsageCoverage, UsageReport } from "./read-coverage.ts";
+export { readCoverage } from "./read-coverage.ts";
 export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
 export type { ReadUsageOptions } from "./read-usage.ts";
 export { readUsage } from "./read-usage.ts";
 export type {
+  LimitDenials,
+  LimiterNumbers,
   LimiterUsage,
   TopList,
   TopSubject,
   Usage,
+  UsageLimits,
+  UsageNumbers,
   UsageSeries,
   UsageSubjects,
 } from "./usage.ts";

@@ -9,6 +9,7 @@ import type { Link } from "../deciding/link.ts";
 import { ControlStore } from "../fleet/control/control-store.ts";
 import type { ControlRecord } from "../fleet/control/record.ts";
 import { lasts } from "../fleet/control/record.ts";
+import { requirePartial } from "../limiter/blocking.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import { watchStore } from "../reach/store-watch.ts";
 import type { Store } from "../store/store.ts";
@@ -62,16 +63,18 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 
     async reset(limiter, subject, options = {}, more?: unknown) {
       rejectMore("reset(limiter, subject, options)", more);
-      const read = readActionOptions("reset", options);
-      const counters = new OperatedCounters(place, limiter, subject);
+      const read = readActionOptions("reset", options, ["partial"]);
+      const partial = requirePartial(options.partial);
+      const counters = new OperatedCounters(place, limiter, subject, partial);
       return watched(() => actions.act("reset", counters, read, forgetUnits));
     },
 
     async block(limiter, subject, duration, options = {}, more?: unknown) {
       rejectMore("block(limiter, subject, duration, options)", more);
-      const read = readActionOptions("block", options);
+      const read = readActionOptions("block", options, ["partial"]);
+      const partial = requirePartial(options.partial);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
-      const counters = new OperatedCounters(place, limiter, subject);
+      const counters = new OperatedCounters(place, limiter, subject, partial);
       return watched(() =>
         actions.act("block", counters, read, (link, all) => blockCounters(link, all, span)),
       );
@@ -79,8 +82,9 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 
     async unblock(limiter, subject, options = {}, more?: unknown) {
       rejectMore("unblock(limiter, subject, options)", more);
-      const read = readActionOptions("unblock", options);
-      const counters = new OperatedCounters(place, limiter, subject);
+      const read = readActionOptions("unblock", options, ["partial"]);
+      const partial = requirePartial(options.partial);
+      const counters = new OperatedCounters(place, limiter, subject, partial);
       return watched(() =>
         actions.act("unblock", counters, read, (link, all) => blockCounters(link, all, 0)),
       );
@@ -164,8 +168,8 @@ async function forgetUnits(link: Link, all: readonly SubjectCounter[]): Promise<
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
-function placeOf(store: Store, storeTimeout: Duration): OperatedStore {
-  requireStore(store);
+export function placeOf(given: Store, storeTimeout: Duration): OperatedStore {
+  const store = requireStore(given);
   const { remote } = store;
   if (remote?.isControlled !== true) {
     throw new HeadgateError(

@@ -2,7 +2,7 @@ import { readPolicy } from "../algorithms/read-policy.ts";
 import type { Decision } from "../base/decision.ts";
 import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
-import { toMilliseconds } from "../base/time.ts";
+import type { Policy } from "../base/policy.ts";
 import { askedUnits, requireCost } from "../counting/costs.ts";
 import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
@@ -25,16 +25,20 @@ import type { FailurePolicy } from "../limiter/failure-policy.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
 import type { StoreWatch } from "../reach/outage.ts";
 import { stepFor } from "../store/decide.ts";
-import type { DecideCall } from "../store/decide-call.ts";
-import { copyTo, lookBlock } from "../store/look-one.ts";
+import { copyTo } from "../store/look-one.ts";
 import { MemoryTable } from "../store/memory-table.ts";
-import type { Remote, Step, Store } from "../store/store.ts";
+import type { CountingStore, Remote, Step } from "../store/store.ts";
+import { asStore } from "../store/store.ts";
 import { requireShortSubject } from "./action-options.ts";
+import type { Run } from "./look-at-block.ts";
+import { lookAtBlock } from "./look-at-block.ts";
 import type { Inspection, OperatedLimiter, SubjectBlock } from "./operator.ts";
+import type { Part } from "./other-policies.ts";
+import { limitsTold, partsBeside, readOthers } from "./other-policies.ts";
 
 /** Where counters are, and how they are asked. */
 export interface OperatedStore {
-  readonly store: Store;
+  readonly store: CountingStore;
   readonly remote: Remote;
   /** Of the client, while anybody uses it. */
   readonly watch: StoreWatch;
@@ -48,11 +52,8 @@ interface Changed {
   readonly after: Inspection;
 }
 
-/** Runs a step where the counters are, on the key's server. */
-type Run = (step: Step<DecideCall>, call: DecideCall, key: string) => Promise<readonly number[]>;
-
-/** A limiter has at most 100 limits, and a subject no more counters. */
-const COPIES = 1_000;
+/** A policy has at most 100 limits, and a subject no more counters under it. */
+const COPIES = 10_000;
 
 /** The counters of a subject of a limiter, which need not exist in this process. */
 export class OperatedCounters {
@@ -62,44 +63,55 @@ export class OperatedCounters {
   readonly #place: OperatedStore;
   readonly #counted: CountedPolicy;
   readonly #counters: readonly SubjectCounter[];
+  /** Those under the limiter's own policy, then those under each of the others. */
+  readonly #parts: readonly Part[];
   readonly #failure: FailurePolicy;
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
-  constructor(place: OperatedStore, limiter: OperatedLimiter, subject: Subjects) {
+  constructor(place: OperatedStore, limiter: OperatedLimiter, subject: Subjects, partial = false) {
     rejectUnknownOptions("a limiter to operate on", limiter, [
       "name",
       "limits",
+      "others",
       "blockOn",
       "shadow",
     ]);
-    const { name, limits, blockOn, shadow } = limiter;
+    const { name, limits, others = [], blockOn, shadow } = limiter;
     requireName(name);
     this.limiter = name;
     this.#place = place;
-    this.#counted = compileCountedPolicy(name, readPolicy(limits), place.store, {
-      blockOn: readBlockOn(blockOn),
-      shadow: readShadow(shadow),
-    });
-    this.#counters = namedCountersOf(this.#counted, subject);
+    const how = { blockOn: readBlockOn(blockOn), shadow: readShadow(shadow) };
+    const compile = (policy: Policy) =>
+      compileCountedPolicy(name, readPolicy(policy), place.store, how);
+    this.#counted = compile(limits);
+    this.#counters = namedCountersOf(this.#counted, subject, partial);
+    const own = { counted: this.#counted, counters: this.#counters };
+    this.#parts = [own, ...partsBeside(own, readOthers(others).map(compile))];
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);
     this.#failure = readFailureOptions({ storeTimeout: place.watch.timeoutMs, denyCache: false });
   }
 
+  /** Whether the limiter counts none of the dimensions that were named. */
+  get isEmpty(): boolean {
+    return this.#counters.length === 0;
+  }
+
   /** The limits as they are. Rejects with what the store says. */
   async look(): Promise<Inspection> {
-    const { limits, blocked } = await this.#ask(this.#counters, 0);
+    const answers = await Promise.all(this.#parts.map((part) => this.#ask(part, part.counters, 0)));
+    const blocked = answers.some((answer) => answer.blocked);
     const { store, watch } = this.#place;
     const blocks = blocked ? await this.#lookBlocks((...call) => watch.run(store, ...call)) : [];
-    return { limits, blocked, blocks };
+    return { limits: limitsTold(answers.map(({ limits }) => limits)), blocked, blocks };
   }
 
   /** Does work, or with `isDry` does it on copies; resolves with the limits before and after. Rejects with what the store says. */
   async change(work: Work, isDry: boolean): Promise<Changed> {
     if (isDry) return this.#preview(work);
     const before = await this.look();
-    await this.#withChain((chain) => work(chain, this.#counters));
+    await this.#withChain((chain) => this.#workOn(chain, work));
     return { before, after: await this.look() };
   }
 
@@ -111,23 +123,27 @@ export class OperatedCounters {
     const { store, watch } = this.#place;
     const copies = new MemoryTable(COPIES);
     let now = 0;
-    for (const counter of this.#counters) {
+    for (const counter of this.#parts.flatMap(({ counters }) => counters)) {
       const call = { cost: 0, mode: "peek", counters: [counter] } as const;
       const reply = await watch.run(store, copyTo(copies), call, counter.key);
       rejectWrongType(reply, [counter]);
       now = Math.max(now, reply[0] as number);
     }
-    const runNow: Store["runNow"] = (step, call) => step.twin(call, copies, { now, generation: 1 });
+    const runNow: CountingStore["runNow"] = (step, call) =>
+      step.twin(call, copies, { now, generation: 1 });
     const run = async <Call>(step: Step<Call>, call: Call) => runNow(step, call);
-    const copied: Store = { owner: copies, prefix: store.prefix, now: () => now, run, runNow };
+    const copied = asStore({ owner: copies, prefix: store.prefix, now: () => now, run, runNow });
     const look = async (): Promise<Inspection> => {
-      const counters = this.#counters;
-      const reply = runNow(stepFor("peek"), { cost: 0, mode: "peek", counters });
-      const { blocked, states } = readReply(this.#counted, counters, 0, reply);
-      return { limits: present(states), blocked, blocks: await this.#lookBlocks(run) };
+      const replies = this.#parts.map(({ counted, counters }) => {
+        const reply = runNow(stepFor("peek"), { cost: 0, mode: "peek", counters });
+        return readReply(counted, counters, 0, reply);
+      });
+      const blocked = replies.some((reply) => reply.blocked);
+      const limits = limitsTold(replies.map(({ states }) => present(states)));
+      return { limits, blocked, blocks: await this.#lookBlocks(run) };
     };
     const before = await look();
-    await work(decideLocally({ ...this.#counted, store: copied }), this.#counters);
+    await this.#workOn(decideLocally({ ...this.#counted, store: copied }), work);
     return { before, after: await look() };
   }
 
@@ -141,10 +157,18 @@ export class OperatedCounters {
     const control = { known, refresh: () => undefined, onRecord() {}, onOrder() {}, stop() {} };
     return this.#withChain(async ({ endLeases }) => {
       const { watch } = this.#place;
-      const overrides = createOverrides(control, this.#counted, { watch, endLeases });
+      const overrides = createOverrides(control, this.#counted, {
+        watch,
+        endLeases,
+        otherPolicies: () => [],
+      });
       const inForce = overrides.apply(this.#counters);
       const { counters, cost: most } = askedUnits(inForce, given);
-      const { allowed, blocked, limits } = await this.#ask(counters, most);
+      const { allowed, blocked, limits } = await this.#ask(
+        { counted: this.#counted },
+        counters,
+        most,
+      );
       const outcome = {
         allowed,
         blocked,
@@ -159,13 +183,22 @@ export class OperatedCounters {
     });
   }
 
-  #ask(counters: readonly SubjectCounter[], cost: number): Promise<Answer> {
-    const place = slotPlaceOf({ ...this.#place, counted: this.#counted });
-    return askServers(place, makeAsk(counters, cost, "peek"));
+  #ask(
+    { counted }: Pick<Part, "counted">,
+    counters: readonly SubjectCounter[],
+    cost: number,
+  ): Promise<Answer> {
+    const place = slotPlaceOf({ ...this.#place, counted });
+    return askServers(place, makeAsk(counted, counters, cost, "peek"));
+  }
+
+  async #workOn(chain: Link, work: Work): Promise<void> {
+    await Promise.all(this.#parts.map(({ counters }) => work(chain, counters)));
   }
 
   async #lookBlocks(run: Run): Promise<readonly SubjectBlock[]> {
-    const found = await Promise.all(this.#counters.map((counter) => lookAtBlock(counter, run)));
+    const counters = this.#parts.flatMap((part) => part.counters);
+    const found = await Promise.all(counters.map((counter) => lookAtBlock(counter, run)));
     const blocks = new Map<string, SubjectBlock>();
     for (const block of found) {
       if (block === undefined) continue;
@@ -183,19 +216,6 @@ export class OperatedCounters {
     const server = decideOnServers({ ...this.#place, counted }, fallback, new Flights());
     return work(rememberDenials(server, counted, false));
   }
-}
-
-async function lookAtBlock(counter: SubjectCounter, run: Run): Promise<SubjectBlock | undefined> {
-  const call = { cost: 0, mode: "peek", counters: [counter] } as const;
-  const reply = await run(lookBlock, call, counter.key);
-  rejectWrongType(reply, [counter]);
-  const [, rest = 0, setBy = 0] = reply;
-  if (rest === 0) return undefined;
-  const endsInMs = toMilliseconds(rest);
-  const { dimension: per } = counter.group;
-  return setBy === 0
-    ? { per, endsInMs }
-    : { per, limit: counter.limits[setBy - 1]?.name, endsInMs };
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */

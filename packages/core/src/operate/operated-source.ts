@@ -7,7 +7,8 @@ import type { RedisClient } from "../redis/client-port.ts";
 import type { FoundText } from "../redis/read-texts.ts";
 import { readTexts } from "../redis/read-texts.ts";
 import { redisStore } from "../redis/redis-store.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore, Store } from "../store/store.ts";
+import { isStore, requireStore } from "../store/store.ts";
 import { within } from "../store/within.ts";
 
 /** A record that could not be read. */
@@ -33,7 +34,7 @@ export async function readFrom<T>(
   owner: string,
   source: Store | RedisClient,
   { prefix, timeout = "5s" }: SourceOptions,
-  read: (store: Store) => Promise<T>,
+  read: (store: CountingStore) => Promise<T>,
 ): Promise<T> {
   const ms = toMilliseconds(parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION"));
   return within(ms, read(storeOf(owner, source, prefix)), () => {
@@ -44,19 +45,19 @@ export async function readFrom<T>(
 /** Reads the records under some keys. */
 type ReadEach = <T extends object>(
   keys: readonly string[],
-  read: (text: string) => T | Unreadable,
+  read: (text: string, i: number) => T | Unreadable,
   absent?: "missing",
 ) => Promise<(T | undefined)[]>;
 
 /**
- * Reads the record under each key; undefined where there is none, or one that cannot be read, which is added to `unread`. A key that
+ * Reads the record under each key, given its place; undefined where there is none, or one that cannot be read, which is added to `unread`. A key that
  * is absent may be so, unless `absent` says what that means.
  */
 export function eachReader(client: RedisClient, unread: UnreadRecord[]): ReadEach {
   return async (keys, read, absent) => {
     const found = await readTexts(client, keys);
-    return found.map((one) => {
-      const value = readFound(one, read) ?? absent;
+    return found.map((one, i) => {
+      const value = readFound(one, (text) => read(text, i)) ?? absent;
       if (typeof value !== "string") return value;
       unread.push({ key: one.key, why: value });
       return undefined;
@@ -73,8 +74,14 @@ function readFound<T extends object>(
   return text === undefined ? undefined : read(text);
 }
 
-function storeOf(owner: string, source: Store | RedisClient, prefix: string | undefined): Store {
-  if (!isStore(source)) return redisStore(source, { prefix, directory: false });
+function storeOf(
+  owner: string,
+  source: Store | RedisClient,
+  prefix: string | undefined,
+): CountingStore {
+  if (!isStore(source)) {
+    return requireStore(redisStore(source as RedisClient, { prefix, directory: false }));
+  }
   if (source.remote !== undefined && prefix === undefined) return source;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
@@ -82,9 +89,4 @@ function storeOf(owner: string, source: Store | RedisClient, prefix: string | un
       ? `${owner}: a memory store cannot be used here, because no other process can read it; give what redisStore returns, or a Redis client`
       : `${owner}: prefix is for a client, because a store already has one; leave it out`,
   );
-}
-
-function isStore(source: unknown): source is Store {
-  const { owner, prefix, run } = (source ?? {}) as Partial<Store>;
-  return owner !== undefined && typeof prefix === "string" && typeof run === "function";
 }

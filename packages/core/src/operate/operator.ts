@@ -26,7 +26,7 @@ export interface Operator {
   reset(
     limiter: OperatedLimiter,
     subject: Subjects,
-    options?: ActionOptions,
+    options?: SubjectActionOptions,
   ): Promise<Action<Inspection>>;
 
   /** Like `limiter.block`, but for all processes. Rejects with the same errors as `reset`. */
@@ -34,14 +34,14 @@ export interface Operator {
     limiter: OperatedLimiter,
     subject: Subjects,
     duration: Duration,
-    options?: ActionOptions,
+    options?: SubjectActionOptions,
   ): Promise<Action<Inspection>>;
 
   /** Like `limiter.unblock`, but for all processes. Rejects with the same errors as `reset`. */
   unblock(
     limiter: OperatedLimiter,
     subject: Subjects,
-    options?: ActionOptions,
+    options?: SubjectActionOptions,
   ): Promise<Action<Inspection>>;
 
   /**
@@ -102,6 +102,11 @@ export interface OperatedLimiter {
   readonly name: string;
   /** Its policy as it was written, which tells where the counters are. Numbers of units do not matter. */
   readonly limits: Policy;
+  /**
+   * Policies of other shapes that calls bring, as the directory lists them: the subject's counters under these are looked at and acted
+   * on, too. `peek` leaves them out. Default: none.
+   */
+  readonly others?: readonly Policy[] | undefined;
   /** The limiter's own `blockOn`; `"settle"` also behind an adapter with `count`. Default `"denial"`. */
   readonly blockOn?: BlockOn | undefined;
   /** Whether the application put it in shadow. Default false. */
@@ -121,6 +126,12 @@ export interface ActionOptions {
   readonly by?: string | undefined;
 }
 
+/** Options of the actions on a subject. */
+export interface SubjectActionOptions extends ActionOptions {
+  /** Whether dimensions that the limiter does not count are left out. If none is left, nothing is done or logged. Default false: they are an error. */
+  readonly partial?: boolean | undefined;
+}
+
 /** Options of `setOverride` and `addToDenyList`. */
 export interface OverrideOptions extends ActionOptions {
   /** How long it lasts, by the server's clock: 1 ms to 366 days, or `"forever"`. Default 24 hours. */
@@ -135,7 +146,7 @@ export type NewOverride = Omit<Override, "from" | "until">;
 
 /** What a subject has used. */
 export interface Inspection {
-  /** Every limit of the dimensions that were named. */
+  /** Every limit of the dimensions that were named, and those limits of `others` of which the subject has used something. */
   readonly limits: readonly LimitState[];
   /** Whether the subject is blocked, by hand or by a limit. */
   readonly blocked: boolean;

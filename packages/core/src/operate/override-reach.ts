@@ -31,8 +31,10 @@ export function reachOf(
   const ignoring = new Map<string, Set<string>>();
   const listed = limiters.filter(({ name }) => name === override.limiter);
   const unknown = new Set(listed.length > 0 ? [] : idsOf(processes.filter(({ more }) => more > 0)));
-  for (const { limits, isCut, processes: ids } of listed) {
-    const why = isCut === true ? undefined : misfitOf(limits, override);
+  for (const { limits, others = [], isCut, processes: ids } of listed) {
+    // It applies where a request's own limits are those that it fits.
+    const fitsOther = others.some((other) => misfitOf(other.limits, override) === undefined);
+    const why = isCut === true || fitsOther ? undefined : misfitOf(limits, override);
     const known = why === undefined ? (isCut === true ? unknown : applying) : ignoring.get(why);
     if (why !== undefined && known === undefined) ignoring.set(why, new Set(ids));
     for (const id of ids) known?.add(id);

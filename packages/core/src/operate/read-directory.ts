@@ -2,9 +2,10 @@ import { rejectUnknownOptions } from "../base/options.ts";
 import { readIndex, readListedRecord, readProcessRecord } from "../fleet/directory/read-records.ts";
 import { directoryKey, processKey, sharedKey } from "../fleet/directory/step.ts";
 import type { RedisClient } from "../redis/client-port.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore, Store } from "../store/store.ts";
 import type { Directory } from "./directory.ts";
 import { gatherListed, gatherProcesses } from "./gather-directory.ts";
+import { gatherTargets } from "./gather-targets.ts";
 import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
 import { eachReader, readFrom } from "./operated-source.ts";
 
@@ -20,21 +21,28 @@ export async function readDirectory(
   options: ReadDirectoryOptions = {},
 ): Promise<Directory> {
   rejectUnknownOptions("readDirectory", options, ["prefix", "timeout"]);
-  return readFrom("readDirectory", source, options, ({ owner, prefix }) =>
-    readAll(owner as RedisClient, prefix),
-  );
+  return readFrom("readDirectory", source, options, readDirectoryOf);
 }
 
-async function readAll(client: RedisClient, prefix: string): Promise<Directory> {
+/** Reads the directory of a store. Rejects with the store's errors. */
+export async function readDirectoryOf({ owner, prefix }: CountingStore): Promise<Directory> {
+  const client = owner as RedisClient;
   const unread: UnreadRecord[] = [];
 
   const readEach = eachReader(client, unread);
 
   const [seen = []] = await readEach([directoryKey(prefix)], readIndex);
   const names = seen.map(({ name }) => processKey(prefix, name));
-  const { processes, owners } = gatherProcesses(seen, await readEach(names, readProcessRecord));
+  const found = await readEach(names, readProcessRecord);
+  const { processes, owners } = gatherProcesses(seen, found);
   const hashes = [...owners.keys()];
   const keys = hashes.map((hash) => sharedKey(prefix, hash));
   const records = await readEach(keys, readListedRecord, "missing");
-  return { ...gatherListed(records, [...owners.values()]), processes, unread };
+  const targets = gatherTargets(found);
+  const listed = hashes.map((hash, i) => ({
+    record: records[i],
+    processes: [...(owners.get(hash) ?? [])],
+    targets: targets.get(hash),
+  }));
+  return { ...gatherListed(listed), processes, unread };
 }

@@ -3,11 +3,29 @@ import { rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration } from "../base/time.ts";
 import { limiterId } from "../fleet/usage/limiter-usage.ts";
-import type { KeptSeries, KeptTops, UsageSpan } from "../fleet/usage/read-records.ts";
-import { readSeries, readTops, readUsageIndex } from "../fleet/usage/read-records.ts";
+import type {
+  KeptDay,
+  KeptLimits,
+  KeptSeries,
+  KeptTops,
+  UsageSpan,
+} from "../fleet/usage/read-records.ts";
 import {
+  readDay,
+  readDayList,
+  readLimits,
+  readSeries,
+  readTops,
+  readUsageIndex,
+} from "../fleet/usage/read-records.ts";
+import {
+  DAY_SPAN,
+  dayKey,
+  dayListKey,
   LONG_PLACES,
   LONG_SPAN,
+  LONGEST_SPAN,
+  limitsKey,
   OTHERS,
   readUsageClock,
   SHORT_PLACES,
@@ -17,106 +35,188 @@ import {
   usageKey,
 } from "../fleet/usage/steps.ts";
 import type { RedisClient } from "../redis/client-port.ts";
-import type { Store } from "../store/store.ts";
-import { gatherTops, totalOf } from "./gather-usage.ts";
+import type { CountingStore, Store } from "../store/store.ts";
+import { gatherLimits, gatherTops, hoursAfter, totalOf } from "./gather-usage.ts";
 import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
 import { eachReader, readFrom } from "./operated-source.ts";
-import type { LimiterUsage, Usage, UsageSeries, UsageSubjects } from "./usage.ts";
+import type {
+  LimiterUsage,
+  Usage,
+  UsageLimits,
+  UsageNumbers,
+  UsageSeries,
+  UsageSubjects,
+} from "./usage.ts";
 
 /** Options of `readUsage`. */
 export interface ReadUsageOptions extends SourceOptions {
   /** The name of the only limiter to read. Default: all. */
   readonly limiter?: string | undefined;
-  /** The time that totals and subjects cover: the last 10 seconds to 24 hours. Default one hour. */
+  /** The time that totals, subjects and limits cover: the last 10 seconds to 30 days. Default one hour. */
   readonly span?: Duration | undefined;
+  /** Whether to leave out subjects and denials by limit, which are most of what is read. Default false. */
+  readonly numbersOnly?: boolean | undefined;
 }
 
-/** Microseconds: the longest span of which every ten seconds are known, and the shortest and the longest of all. */
+/** Microseconds: the longest span of which every ten seconds are known, that of which every ten minutes are, and the shortest of all. */
 const HOUR = SHORT_PLACES * SHORT_SPAN;
+const DAY = LONG_PLACES * LONG_SPAN;
 const SHORTEST = SHORT_SPAN;
-const LONGEST = LONG_PLACES * LONG_SPAN;
 
 /**
  * Reads what limiters decided, and which subjects asked most, from the usage of a store in Redis or a Redis client. Rejects with
  * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
+export function readUsage(
+  source: Store | RedisClient,
+  options: ReadUsageOptions & { readonly numbersOnly: true },
+): Promise<UsageNumbers>;
+export function readUsage(source: Store | RedisClient, options?: ReadUsageOptions): Promise<Usage>;
 export async function readUsage(
   source: Store | RedisClient,
   options: ReadUsageOptions = {},
-): Promise<Usage> {
-  rejectUnknownOptions("readUsage", options, ["prefix", "timeout", "limiter", "span"]);
-  const { limiter } = options;
+): Promise<UsageNumbers> {
+  const known = ["prefix", "timeout", "limiter", "span", "numbersOnly"];
+  rejectUnknownOptions("readUsage", options, known);
+  const { limiter, numbersOnly = false } = options;
   if (limiter !== undefined && (typeof limiter !== "string" || limiter === "")) {
     throw invalid(`limiter must be the name of a limiter, got ${formatReceived(limiter)}`);
   }
+  if (typeof numbersOnly !== "boolean") {
+    throw invalid(`numbersOnly must be true or false, got ${formatReceived(numbersOnly)}`);
+  }
   const span = readSpan(options.span ?? "1h");
-  return readFrom("readUsage", source, options, (store) => readAll(store, limiter, span));
+  return readFrom("readUsage", source, options, (store) =>
+    readAll(store, { limiter, span, numbersOnly }),
+  );
 }
 
 function readSpan(given: Duration): number {
   const span = parseDuration(given, "span", "HEADGATE_INVALID_OPTION");
-  if (span >= SHORTEST && span <= LONGEST) return span;
-  throw invalid(`span must be from 10 seconds to 24 hours, got ${formatReceived(given)}`);
+  if (span >= SHORTEST && span <= LONGEST_SPAN) return span;
+  throw invalid(`span must be from 10 seconds to 30 days, got ${formatReceived(given)}`);
 }
 
-async function readAll(store: Store, limiter: string | undefined, span: number): Promise<Usage> {
+/** What is to be read: of one limiter or all, in so many microseconds. */
+interface Question {
+  readonly limiter: string | undefined;
+  readonly span: number;
+  readonly numbersOnly: boolean;
+}
+
+/** A limiter as it is kept: in its series, and on each day of the span, of which undefined is one without a record. */
+interface Known {
+  readonly id: string;
+  readonly kept: KeptSeries | undefined;
+  readonly days: readonly (KeptDay | undefined)[];
+}
+
+async function readAll(
+  store: CountingStore,
+  { limiter, span, numbersOnly }: Question,
+): Promise<UsageNumbers> {
   const { prefix } = store;
-  const client = store.owner as RedisClient;
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const unread: UnreadRecord[] = [];
+  const readEach = eachReader(store.owner as RedisClient, unread);
+  const days = span > DAY ? numbersSince(now - span, now, DAY_SPAN) : [];
 
-  const readEach = eachReader(client, unread);
-
+  /** Those of the last day, and of each day of a longer span. */
   async function idsOf(): Promise<readonly string[]> {
     if (limiter !== undefined) return [limiterId(limiter)];
     const [ids = []] = await readEach([usageKey(prefix)], readUsageIndex);
-    return ids;
+    const lists = await readEach(
+      days.map((day) => dayListKey(prefix, day)),
+      readDayList,
+    );
+    return [...new Set([...ids, ...lists.flatMap((list) => list ?? [])])];
   }
 
-  const listed = await idsOf();
-  const keys = listed.map((id) => seriesKey(prefix, id));
-  const series = await readEach(keys, readSeries);
-  const known = listed.flatMap((id, i) => {
-    const kept = series[i];
-    return kept === undefined ? [] : [{ id, kept }];
-  });
-  const [others] =
-    limiter === undefined ? await readEach([seriesKey(prefix, OTHERS)], readSeries) : [];
-  const spans = spansSince(now - span, now);
-  const topKeys = known.flatMap(({ id }) => spans.map((number) => topsKey(prefix, id, number)));
-  const tops = await readEach(topKeys, readTops);
-  const from = ((spans[0] as number) * LONG_SPAN) / 1_000;
-  const limiters = known.map(({ kept }, i): LimiterUsage => {
-    const own = tops.slice(i * spans.length, (i + 1) * spans.length);
-    return { name: kept.name, ...seriesOf(kept, now, span), subjects: subjectsOf(own, from) };
-  });
-  return {
+  async function readKnown(ids: readonly string[]): Promise<readonly Known[]> {
+    const series = await readEach(
+      ids.map((id) => seriesKey(prefix, id)),
+      readSeries,
+    );
+    const keys = ids.flatMap((id) => days.map((day) => dayKey(prefix, id, day)));
+    const records = await readEach(keys, (text, i) => readDay(text, days[i % days.length] ?? 0));
+    const known = ids.map((id, i): Known => {
+      const ofDays = records.slice(i * days.length, (i + 1) * days.length);
+      return { id, kept: series[i], days: ofDays };
+    });
+    return known.filter((one) => one.kept !== undefined || one.days.some(isKept));
+  }
+
+  const known = await readKnown(await idsOf());
+  const [others] = limiter === undefined ? await readKnown([OTHERS]) : [];
+  const numbers = {
     at: Math.floor(now / 1_000),
-    limiters: limiters.sort((one, other) => (one.name < other.name ? -1 : 1)),
     ...(others === undefined ? {} : { others: seriesOf(others, now, span) }),
     unread,
   };
+  if (numbersOnly) {
+    const limiters = known.map((one) => ({ name: nameOf(one), ...seriesOf(one, now, span) }));
+    return { ...numbers, limiters: limiters.sort(byName) };
+  }
+  const spans = numbersSince(now - Math.min(span, DAY), now, LONG_SPAN).slice(-LONG_PLACES - 1);
+  const keysOf = (key: typeof topsKey): string[] =>
+    known.flatMap(({ id }) => spans.map((number) => key(prefix, id, number)));
+  const tops = await readEach(keysOf(topsKey), readTops);
+  const limits = days.length > 0 ? [] : await readEach(keysOf(limitsKey), readLimits);
+  const from = ((spans[0] as number) * LONG_SPAN) / 1_000;
+  const limiters = known.map((one, i): LimiterUsage => {
+    const own = <Kept>(all: readonly Kept[]): readonly Kept[] =>
+      all.slice(i * spans.length, (i + 1) * spans.length);
+    return {
+      name: nameOf(one),
+      ...seriesOf(one, now, span),
+      subjects: subjectsOf(own(tops), from),
+      limits:
+        days.length > 0 ? limitsOf(one, days) : gatherLimits(own(limits).filter(isKept), from),
+    };
+  });
+  return { ...numbers, limiters: limiters.sort(byName) };
 }
 
-/** The numbers of the ten minutes from one time to another, which are as many as are kept at most. */
-function spansSince(from: number, to: number): number[] {
-  const last = Math.floor(to / LONG_SPAN);
-  const first = Math.max(Math.floor(from / LONG_SPAN), last - LONG_PLACES);
-  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+function byName(one: { readonly name: string }, other: { readonly name: string }): number {
+  return one.name < other.name ? -1 : 1;
+}
+
+function nameOf({ kept, days }: Known): string {
+  return kept?.name ?? days.find(isKept)?.name ?? "";
+}
+
+function isKept<Kept>(one: Kept | undefined): one is Kept {
+  return one !== undefined;
+}
+
+/** The numbers since the epoch of the spans of a length from one time to another. */
+function numbersSince(from: number, to: number, length: number): number[] {
+  const first = Math.floor(from / length);
+  return Array.from({ length: Math.floor(to / length) - first + 1 }, (_, i) => first + i);
 }
 
 /** Whole spans: of the one in which the time began, there is nothing in the total. */
-function seriesOf({ tenSeconds, tenMinutes }: KeptSeries, now: number, span: number): UsageSeries {
-  const since = (spans: readonly UsageSpan[], past: number): UsageSpan[] =>
+function seriesOf({ kept, days }: Known, now: number, span: number): UsageSeries {
+  const since = (spans: readonly UsageSpan[] = [], past: number): UsageSpan[] =>
     spans.filter(({ from }) => from * 1_000 > now - past);
-  const recent = since(tenSeconds, HOUR);
-  const day = since(tenMinutes, LONGEST);
+  const recent = since(kept?.tenSeconds, HOUR);
+  const day = since(kept?.tenMinutes, DAY);
+  if (span > DAY) {
+    const whole = days.flatMap((one) => one?.hours ?? []);
+    const hours = hoursAfter(whole, day, now - span);
+    return { total: totalOf(hours), tenSeconds: recent, tenMinutes: day, hours };
+  }
   const total = totalOf(span <= HOUR ? since(recent, span) : since(day, span));
-  return { total, tenSeconds: recent, tenMinutes: day };
+  return { total, tenSeconds: recent, tenMinutes: day, hours: [] };
+}
+
+function limitsOf({ days }: Known, [first = 0]: readonly number[]): UsageLimits {
+  const kept = days.map((day): KeptLimits => day?.limits ?? {});
+  return gatherLimits(kept, (first * DAY_SPAN) / 1_000);
 }
 
 function subjectsOf(kept: readonly (KeptTops | undefined)[], from: number): UsageSubjects {
-  const tops = kept.filter((one) => one !== undefined);
+  const tops = kept.filter(isKept);
   return {
     from,
     used: gatherTops(tops.map(({ used }) => used)),

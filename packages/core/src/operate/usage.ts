@@ -8,6 +8,29 @@ export interface UsageSeries {
   /** The last hour and the last day, in the order of time, without periods in which nothing was decided. */
   readonly tenSeconds: readonly UsageSpan[];
   readonly tenMinutes: readonly UsageSpan[];
+  /** Of a span above 24 hours each of its hours, in the same way; otherwise none. */
+  readonly hours: readonly UsageSpan[];
+}
+
+/** The denials of one limit. */
+export interface LimitDenials {
+  /** The dimension and the name of the limit. */
+  readonly per: string;
+  readonly limit: string;
+  /** The number of denials in which it had the longest wait. */
+  readonly denied: number;
+}
+
+/** The denials of a limiter by limit. Those by `onUnavailable` are of none. */
+export interface UsageLimits {
+  /** The start of the time that they are about: milliseconds since the epoch. Up to 24 hours whole ten minutes, above whole days by UTC. */
+  readonly from: number;
+  /** Most denials first. */
+  readonly byLimit: readonly LimitDenials[];
+  /** The number of denials by a block, whoever set it. */
+  readonly byBlock: number;
+  /** The number of denials by limits beyond the first 64 of a limiter. */
+  readonly more: number;
 }
 
 /** A subject that asked, or was denied, often. */
@@ -39,20 +62,32 @@ export interface UsageSubjects {
   readonly denied: TopList;
 }
 
-/** What a limiter decided, in all processes. */
-export interface LimiterUsage extends UsageSeries {
+/** How much a limiter decided, in all processes. */
+export interface LimiterNumbers extends UsageSeries {
   readonly name: string;
-  readonly subjects: UsageSubjects;
 }
 
-/** What the limiters of a prefix decided. */
-export interface Usage {
+/** What a limiter decided, in all processes. */
+export interface LimiterUsage extends LimiterNumbers {
+  /** Of a span above 24 hours: those of the last 24 hours. */
+  readonly subjects: UsageSubjects;
+  readonly limits: UsageLimits;
+}
+
+/** How much the limiters of a prefix decided. */
+export interface UsageNumbers {
   /** The server's clock, in milliseconds since the epoch. */
   readonly at: number;
   /** In the order of their names. */
-  readonly limiters: readonly LimiterUsage[];
+  readonly limiters: readonly LimiterNumbers[];
   /** For all limiters after the first 500 together; missing if there are none. */
   readonly others?: UsageSeries | undefined;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
   readonly unread: readonly UnreadRecord[];
+}
+
+/** What the limiters of a prefix decided. */
+export interface Usage extends UsageNumbers {
+  /** In the order of their names. */
+  readonly limiters: readonly LimiterUsage[];
 }

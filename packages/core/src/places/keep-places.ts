@@ -7,7 +7,7 @@ import { newHolder } from "../scripts/digits.ts";
 import type { Counter } from "../store/counter.ts";
 import type { PlacesCall } from "../store/places.ts";
 import { MOST_HOLDERS, places } from "../store/places.ts";
-import type { Store } from "../store/store.ts";
+import type { CountingStore } from "../store/store.ts";
 import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
 import type { PlaceKeeping } from "./taken-places.ts";
@@ -21,7 +21,7 @@ const renewalsOn = clientPart("renewals", () => new Renewals());
 
 /** Keeps the places that a limiter takes in a store. `owner` is that of the counters that calls of `wait` know. */
 export function keepPlaces(
-  store: Store,
+  store: CountingStore,
   ask: AskPlaces,
   reported: ReportedLimiter,
   owner: object = store.owner,
@@ -55,7 +55,7 @@ export function keepPlaces(
 
 /** The same in a store of this process. */
 export function keepPlacesHere(
-  store: Store,
+  store: CountingStore,
   reported: ReportedLimiter,
   owner: object = store.owner,
 ): PlaceKeeping {

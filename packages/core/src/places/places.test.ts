@@ -7,11 +7,11 @@ import { HeadgateError } from "../base/errors.ts";
 import type { Policy } from "../base/policy.ts";
 import { countersOf } from "../counting/counters.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { PlacesCall } from "../store/places.ts";
 import { places } from "../store/places.ts";
-import type { Store } from "../store/store.ts";
+import { asStore, requireStore } from "../store/store.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -24,10 +24,10 @@ const two = concurrency({ limit: 2, ttl: "30s" });
 
 /** A limiter on the faked clock, whose store notes which places it is asked about, and can refuse to say. */
 function start(limits: Policy = two, options: object = {}) {
-  const memory = memoryStore({ clock: Date.now });
+  const memory = requireStore(memoryStore({ clock: Date.now }));
   const tended: PlacesCall[] = [];
   let isAway = false;
-  const store: Store = {
+  const store = asStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
@@ -38,7 +38,7 @@ function start(limits: Policy = two, options: object = {}) {
       }
       return memory.run(step, call);
     },
-  };
+  });
   const limiter = createLimiter({ name: "test", limits, store, ...options });
   return {
     limiter,

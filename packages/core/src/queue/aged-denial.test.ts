@@ -7,7 +7,7 @@ import { CountedDecision, limitsBefore } from "../counting/counted-decision.ts";
 import { countersOf } from "../counting/counters.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { agedDenial } from "./aged-denial.ts";
 

@@ -7,9 +7,9 @@ import type { Cost } from "../base/cost.ts";
 import type { Decision } from "../base/decision.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter.ts";
+import { partsOf } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
+import { asStore, requireStore } from "../store/store.ts";
 import type { Leaving } from "./line.ts";
 
 beforeEach(() => {
@@ -24,9 +24,9 @@ function start(
   options: Pick<LimiterOptions, "limits" | "maxQueue">,
   gateOf: (call: number) => Promise<void> | undefined = () => undefined,
 ) {
-  const memory = memoryStore({ clock: Date.now });
+  const memory = requireStore(memoryStore({ clock: Date.now }));
   const asked: string[] = [];
-  const store: Store = {
+  const store = asStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
@@ -35,7 +35,7 @@ function start(
       const reply = memory.run(step, call);
       return gateOf(asked.length)?.then(() => reply) ?? reply;
     },
-  };
+  });
   const limiter = createLimiter({ name: "test", store, ...options });
   const { consumeInTurn, counted } = partsOf(limiter);
   const take = (

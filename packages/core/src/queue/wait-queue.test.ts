@@ -10,7 +10,7 @@ import { HeadgateError } from "../base/errors.ts";
 import type { Policy } from "../base/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
+import { asStore, requireStore } from "../store/store.ts";
 import type { WaitQueue } from "./line.ts";
 import { createWaitQueue } from "./wait-queue.ts";
 
@@ -28,10 +28,10 @@ afterEach(() => {
 
 /** A limiter on the faked clock, whose store counts what it is asked and can be made to take its time. */
 function start(limits: Policy, maxQueue?: number) {
-  const memory = memoryStore({ clock: Date.now });
+  const memory = requireStore(memoryStore({ clock: Date.now }));
   const asked: string[] = [];
   let gate: Promise<void> | undefined;
-  const store: Store = {
+  const store = asStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
@@ -41,7 +41,7 @@ function start(limits: Policy, maxQueue?: number) {
       await gate;
       return reply;
     },
-  };
+  });
   return {
     limiter: createLimiter({ name: "test", limits, store, maxQueue }),
     asked,
@@ -393,9 +393,9 @@ describe("wait", () => {
   });
 
   test("an error of the store goes to the call it happened to, and the next one asks again", async () => {
-    const memory = memoryStore({ clock: Date.now });
+    const memory = requireStore(memoryStore({ clock: Date.now }));
     let failures = 1;
-    const store: Store = {
+    const store = asStore({
       owner: memory.owner,
       prefix: memory.prefix,
       now: memory.now,
@@ -406,7 +406,7 @@ describe("wait", () => {
         }
         return memory.run(step, call);
       },
-    };
+    });
     const limiter = createLimiter({
       name: "test",
       limits: gcra({ limit: 1, window: "1s" }),

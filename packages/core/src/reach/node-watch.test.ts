@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { sendBy } from "../../../../test/support/send-by.ts";
 import { HeadgateError } from "../base/errors.ts";
 import { probe as probeStep } from "../store/probe.ts";
-import type { Remote, Step, Store } from "../store/store.ts";
+import type { CountingStore, Remote, Step } from "../store/store.ts";
+import { asStore } from "../store/store.ts";
 import { Connecting } from "./connecting.ts";
 import { NodeWatch } from "./node-watch.ts";
 import type { Late } from "./outage.ts";
@@ -38,11 +39,11 @@ const REMOTE: Remote = {
 function callOf(
   send: () => Promise<unknown>,
   askAgain: () => Promise<unknown>,
-): [store: Store, step: Step<string>, call: string, key: string] {
-  const run = askAgain as Store["run"];
+): [store: CountingStore, step: Step<string>, call: string, key: string] {
+  const run = askAgain as CountingStore["run"];
   const store = { owner: {}, prefix: "hg", now: () => 0, run };
-  const remote = { ...REMOTE, send: sendBy(send as Store["run"]) };
-  return [{ ...store, remote }, probeStep, "", "hg:{u}:a"];
+  const remote = { ...REMOTE, send: sendBy(send as CountingStore["run"]) };
+  return [asStore({ ...store, remote }), probeStep, "", "hg:{u}:a"];
 }
 
 /** A server of which each call ends as the test says. Its client has answered before, unless it has time to connect. */

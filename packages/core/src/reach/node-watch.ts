@@ -1,36 +1,17 @@
 import { background } from "../base/background.ts";
 import type { HeadgateError } from "../base/errors.ts";
-import { codeOf } from "../base/errors.ts";
 import type { Waiting } from "../base/waiting-list.ts";
 import { WaitingList } from "../base/waiting-list.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
-import type { Remote, SentCall, Step, Store } from "../store/store.ts";
+import type { CountingStore, Remote, SentCall, Step } from "../store/store.ts";
 import type { Connecting } from "./connecting.ts";
 import type { Late } from "./outage.ts";
-import type { Recovery } from "./recovery.ts";
-import { startRecovery } from "./recovery.ts";
-import type { Awaited, RunningClock } from "./running-clock.ts";
-
-/** A server that is lost again within this many milliseconds is tried less often than the last time. */
-const STEADY_MS = 5_000;
+import type { Awaited } from "./running-clock.ts";
+import type { OutageOptions } from "./server-outages.ts";
+import { ServerOutages } from "./server-outages.ts";
 
 /** A timer may be a millisecond early. */
 const EARLY_MS = 1;
-
-/** The state of a server; each period is an object of its own. */
-type Period =
-  | { readonly is: "up"; readonly since: number }
-  | {
-      readonly is: "down";
-      readonly since: number;
-      /** Why it does not answer, as far as is known by now. */
-      reason: HeadgateError;
-      /** Calls that were not sent. */
-      refused: number;
-      /** The last call that was not sent. Its key is probed, too: trouble in one slot must not pass for trouble of the whole server for long. */
-      last: WatchedCall;
-      readonly recovery: Recovery;
-    };
 
 const NO_KEYS: readonly string[] = [];
 
@@ -49,7 +30,7 @@ class WatchedCall implements SentCall, Waiting {
   /** When it was sent, on the watch's clock. */
   sent = 0;
   readonly watch: NodeWatch;
-  readonly store: Store;
+  readonly store: CountingStore;
   readonly step: Step<never>;
   readonly call: never;
   /** A key in the slot of the call. */
@@ -63,7 +44,7 @@ class WatchedCall implements SentCall, Waiting {
 
   constructor(
     watch: NodeWatch,
-    store: Store,
+    store: CountingStore,
     step: Step<never>,
     call: never,
     key: string,
@@ -101,21 +82,12 @@ class WatchedCall implements SentCall, Waiting {
   }
 }
 
-export interface NodeWatchOptions {
-  /** The longest wait for an answer, in milliseconds of `clock`. */
-  readonly timeoutMs: number;
-  readonly clock: RunningClock;
+export interface NodeWatchOptions extends OutageOptions {
   readonly connecting: Connecting;
   /** Whether an error means that the server did not answer. */
   readonly isUnavailable: (error: unknown) => error is HeadgateError;
   /** The error of a call that was not answered in time, or not after the client failed to connect. */
   readonly late: (withinMs: number | undefined) => HeadgateError;
-  /** Called each second in which the server that is down says nothing at all. */
-  readonly onSilence: () => void;
-  /** Called with why a probe failed; it may be that the server is back, and set up otherwise. */
-  readonly onProbeFailure: (error: HeadgateError) => void;
-  readonly onDown: (reason: HeadgateError) => void;
-  readonly onUp: (downMs: number, refused: number) => void;
 }
 
 /**
@@ -127,7 +99,7 @@ export interface NodeWatchOptions {
 export class NodeWatch implements Awaited {
   readonly keepsAlive = true;
   readonly #options: NodeWatchOptions;
-  #period: Period = { is: "up", since: Number.NEGATIVE_INFINITY };
+  readonly #outages: ServerOutages;
   /** In the order of sending, so that the first is the first to be late. */
   readonly #waiting = new WaitingList<WatchedCall>();
   /** Those of them for which less time is left than for others. */
@@ -135,31 +107,29 @@ export class NodeWatch implements Awaited {
   /** How many calls were sent, and how many until the last answer that came in time. */
   #sent = 0;
   #answered = 0;
-  /** How often the server was lost again soon after it had come back. */
-  #relapses = 0;
-  #isStopped = false;
 
   constructor(options: NodeWatchOptions) {
     this.#options = options;
+    this.#outages = new ServerOutages(options, () => this.#recovered());
   }
 
   get downReason(): HeadgateError | undefined {
-    return this.#period.is === "down" ? this.#period.reason : undefined;
+    return this.#outages.current?.reason;
   }
 
   /** Undefined as long as it has answered nothing, and none of its silences was noticed. */
   get state(): "up" | "down" | undefined {
-    if (this.#period.is === "down") return "down";
+    if (this.#outages.current !== undefined) return "down";
     return this.#answered === 0 ? undefined : "up";
   }
 
   get isIdle(): boolean {
-    return this.#period.is === "up" && this.#waiting.size === 0;
+    return this.#outages.current === undefined && this.#waiting.size === 0;
   }
 
   /** Runs a call as `StoreWatch.run` does. Rejects at once if the server is down. */
   run<Call>(
-    store: Store,
+    store: CountingStore,
     step: Step<Call>,
     call: Call,
     key: string,
@@ -167,10 +137,11 @@ export class NodeWatch implements Awaited {
     late?: Late,
   ): Promise<readonly number[]> {
     const watched = new WatchedCall(this, store, step as never, call as never, key, waitedMs, late);
-    if (this.#period.is === "down") {
-      this.#period.refused += 1;
-      this.#period.last = watched;
-      return Promise.reject(this.#period.reason);
+    const outage = this.#outages.current;
+    if (outage !== undefined) {
+      outage.refused += 1;
+      outage.last = watched;
+      return Promise.reject(outage.reason);
     }
     return new Promise((resolve, reject) => {
       watched.onReply = resolve;
@@ -219,8 +190,7 @@ export class NodeWatch implements Awaited {
 
   /** Stops trying to reach the server. Calls that are under way are still given up in time. */
   stop(): void {
-    this.#isStopped = true;
-    if (this.#period.is === "down") this.#period.recovery.stop();
+    this.#outages.stop();
   }
 
   onBeat(now: number): number {
@@ -268,45 +238,12 @@ export class NodeWatch implements Awaited {
   }
 
   #fail(call: WatchedCall, reason: HeadgateError): void {
-    if (this.#isStopped || this.#period.is === "down" || this.#answered >= call.number) return;
-    const since = performance.now();
-    this.#relapses = since - this.#period.since < STEADY_MS ? this.#relapses + 1 : 0;
-    let tries = 0;
-    const recovery = startRecovery({
-      attempt: () => {
-        tries += 1;
-        const last = this.#period.is === "down" ? this.#period.last : call;
-        return this.#try(tries % 2 === 1 ? last : call);
-      },
-      withinMs: this.#options.timeoutMs,
-      clock: this.#options.clock,
-      skipped: this.#relapses,
-      onSuccess: () => this.#recover(),
-      onSilence: this.#options.onSilence,
-    });
-    this.#period = { is: "down", since, reason, refused: 0, recovery, last: call };
-    this.#options.onDown(reason);
+    if (this.#answered < call.number) this.#outages.begin(call, reason);
   }
 
-  async #try(call: WatchedCall): Promise<void> {
-    try {
-      await call.probe();
-    } catch (error) {
-      if (this.#period.is === "down" && codeOf(error) !== undefined) {
-        this.#period.reason = error as HeadgateError;
-        this.#options.onProbeFailure(error as HeadgateError);
-      }
-      throw error;
-    }
-  }
-
-  #recover(): void {
-    const { since, refused } = this.#period as Extract<Period, { is: "down" }>;
-    const now = performance.now();
-    this.#period = { is: "up", since: now };
+  #recovered(): void {
     this.#answered = this.#sent;
-    const { clock, connecting, onUp } = this.#options;
+    const { clock, connecting } = this.#options;
     if (!connecting.hasAnswered) connecting.answered(clock.now());
-    onUp(now - since, refused);
   }
 }

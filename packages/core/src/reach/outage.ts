@@ -1,6 +1,6 @@
 import type { HeadgateError } from "../base/errors.ts";
 import type { Notices } from "../base/notices.ts";
-import type { Step, Store } from "../store/store.ts";
+import type { CountingStore, Step } from "../store/store.ts";
 
 /** How long a store is waited for, in milliseconds in which this process runs. */
 export interface StoreTimes {
@@ -27,7 +27,7 @@ export interface StoreWatch extends StoreTimes {
    * undefined, if the call was sent and the store could not answer. Its errors are dropped.
    */
   run<Call>(
-    store: Store,
+    store: CountingStore,
     step: Step<Call>,
     call: Call,
     counterKey: string,

@@ -6,6 +6,8 @@ interface AclClient {
   call?(...command: readonly string[]): Promise<unknown>;
   /** node-redis. */
   aclWhoAmI?(): Promise<unknown>;
+  /** Valkey GLIDE. */
+  customCommand?(command: readonly string[]): Promise<unknown>;
 }
 
 /** The user of the server as which a client is connected; undefined if it may not ask, or gets no answer in time. */
@@ -20,5 +22,8 @@ export async function aclUserOf(client: object, withinMs: number): Promise<strin
 
 async function ask(client: AclClient): Promise<unknown> {
   if (typeof client.call === "function") return client.call("ACL", "WHOAMI");
-  return typeof client.aclWhoAmI === "function" ? client.aclWhoAmI() : undefined;
+  if (typeof client.aclWhoAmI === "function") return client.aclWhoAmI();
+  return typeof client.customCommand === "function"
+    ? client.customCommand(["ACL", "WHOAMI"])
+    : undefined;
 }

@@ -1,4 +1,7 @@
 import { formatKind, HeadgateError } from "../base/errors.ts";
+import type { GlideLike } from "./glide.ts";
+import { askGlide } from "./glide.ts";
+import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
 /** All that Headgate needs from a Redis client: to run a script, by its digest or its text. Strings in the reply are Buffers. */
 export interface ClientPort {
@@ -37,7 +40,7 @@ export interface NodeRedisLike {
 }
 
 /** A Redis client that Headgate can use, recognised by its methods. */
-export type RedisClient = IoredisLike | NodeRedisLike;
+export type RedisClient = IoredisLike | NodeRedisLike | GlideLike;
 
 /** Sees a client through the port. Throws `HEADGATE_UNKNOWN_CLIENT`. */
 export function fromClient(client: RedisClient): ClientPort {
@@ -56,10 +59,23 @@ export function fromClient(client: RedisClient): ClientPort {
       eval: (source, keys, args) => client.evalBuffer(source, keys.length, ...keys, ...args),
     };
   }
+  if (isGlide(client)) return fromGlide(client);
   throw new HeadgateError(
     "HEADGATE_UNKNOWN_CLIENT",
-    `redisStore takes a client of ioredis, iovalkey or node-redis (client, pool, cluster, sentinel), got ${describe(client)}`,
+    `redisStore takes a client of ioredis, iovalkey, node-redis (client, pool, cluster, sentinel) or Valkey GLIDE, got ${describe(client)}`,
   );
+}
+
+function fromGlide(client: GlideLike): ClientPort {
+  const slots = isGlideCluster(client) ? glideSlotsOf(client) : undefined;
+  const run = (name: string, script: string, keys: readonly string[], args: readonly string[]) =>
+    askGlide(client, [name, script, String(keys.length), ...keys, ...args], () =>
+      slots?.noteSilent(keys[0] as string),
+    );
+  return {
+    evalsha: (sha1, keys, args) => run("EVALSHA", sha1, keys, args),
+    eval: (source, keys, args) => run("EVAL", source, keys, args),
+  };
 }
 
 function isNodeRedis(client: unknown): client is NodeRedisLike {
@@ -68,6 +84,11 @@ function isNodeRedis(client: unknown): client is NodeRedisLike {
 
 function isIoredis(client: unknown): client is IoredisLike & BufferCommands {
   return hasMethods(client, "evalshaBuffer", "evalBuffer", "defineCommand") && !isPipeline(client);
+}
+
+/** A batch of GLIDE has the first of them, too. */
+function isGlide(client: unknown): client is GlideLike {
+  return hasMethods(client, "customCommand", "invokeScript");
 }
 
 /** A pipeline or a transaction of ioredis and iovalkey has all methods of a client. Each returns the pipeline and sends nothing. */
@@ -86,6 +107,10 @@ function describe(client: unknown): string {
   if (hasMethods(client, "evalsha", "eval")) {
     return "one that looks like node-redis 3 or a REST client: use ioredis, iovalkey or node-redis 5 or later, which speak the Redis protocol and return promises";
   }
+  if (hasMethods(client, "customCommand")) {
+    return "a batch of Valkey GLIDE, which sends nothing before exec(): pass the client itself";
+  }
+  if (hasMethods(client, "then")) return "a promise, as some libraries return clients: await it";
   return `${formatKind(client)} without their methods`;
 }
 

@@ -4,5 +4,6 @@
  */
 
 export type { IoredisLike, NodeRedisLike, RedisClient } from "./client-port.ts";
+export type { GlideLike } from "./glide.ts";
 export type { RedisStoreOptions, UsageOptions } from "./redis-store.ts";
 export { redisStore } from "./redis-store.ts";

@@ -5,7 +5,8 @@ import { isPlainObject } from "../base/plain-object.ts";
 import { onServers } from "../limiter/on-servers.ts";
 import type { Clock } from "../store/clock.ts";
 import { clockOf } from "../store/clock.ts";
-import type { SentCall, Step, Store, UsageSubjects } from "../store/store.ts";
+import type { CountingStore, SentCall, Step, Store, UsageSubjects } from "../store/store.ts";
+import { asStore } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
@@ -37,7 +38,7 @@ export interface UsageOptions {
 }
 
 /**
- * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey or node-redis. Calls that wait at the same
+ * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey, node-redis or Valkey GLIDE. Calls that wait at the same
  * time go in one EVALSHA, on the server's clock, and every key expires. You connect and close the client: it is neither connected nor
  * closed here.
  *
@@ -63,7 +64,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const settings = { prefix, directory, usage };
   // A clock is for tests and replays.
   if (clock !== undefined) return makeStore(client, settings, now, () => String(now()));
-  const known = stores.get(client) ?? new LRUCache<string, Store>({ max: MAX_STORES });
+  const known = stores.get(client) ?? new LRUCache<string, CountingStore>({ max: MAX_STORES });
   const id = `${prefix} ${directory} ${usage}`;
   const store = known.get(id) ?? makeStore(client, settings, now);
   known.set(id, store);
@@ -75,15 +76,18 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 const MAX_STORES = 64;
 
 /** A store made again with the same client and options is the same object, so that limiters made on it again are the same, too. */
-const stores = new WeakMap<object, LRUCache<string, Store>>();
+const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
+
+/** The most lines of a kind: one for each shape of calls. The oldest is opened again where it is still used. */
+const MOST_LINES = 1_000;
 
 /** `now` is this process's clock; `writeClock` writes the time of calls, if they are not to take the server's. */
 function makeStore(
   client: RedisClient,
-  settings: Pick<Store, "prefix" | "directory" | "usage">,
+  settings: Pick<CountingStore, "prefix" | "directory" | "usage">,
   now: () => number,
   writeClock?: () => string,
-): Store {
+): CountingStore {
   const runner = createScriptRunner(fromClient(client));
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
@@ -112,12 +116,22 @@ function makeStore(
   }
 
   function openLine(line: object): ScriptQueues {
+    if (lines.size >= MOST_LINES) closeOldest();
     const queues = createScriptQueues(runner, topology, now);
     lines.set(line, queues);
     return queues;
   }
 
-  return {
+  /** Its calls go now, before those of the line that takes its place. */
+  function closeOldest(): void {
+    for (const [oldest, queues] of lines) {
+      queues.hasten();
+      lines.delete(oldest);
+      return;
+    }
+  }
+
+  return asStore({
     owner: client,
     ...settings,
     side: onServers,
@@ -139,7 +153,7 @@ function makeStore(
         send(sent as unknown as SentCall);
       });
     },
-  };
+  });
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */

@@ -30,7 +30,7 @@ export function createScriptQueues(
   }
 
   function add(call: SentCall): void {
-    const place = topology.isWhole ? "" : placeOf(call);
+    const place = placeOf(call);
     const queue = queues.get(place) ?? openQueue(place);
     queue.add(call);
   }
@@ -48,7 +48,7 @@ export function createScriptQueues(
   }
 
   async function sendTogether(place: string, sent: readonly SentCall[]): Promise<void> {
-    if (place === "" ? !topology.isWhole : placeOf(sent[0] as SentCall) !== place) {
+    if (placeOf(sent[0] as SentCall) !== place) {
       // The server turned out to have slots while these waited.
       for (const call of sent) add(call);
       return;

@@ -48,7 +48,7 @@ function meaningOf(
   if (!followsCluster && ELSEWHERE.test(reason)) {
     return [
       "HEADGATE_STORE_MISCONFIGURED",
-      "the server belongs to a cluster in which another server has the keys of this subject, and a client of one server does not follow it there: use a client for clusters, new Cluster(...) of ioredis or createCluster(...) of node-redis",
+      "the server belongs to a cluster in which another server has the keys of this subject, and a client of one server does not follow it there: use a client for clusters, new Cluster(...) of ioredis, createCluster(...) of node-redis or GlideClusterClient of Valkey GLIDE",
     ];
   }
   if (isMisconfigured(reason)) {

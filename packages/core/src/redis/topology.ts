@@ -1,6 +1,8 @@
 import calculateSlot from "cluster-key-slot";
 import { clientPart } from "../base/client-state.ts";
 import type { Remote } from "../store/store.ts";
+import type { GlideCluster } from "./glide-slots.ts";
+import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
 /** The servers of a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
 type SlotOwner = readonly string[] | { readonly master?: Master } | undefined;
@@ -48,16 +50,32 @@ const RECONNECT_MS = 5_000;
 
 /** Reads a client's own table of slots, which the client keeps up to date. */
 export function topologyOf(client: object): Topology {
+  if (isGlideCluster(client)) return glideTopologyOf(client);
   if (!isCluster(client)) return plainTopologyOf(client);
   const slotOf = slotsOf(client);
   return {
     slotOf,
     nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
-    scriptOf: (key) => key,
-    isWhole: false,
-    followsCluster: true,
-    noteRefused() {},
     refresh: refreshes(client),
+    ...OF_CLUSTER,
+  };
+}
+
+/** What holds for every client of a cluster. */
+const OF_CLUSTER = {
+  scriptOf: (key: string) => key,
+  isWhole: false,
+  followsCluster: true,
+  noteRefused() {},
+} as const;
+
+function glideTopologyOf(client: GlideCluster): Topology {
+  const slots = glideSlotsOf(client);
+  return {
+    slotOf: calculateSlot,
+    nodeOf: (key) => slots.ownerOf(key),
+    refresh: (down) => slots.refresh(down),
+    ...OF_CLUSTER,
   };
 }
 

@@ -34,7 +34,7 @@ const OF_BLOCKING = ["block", "exceeded"];
 
 /**
  * Composes a script for the counters of a call. A section that each counter, or limit, needs is inserted for each, with names of
- * its own. docs/understand/scripts.md follows a script from its parts. `isByName`: for a cost by name, which is a separate number
+ * its own. SCRIPTS.md follows a script from its parts. `isByName`: for a cost by name, which is a separate number
  * for each limit; then a lone decision is a batch of one.
  */
 export function composeScript(

@@ -1,4 +1,5 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
+import { LruMap } from "../base/lru-map.ts";
 
 /** Bytes of the numbers that the value of every counter begins with: see counter.lua. */
 export const STAMP_BYTES = 7;
@@ -40,10 +41,13 @@ export interface CounterShape {
   readonly keeps: boolean;
 }
 
-/** Those that were asked for. Their number is that of the shapes an application has, not of its limits. */
-const shapes = new Map<string, CounterShape>();
+/** The most shapes remembered: more than an application has, unless its requests bring limits of ever other windows. */
+const MOST_SHAPES = 1_000;
 
-/** The shape of such limits; the same object for equal ones. */
+/** Those that were asked for last. Their number is that of the shapes an application has, not of its limits. */
+const shapes = new LruMap<string, CounterShape>(MOST_SHAPES);
+
+/** The shape of such limits; the same object for equal ones, as long as it is remembered. */
 export function shapeOf(limits: readonly LimitShape[]): CounterShape {
   const id = limits.map(({ id, numbers }) => `${id}:${numbers}`).join(";");
   const known = shapes.get(id);

@@ -8,9 +8,9 @@ export class ShapeScripts {
   readonly #shapes: readonly CounterShape[];
   readonly #isByName: boolean;
   /** Those that were put together already. */
-  readonly composed: Map<ScriptName, LuaSource> = new Map();
-  /** The scripts for one more counter, by its shape. */
-  readonly longer: Map<CounterShape, ShapeScripts> = new Map();
+  readonly #composed: Map<ScriptName, LuaSource> = new Map();
+  /** The scripts for one more counter, by its shape, and gone with it. */
+  readonly longer: WeakMap<CounterShape, ShapeScripts> = new WeakMap();
 
   constructor(shapes: readonly CounterShape[], isByName: boolean) {
     this.#shapes = shapes;
@@ -18,10 +18,10 @@ export class ShapeScripts {
   }
 
   get(name: ScriptName): LuaSource {
-    const known = this.composed.get(name);
+    const known = this.#composed.get(name);
     if (known !== undefined) return known;
     const script = composeScript(name, this.#shapes, this.#isByName);
-    this.composed.set(name, script);
+    this.#composed.set(name, script);
     return script;
   }
 

@@ -18,13 +18,13 @@ import {
   weightOf,
 } from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
-import { askCounter, denyByBlock, readDecision, spend } from "./decision-reply.ts";
+import { askCounter, denyByBlock, isCharging, readDecision, spend } from "./decide-call.ts";
 import { setBlock } from "./set-block.ts";
 import type { Moment, Replies, Step, TwinMemory } from "./store.ts";
 
 /** The step of a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
-  return mode === "enforce" || mode === "charge" ? decide : look;
+  return isCharging(mode) ? decide : look;
 }
 
 /**
@@ -47,7 +47,7 @@ export const decide: Step<DecideCall> = {
       // A cost of 1 goes without saying, unless it takes concurrency slots.
       if (cost !== 1 || holder !== undefined)
         digits += digitsOf(cost, LONG_DIGITS) + (holder ?? "");
-      const script = scripts.composed.get("decide-lone") ?? scripts.get("decide-lone");
+      const script = scripts.get("decide-lone");
       return { script, args: clock === "" ? [digits] : [digits, clock] };
     }
     const args = inRuns(calls, isAlike).map((run) => writeDecisions(run, times));
@@ -144,7 +144,7 @@ function decideHere(
     opened[u] = open;
     if (!askCounter(reply, counter, open, cost)) allowed = false;
   }
-  const mayCharge = mode === "enforce" || mode === "charge";
+  const mayCharge = isCharging(mode);
   const charges = allowed && mayCharge;
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "ask" && cost > 0;

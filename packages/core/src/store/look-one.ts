@@ -3,7 +3,7 @@ import type { Counter, OpenCounter } from "./counter.ts";
 import { keepCounter } from "./counter.ts";
 import { look } from "./decide.ts";
 import type { DecideCall } from "./decide-call.ts";
-import { takeCounter } from "./decision-reply.ts";
+import { takeCounter } from "./decide-call.ts";
 import { readInteger } from "./list-script.ts";
 import type { MemoryTable } from "./memory-table.ts";
 import type { Step } from "./store.ts";

@@ -12,6 +12,7 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Clock } from "./clock.ts";
 import { memoryStore } from "./memory-store.ts";
 import type { MemoryTable } from "./memory-table.ts";
+import { requireStore } from "./store.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
@@ -19,14 +20,14 @@ const collectGarbage: () => void = runInNewContext("gc");
 const MINUTE = 60_000;
 
 function limiterWith(limits: Limit, options: { maxKeys?: number; clock?: Clock } = {}) {
-  return createLimiter({ name: "test", limits, store: memoryStore(options) });
+  return createLimiter({ name: "test", limits, store: requireStore(memoryStore(options)) });
 }
 
 describe("memoryStore refuses", () => {
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 24 + 1, "100", null, 10n])(
     "maxKeys of %s",
     (maxKeys) => {
-      expect(() => memoryStore({ maxKeys: maxKeys as number })).toThrow(
+      expect(() => requireStore(memoryStore({ maxKeys: maxKeys as number }))).toThrow(
         expect.objectContaining({
           code: "HEADGATE_INVALID_OPTION",
           message: expect.stringContaining(`got ${formatReceived(maxKeys)}`),
@@ -36,7 +37,7 @@ describe("memoryStore refuses", () => {
   );
 
   test.each([5, "now", null, {}, new Date(0)])("a clock that is %s", (clock) => {
-    expect(() => memoryStore({ clock: clock as unknown as Clock })).toThrow(
+    expect(() => requireStore(memoryStore({ clock: clock as unknown as Clock }))).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
         message: expect.stringContaining(formatReceived(clock)),
@@ -45,7 +46,7 @@ describe("memoryStore refuses", () => {
   });
 
   test.each([null, 5, "x", [], () => 1])("options that are %s", (options) => {
-    expect(() => memoryStore(options as never)).toThrow(
+    expect(() => requireStore(memoryStore(options as never))).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
         message: expect.stringContaining(formatReceived(options)),
@@ -54,7 +55,9 @@ describe("memoryStore refuses", () => {
   });
 
   test("an option it does not have", () => {
-    expect(() => memoryStore({ maxkeys: 5 } as never)).toThrow(/unknown option "maxkeys".*maxKeys/);
+    expect(() => requireStore(memoryStore({ maxkeys: 5 } as never))).toThrow(
+      /unknown option "maxkeys".*maxKeys/,
+    );
   });
 
   test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, "5 o'clock", 1e300])(
@@ -130,7 +133,7 @@ describe("when more clients come than it may hold", () => {
 
   test("it tells how many were evicted that still counted", async () => {
     let now = MINUTE;
-    const store = memoryStore({ maxKeys: 2, clock: () => now });
+    const store = requireStore(memoryStore({ maxKeys: 2, clock: () => now }));
     const limiter = createLimiter({ name: "evicted", limits: login, store });
     for (const subject of ["a", "b"]) await limiter.consume(subject);
     expect(store.evicted).toBe(0);
@@ -178,7 +181,7 @@ describe("when more clients come than it may hold", () => {
 
   test("the entries of its logs are counted, whatever they cost, and no longer when they have gone", async () => {
     let now = MINUTE;
-    const store = memoryStore({ clock: () => now });
+    const store = requireStore(memoryStore({ clock: () => now }));
     const limits = [
       slidingLog({ limit: 1_000, window: "1m" }),
       slidingLog({ limit: 5_000, window: "1h" }),
@@ -226,7 +229,7 @@ describe("clear", () => {
   ];
 
   test.each(kinds)("forgets everybody in a limiter of %s", async (_, limits) => {
-    const store = memoryStore({ clock: () => MINUTE });
+    const store = requireStore(memoryStore({ clock: () => MINUTE }));
     const limiter = createLimiter({ name: "test", limits, store });
     for (const subject of ["a", "b"]) await limiter.consume(subject, { cost: 2 });
     store.clear();
@@ -240,7 +243,7 @@ describe("clear", () => {
 
   test.each(kinds)("gives nothing of before back into new counters of %s", async (_, limits) => {
     let now = MINUTE;
-    const store = memoryStore({ clock: () => now });
+    const store = requireStore(memoryStore({ clock: () => now }));
     const limiter = createLimiter({ name: "test", limits, store });
     const before = await limiter.consume("a");
     store.clear();
@@ -255,13 +258,13 @@ describe("clear", () => {
   });
 
   test("is of all limiters on the store, which keep their names, and of no others", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const limits = fixedWindow({ limit: 1, window: "1h" });
     const [one, same, second, other] = [
       createLimiter({ name: "one", limits, store }),
       createLimiter({ name: "one", limits, store }),
       createLimiter({ name: "two", limits, store }),
-      createLimiter({ name: "one", limits, store: memoryStore() }),
+      createLimiter({ name: "one", limits, store: requireStore(memoryStore()) }),
     ];
     for (const limiter of [one, second, other]) await limiter.consume("a");
     store.clear();
@@ -274,7 +277,7 @@ describe("clear", () => {
   });
 
   test("is in force at once for a limiter with a deny cache and leases", async () => {
-    const store = memoryStore({ clock: () => MINUTE });
+    const store = requireStore(memoryStore({ clock: () => MINUTE }));
     const limits = gcra({ limit: 20, window: "1h" });
     const lease = { max: 10, ttl: "1m" } as const;
     const limiter = createLimiter({ name: "test", limits, store, denyCache: true, lease });
@@ -285,7 +288,7 @@ describe("clear", () => {
   });
 
   test("lets those who wait in line come when they were told, to what is there then", async () => {
-    const store = memoryStore({ clock: () => MINUTE });
+    const store = requireStore(memoryStore({ clock: () => MINUTE }));
     const limiter = createLimiter({ name: "test", limits: gcra({ limit: 1, window: 20 }), store });
     await limiter.consume("a");
     const waiting = limiter.wait("a");
@@ -295,7 +298,7 @@ describe("clear", () => {
   });
 
   test("may be handed to a hook of a test runner, which calls it with something", async () => {
-    const store = memoryStore();
+    const store = requireStore(memoryStore());
     const limiter = createLimiter({
       name: "test",
       limits: gcra({ limit: 1, window: "1h" }),
@@ -310,7 +313,7 @@ describe("clear", () => {
 
 test("gives up last who is blocked, or was, until the level is forgotten", async () => {
   let now = 0;
-  const store = memoryStore({ maxKeys: 3, clock: () => now });
+  const store = requireStore(memoryStore({ maxKeys: 3, clock: () => now }));
   const limits = fixedWindow({ limit: 2, window: "1h", block: ["1s", "1m"] });
   const limiter = createLimiter({ name: "test", limits, store });
   const crowd = async (): Promise<void> => {

@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 import { clockOf } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
 import type { Step, Store } from "./store.ts";
+import { asStore } from "./store.ts";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -54,7 +55,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     moment.generation += 1;
     return step.twin(call, table, moment);
   }
-  return {
+  return asStore({
     owner: table,
     prefix: "memory",
     now,
@@ -64,5 +65,5 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return table.evicted;
     },
     clear: () => table.clear(),
-  };
+  });
 }

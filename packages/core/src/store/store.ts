@@ -55,7 +55,7 @@ export interface Step<Call> {
 
 /** What a store knows about the servers on which it counts, which may fail to answer. */
 export interface Remote {
-  /** Sends a call, which is resolved with the reply to it, or rejected as `Store.run` rejects. Throws the errors of a clock. */
+  /** Sends a call, which is resolved with the reply to it, or rejected as `CountingStore.run` rejects. Throws the errors of a clock. */
   send(call: SentCall): void;
   /**
    * The cluster slot of a key. Keys of one slot can go in one call. Where it is not known that the server has slots, all keys
@@ -99,17 +99,23 @@ export interface SentCall<Call = never> {
   reject(error: unknown): void;
 }
 
+/** A store of counts, made by `memoryStore` or `redisStore`, for the options and functions that take one. */
+export interface Store {
+  /** The prefix of all keys. */
+  readonly prefix: string;
+  /** Marks the type: no other object is assignable to it. The property does not exist. */
+  readonly "~store": never;
+}
+
 /**
  * Where counts live. A store runs steps, each call of a step atomically, on one clock for everybody who shares the store.
  *
  * `run` rejects with `HEADGATE_STORE_UNAVAILABLE` if the store could not answer, and with `HEADGATE_STORE_MISCONFIGURED`
  * if it never will with its configuration; then it is not known what it did. A denial is an answer.
  */
-export interface Store {
+export interface CountingStore extends Store {
   /** The thing that holds the counts: two stores with the same owner and prefix share them. */
   readonly owner: object;
-  /** The prefix of all keys. */
-  readonly prefix: string;
   /** Whether the limiters and breakers on it are listed there, for operators' tools. */
   readonly directory?: boolean | undefined;
   /** How subjects are written in the usage that limiters on it keep there; undefined where they keep none. */
@@ -128,15 +134,28 @@ export interface Store {
   readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for anything but a store. */
-export function requireStore(store: unknown): asserts store is Store {
-  const { owner, prefix, now, run } = (store ?? {}) as Partial<Store>;
-  const isStore =
+/** What a store is made of. */
+type StoreParts = Omit<CountingStore, "~store">;
+
+/** Makes a store of its parts, with the mark that only its type has. */
+export function asStore<Parts extends StoreParts>(parts: Parts): NoInfer<Parts> & Store {
+  return parts as Parts & Store;
+}
+
+/** Whether a value is a store, of this copy of the package or of another. */
+export function isStore(value: unknown): value is CountingStore {
+  const { owner, prefix, now, run } = (value ?? {}) as Partial<CountingStore>;
+  return (
     ((typeof owner === "object" && owner !== null) || typeof owner === "function") &&
     typeof prefix === "string" &&
     typeof now === "function" &&
-    typeof run === "function";
-  if (isStore) return;
+    typeof run === "function"
+  );
+}
+
+/** The store that was given. Throws `HEADGATE_INVALID_OPTION` for anything but a store. */
+export function requireStore<Given>(store: Given): Given & CountingStore {
+  if (isStore(store)) return store;
   throw new HeadgateError(
     "HEADGATE_INVALID_OPTION",
     `store must be made by memoryStore or redisStore, got ${formatKind(store)}`,

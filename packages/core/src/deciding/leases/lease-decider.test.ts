@@ -13,7 +13,7 @@ import type { Decision } from "../../base/decision.ts";
 import type { Policy } from "../../base/policy.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../../limiter/limiter.ts";
-import type { Store } from "../../store/store.ts";
+import type { CountingStore } from "../../store/store.ts";
 
 const HOUR = gcra({ limit: 1_000, window: "1000h" });
 
@@ -525,7 +525,7 @@ describe("when the store does not answer", () => {
 
 describe("a clock that gives no time ends the process", () => {
   /** As a clock of the application's own may. */
-  const breakClock = (store: Store): void => {
+  const breakClock = (store: CountingStore): void => {
     const now = () => {
       throw new Error("no time");
     };
@@ -598,7 +598,7 @@ test("what looks for leases that are over keeps nothing of a request", async () 
   const requests = new AsyncLocalStorage<string>();
   const { store, held, pass } = holdStore(() => 0);
   const askers: (string | undefined)[] = [];
-  const run: Store["run"] = (step, call) => {
+  const run: CountingStore["run"] = (step, call) => {
     if (step.name === "refund") askers.push(requests.getStore());
     return store.run(step, call);
   };

@@ -3,6 +3,7 @@ import { GLOBAL_DIMENSION } from "../../base/policy.ts";
 import { CountedDecision, uncharged } from "../../counting/counted-decision.ts";
 import type { SubjectCounter } from "../../counting/counters.ts";
 import { EVERYBODY } from "../../counting/counters.ts";
+import { isCharging } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { Ask, Link } from "../link.ts";
 import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
@@ -103,7 +104,7 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
       const now = store.now();
       if (cost === 0) return look(ask, account, now);
       const lease = account && findLease(account, cost, now);
-      const charges = mode === "enforce" || mode === "charge";
+      const charges = isCharging(mode);
       if (account === undefined || lease === undefined) {
         if (!charges) return next.decide(ask);
         return decideInStore(ask, account ?? accounts.open(counter), now);

@@ -1,5 +1,5 @@
 import type { StoreWatch } from "../../reach/outage.ts";
-import type { Store } from "../../store/store.ts";
+import type { CountingStore } from "../../store/store.ts";
 import type { ControlRecord, Order } from "./record.ts";
 
 /** What a limiter knows about the control record of its prefix. */
@@ -39,7 +39,7 @@ export interface Follower {
 }
 
 export interface ControlPlace {
-  readonly store: Store;
+  readonly store: CountingStore;
   readonly watch: StoreWatch;
 }
 

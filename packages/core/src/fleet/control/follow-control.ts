@@ -9,11 +9,13 @@ import type { ControlRecord, Order } from "./record.ts";
 
 /**
  * Follows the control record for a limiter: what an order affects is forgotten, so that the store is asked again. Denials are not
- * remembered any more, and leases are given back. Undefined if the store has no such record.
+ * remembered any more, and leases are given back. `otherPolicies` returns those of other shapes that calls bring. Undefined if the
+ * store has no such record.
  */
 export function followControl(
   counted: CountedPolicy,
   watch: StoreWatch | undefined,
+  otherPolicies: () => Iterable<CountedPolicy>,
 ): LimiterControl | undefined {
   const { store } = counted;
   if (watch === undefined || store.remote?.isControlled !== true) return undefined;
@@ -25,7 +27,9 @@ export function followControl(
   let tell = (_: ControlRecord): void => {};
 
   function obey({ limiter, subject }: Order): void {
-    const counters = countersOfLimiter(counted, limiter, subject);
+    const counters = [counted, ...otherPolicies()].flatMap((policy) =>
+      countersOfLimiter(policy, limiter, subject),
+    );
     if (counters.length === 0) return;
     denials.forget(counters, store.now());
     closeLeases(owner, counters);

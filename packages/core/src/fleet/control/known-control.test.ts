@@ -9,7 +9,8 @@ import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter, LimiterOptions } from "../../limiter/limiter.ts";
 import { onServers } from "../../limiter/on-servers.ts";
 import { memoryStore } from "../../store/memory-store.ts";
-import type { Step, Store } from "../../store/store.ts";
+import type { Step } from "../../store/store.ts";
+import { asStore, requireStore } from "../../store/store.ts";
 import type { ControlRecord, Order } from "./record.ts";
 import { NO_RECORD } from "./record.ts";
 import { writeRecord } from "./record-text.ts";
@@ -37,7 +38,7 @@ afterEach(async () => {
 
 /** A server in this process with a control record, which the test writes. */
 function startServer() {
-  const memory = memoryStore({ clock: Date.now });
+  const memory = requireStore(memoryStore({ clock: Date.now }));
   const asked: string[] = [];
   const state = { text: "", failure: undefined as Error | undefined, gate: Promise.resolve() };
   function readText({ known }: ReadCall): readonly number[] {
@@ -47,7 +48,7 @@ function startServer() {
     const clock = Date.now() * 1_000;
     return isKnown ? [clock, 0] : withBytes([clock, 1], Buffer.from(state.text));
   }
-  const store: Store = {
+  const store = asStore({
     owner: {},
     prefix: "hg",
     side: onServers,
@@ -70,7 +71,7 @@ function startServer() {
       if (step.name === "read-control" && state.failure !== undefined) throw state.failure;
       return reply;
     },
-  };
+  });
   return {
     store,
     memory,

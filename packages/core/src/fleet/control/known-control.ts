@@ -5,7 +5,7 @@ import { codeOf } from "../../base/errors.ts";
 import type { Notices } from "../../base/notices.ts";
 import { WeakList } from "../../base/weak-list.ts";
 import type { StoreWatch } from "../../reach/outage.ts";
-import type { Store } from "../../store/store.ts";
+import type { CountingStore } from "../../store/store.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
 import type { ControlRecord, Order } from "./record.ts";
 import { LONGEST_BELIEVED, NO_RECORD } from "./record.ts";
@@ -80,7 +80,7 @@ class KnownControl implements Control {
   }
 
   /** Never rejects. */
-  async #ask(store: Store, watch: StoreWatch, sent: number): Promise<void> {
+  async #ask(store: CountingStore, watch: StoreWatch, sent: number): Promise<void> {
     const known = this.#version;
     try {
       const reply = await watch.run(store, read, { key: this.#key, known }, this.#key);
@@ -154,7 +154,7 @@ function formatOrder({ limiter, subject, kind, from }: Order): string {
 }
 
 /** What is known for the prefix of a store, shared by all who use its client. */
-export const controlOf: (store: Store) => Control = prefixPart(
+export const controlOf: (store: CountingStore) => Control = prefixPart(
   "control",
   ({ prefix }, drop) => new KnownControl(recordKeyOf(prefix), drop),
 );

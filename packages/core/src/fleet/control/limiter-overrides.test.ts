@@ -9,6 +9,7 @@ import { HeadgateError } from "../../base/errors.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../../limiter/limiter.ts";
 import { memoryStore } from "../../store/memory-store.ts";
+import { requireStore } from "../../store/store.ts";
 
 const START = 1_800_000_000_000;
 const HOUR_MS = 3_600_000;
@@ -19,7 +20,7 @@ const to = (limit: number) => ({ limits: { hourly: { limit } } });
 /** A limiter of 10 an hour in memory, whose clock the test moves. */
 function start(options: Partial<LimiterOptions> = {}) {
   let now = START;
-  const { store, ...operator } = overridden(memoryStore({ clock: () => now }));
+  const { store, ...operator } = overridden(requireStore(memoryStore({ clock: () => now })));
   const limiter = createLimiter({
     name: "api",
     limits: hourly(10),

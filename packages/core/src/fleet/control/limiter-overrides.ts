@@ -26,10 +26,13 @@ const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
 interface Holder {
   readonly watch: StoreWatch | undefined;
   readonly endLeases: Link["endLeases"];
+  /** Policies of other shapes that calls bring. */
+  readonly otherPolicies: () => Iterable<CountedPolicy>;
 }
 
 interface Watcher {
   readonly counters: readonly SubjectCounter[];
+  readonly policy: CountedPolicy;
   readonly terms: string;
   readonly callback: () => void;
 }
@@ -59,8 +62,14 @@ export function createOverrides(
   }
 
   /** Those in force for a limiter's counters. */
-  function find({ overrides }: LimiterOverrides, subjectIn: SubjectIn): readonly Override[] {
-    return overrides === undefined ? [] : overrides.of(subjectIn, known.now()).filter(fits);
+  function find(
+    { overrides }: LimiterOverrides,
+    subjectIn: SubjectIn,
+    policy = counted,
+  ): readonly Override[] {
+    if (overrides === undefined) return [];
+    const fitting = policy.shape === undefined ? counted : policy;
+    return overrides.of(subjectIn, known.now()).filter((override) => fits(override, fitting));
   }
 
   /** Whether a limiter is in shadow under overrides. One decision over two is so where both are: an override of one lifts no limit of the other. */
@@ -68,7 +77,10 @@ export function createOverrides(
     return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? counted.shadow;
   }
 
-  function apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[] {
+  function apply(
+    counters: readonly SubjectCounter[],
+    policy?: CountedPolicy,
+  ): readonly SubjectCounter[] {
     const { inForce } = all;
     if (inForce === undefined) return counters;
     const asked = inForce.flatMap((one) => {
@@ -76,7 +88,7 @@ export function createOverrides(
       if (own.length === 0) return [];
       const subjectIn: SubjectIn = (dimension) =>
         own.find(({ group }) => group.dimension === dimension)?.subject;
-      return [{ limiter: one.limiter, overrides: find(one, subjectIn) }];
+      return [{ limiter: one.limiter, overrides: find(one, subjectIn, policy) }];
     });
     if (asked.every(({ overrides }) => overrides.length === 0)) return counters;
     const shadow = asked.every(({ overrides }) => shadowUnder(overrides));
@@ -88,7 +100,8 @@ export function createOverrides(
 
   function look(): void {
     for (const watcher of watchers) {
-      if (termsOf(apply(watcher.counters)) !== watcher.terms) watcher.callback();
+      const { counters, policy, terms, callback } = watcher;
+      if (termsOf(apply(counters, policy)) !== terms) callback();
     }
   }
 
@@ -109,8 +122,8 @@ export function createOverrides(
       return found.every(shadowUnder);
     },
 
-    onChange(counters, asked, callback) {
-      const watcher = { counters, terms: termsOf(asked), callback };
+    onChange(counters, policy, asked, callback) {
+      const watcher = { counters, policy, terms: termsOf(asked), callback };
       watchers.add(watcher);
       if (!alarm.isSet) alarm.set(LOOK_MS);
       return () => leave(watcher);
@@ -148,21 +161,24 @@ function groupUnder(group: Group, override: Override): Group {
   return made;
 }
 
-/** Tells whether an override fits the limiter that it names; one that does not is reported once. */
-function createFitting(counted: CountedPolicy, { watch }: Holder): (override: Override) => boolean {
-  const checked = new WeakMap<Override, boolean>();
+/**
+ * Tells whether an override fits a policy of the limiter that it names. One that fits neither the limiter's own nor any that calls
+ * bring is reported once.
+ */
+function createFitting(
+  counted: CountedPolicy,
+  { watch, otherPolicies }: Holder,
+): (override: Override, policy: CountedPolicy) => boolean {
+  const checked = new WeakMap<CountedPolicy, WeakMap<Override, boolean>>();
 
-  function check(override: Override): boolean {
-    const own = counted.groups.filter(({ limiter }) => limiter === override.limiter);
-    const policy = own.flatMap(({ limits }) => limits.map(({ source }) => source));
-    try {
-      checkOverride(policy, override);
-      return true;
-    } catch (error) {
-      if (codeOf(error) === undefined) throw error;
-      reportOnce(override, (error as Error).message);
-      return false;
+  function check(override: Override, policy: CountedPolicy): boolean {
+    const why = misfitOf(override, policy);
+    if (why === undefined) return true;
+    const isOwn = policy === counted;
+    if (isOwn && [...otherPolicies()].every((other) => misfitOf(override, other) !== undefined)) {
+      reportOnce(override, why);
     }
+    return false;
   }
 
   function reportOnce({ limiter }: Override, why: string): void {
@@ -173,9 +189,24 @@ function createFitting(counted: CountedPolicy, { watch }: Holder): (override: Ov
     watch?.notices.log("HEADGATE_OVERRIDE_IGNORED", message);
   }
 
-  return (override) => {
-    const known = checked.get(override) ?? check(override);
-    checked.set(override, known);
-    return known;
+  return (override, policy) => {
+    const known = checked.get(policy) ?? new WeakMap<Override, boolean>();
+    checked.set(policy, known);
+    const isFit = known.get(override) ?? check(override, policy);
+    known.set(override, isFit);
+    return isFit;
   };
+}
+
+/** Why an override does not fit a policy; undefined where it does. */
+function misfitOf(override: Override, { groups }: CountedPolicy): string | undefined {
+  const own = groups.filter(({ limiter }) => limiter === override.limiter);
+  const limits = own.flatMap((group) => group.limits.map(({ source }) => source));
+  try {
+    checkOverride(limits, override);
+    return undefined;
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return (error as Error).message;
+  }
 }

@@ -1,3 +1,4 @@
+import type { CountedPolicy } from "../../counting/counted-policy.ts";
 import type { SubjectCounter } from "../../counting/counters.ts";
 import type { LimiterControl } from "./control.ts";
 import type { OverridesInForce } from "./overrides-in-force.ts";
@@ -14,8 +15,11 @@ export interface Overrides {
   readonly inForce: readonly LimiterOverrides[] | undefined;
   /** Has the record read again where it is due. */
   readonly refresh: LimiterControl["refresh"];
-  /** Counters under the overrides that are in force for them; the same list if none is. */
-  apply(counters: readonly SubjectCounter[]): readonly SubjectCounter[];
+  /**
+   * Counters under the overrides that are in force for them; the same list if none is. `policy` is the one that they belong to; default:
+   * the limiter's own.
+   */
+  apply(counters: readonly SubjectCounter[], policy?: CountedPolicy): readonly SubjectCounter[];
   /** Whether nobody at all is denied, after `refresh`; undefined where no override is for all subjects. */
   shadow(): Promise<boolean | undefined>;
   /**
@@ -24,6 +28,7 @@ export interface Overrides {
    */
   onChange(
     counters: readonly SubjectCounter[],
+    policy: CountedPolicy,
     asked: readonly SubjectCounter[],
     callback: () => void,
   ): () => void;

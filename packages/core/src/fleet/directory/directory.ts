@@ -36,6 +36,13 @@ export interface ListedShape {
   readonly limits: readonly string[];
 }
 
+/** A policy of another shape than a limiter's own, which its requests or calls bring: it has counters of its own. */
+export interface ListedPolicy {
+  /** Its limits as they came first; of later ones, the numbers may differ. */
+  readonly limits: readonly Limit[];
+  readonly shapes: readonly ListedShape[];
+}
+
 /** A limiter's record in the directory. */
 export interface LimiterRecord {
   readonly kind: "limiter";
@@ -48,6 +55,10 @@ export interface LimiterRecord {
   readonly blockOn?: "settle" | undefined;
   /** At most 64. */
   readonly shapes: readonly ListedShape[];
+  /** At most 64, those in use; missing if there are none. */
+  readonly others?: readonly ListedPolicy[] | undefined;
+  /** How many in use are left out because they are too long; missing for 0. */
+  readonly moreOthers?: number | undefined;
   /** The name of the limiter that is decided together with it. */
   readonly extends?: string | undefined;
   readonly shadow: boolean;
@@ -88,6 +99,18 @@ export interface ProcessRecord {
   /** The hashes of the records of its limiters and breakers, at most 1,000. */
   readonly records: readonly string[];
   /** How many it has beyond those. */
+  readonly more: number;
+  /** Of its breakers, those that name their targets. Missing in records of earlier versions. */
+  readonly targets?: readonly BreakerTargets[] | undefined;
+}
+
+/** The targets of a breaker that a process has called, and still knows. */
+export interface BreakerTargets {
+  /** The hash of the breaker's record. */
+  readonly record: string;
+  /** At most 200, each of 1 to 100 characters. */
+  readonly names: readonly string[];
+  /** How many there are beyond those. */
   readonly more: number;
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../store/memory-store.ts";
+import { requireStore } from "../../store/store.ts";
 import type { HttpUse, LimiterRecord } from "./directory.ts";
 import { Entry } from "./entry.ts";
 
@@ -19,7 +20,7 @@ function useOf(adapter: string): HttpUse {
 }
 
 function entryWith(...adapters: readonly string[]): Entry {
-  const entry = new Entry(record, memoryStore());
+  const entry = new Entry(record, requireStore(memoryStore()));
   for (const adapter of adapters) entry.addUse(useOf(adapter));
   return entry;
 }

@@ -1,25 +1,36 @@
 import { prefixPart } from "../../base/client-state.ts";
 import { fingerprint } from "../../base/key.ts";
 import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
-import type { Store } from "../../store/store.ts";
+import type { CountingStore } from "../../store/store.ts";
 import { VERSION } from "../../version.generated.ts";
-import type { HttpUse, LimiterRecord, ListedRecord, ListedShape } from "./directory.ts";
+import type {
+  HttpUse,
+  LimiterRecord,
+  ListedPolicy,
+  ListedRecord,
+  ListedShape,
+} from "./directory.ts";
+import type { NameTargets } from "./listed-targets.ts";
 import { ProcessDirectory } from "./process-directory.ts";
+import { processNameOf } from "./process-name.ts";
 import { onceRefused } from "./refusal.ts";
 
-/** Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store keeps none. */
-export function list(store: Store, record: ListedRecord): void {
-  if (store.directory === true) directoryOf(store).add(record, store);
+/**
+ * Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store keeps none.
+ * `nameTargets` is called with each write.
+ */
+export function list(store: CountingStore, record: ListedRecord, nameTargets?: NameTargets): void {
+  if (store.directory === true) directoryOf(store).add(record, store, nameTargets);
 }
 
 /** Notes how an adapter uses a limiter. */
-export function noteUse(store: Store, limiter: string, use: HttpUse): void {
+export function noteUse(store: CountingStore, limiter: string, use: HttpUse): void {
   if (store.directory === true) directoryOf(store).addUse("limiter", limiter, use);
 }
 
 /** Removes a name that this process does not use any more. Waits for the store a moment at most, and never rejects. */
 export async function unlist(
-  store: Store,
+  store: CountingStore,
   kind: ListedRecord["kind"],
   name: string,
 ): Promise<void> {
@@ -27,15 +38,15 @@ export async function unlist(
 }
 
 /** What this process lists for the client and prefix of a store. */
-export const directoryOf: (store: Store) => ProcessDirectory = prefixPart(
+export const directoryOf: (store: CountingStore) => ProcessDirectory = prefixPart(
   "directory",
-  ({ prefix }) => {
+  (store) => {
     const onRefused = onceRefused(
       "HEADGATE_DIRECTORY_REFUSED",
       (why) =>
         `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { directory: false }) turns the directory off`,
     );
-    return new ProcessDirectory(prefix, onRefused);
+    return new ProcessDirectory(store.prefix, onRefused, processNameOf(store).name);
   },
 );
 
@@ -51,6 +62,22 @@ export function listLimiter(name: string, own: CountedPolicy, extended: string |
   if (own.store.directory === true) list(own.store, limiterRecord(name, own, extended));
 }
 
+/** Lists policies of other shapes with a limiter, while they are in use; undefined if the store keeps no directory. */
+export function newsOfShapes(store: CountingStore, name: string): ListedNews | undefined {
+  if (store.directory !== true) return undefined;
+  const directory = directoryOf(store);
+  return {
+    begin: (policy) => directory.addOther(name, listedPolicyOf(policy)),
+    end: (policy) => directory.removeOther(name, listedPolicyOf(policy)),
+  };
+}
+
+/** What is told of policies of other shapes. */
+interface ListedNews {
+  begin(policy: CountedPolicy): void;
+  end(policy: CountedPolicy): void;
+}
+
 function limiterRecord(
   name: string,
   own: CountedPolicy,
@@ -60,13 +87,19 @@ function limiterRecord(
     kind: "limiter",
     name,
     policy: fingerprint(own.canonical),
-    limits: own.limits.map(({ source }) => source),
     ...(own.keeps ? { blockOn: "settle" } : {}),
-    shapes: own.groups.slice(0, MOST_SHAPES).map((group) => shapeOf(group, own)),
+    ...listedPolicyOf(own),
     ...(extended === undefined ? {} : { extends: extended }),
     shadow: own.shadow,
     uses: [],
     version: VERSION,
+  };
+}
+
+function listedPolicyOf(own: CountedPolicy): ListedPolicy {
+  return {
+    limits: own.limits.map(({ source }) => source),
+    shapes: own.groups.slice(0, MOST_SHAPES).map((group) => shapeOf(group, own)),
   };
 }
 

@@ -7,7 +7,8 @@ import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter } from "../../limiter/limiter.ts";
 import { onServers } from "../../limiter/on-servers.ts";
 import { memoryStore } from "../../store/memory-store.ts";
-import type { Store } from "../../store/store.ts";
+import type { CountingStore } from "../../store/store.ts";
+import { requireStore } from "../../store/store.ts";
 import type { LimiterRecord, ProcessRecord } from "./directory.ts";
 import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./process-directory.ts";
 import type { DirectoryCall } from "./step.ts";
@@ -29,7 +30,7 @@ afterEach(() => {
 
 /** What a store has been asked to list, and how it answers. */
 interface ListingStore {
-  readonly store: Store;
+  readonly store: CountingStore;
   /** In the order in which they were made. */
   readonly calls: DirectoryCall[];
   /** What the index said of the process, and the hashes of the records that are there. */
@@ -42,7 +43,7 @@ interface ListingStore {
 }
 
 function listingStore(): ListingStore {
-  const memory = memoryStore({ clock: Date.now });
+  const memory = requireStore(memoryStore({ clock: Date.now }));
   const it: ListingStore = {
     calls: [],
     state: INDEX_STATES.known,
@@ -70,7 +71,7 @@ function listingStore(): ListingStore {
   return it;
 }
 
-function make(store: Store, name = "api"): Limiter {
+function make(store: CountingStore, name = "api"): Limiter {
   return createLimiter({ name, store, limits: gcra({ limit: 5, window: "1m" }) }) as Limiter;
 }
 

@@ -3,12 +3,15 @@ import { hostname } from "node:os";
 import { Alarm, spread, weakly } from "../../base/background.ts";
 import { processPart } from "../../base/client-state.ts";
 import type { HeadgateError } from "../../base/errors.ts";
-import type { Store } from "../../store/store.ts";
+import type { CountingStore } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { VERSION } from "../../version.generated.ts";
-import type { HttpUse, ListedRecord, ProcessRecord } from "./directory.ts";
+import type { HttpUse, ListedPolicy, ListedRecord, ProcessRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
 import { Entry } from "./entry.ts";
+import type { NameTargets } from "./listed-targets.ts";
+import { listTargets } from "./listed-targets.ts";
+import { newProcessName } from "./process-name.ts";
 import { refusalOf } from "./refusal.ts";
 import type { DirectoryCall, SharedRecord } from "./step.ts";
 import { INDEX_STATES, keepDirectory } from "./step.ts";
@@ -50,7 +53,7 @@ type Kind = ListedRecord["kind"];
 /** What this process lists for one client and prefix. */
 export class ProcessDirectory {
   /** Its name in the index: 16 characters. */
-  readonly #name = randomBytes(12).toString("base64url");
+  readonly #name: string;
   readonly #prefix: string;
   readonly #onRefused: (error: HeadgateError) => void;
   readonly #entries = new Map<string, Entry>();
@@ -62,16 +65,21 @@ export class ProcessDirectory {
   #writing: Promise<void> | undefined;
 
   /** `onRefused` is called for each write that the store refuses. */
-  constructor(prefix: string, onRefused: (error: HeadgateError) => void) {
+  constructor(
+    prefix: string,
+    onRefused: (error: HeadgateError) => void,
+    name: string = newProcessName(),
+  ) {
     this.#prefix = prefix;
+    this.#name = name;
     this.#onRefused = onRefused;
   }
 
-  /** The first record under a name is listed, until the name is removed. */
-  add(record: ListedRecord, store: Store): void {
+  /** The first record under a name is listed, until the name is removed; of a breaker, with its targets at the time of each write. */
+  add(record: ListedRecord, store: CountingStore, nameTargets?: NameTargets): void {
     const id = idOf(record.kind, record.name);
     if (this.#entries.has(id)) return;
-    this.#entries.set(id, new Entry(record, store));
+    this.#entries.set(id, new Entry(record, store, nameTargets));
     if (this.#entries.size === 1) this.#alarm.set(spread(directoryTimes().first, 0.5));
   }
 
@@ -79,8 +87,17 @@ export class ProcessDirectory {
     this.#entries.get(idOf(kind, name))?.addUse(use);
   }
 
+  /** Lists a policy of another shape with a limiter, as long as any user of it has not removed it. */
+  addOther(limiter: string, policy: ListedPolicy): void {
+    this.#entries.get(idOf("limiter", limiter))?.addOther(policy);
+  }
+
+  removeOther(limiter: string, policy: ListedPolicy): void {
+    this.#entries.get(idOf("limiter", limiter))?.removeOther(policy);
+  }
+
   /** Removes a name. With the last one the process leaves the directory, and waits a moment for the store. Never rejects. */
-  async remove(kind: Kind, name: string, store: Store): Promise<void> {
+  async remove(kind: Kind, name: string, store: CountingStore): Promise<void> {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;
     this.#alarm.stop();
@@ -115,10 +132,17 @@ export class ProcessDirectory {
     }
   }
 
+  #listed(): readonly Entry[] {
+    return [...this.#entries.values()].slice(0, MOST_LISTED);
+  }
+
   /** What is listed, by hash. */
   #records(): ReadonlyMap<string, SharedRecord> {
-    const listed = [...this.#entries.values()].slice(0, MOST_LISTED);
-    return new Map(listed.map((entry) => entry.write()).map((record) => [record.hash, record]));
+    return new Map(
+      this.#listed()
+        .map((entry) => entry.write())
+        .map((record) => [record.hash, record]),
+    );
   }
 
   /** The hashes of those that are new here, and of some of the others, in turn. */
@@ -156,8 +180,18 @@ export class ProcessDirectory {
       ...thisProcess(),
       records: [...records.keys()],
       more: Math.max(0, this.#entries.size - MOST_LISTED),
+      targets: listTargets(this.#breakers()),
     };
     return JSON.stringify({ format: RECORD_FORMAT, ...record });
+  }
+
+  /** What names the targets of each breaker that is listed, by the hash of its record. */
+  #breakers(): ReadonlyMap<string, NameTargets> {
+    const breakers = new Map<string, NameTargets>();
+    for (const entry of this.#listed()) {
+      if (entry.nameTargets !== undefined) breakers.set(entry.write().hash, entry.nameTargets);
+    }
+    return breakers;
   }
 
   /** Returns for each shared record whether it exists. Rejects with the store's errors, and if the index does not accept the process. */
@@ -186,7 +220,7 @@ export class ProcessDirectory {
     };
   }
 
-  async #leave(store: Store): Promise<void> {
+  async #leave(store: CountingStore): Promise<void> {
     // What is under way would list it again. And hot reload makes another limiter in the same turn.
     await this.#writing;
     if (this.#entries.size > 0) return;
@@ -201,7 +235,7 @@ function idOf(kind: Kind, name: string): string {
 }
 
 /** What a process's records have in common for all its clients, whatever copy of this package writes them. */
-export const thisProcess: () => Omit<ProcessRecord, "records" | "more"> = processPart(
+export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "targets"> = processPart(
   "processRecord",
   () => ({
     process: randomBytes(9).toString("base64url"),

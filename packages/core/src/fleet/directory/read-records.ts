@@ -3,14 +3,17 @@ import { isListOf, isRecordOf, isWhole, parseJson } from "../../base/from-json.t
 import { isPlainObject } from "../../base/plain-object.ts";
 import type {
   BreakerRecord,
+  BreakerTargets,
   HttpUse,
   LimiterRecord,
+  ListedPolicy,
   ListedRecord,
   ListedShape,
   ProcessRecord,
   SubjectSource,
 } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";
+import { LONGEST_TARGET, MOST_TARGETS } from "./listed-targets.ts";
 import type { Unreadable } from "./unreadable.ts";
 import { readBody } from "./unreadable.ts";
 
@@ -42,8 +45,23 @@ function isProcess(value: unknown): value is ProcessRecord {
     isWhole(value["pid"]) &&
     isWhole(value["startedAt"]) &&
     isWhole(value["more"]) &&
-    isListOf(value["records"], isText)
+    isListOf(value["records"], isText) &&
+    (value["targets"] === undefined || isListOf(value["targets"], isTargets))
   );
+}
+
+function isTargets(value: unknown): value is BreakerTargets {
+  return (
+    isPlainObject(value) &&
+    isText(value["record"]) &&
+    isListOf(value["names"], isTarget) &&
+    value["names"].length <= MOST_TARGETS &&
+    isWhole(value["more"])
+  );
+}
+
+function isTarget(value: unknown): value is string {
+  return isText(value) && value !== "" && value.length <= LONGEST_TARGET;
 }
 
 function isListed(value: unknown): value is ListedRecord {
@@ -58,6 +76,8 @@ function isLimiter(value: unknown): value is LimiterRecord {
     arePolicy(value) &&
     (value["blockOn"] === undefined || value["blockOn"] === "settle") &&
     isListOf(value["shapes"], isShape) &&
+    (value["others"] === undefined || isListOf(value["others"], isPolicy)) &&
+    (value["moreOthers"] === undefined || isWhole(value["moreOthers"])) &&
     (value["extends"] === undefined || isText(value["extends"])) &&
     typeof value["shadow"] === "boolean" &&
     isListOf(value["uses"], isUse)
@@ -73,6 +93,10 @@ function arePolicy({ limits, isCut }: Properties): boolean {
   } catch {
     return false;
   }
+}
+
+function isPolicy(value: unknown): value is ListedPolicy {
+  return isPlainObject(value) && arePolicy(value) && isListOf(value["shapes"], isShape);
 }
 
 function isShape(value: unknown): value is ListedShape {

@@ -1,9 +1,11 @@
 import { spread } from "../../base/background.ts";
 import { processPart } from "../../base/client-state.ts";
-import type { Decision } from "../../base/decision.ts";
+import type { Decision, LimitState } from "../../base/decision.ts";
+import { bindingLimit } from "../../base/decision.ts";
 import { GLOBAL_DIMENSION } from "../../base/policy.ts";
 import { EVERYBODY } from "../../counting/counters.ts";
 import type { UsageSubjects } from "../../store/store.ts";
+import type { BlockedSubject } from "./seen-blocks.ts";
 import type { LimiterCount, UsageRow } from "./steps.ts";
 import { hashSubject, subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
 
@@ -21,10 +23,20 @@ export const usageTimes: () => UsageTimes = processPart("usageTimes", () => ({
   subjectsEvery: 25_000,
 }));
 
+/** So many limits of a limiter are counted each by itself, also by days.lua. */
+const MOST_LIMITS = 64;
+
+/** Denials that no limit has: those by a block, whoever set it, and those by limits that are more. Names of limits have a space. */
+export const BY_BLOCK = "block";
+export const BY_MORE = "more";
+
 /** A limiter's name in keys. */
 export function limiterId(name: string): string {
   return hashSubject(name);
 }
+
+/** Notes a block that lasts so many milliseconds more. */
+export type NoteBlock = (blocked: BlockedSubject, restMs: number) => void;
 
 /** What this process has counted of a limiter, and not sent yet. */
 export class LimiterUsage {
@@ -33,8 +45,11 @@ export class LimiterUsage {
   readonly #name: string;
   readonly #id: string;
   readonly #subjects: UsageSubjects | undefined;
+  readonly #onBlock: NoteBlock;
   readonly #used: TopSubjects;
   readonly #refused: TopSubjects;
+  /** Denials, by the dimension and name of the limit. */
+  readonly #limits = new Map<string, number>();
   #rows: UsageRow[] = [];
   #allowed = 0;
   #denied = 0;
@@ -44,12 +59,18 @@ export class LimiterUsage {
 
   /**
    * Without `subjects` it is of all limiters that have none of their own, and knows no subject. `capacity` is how many subjects a
-   * list counts at least.
+   * list counts at least; `onBlock` is told of each denial by a block.
    */
-  constructor(name: string, subjects: UsageSubjects | undefined, capacity: () => number) {
+  constructor(
+    name: string,
+    subjects: UsageSubjects | undefined,
+    capacity: () => number,
+    onBlock: NoteBlock = () => {},
+  ) {
     this.#name = name;
     this.#id = subjects === undefined ? "" : limiterId(name);
     this.#subjects = subjects;
+    this.#onBlock = onBlock;
     this.#used = new TopSubjects(capacity);
     this.#refused = new TopSubjects(capacity);
   }
@@ -89,13 +110,37 @@ export class LimiterUsage {
     if (!wouldAllow) this.#noteDenied(subjects, decision);
   }
 
-  #noteDenied(subjects: Readonly<Record<string, string>>, { limits }: Decision): void {
+  #noteDenied(
+    subjects: Readonly<Record<string, string>>,
+    { limits, blocked }: Pick<Decision, "limits" | "blocked">,
+  ): void {
+    if (blocked) this.#noteLimit(BY_BLOCK);
+    else if (limits.length > 0) this.#noteLimit(nameOf(bindingLimit(limits, false)));
     const denying = new Set(limits.filter(({ allowed }) => !allowed).map(({ per }) => per));
     for (const dimension of denying) {
       // Only of a limit for all together is the subject not named.
       const subject = dimension === GLOBAL_DIMENSION ? EVERYBODY : subjects[dimension];
-      if (subject !== undefined) this.#refused.add(subjectKey(dimension, subject));
+      if (subject === undefined) continue;
+      this.#refused.add(subjectKey(dimension, subject));
+      if (blocked) this.#noteBlock(dimension, subject, limits);
     }
+  }
+
+  /** Which dimension is blocked is not known: a reader looks at the counters of each that denied. */
+  #noteBlock(dimension: string, subject: string, limits: Decision["limits"]): void {
+    const denying = limits.filter(({ allowed, per }) => !allowed && per === dimension);
+    const rests = denying.map(({ retryAfterMs, resetAfterMs }) =>
+      Number.isFinite(retryAfterMs) ? retryAfterMs : resetAfterMs,
+    );
+    const subjects = this.#subjects ?? "hashed";
+    this.#onBlock({ limiter: this.#name, dimension, subject, subjects }, Math.max(...rests));
+  }
+
+  /** Counts a denial for the limit with the longest wait, so that each counts once. */
+  #noteLimit(name: string): void {
+    const isRoom = this.#limits.size < MOST_LIMITS || this.#limits.has(name);
+    const key = isRoom ? name : BY_MORE;
+    this.#limits.set(key, (this.#limits.get(key) ?? 0) + 1);
   }
 
   /** Puts what was counted since the last time into a row, of a moment in microseconds. */
@@ -126,19 +171,27 @@ export class LimiterUsage {
   /** Takes so many rows at most. */
   takeRows(most: number): LimiterCount {
     const rows = this.#rows.splice(0, most);
-    return { id: this.#id, name: this.#name, rows, used: "", denied: "" };
+    return { id: this.#id, name: this.#name, rows, used: "", denied: "", limits: "" };
   }
 
   /** Takes so many rows at most, and who asked, at a time in microseconds. */
   takeAll(most: number, now: number): LimiterCount {
     this.#due = now + spread(usageTimes().subjectsEvery, 0.25) * 1_000;
     const write = (key: string): string => writeSubject(key, this.#subjects === "plain");
+    const limits = JSON.stringify(Object.fromEntries(this.#limits));
+    this.#limits.clear();
     return {
       ...this.takeRows(most),
       used: this.#used.take(write),
       denied: this.#refused.take(write),
+      limits,
     };
   }
+}
+
+/** How a limit is named in usage: dimensions have no spaces. */
+function nameOf({ per, name }: Pick<LimitState, "per" | "name">): string {
+  return `${per} ${name}`;
 }
 
 function joined(one: UsageRow, other: UsageRow): UsageRow {

@@ -56,6 +56,85 @@ keyAt = keyAt + 1
 end)`,
 };
 
+export const eraseLua: LuaSource = {
+  sha1: "1d3dfa0e84156461ee4add0476d981df4dbaa0f9",
+  source: `local KEYS, ARGV = KEYS, ARGV
+local generation = ARGV[2]
+local argumentAt, keyAt, now = 2, 0
+if ARGV[1] == "" then
+local time = redis.call("TIME")
+now = time[1] * 1000000 + time[2]
+else
+now = ARGV[1] + 0
+end
+local reply, length = { now }, 1
+local function add(integer)
+length = length + 1
+reply[length] = integer
+end
+local function addWrongType(count)
+add(-1)
+for _ = 2, count do
+add(0)
+end
+end
+local function takeCalls(take)
+while argumentAt < #ARGV do
+local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
+for _ = 1, calls do
+argumentAt = from
+take()
+end
+end
+return reply
+end
+local function runTyped(command, key, ...)
+local reply = redis.pcall(command, key, ...)
+if type(reply) ~= "table" or not reply.err then
+return reply, false
+end
+if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
+return nil, true
+end
+return redis.call(command, key, ...), false
+end
+local function expiryAfter(microseconds)
+local milliseconds = math.ceil(microseconds / 1000) + 1
+if ARGV[1] ~= "" then
+milliseconds = math.max(milliseconds, 86400000)
+end
+return string.format("%d", milliseconds)
+end
+local start = "headgate usage 1\\n"
+return takeCalls(function()
+local key, count, erased = KEYS[keyAt + 1], tonumber(ARGV[argumentAt + 1]), {}
+for i = 1, count do
+erased[ARGV[argumentAt + 1 + i]] = true
+end
+keyAt, argumentAt = keyAt + 1, argumentAt + 1 + count
+local length, isWrongType = runTyped("STRLEN", key)
+local text = not isWrongType and length > 0 and length <= 524288 and redis.call("GET", key) or ""
+local kept, latest, isErased = {}, 0, false
+if string.sub(text, 1, #start) == start then
+for line, ends, who in string.gmatch(string.sub(text, #start + 1), "((%d+) ([^\\n]+))") do
+if erased[who] then
+isErased = true
+else
+kept[#kept + 1] = line
+latest = math.max(latest, tonumber(ends))
+end
+end
+end
+if isErased and #kept == 0 then
+redis.call("DEL", key)
+elseif isErased then
+local rest = math.max(0, latest * 1000000 - now)
+redis.call("SET", key, start .. table.concat(kept, "\\n"), "PX", expiryAfter(rest))
+end
+add(isErased and 1 or 0)
+end)`,
+};
+
 export const unlistLua: LuaSource = {
   sha1: "33e97b7e37486a67c3512b9a7d594483e83486d2",
   source: `local KEYS, ARGV = KEYS, ARGV
@@ -169,7 +248,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "4dbc16379434a9dcc6522a43a96a43078b904e09",
+  sha1: "8dbe3e36c3565f879728e0b02657c654c9884bb0",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -226,7 +305,6 @@ end
 end
 return lines
 end
-local NOBODY = "[0,0,0]"
 local head = "headgate usage 1"
 local start = head .. "\\n"
 local function stateOf(key)
@@ -271,20 +349,22 @@ redis.call("SETRANGE", series, at, string.format("%010.0f%010.0f%010.0f%010.0f",
 return from < span
 end
 local function addRows(series, rows)
-local isNew = false
+local isNew, hours = false, {}
 for span, allowed, denied, degraded in string.gmatch(rows, "(%d+) (%d+) (%d+) (%d+)") do
 span = tonumber(span)
 local long = math.floor(span / 60)
 addTo(series, span % 360, span, allowed, denied, degraded)
 isNew = addTo(series, 360 + long % 144, long, allowed, denied, degraded) or isNew
+hours[math.floor(long / 6)] = true
 end
 redis.call("PEXPIRE", series, expiryAfter(90000000 * 1000))
-return isNew
+return isNew, hours
 end
 local function create(series, name)
 local places = string.rep("0", 40 * (360 + 144))
 redis.call("SET", series, start .. places .. name, "PX", expiryAfter(90000000 * 1000))
 end
+local NOBODY = "[0,0,0]"
 local function cut(list, most)
 local counts = {}
 for at = 4 + 1, #list, 3 do
@@ -368,7 +448,170 @@ redis.call("SET", tops, start .. asked .. "\\n" .. refused, "PX", expiryAfter(90
 end
 return refused ~= nil and refused ~= false
 end
-local function addLimiter(index, others, series, tops, name, label, rows, used, denied)
+local EMPTY = string.rep("0", 30 * 24)
+local function areCounts(counts)
+for name, count in pairs(type(counts) == "table" and counts or { false }) do
+if type(name) ~= "string" or not isCount(count) then
+return false
+end
+end
+return true
+end
+local function addLimits(text, given, most)
+local isRead, counts = pcall(cjson.decode, text)
+if not isRead or not areCounts(counts) then
+return nil
+end
+local size, bytes = 0, 0
+for name in pairs(counts) do
+size, bytes = size + 1, bytes + #name + 12
+end
+for name, count in pairs(cjson.decode(given)) do
+if not counts[name] and string.find(name, " ", 1, true) then
+if size >= 64 or bytes + #name + 12 > most then
+name = "more"
+else
+size, bytes = size + 1, bytes + #name + 12
+end
+end
+counts[name] = math.min((counts[name] or 0) + count, 9999999999)
+end
+return cjson.encode(counts)
+end
+local function readRecord(key)
+local length, isWrongType = runTyped("STRLEN", key)
+if isWrongType or length > 32768 then
+return nil
+end
+local text = length == 0 and start or redis.call("GET", key)
+return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
+end
+local function addSpan(key, limits, most)
+if limits == "{}" then
+return true
+end
+local text = readRecord(key)
+local added = text and addLimits(text == "" and "{}" or text, limits, most)
+if added then
+redis.call("SET", key, start .. added, "PX", expiryAfter(90000000 * 1000))
+end
+return added ~= nil
+end
+local function enterDay(list, id)
+local text = readRecord(list)
+if not text or #text + 1 >= 500 * 17 then
+return false
+end
+if not string.find(text, id, 1, true) then
+local before = text == "" and head or start .. text
+redis.call("SET", list, before .. "\\n" .. id, "PX", expiryAfter(2764800000 * 1000))
+end
+return true
+end
+local function sumHour(series, hour, known)
+local at = #start + 40 * (360 + hour * 6 % 144)
+local places = redis.call("GETRANGE", series, at, at + 40 * 6 - 1)
+local sums = { 0, 0, 0 }
+for i = 0, 6 - 1 do
+local from = 40 * i
+if tonumber(string.sub(places, from + 1, from + 10)) == hour * 6 + i then
+for j = 1, 3 do
+sums[j] = sums[j] + tonumber(string.sub(places, from + 10 * j + 1, from + 10 * j + 10))
+end
+end
+end
+for j = 1, 3 do
+sums[j] = math.min(math.max(sums[j], tonumber(string.sub(known, 10 * j - 9, 10 * j))), 9999999999)
+end
+return string.format("%010.0f%010.0f%010.0f", unpack(sums))
+end
+local function keepDay(key, list, id, label, series, hours, limits, most)
+local text = readRecord(key)
+local body = text == "" and EMPTY .. "\\n{}\\n" .. label or text or ""
+local places, known, name = string.match(body, "^(%d+)\\n([^\\n]+)\\n(.*)$")
+if not places or #places ~= #EMPTY then
+return false
+end
+for _, hour in ipairs(hours) do
+local at = 30 * (hour % 24)
+local sum = sumHour(series, hour, string.sub(places, at + 1, at + 30))
+places = string.sub(places, 1, at) .. sum .. string.sub(places, at + 30 + 1)
+end
+known = limits == "{}" and known or addLimits(known, limits, most)
+if text == "" and places == EMPTY and known == "{}" then
+return true
+elseif not known or text == "" and id ~= "" and not enterDay(list, id) then
+return false
+end
+redis.call("SET", key, start .. places .. "\\n" .. known .. "\\n" .. name, "PX", expiryAfter(2764800000 * 1000))
+return true
+end
+local function keepDays(days, id, label, series, hours, limits, most)
+local current, areKept = math.floor(now / 3600000000), true
+local byDay = {}
+hours[current], hours[current - 1] = true, true
+for hour in pairs(hours) do
+local day = math.floor(hour / 24)
+if days[day] and hour > current - 24 then
+byDay[day] = byDay[day] or {}
+table.insert(byDay[day], hour)
+end
+end
+local latest = math.floor(current / 24)
+latest = days[latest] and latest or latest - 1
+for day, ofDay in pairs(byDay) do
+local given = day == latest and limits or "{}"
+areKept = keepDay(days[day], days.lists[day], id, label, series, ofDay, given, most) and areKept
+end
+return areKept
+end
+local function addBlocks(key, lines)
+if lines == "" then
+return
+end
+local length, isWrongType = runTyped("STRLEN", key)
+if isWrongType or length > 524288 then
+return
+end
+local text = length == 0 and start or redis.call("GET", key)
+if string.sub(text, 1, #start) ~= start then
+return
+end
+local second, ends, order, latest = now / 1000000, {}, {}, 0
+local function take(added)
+for at, who in string.gmatch(added, "(%d+) ([^\\n]+)") do
+at = tonumber(at)
+if at > second and (ends[who] or #order < 1000) then
+order[#order + 1] = not ends[who] and who or nil
+ends[who] = math.max(ends[who] or 0, at)
+latest = math.max(latest, at)
+end
+end
+end
+take(string.sub(text, #start + 1))
+take(lines)
+if #order > 0 then
+for i, who in ipairs(order) do
+order[i] = string.format("%010.0f %s", ends[who], who)
+end
+redis.call("SET", key, start .. table.concat(order, "\\n"), "PX", expiryAfter(latest * 1000000 - now))
+end
+end
+local function addOthers(others, rows, days)
+local state = stateOf(others)
+if state == 0 then
+create(others, "")
+end
+if state == 0 or state == 1 then
+local _, hours = addRows(others, rows)
+keepDays(days, "", "", others, hours, "{}", 0)
+end
+end
+local function daysAt(lists, day, place)
+return { lists = lists, [day - 1] = KEYS[place], [day] = KEYS[place + 1] }
+end
+local function addLimiter(index, others, key, name, label, rows, used, denied, limits)
+local series, tops = KEYS[key + 1], KEYS[key + 2]
 local state = name == "" and 2 or stateOf(series)
 if state == 0 then
 if touch(index, name) then
@@ -379,21 +622,23 @@ state = 2
 end
 end
 if state == 1 then
-if addRows(series, rows) then
+local isNew, hours = addRows(series, rows)
+if isNew then
 touch(index, name)
 end
-local most = math.floor(125000 / math.max(1, (redis.call("STRLEN", index) - #head) / 28))
-if not addTops(tops, used, denied, math.min(3000, most)) then
+local limiters = math.max(1, (redis.call("STRLEN", index) - #head) / 28)
+local areKept = addTops(tops, used, denied, math.min(3000, math.floor(125000 / limiters)))
+if limits ~= "" then
+local most = math.min(3000, math.floor(62500 / limiters))
+local days = daysAt(others.days.lists, others.day, key + 4)
+areKept = addSpan(KEYS[key + 3], limits, most) and areKept
+areKept = keepDays(days, name, label, series, hours, limits, most) and areKept
+end
+if not areKept then
 state = 4
 end
 elseif state == 2 then
-local there = stateOf(others)
-if there == 0 then
-create(others, "")
-end
-if there == 0 or there == 1 then
-addRows(others, rows)
-end
+addOthers(others.series, rows, others.days)
 end
 add(state)
 end
@@ -403,34 +648,43 @@ add(0)
 end
 end
 return takeCalls(function()
-local index, process, others = unpack(KEYS, keyAt + 1, keyAt + 3)
-local number, clock, count = unpack(ARGV, argumentAt + 1, argumentAt + 3)
+local index, process, others, before, today = unpack(KEYS, keyAt + 1, keyAt + 5)
+local number, clock, count, blocks = unpack(ARGV, argumentAt + 1, argumentAt + 4)
+local day, key, from = math.floor(clock / 86400000000), keyAt + 8, argumentAt + 4
 count = tonumber(count)
-local known, isWrongType = runTyped("GETRANGE", process, 0, #head + 17)
-local last = known == "" and 0 or known and string.match(known, "^" .. head .. " (%d+)$")
+local known, isWrongType = runTyped("GETRANGE", process, 0, #head + 28)
+local last = known == "" and 0 or known and string.match(known, "^" .. head .. " (%d+) ?%d*$")
 local state = stateOf(index)
 if state == 1 and redis.call("STRLEN", index) > #head + 28 * 500 then
 state = 4
 end
+local isTaken = false
 if isWrongType or state == -1 then
-addWrongType(1 + count)
+addWrongType(1)
 elseif not last or state > 1 then
 add(last and state or 3)
-addZeros(count)
 elseif tonumber(number) <= tonumber(last) then
 add(0)
-addZeros(count)
 elseif math.abs(now - clock) > 5000000 then
 add(2)
-addZeros(count)
 else
-redis.call("SET", process, head .. " " .. number, "PX", expiryAfter(3600000 * 1000))
+redis.call("SET", process, head .. " " .. number .. " " .. seconds(), "PX", expiryAfter(3600000 * 1000))
 add(1)
-for i = 1, count do
-local key, from = keyAt + 1 + 2 * i, argumentAt - 2 + 5 * i
-addLimiter(index, others, KEYS[key + 1], KEYS[key + 2], unpack(ARGV, from + 1, from + 5))
+addBlocks(KEYS[keyAt + 8], blocks)
+isTaken = true
 end
+local lists = { [day - 1] = before, [day] = today }
+local ofOthers = { series = others, day = day, days = daysAt(lists, day, keyAt + 6) }
+for _ = 1, count do
+if isTaken then
+addLimiter(index, ofOthers, key, unpack(ARGV, from + 1, from + 6))
 end
-keyAt, argumentAt = keyAt + 3 + 2 * count, argumentAt + 3 + 5 * count
+key = key + 2 + (ARGV[from + 6] ~= "" and 3 or 0)
+from = from + 6
+end
+if not isTaken then
+addZeros(count)
+end
+keyAt, argumentAt = key, from
 end)`,
 };

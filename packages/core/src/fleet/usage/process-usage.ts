@@ -1,10 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { Alarm, spread, weakly } from "../../base/background.ts";
-import { HeadgateError } from "../../base/errors.ts";
-import type { Store, UsageSubjects } from "../../store/store.ts";
+import type { HeadgateError } from "../../base/errors.ts";
+import type { CountingStore, UsageSubjects } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
-import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../directory/refusal.ts";
+import { newProcessName } from "../directory/process-name.ts";
+import { requireKept, tooLate } from "./kept-state.ts";
+import type { NoteBlock } from "./limiter-usage.ts";
 import { LimiterUsage, usageTimes } from "./limiter-usage.ts";
+import { SeenBlocks } from "./seen-blocks.ts";
 import type { LimiterCount, UsageCall } from "./steps.ts";
 import { addUsage, LONG_SPAN, USAGE_STATES } from "./steps.ts";
 
@@ -26,6 +28,9 @@ const MOST_ROWS = 16_384;
 /** After so many microseconds the server may have forgotten the number of a call: it is not repeated any more, and lost. */
 const REPEATED_FOR = 3_000_000_000;
 
+/** After so many microseconds without a call a process says that it has counted nothing, so that its silence has a meaning. */
+const SIGN_AFTER = 30_000_000;
+
 /** `close` waits for the store no longer. */
 const LONGEST_GOODBYE_MS = 100;
 
@@ -35,18 +40,22 @@ interface Pending {
   /** When it was sent first, in microseconds. */
   readonly began: number;
   readonly limiters: readonly LimiterCount[];
+  readonly blocks: string;
 }
 
 /** What this process counts for one client and prefix, and sends. */
 export class ProcessUsage {
   /** Its name there: 16 characters. */
-  readonly #name = randomBytes(12).toString("base64url");
+  readonly #name: string;
   readonly #prefix: string;
   readonly #onRefused: (error: HeadgateError) => void;
   readonly #limiters = new Map<string, LimiterUsage>();
   /** Of all those that are more. */
   readonly #others = new LimiterUsage("", undefined, () => 0);
-  #store: Store | undefined;
+  readonly #blocks = new SeenBlocks();
+  /** When the last call began, in microseconds. */
+  #called = 0;
+  #store: CountingStore | undefined;
   #open = 0;
   #sealed = 0;
   #number = 0;
@@ -56,14 +65,19 @@ export class ProcessUsage {
   #sending: Promise<void> | undefined;
   readonly #alarm = new Alarm(weakly(this, (usage) => usage.wake()));
 
-  /** `onRefused` is called for each call that the store refuses. */
-  constructor(prefix: string, onRefused: (error: HeadgateError) => void) {
+  /** `onRefused` is called for each call that the store refuses. `name` is that of the process in the directory of the prefix. */
+  constructor(
+    prefix: string,
+    onRefused: (error: HeadgateError) => void,
+    name: string = newProcessName(),
+  ) {
     this.#prefix = prefix;
+    this.#name = name;
     this.#onRefused = onRefused;
   }
 
   /** What a limiter counts in. */
-  add(store: Store, name: string, subjects: UsageSubjects): LimiterUsage {
+  add(store: CountingStore, name: string, subjects: UsageSubjects): LimiterUsage {
     this.#store = store;
     if (!this.#alarm.isSet) {
       this.#sealed = store.now();
@@ -71,12 +85,19 @@ export class ProcessUsage {
     }
     const known = this.#limiters.get(name);
     if (known === undefined && this.#limiters.size >= MOST_LIMITERS) return this.#others;
-    const usage = known ?? new LimiterUsage(name, subjects, () => this.#capacity());
+    const usage =
+      known ?? new LimiterUsage(name, subjects, () => this.#capacity(), this.#noteBlock);
     if (known?.isOpen !== true) this.#open += 1;
     usage.isOpen = true;
     this.#limiters.set(name, usage);
     return usage;
   }
+
+  readonly #noteBlock: NoteBlock = (blocked, restMs) => {
+    if (this.#store !== undefined) {
+      this.#blocks.note(blocked, this.#store.now(), restMs * 1_000);
+    }
+  };
 
   /** Notes that nobody in this process has a limiter any more. With the last one the rest is sent, for which the store is given a moment. Never rejects. */
   async remove(name: string): Promise<void> {
@@ -170,9 +191,12 @@ export class ProcessUsage {
       }
       if (!usage.isOpen && usage.isEmpty) this.#limiters.delete(name);
     }
-    if (limiters.length === 0) return undefined;
+    const isSilent = this.#open > 0 && Math.abs(now - this.#called) > SIGN_AFTER;
+    if (limiters.length + this.#blocks.size === 0 && !isSilent) return undefined;
     this.#number += 1;
-    return { number: this.#number, began: now, limiters };
+    this.#called = now;
+    const blocks = this.#blocks.take(now, this.#ahead);
+    return { number: this.#number, began: now, limiters, blocks };
   }
 
   /** Rejects as the store does, and where nothing is kept. */
@@ -185,8 +209,8 @@ export class ProcessUsage {
     for (const one of each) this.#noteRefused(one);
   }
 
-  async #run({ number, limiters }: Pending): Promise<readonly number[]> {
-    const store = this.#store as Store;
+  async #run({ number, limiters, blocks }: Pending): Promise<readonly number[]> {
+    const store = this.#store as CountingStore;
     const sent = store.now();
     const call: UsageCall = {
       prefix: this.#prefix,
@@ -195,6 +219,7 @@ export class ProcessUsage {
       clock: sent + this.#ahead,
       ahead: this.#ahead,
       limiters,
+      blocks,
     };
     const [clock = 0, ...states] = await store.run(addUsage, call);
     this.#ahead = clock - (sent + store.now()) / 2;
@@ -213,22 +238,4 @@ export class ProcessUsage {
 
 function rowsOf(all: readonly LimiterUsage[]): number {
   return all.reduce((sum, { rows }) => sum + rows, 0);
-}
-
-/** For a server that takes longer to answer than its clock may be away. */
-function tooLate(): HeadgateError {
-  return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store answered too late");
-}
-
-/** Throws `HEADGATE_USAGE_REFUSED` for what says that something else is in place of what was to be written. */
-function requireKept(state: number | undefined): void {
-  if (state === USAGE_STATES.otherFormat) {
-    throw new HeadgateError("HEADGATE_USAGE_REFUSED", OTHER_FORMAT);
-  }
-  if (state === USAGE_STATES.tooLong) {
-    throw new HeadgateError("HEADGATE_USAGE_REFUSED", TOO_LONG);
-  }
-  if (state === USAGE_STATES.wrongType) {
-    throw new HeadgateError("HEADGATE_USAGE_REFUSED", WRONG_TYPE);
-  }
 }

@@ -1,8 +1,8 @@
-import { isWhole, parseJson } from "../../base/from-json.ts";
+import { isRecordOf, isWhole, parseJson } from "../../base/from-json.ts";
 import { readPart } from "../../base/key.ts";
 import type { Unreadable } from "../directory/unreadable.ts";
 import { readBody } from "../directory/unreadable.ts";
-import { LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./steps.ts";
+import { HOUR_SPAN, LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./steps.ts";
 
 /** Numbers of decisions. */
 export interface UsageCounts {
@@ -13,7 +13,7 @@ export interface UsageCounts {
   readonly degraded: number;
 }
 
-/** The decisions of ten seconds, or of ten minutes. */
+/** The decisions of ten seconds, of ten minutes, or of an hour. */
 export interface UsageSpan extends UsageCounts {
   /** When it began: milliseconds since the epoch, by the server's clock. */
   readonly from: number;
@@ -23,11 +23,25 @@ export interface UsageSpan extends UsageCounts {
 const PLACE = 40;
 const DIGITS = 10;
 
+/** Hours of a day. */
+const HOURS = 24;
+
 /** A series as it is kept. */
 export interface KeptSeries {
   readonly name: string;
   readonly tenSeconds: readonly UsageSpan[];
   readonly tenMinutes: readonly UsageSpan[];
+}
+
+/** How many denials each limit has, by its dimension and name; or `BY_BLOCK`, or `BY_MORE`. */
+export type KeptLimits = Readonly<Record<string, number>>;
+
+/** A limiter in a day, as it is kept. */
+export interface KeptDay {
+  readonly name: string;
+  /** Those in which something was decided, in the order of time. */
+  readonly hours: readonly UsageSpan[];
+  readonly limits: KeptLimits;
 }
 
 /** A subject of a list: it asked at most `count` times, and may not have asked `error` of them. */
@@ -71,6 +85,67 @@ export function readSeries(text: string): KeptSeries | Unreadable {
       tenSeconds: readSpans(digits.slice(0, shorts), SHORT_SPAN),
       tenMinutes: readSpans(digits.slice(shorts), LONG_SPAN),
     };
+  });
+}
+
+/** The limiters that the list of a day names. */
+export function readDayList(text: string): readonly string[] | Unreadable {
+  return readBody("usage", text, (body) => {
+    const ids = body.split("\n");
+    return ids.every((id) => /^[\w-]{16}$/.test(id)) ? ids : "damaged";
+  });
+}
+
+/** A block as it is listed. */
+export interface KeptBlock {
+  /** As it is listed, without the time. */
+  readonly who: string;
+  /** The limiter's name as a part of a key. */
+  readonly limiter: string;
+  readonly dimension: string;
+  /** Whether usage has its subject as a hash. */
+  readonly isHashed: boolean;
+  /** The subject as a part of a key. */
+  readonly part: string;
+}
+
+export function readBlockList(text: string): readonly KeptBlock[] | Unreadable {
+  return readBody("usage", text, (body) => {
+    const lines = body.split("\n").map((line) => /^\d{10} ((\S+) (\S+) ([hp])(\S+))$/.exec(line));
+    if (lines.includes(null)) return "damaged";
+    return lines.map((match) => {
+      const [, who, limiter, dimension, letter, part] = match as unknown as string[];
+      return { who, limiter, dimension, isHashed: letter === "h", part } as KeptBlock;
+    });
+  });
+}
+
+/** When a process reported last, in milliseconds since the epoch; 0 where an earlier version did not write it. */
+export function readReport(text: string): { readonly at: number } | Unreadable {
+  const [found, at] = /^headgate usage 1 \d+(?: (\d+))?$/.exec(text) ?? [];
+  return found === undefined ? "damaged" : { at: Number(at ?? 0) * 1_000 };
+}
+
+/** The record of a limiter for a day, which is given by its number since the epoch. */
+export function readDay(text: string, day: number): KeptDay | Unreadable {
+  return readBody("usage", text, (body) => {
+    const [, digits = "", json = "", name] = /^(\d{720})\n([^\n]*)\n(.*)$/s.exec(body) ?? [];
+    const limits = parseJson(json);
+    if (name === undefined || !isRecordOf(limits, isWhole)) return "damaged";
+    const hours = Array.from({ length: HOURS }, (_, i): UsageSpan => {
+      const numberAt = (j: number): number =>
+        Number(digits.slice((3 * i + j) * DIGITS, (3 * i + j + 1) * DIGITS));
+      const from = ((day * HOURS + i) * HOUR_SPAN) / 1_000;
+      return { from, allowed: numberAt(0), denied: numberAt(1), degraded: numberAt(2) };
+    });
+    return { name, hours: hours.filter(({ allowed, denied }) => allowed + denied > 0), limits };
+  });
+}
+
+export function readLimits(text: string): KeptLimits | Unreadable {
+  return readBody("usage", text, (body) => {
+    const limits = parseJson(body);
+    return isRecordOf(limits, isWhole) ? limits : "damaged";
   });
 }
 

@@ -1,25 +1,26 @@
 import { prefixPart } from "../../base/client-state.ts";
-import type { Store } from "../../store/store.ts";
+import type { CountingStore } from "../../store/store.ts";
+import { processNameOf } from "../directory/process-name.ts";
 import { onceRefused } from "../directory/refusal.ts";
 import type { LimiterUsage } from "./limiter-usage.ts";
 import { ProcessUsage } from "./process-usage.ts";
 
 /** What a limiter counts its decisions in, until its name is taken off; undefined where its store keeps no usage. */
-export function countUsage(store: Store, name: string): LimiterUsage | undefined {
+export function countUsage(store: CountingStore, name: string): LimiterUsage | undefined {
   return store.usage && usageOf(store).add(store, name, store.usage);
 }
 
 /** Ends it for a limiter that nobody in this process has any more. Waits for the store a moment at most, and never rejects. */
-export async function endUsage(store: Store, name: string): Promise<void> {
+export async function endUsage(store: CountingStore, name: string): Promise<void> {
   if (store.usage !== undefined) await usageOf(store).remove(name);
 }
 
 /** What this process counts for the client and prefix of a store. */
-export const usageOf: (store: Store) => ProcessUsage = prefixPart("usage", ({ prefix }) => {
+export const usageOf: (store: CountingStore) => ProcessUsage = prefixPart("usage", (store) => {
   const onRefused = onceRefused(
     "HEADGATE_USAGE_REFUSED",
     (why) =>
       `this process cannot add its counts to the usage that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every five seconds`,
   );
-  return new ProcessUsage(prefix, onRefused);
+  return new ProcessUsage(store.prefix, onRefused, processNameOf(store).name);
 });

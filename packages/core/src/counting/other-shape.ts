@@ -1,0 +1,87 @@
+import { codeOf, formatReceived, HeadgateError } from "../base/errors.ts";
+import type { BlockOn, Limit } from "../base/policy.ts";
+import type { CountedPolicy, Group } from "./counted-policy.ts";
+import { compileCountedPolicy } from "./counted-policy.ts";
+import type { SubjectCounter, Subjects } from "./counters.ts";
+import { counterOf, nothingNamed, rejectUnknownDimensions, subjectIn } from "./counters.ts";
+
+/**
+ * A policy of another shape than a limiter's `own`: it counts in keys of its own, except for limits whose shape is one of the
+ * limiter's, and only by dimensions of the limiter. Throws `HEADGATE_INVALID_LIMIT`.
+ */
+export function compileOtherShape(
+  own: CountedPolicy,
+  policy: readonly Limit[],
+  blockOn: BlockOn,
+): CountedPolicy {
+  const { limiter, plugin } = own.reported;
+  const how = { blockOn, shadow: own.shadow, plugin };
+  const compiled = asLimitError(() => compileCountedPolicy(limiter, policy, own.store, how));
+  const known = new Set(own.groups.map(({ dimension }) => dimension));
+  for (const { dimension } of compiled.groups) {
+    if (known.has(dimension)) continue;
+    throw new HeadgateError(
+      "HEADGATE_INVALID_LIMIT",
+      `limits given for a call must count by a dimension of the limiter's own: ${[...known].join(", ")}; got ${formatReceived(dimension)}`,
+    );
+  }
+  const { keyspace } = compiled;
+  return { ...compiled, keyspace: own.keyspace, shape: keyspace };
+}
+
+/** A limit that cannot block as this limiter does is wrong itself. */
+function asLimitError<T>(compile: () => T): T {
+  try {
+    return compile();
+  } catch (error) {
+    if (codeOf(error) !== "HEADGATE_INVALID_OPTION") throw error;
+    throw new HeadgateError("HEADGATE_INVALID_LIMIT", (error as Error).message);
+  }
+}
+
+/**
+ * The same policy, which remembers keys together with an earlier one of its shape, so that a shape remembers as many keys as
+ * a limiter, however many numbers it has.
+ */
+export function withKeysOf(policy: CountedPolicy, earlier: CountedPolicy): CountedPolicy {
+  const groups = policy.groups.map((group) => {
+    const same = earlier.groups.find(({ keySuffix }) => keySuffix === group.keySuffix);
+    return same === undefined ? group : { ...group, recentKeys: same.recentKeys };
+  });
+  return { ...policy, groups };
+}
+
+/**
+ * The counters of a policy that a call brought, which may count by fewer dimensions than the limiter's own: of the groups that the
+ * limiter is asked, those by whose dimension the policy counts. Throws as `countersOf`.
+ */
+export function countersUnder(
+  policy: CountedPolicy,
+  own: CountedPolicy,
+  subjects: Subjects,
+  asked: readonly Group[] = own.groups,
+): SubjectCounter[] {
+  rejectUnknownDimensions(own, subjects);
+  const groups = policy.groups.filter(({ limiter, dimension }) =>
+    asked.some((group) => group.limiter === limiter && group.dimension === dimension),
+  );
+  const counters = groups.flatMap((group) => {
+    const subject = subjectIn(own, group.dimension, subjects);
+    return subject === null ? [] : [counterOf(group, subject)];
+  });
+  if (counters.length === 0) throw nothingNamed(policy);
+  return counters;
+}
+
+/** The counters of the same subjects under another policy of their limiter, as far as it counts by the same dimensions. */
+export function countersBeside(
+  { groups }: CountedPolicy,
+  counters: readonly SubjectCounter[],
+): SubjectCounter[] {
+  return groups.flatMap((group) => {
+    const same = counters.find(
+      (one) => one.group.limiter === group.limiter && one.group.dimension === group.dimension,
+    );
+    return same === undefined ? [] : [counterOf(group, same.subject)];
+  });
+}

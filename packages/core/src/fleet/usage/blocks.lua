@@ -1,0 +1,40 @@
+--[[
+The blocks in force that processes have met: the head, and of each a line feed, the second in which it ends, a space, and who is blocked,
+as in seen-blocks.ts. Blocks that have ended leave with the next that comes. A reader looks at the counter of each.
+]]
+--- @section blocks
+local MOST_BLOCKS, LONGEST_BLOCKS = 1000, 524288 -- blocks in the list, and bytes of it
+
+-- Adds blocks to the list, as far as there is room; what is no list stays as it is.
+local function addBlocks(key, lines)
+  if lines == "" then
+    return
+  end
+  local length, isWrongType = runTyped("STRLEN", key)
+  if isWrongType or length > LONGEST_BLOCKS then
+    return
+  end
+  local text = length == 0 and start or redis.call("GET", key)
+  if string.sub(text, 1, #start) ~= start then
+    return
+  end
+  local second, ends, order, latest = now / 1000000, {}, {}, 0
+  local function take(added)
+    for at, who in string.gmatch(added, "(%d+) ([^\n]+)") do
+      at = tonumber(at)
+      if at > second and (ends[who] or #order < MOST_BLOCKS) then
+        order[#order + 1] = not ends[who] and who or nil
+        ends[who] = math.max(ends[who] or 0, at)
+        latest = math.max(latest, at)
+      end
+    end
+  end
+  take(string.sub(text, #start + 1))
+  take(lines)
+  if #order > 0 then
+    for i, who in ipairs(order) do
+      order[i] = string.format("%010.0f %s", ends[who], who)
+    end
+    redis.call("SET", key, start .. table.concat(order, "\n"), "PX", expiryAfter(latest * 1000000 - now))
+  end
+end

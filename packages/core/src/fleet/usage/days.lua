@@ -1,0 +1,150 @@
+--[[
+The record of a limiter for a day: the head, a line feed, 24 places of an hour, each with 3 numbers of 10 digits, what was allowed,
+denied, and decided without the store; a line feed, in JSON how many denials each limit has, a line feed, and the name of the limiter. The
+denials by limit of ten minutes are the head, a line feed, and the same JSON. The list of a day is the head, and of each limiter a line feed
+and the 16 characters that name it.
+
+An hour is the sum of its places of ten minutes in the series, to which processes of all versions add. So counting costs nothing more, and
+what a process of a version without days has counted is in them. An hour is summed up when subjects come, with the hour before: they come
+half a minute after what was counted.
+]]
+--- @section days
+local HOUR_PLACE, HOURS = 30, 24 -- bytes of an hour, and how many there are in a day
+local HOUR_SPAN, DAY_SPAN = 3600000000, 86400000000 -- microseconds
+local KEPT_DAYS = 2764800000 -- how long a day is kept, in milliseconds: 32 days
+local MOST_LIMITS, LIMITS = 64, 62500 -- limits of a limiter, and bytes of the limits of all limiters
+local ID = 17 -- bytes of a limiter in a list
+local EMPTY = string.rep("0", HOUR_PLACE * HOURS)
+
+local function areCounts(counts)
+  for name, count in pairs(type(counts) == "table" and counts or { false }) do
+    if type(name) ~= "string" or not isCount(count) then
+      return false
+    end
+  end
+  return true
+end
+
+-- Adds denials by limit to others, both as JSON; nil where those make no sense. A limit for which there is no room counts as "more".
+local function addLimits(text, given, most)
+  local isRead, counts = pcall(cjson.decode, text)
+  if not isRead or not areCounts(counts) then
+    return nil
+  end
+  local size, bytes = 0, 0
+  for name in pairs(counts) do
+    size, bytes = size + 1, bytes + #name + BESIDE
+  end
+  for name, count in pairs(cjson.decode(given)) do
+    if not counts[name] and string.find(name, " ", 1, true) then
+      if size >= MOST_LIMITS or bytes + #name + BESIDE > most then
+        name = "more"
+      else
+        size, bytes = size + 1, bytes + #name + BESIDE
+      end
+    end
+    counts[name] = math.min((counts[name] or 0) + count, LARGEST)
+  end
+  return cjson.encode(counts)
+end
+
+-- Reads a string of this format behind its head: empty where there is none, nil where there is something else.
+local function readRecord(key)
+  local length, isWrongType = runTyped("STRLEN", key)
+  if isWrongType or length > LONGEST then
+    return nil
+  end
+  local text = length == 0 and start or redis.call("GET", key)
+  return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
+end
+
+-- Adds to the denials by limit of ten minutes. Returns whether they took it, or there was nothing to add.
+local function addSpan(key, limits, most)
+  if limits == "{}" then
+    return true
+  end
+  local text = readRecord(key)
+  local added = text and addLimits(text == "" and "{}" or text, limits, most)
+  if added then
+    redis.call("SET", key, start .. added, "PX", expiryAfter(KEPT * 1000))
+  end
+  return added ~= nil
+end
+
+-- Puts a limiter into the list of a day. Returns false when there is no room.
+local function enterDay(list, id)
+  local text = readRecord(list)
+  if not text or #text + 1 >= MOST * ID then
+    return false
+  end
+  if not string.find(text, id, 1, true) then
+    local before = text == "" and head or start .. text
+    redis.call("SET", list, before .. "\n" .. id, "PX", expiryAfter(KEPT_DAYS * 1000))
+  end
+  return true
+end
+
+-- An hour of a series. What was known of it before stays where the series was deleted.
+local function sumHour(series, hour, known)
+  local at = #start + PLACE * (SHORT + hour * PER_HOUR % LONG)
+  local places = redis.call("GETRANGE", series, at, at + PLACE * PER_HOUR - 1)
+  local sums = { 0, 0, 0 }
+  for i = 0, PER_HOUR - 1 do
+    local from = PLACE * i
+    if tonumber(string.sub(places, from + 1, from + 10)) == hour * PER_HOUR + i then
+      for j = 1, 3 do
+        sums[j] = sums[j] + tonumber(string.sub(places, from + 10 * j + 1, from + 10 * j + 10))
+      end
+    end
+  end
+  for j = 1, 3 do
+    sums[j] = math.min(math.max(sums[j], tonumber(string.sub(known, 10 * j - 9, 10 * j))), LARGEST)
+  end
+  return string.format("%010.0f%010.0f%010.0f", unpack(sums))
+end
+
+-- Keeps hours of one day, and adds denials by limit. An empty id is not listed. Returns whether the record took it.
+local function keepDay(key, list, id, label, series, hours, limits, most)
+  local text = readRecord(key)
+  local body = text == "" and EMPTY .. "\n{}\n" .. label or text or ""
+  local places, known, name = string.match(body, "^(%d+)\n([^\n]+)\n(.*)$")
+  if not places or #places ~= #EMPTY then
+    return false
+  end
+  for _, hour in ipairs(hours) do
+    local at = HOUR_PLACE * (hour % HOURS)
+    local sum = sumHour(series, hour, string.sub(places, at + 1, at + HOUR_PLACE))
+    places = string.sub(places, 1, at) .. sum .. string.sub(places, at + HOUR_PLACE + 1)
+  end
+  known = limits == "{}" and known or addLimits(known, limits, most)
+  if text == "" and places == EMPTY and known == "{}" then
+    return true -- a day on which nothing was decided
+  elseif not known or text == "" and id ~= "" and not enterDay(list, id) then
+    return false
+  end
+  redis.call("SET", key, start .. places .. "\n" .. known .. "\n" .. name, "PX", expiryAfter(KEPT_DAYS * 1000))
+  return true
+end
+
+-- Keeps the hour of the clock, the one before, and those of rows, of the two days that there are keys for. Returns whether all was taken.
+-- The clock of the process, of which these days are, may be some seconds behind.
+local function keepDays(days, id, label, series, hours, limits, most)
+  local current, areKept = math.floor(now / HOUR_SPAN), true
+  local byDay = {}
+  hours[current], hours[current - 1] = true, true
+  for hour in pairs(hours) do
+    local day = math.floor(hour / HOURS)
+    -- Of an hour that is older, places may have been taken.
+    if days[day] and hour > current - HOURS then
+      byDay[day] = byDay[day] or {}
+      table.insert(byDay[day], hour)
+    end
+  end
+  local latest = math.floor(current / HOURS)
+  latest = days[latest] and latest or latest - 1
+  for day, ofDay in pairs(byDay) do
+    local given = day == latest and limits or "{}"
+    areKept = keepDay(days[day], days.lists[day], id, label, series, ofDay, given, most) and areKept
+  end
+  return areKept
+end

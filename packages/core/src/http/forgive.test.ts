@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { fixedWindow } from "../algorithms/fixed-window.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import type { Client } from "./client.ts";
+import type { GuardOptions } from "./guard-options.ts";
+import { createHttpGuard } from "./http-guard.ts";
+import { byAll, byHeader, byIp } from "./keys.ts";
+import { byTier } from "./request-limits.ts";
+
+const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: () => false };
+
+const limits = [
+  fixedWindow({ limit: 2, window: "1d", block: "1h", name: "pair", per: "pair" }),
+  fixedWindow({ limit: 9, window: "1d", name: "account", per: "account" }),
+  fixedWindow({ limit: 9, window: "1d", name: "ip", per: "ip" }),
+];
+const account = byHeader("account");
+const options = { limits, key: { pair: byAll(byIp(), account), account } };
+
+function login(more: Partial<GuardOptions<Request>>) {
+  return createHttpGuard<Request>("rateLimit", { ...options, ...more } as GuardOptions<Request>);
+}
+
+interface Request {
+  readonly headers: Record<string, string>;
+}
+
+function requestOf(name: string): Request {
+  return { headers: { account: name } };
+}
+
+describe("forgive", () => {
+  test("forgets the client in the dimensions of the option, blocks too, and nobody else", async () => {
+    const guard = login({ forgive: ["pair"] });
+    for (const name of ["ada", "bob"]) {
+      await guard.check(requestOf(name), client);
+      await guard.check(requestOf(name), client);
+      expect(await guard.check(requestOf(name), client)).toMatchObject({ kind: "denied" });
+    }
+    const good = requestOf("ada");
+    await guard.check(good, client);
+    expect(await guard.forgive(good)).toBe(true);
+    const next = requestOf("ada");
+    expect(await guard.check(next, client)).toMatchObject({ kind: "allowed" });
+    const left = guard.of(next)?.decision.limits.map(({ name, remaining }) => [name, remaining]);
+    expect(left).toEqual([
+      ["pair", 1],
+      ["account", 6],
+      ["ip", 4],
+    ]);
+    expect(await guard.check(requestOf("bob"), client)).toMatchObject({ kind: "denied" });
+  });
+
+  test("does nothing for a request that was not counted, or not in these dimensions", async () => {
+    const skipped = login({ forgive: ["pair"], skip: () => true });
+    const request = requestOf("ada");
+    await skipped.check(request, client);
+    expect(await skipped.forgive(request)).toBe(false);
+    const guard = login({ forgive: ["pair"], missing: "skip" });
+    const nameless = requestOf("");
+    await guard.check(nameless, client);
+    expect(guard.of(nameless)?.subject).toMatchObject({ ip: "203.0.113.7" });
+    expect(await guard.forgive(nameless)).toBe(false);
+    expect(await guard.forgive({})).toBe(false);
+  });
+
+  test("forgets in the limiter of the request's tier", async () => {
+    const one = fixedWindow({ limit: 1, window: "1d" });
+    const tiers = byTier({ a: one, b: one }, (r: Request) => r.headers["account"] as "a");
+    const guard = createHttpGuard<Request>("rateLimit", { limits: tiers, forgive: ["default"] });
+    for (const name of ["a", "b"]) await guard.check(requestOf(name), client);
+    const again = requestOf("a");
+    await guard.check(again, client);
+    expect(await guard.forgive(again)).toBe(true);
+    expect(await guard.check(requestOf("a"), client)).toMatchObject({ kind: "allowed" });
+    expect(await guard.check(requestOf("b"), client)).toMatchObject({ kind: "denied" });
+  });
+
+  test("needs its option, and a limiter that is open", async () => {
+    const without = login({});
+    await expect(without.forgive(requestOf("ada"))).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining("forgive(request) needs the option forgive"),
+    });
+    const guard = login({ forgive: ["pair"] });
+    const request = requestOf("ada");
+    await guard.check(request, client);
+    await guard.close();
+    await expect(guard.forgive(request)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+  });
+
+  test.each([
+    ["pair", 'forgive must be a list of dimensions, got "pair"'],
+    [[], "forgive must be a list of dimensions, got []"],
+    [[""], 'forgive must be a list of dimensions, got [""]'],
+    [[7], "forgive must be a list of dimensions, got [7]"],
+    [
+      ["pair", "user"],
+      'forgive has "user", but the limits count per "pair", "account", "ip", "global"',
+    ],
+    [["global"], "forgive would forgive all clients at once"],
+  ])("refuses %j", (forgive, message) => {
+    const all = fixedWindow({ limit: 9, window: "1d", name: "all", per: "global" });
+    const wrong = () => login({ limits: [...limits, all], forgive } as never);
+    expect(wrong).toThrow(
+      expect.objectContaining({
+        code: "HEADGATE_INVALID_OPTION",
+        message: expect.stringContaining(`rateLimit: ${message}`),
+      }),
+    );
+  });
+
+  test("works with a limiter that was made elsewhere", async () => {
+    const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1d" }) });
+    const guard = createHttpGuard("rateLimit", { limiter, forgive: ["default"] });
+    const request = requestOf("ada");
+    await guard.check(request, client);
+    expect(await guard.forgive(request)).toBe(true);
+    expect(await limiter.peek("203.0.113.7")).toMatchObject({ allowed: true });
+  });
+});

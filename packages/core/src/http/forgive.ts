@@ -1,0 +1,60 @@
+import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
+import { requireUnreached } from "../reach/store-failure.ts";
+import { decisionOf } from "./request-decision.ts";
+
+/** Throws `HEADGATE_INVALID_OPTION` for a dimension that none of the limiters counts, and for `global`, which all clients share. */
+export function requireForgivable(
+  owner: string,
+  dimensions: readonly string[] | undefined,
+  limiters: readonly MadeLimiter[],
+): void {
+  const groups = limiters.flatMap((limiter) => limiter[LIMITER].counted.groups);
+  const counted = [...new Set(groups.map(({ dimension }) => dimension))];
+  const own = counted.filter((dimension) => dimension !== GLOBAL_DIMENSION);
+  const wrong = dimensions?.find((dimension) => !own.includes(dimension));
+  if (wrong === undefined) return;
+  const why =
+    wrong === GLOBAL_DIMENSION
+      ? "would forgive all clients at once"
+      : `has ${formatReceived(wrong)}, but the limits count per ${counted.map(formatReceived).join(", ")}`;
+  throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: forgive ${why}`);
+}
+
+/**
+ * Forgets what these limiters counted for a request's client, in the named dimensions. Resolves with true if a record was
+ * deleted; false also if the store could not be reached.
+ */
+export async function forgiveClient(
+  owner: string,
+  request: object,
+  limiters: readonly MadeLimiter[],
+  dimensions: readonly string[] | undefined,
+): Promise<boolean> {
+  if (dimensions === undefined) throw withoutDimensions(owner);
+  const own = decisionOf(request, limiters);
+  if (own === undefined) return false;
+  const { subject, limiter } = own;
+  const counted = dimensions.filter((dimension) => typeof subject[dimension] === "string");
+  if (counted.length === 0) return false;
+  try {
+    return await limiter.reset(
+      Object.fromEntries(counted.map((dimension) => [dimension, subject[dimension]])),
+    );
+  } catch (error) {
+    const { watch } = partsOf(limiter);
+    if (watch === undefined) throw error;
+    // The request was good: it must not fail because its client cannot be forgiven.
+    requireUnreached(error, watch.notices);
+    return false;
+  }
+}
+
+function withoutDimensions(owner: string): HeadgateError {
+  return new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${owner}: forgive(request) needs the option forgive, with the dimensions to forget, as in forgive: ["account"]`,
+  );
+}

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { keepHeaders } from "./keep-headers.ts";
+import type { Header } from "./verdict.ts";
+
+const HEADERS: readonly Header[] = [
+  ["X-RateLimit-Limit", "5"],
+  ["RateLimit-Limit", undefined],
+  ["Retry-After", "12"],
+];
+
+test("an error gets the headers of the denial, and no others", () => {
+  const error = new Error("too fast");
+  expect(keepHeaders(error, HEADERS)).toBe(error);
+  expect(error).toMatchObject({ message: "too fast" });
+  expect((error as { headers?: unknown }).headers).toEqual({
+    "X-RateLimit-Limit": "5",
+    "Retry-After": "12",
+  });
+});
+
+test("headers of its own stay, whatever their letters", () => {
+  const own = { "retry-after": "60", "WWW-Authenticate": "Bearer" };
+  const error = Object.assign(new Error("too fast"), { headers: own });
+  expect(keepHeaders(error, HEADERS).headers).toEqual({ ...own, "X-RateLimit-Limit": "5" });
+  expect(own).toEqual({ "retry-after": "60", "WWW-Authenticate": "Bearer" });
+});
+
+test.each([
+  ["frozen", Object.freeze(new RangeError("too fast"))],
+  [
+    "with a getter",
+    new (class extends RangeError {
+      get headers(): undefined {
+        return undefined;
+      }
+    })("too fast"),
+  ],
+])("an error that is %s is answered as what it is", (_, error) => {
+  const kept = keepHeaders(error, HEADERS);
+  expect(kept).toBeInstanceOf(RangeError);
+  expect(kept.message).toBe("too fast");
+  expect(kept.headers["Retry-After"]).toBe("12");
+});
+
+test.each([undefined, null, "too fast", { status: 429 }])("%j becomes an error", (reason) => {
+  const kept = keepHeaders(reason, HEADERS);
+  expect(kept).toBeInstanceOf(Error);
+  expect(kept.cause).toBe(reason);
+  expect(kept.headers["Retry-After"]).toBe("12");
+});

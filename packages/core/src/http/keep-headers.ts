@@ -1,0 +1,28 @@
+import type { Header } from "./verdict.ts";
+import { toError } from "./warn.ts";
+
+/** An error with the headers of its answer, as `http-errors` has it. */
+export interface ErrorWithHeaders extends Error {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Puts the headers of a denial on the error that answers it, as `error.headers`: some frameworks, such as Koa, drop those of the
+ * response when they answer an error, and send the error's. Headers that the error has already stay. `reason` is what was thrown;
+ * returns it, or an `Error` where it is none.
+ */
+export function keepHeaders(reason: unknown, headers: readonly Header[]): ErrorWithHeaders {
+  const error = toError(reason);
+  const { headers: own } = error as { headers?: unknown };
+  const kept: Record<string, string> = { ...(typeof own === "object" ? own : undefined) };
+  const names = new Set(Object.keys(kept).map((name) => name.toLowerCase()));
+  for (const [name, value] of headers) {
+    if (value !== undefined && !names.has(name.toLowerCase())) kept[name] = value;
+  }
+  const property = { value: kept, enumerable: true, configurable: true, writable: true };
+  // A frozen error is answered in the shape of its own.
+  if (!Reflect.defineProperty(error, "headers", property)) {
+    return Object.create(error, { headers: property });
+  }
+  return error as ErrorWithHeaders;
+}

@@ -1,0 +1,60 @@
+import type { Decision } from "../base/decision.ts";
+import { codeOf, HeadgateError } from "../base/errors.ts";
+import type { HeldPlaces } from "../counting/held-places.ts";
+import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import { holdPlaces } from "./follow-response.ts";
+import { isNodeResponse } from "./response/node-response.ts";
+import type { RequestSubjects } from "./subject.ts";
+import type { Visit } from "./visit.ts";
+
+/* Limits of a request's own, which may be of another shape than those that its guard was made with. */
+
+/** Whether a request lacks every subject that its own limits count by, so that it is not limited. */
+export function asksNobody<Request>({ limits, subjects }: Visit<Request>, error: unknown): boolean {
+  if (limits === undefined || codeOf(error) !== "HEADGATE_EMPTY_KEY") return false;
+  return Object.values(subjects as RequestSubjects).includes(null);
+}
+
+/** Whether the limits of a decision have the names of the limiter's own. */
+export function isNamedAs({ limits }: MadeLimiter, decision: Decision): boolean {
+  return decision.limits.every(({ name }, i) => name === limits[i]?.name);
+}
+
+/** Holds the slots of a request until its response is over. Throws `HEADGATE_INVALID_LIMIT` where that cannot be known. */
+export function holdOwnPlaces(
+  owner: string,
+  places: HeldPlaces | undefined,
+  response: unknown,
+): void {
+  if (places === undefined) return;
+  if (isNodeResponse(response)) {
+    holdPlaces(places, response);
+    return;
+  }
+  // If the store does not hear of it, they expire.
+  places.release().catch(() => {});
+  throw new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `${owner}: the limits of this request count slots, which are held until its response is over, but the adapter passes no response of Node's to check`,
+  );
+}
+
+/** Throws `HEADGATE_INVALID_LIMIT` for limits with a block in a guard with `wait`: a request that waits sets none. */
+export function rejectBlocksInTurn<Request>(owner: string, { limits }: Visit<Request>): void {
+  const blocks = [limits].flat().some((limit) => limit && "block" in limit && limit.block);
+  if (!blocks) return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `${owner}: the limits of this request have a block, which cannot be used with wait, because it is set at once`,
+  );
+}
+
+/** Leaves out the numbers of a customer, which an error handler may send to clients: they are in the cause. */
+export function ofRequest(owner: string, error: unknown): unknown {
+  if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
+  return new HeadgateError(
+    "HEADGATE_INVALID_LIMIT",
+    `${owner}: the limits of this request are invalid; the cause says why`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,26 @@
+import { LEGACY_NAMES, NO_STORE } from "./answer.ts";
+import { BLOCKED_PROBLEM, missingKeyProblem, PROBLEM_JSON } from "./problem.ts";
+import type { Header, Verdict } from "./verdict.ts";
+
+/** The answer to a request that lacks the key of a dimension. */
+export function refuseMissing(dimension: string): Verdict {
+  const body = JSON.stringify(missingKeyProblem(dimension));
+  const rejection = { status: 400, contentType: PROBLEM_JSON, body };
+  return { kind: "refused", headers: [NO_STORE], rejection };
+}
+
+/** The answer to a request of a blocked client, without the headers that limiters before this one set. */
+export const BLOCKED: Verdict = {
+  kind: "refused",
+  headers: [
+    ...[...Object.values(LEGACY_NAMES).flat(), "RateLimit-Policy", "RateLimit"].map(
+      (name): Header => [name, undefined],
+    ),
+    NO_STORE,
+  ],
+  rejection: {
+    status: BLOCKED_PROBLEM.status,
+    contentType: PROBLEM_JSON,
+    body: JSON.stringify(BLOCKED_PROBLEM),
+  },
+};

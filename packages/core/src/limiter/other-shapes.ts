@@ -1,0 +1,104 @@
+import { processPart } from "../base/client-state.ts";
+import type { HeadgateErrorCode } from "../base/errors.ts";
+import { formatReceived } from "../base/errors.ts";
+import { LruMap } from "../base/lru-map.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import { withKeysOf } from "../counting/other-shape.ts";
+
+/** The most shapes of a limiter in use at a time, beside its own. */
+export const MOST_SHAPES = 64;
+
+/** Whether the process was warned. */
+const warnings = processPart("otherShapes", () => ({ isWarnedOf: false }));
+
+/** Hears of shapes that come into use, and of those that are forgotten: policies without the limits of an extended limiter. */
+export interface ShapeNews {
+  begin(policy: CountedPolicy): void;
+  end(policy: CountedPolicy): void;
+}
+
+interface Shape {
+  /** The first policy of this shape, without and with the limits of an extended limiter. */
+  readonly own: CountedPolicy;
+  readonly counted: CountedPolicy;
+  /** Its policies, each by its key in the cache, and forgotten together with the shape. */
+  readonly policies: WeakMap<object, CountedPolicy>;
+}
+
+/**
+ * The shapes of a limiter's calls beside its own. 64 are in use at a time: one more, and the least recently used is forgotten in this
+ * process. Its counters stay where they are, and go on when it comes again.
+ */
+export class OtherShapes {
+  /** Whether a call has ever brought one. */
+  isUsed = false;
+  /** Whether one has ever counted places. */
+  hasPlaces = false;
+  /** Whether one has ever blocked by kept units. */
+  keeps = false;
+  readonly #name: string;
+  readonly #news: ShapeNews | undefined;
+  readonly #inUse = new LruMap<string, Shape>(MOST_SHAPES);
+
+  constructor(name: string, news: ShapeNews | undefined) {
+    this.#name = name;
+    this.#news = news;
+  }
+
+  /** A policy, by its key in the cache; undefined if it, or its shape, was forgotten. */
+  find(shape: string, known: object): CountedPolicy | undefined {
+    return this.#inUse.get(shape)?.policies.get(known);
+  }
+
+  /** Takes a policy into use, under a key in the cache. `own` is the policy without the limits of an extended limiter, and `join` adds them. */
+  add(
+    known: object,
+    own: CountedPolicy,
+    join: (own: CountedPolicy) => CountedPolicy,
+  ): CountedPolicy {
+    const id = own.shape as string;
+    this.isUsed = true;
+    this.hasPlaces ||= own.hasPlaces;
+    this.keeps ||= own.keeps;
+    // Only its limits have other names.
+    if (id === own.keyspace) return join(own);
+    const before = this.#inUse.get(id);
+    if (before !== undefined) {
+      const counted = join(withKeysOf(own, before.own));
+      before.policies.set(known, counted);
+      return counted;
+    }
+    const counted = join(own);
+    this.#begin(id, { own, counted, policies: new WeakMap([[known, counted]]) });
+    return counted;
+  }
+
+  #begin(id: string, shape: Shape): void {
+    const forgotten = this.#inUse.set(id, shape);
+    this.#news?.begin(shape.own);
+    if (forgotten === undefined) return;
+    this.#news?.end(forgotten.own);
+    warnOfMany(this.#name);
+  }
+
+  /** Takes all of them out of use. */
+  close(): void {
+    for (const { own } of this.#inUse.values()) this.#news?.end(own);
+  }
+
+  /** One policy of each shape in use. */
+  *policies(): Generator<CountedPolicy> {
+    for (const { counted } of this.#inUse.values()) yield counted;
+  }
+}
+
+/** Warns once in a process. */
+function warnOfMany(name: string): void {
+  const warned = warnings();
+  if (warned.isWarnedOf) return;
+  warned.isWarnedOf = true;
+  process.emitWarning(
+    `Headgate: calls of the limiter ${formatReceived(name)} brought limits of more than ${MOST_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
+    { type: "HeadgateWarning", code: "HEADGATE_MANY_SHAPES" satisfies HeadgateErrorCode },
+  );
+}

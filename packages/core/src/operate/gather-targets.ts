@@ -1,0 +1,27 @@
+import type { ProcessRecord } from "../fleet/directory/directory.ts";
+import { MOST_TARGETS } from "../fleet/directory/listed-targets.ts";
+import type { DirectoryBreaker } from "./directory.ts";
+
+/** The targets of a breaker, of all processes. */
+export type GatheredTargets = Pick<DirectoryBreaker, "targets" | "moreTargets">;
+
+/** Gathers the targets that processes name, by the hash of the breaker's record. */
+export function gatherTargets(
+  records: readonly (ProcessRecord | undefined)[],
+): ReadonlyMap<string, GatheredTargets> {
+  const known = new Map<string, { readonly names: Set<string>; most: number }>();
+  for (const { record, names, more } of records.flatMap((one) => one?.targets ?? [])) {
+    const breaker = known.get(record) ?? { names: new Set(), most: 0 };
+    for (const name of names) breaker.names.add(name);
+    // Processes may count the same targets, so that numbers do not add up.
+    breaker.most = Math.max(breaker.most, names.length + more);
+    known.set(record, breaker);
+  }
+  return new Map([...known].map(([record, { names, most }]) => [record, firstOf(names, most)]));
+}
+
+function firstOf(names: ReadonlySet<string>, most: number): GatheredTargets {
+  const targets = [...names].sort().slice(0, MOST_TARGETS);
+  const moreTargets = Math.max(names.size, most) - targets.length;
+  return moreTargets > 0 ? { targets, moreTargets } : { targets };
+}

@@ -1,0 +1,31 @@
+import { toMilliseconds } from "../base/time.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import { rejectWrongType } from "../counting/wrong-type.ts";
+import type { DecideCall } from "../store/decide-call.ts";
+import { lookBlock } from "../store/look-one.ts";
+import type { Step } from "../store/store.ts";
+import type { SubjectBlock } from "./operator.ts";
+
+/** Runs a step where the counters are, on the key's server. */
+export type Run = (
+  step: Step<DecideCall>,
+  call: DecideCall,
+  key: string,
+) => Promise<readonly number[]>;
+
+/** The block of a counter; undefined if it has none. Rejects with `HEADGATE_WRONG_TYPE`, and with what `run` rejects with. */
+export async function lookAtBlock(
+  counter: SubjectCounter,
+  run: Run,
+): Promise<SubjectBlock | undefined> {
+  const call = { cost: 0, mode: "peek", counters: [counter] } as const;
+  const reply = await run(lookBlock, call, counter.key);
+  rejectWrongType(reply, [counter]);
+  const [, rest = 0, setBy = 0] = reply;
+  if (rest === 0) return undefined;
+  const endsInMs = toMilliseconds(rest);
+  const { dimension: per } = counter.group;
+  return setBy === 0
+    ? { per, endsInMs }
+    : { per, limit: counter.limits[setBy - 1]?.name, endsInMs };
+}

@@ -1,0 +1,145 @@
+import { codeOf } from "../base/errors.ts";
+import { readPart } from "../base/key.ts";
+import { rejectUnknownOptions } from "../base/options.ts";
+import { readBlockList } from "../fleet/usage/read-records.ts";
+import { blocksKey, readUsageClock } from "../fleet/usage/steps.ts";
+import { hashSubject } from "../fleet/usage/top-subjects.ts";
+import type { RedisClient } from "../redis/client-port.ts";
+import type { CountingStore, Store } from "../store/store.ts";
+import type { BlockInForce, Blocks } from "./blocks.ts";
+import { countersOfParts } from "./counters-of-part.ts";
+import type { Directory, DirectoryLimiter } from "./directory.ts";
+import { isInShadow } from "./in-shadow.ts";
+import { lookAtBlock } from "./look-at-block.ts";
+import { operate, placeOf } from "./operate.ts";
+import type { SourceOptions, UnreadRecord } from "./operated-source.ts";
+import { eachReader, readFrom } from "./operated-source.ts";
+import type { SubjectBlock } from "./operator.ts";
+import { readDirectoryOf } from "./read-directory.ts";
+import type { Suspect } from "./suspects.ts";
+import { gatherSuspects } from "./suspects.ts";
+
+/** Options of `readBlocks`. */
+export interface ReadBlocksOptions extends SourceOptions {
+  /** The directory, if it was read already. Default: it is read. */
+  readonly directory?: Directory | undefined;
+}
+
+/** So many blocks are listed at most, as blocks.lua has it. */
+const MOST = 1_000;
+
+type Policies = ReadonlyMap<string, readonly DirectoryLimiter[]>;
+
+/**
+ * Reads the blocks in force: those by hand that the log has, and those by which processes with usage have denied a request. Each is
+ * looked at in its counter, so none is returned that has ended. Takes a store in Redis or a Redis client. Rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ */
+export async function readBlocks(
+  source: Store | RedisClient,
+  options: ReadBlocksOptions = {},
+): Promise<Blocks> {
+  rejectUnknownOptions("readBlocks", options, ["prefix", "timeout", "directory"]);
+  return readFrom("readBlocks", source, options, (store) => readAll(store, options.directory));
+}
+
+async function readAll(store: CountingStore, given: Directory | undefined): Promise<Blocks> {
+  const { prefix } = store;
+  const unread: UnreadRecord[] = [];
+  const operator = operate(store);
+  const readEach = eachReader(store.owner as RedisClient, unread);
+  const [[listed = []], directory, log, { overrides }, [now = 0]] = await Promise.all([
+    readEach([blocksKey(prefix)], readBlockList),
+    given ?? readDirectoryOf(store),
+    operator.log(),
+    operator.readControl(),
+    store.run(readUsageClock, { prefix }),
+  ]);
+  unread.push(...directory.unread);
+  const policies = policiesByName(directory.limiters);
+  const { suspects, unknown } = gatherSuspects(listed, log, [...policies.keys()]);
+  const found = await lookAtAll(store, suspects, policies, unread);
+  const at = Math.floor(now / 1_000);
+  const blocks = found.map(({ suspect, limiter, block }): BlockInForce => {
+    const isByHand = block.limit === undefined;
+    return {
+      limiter,
+      dimension: suspect.dimension,
+      ...subjectOf(suspect),
+      ...(isByHand ? {} : { limit: block.limit }),
+      until: at + block.endsInMs,
+      shadow: isInShadow(limiter, policies.get(limiter) ?? [], overrides),
+      ...(isByHand ? suspect.log : {}),
+    };
+  });
+  blocks.sort((one, other) => other.until - one.until);
+  return { at, blocks, isWhole: listed.length < MOST, unknown, unread };
+}
+
+/** The policies under each name that can be looked at. */
+function policiesByName(limiters: readonly DirectoryLimiter[]): Policies {
+  const policies = new Map<string, DirectoryLimiter[]>();
+  for (const one of limiters) {
+    if (one.isCut !== true) policies.set(one.name, [...(policies.get(one.name) ?? []), one]);
+  }
+  return policies;
+}
+
+interface Found {
+  readonly suspect: Suspect;
+  /** Whose counter is blocked: the limiter's, or that of one that it extends. */
+  readonly limiter: string;
+  readonly block: SubjectBlock;
+}
+
+/** Looks at the counters of all suspects at once. */
+async function lookAtAll(
+  store: CountingStore,
+  suspects: readonly Suspect[],
+  policies: Policies,
+  unread: UnreadRecord[],
+): Promise<readonly Found[]> {
+  const { watch } = placeOf(store, "5s");
+  const release = watch.use();
+  const countersOf = countersOfParts(store, policies);
+  const looked = suspects.flatMap((suspect) => {
+    const { limiter, dimension, part } = suspect;
+    return countersOf(limiter, dimension, part).map(async (counter): Promise<Found | undefined> => {
+      try {
+        const block = await lookAtBlock(counter, (...call) => watch.run(store, ...call));
+        return block && { suspect, limiter: counter.group.limiter, block };
+      } catch (error) {
+        if (codeOf(error) !== "HEADGATE_WRONG_TYPE") throw error;
+        unread.push({ key: counter.key, why: "wrong-type" });
+        return undefined;
+      }
+    });
+  });
+  try {
+    return longest(await Promise.all(looked));
+  } finally {
+    release();
+  }
+}
+
+/** A block by hand is of each counter of a dimension, and is one; a limiter and one that extends it have the same counters. */
+function longest(all: readonly (Found | undefined)[]): readonly Found[] {
+  const found = new Map<string, Found>();
+  for (const one of all) {
+    if (one === undefined) continue;
+    const { suspect, limiter, block } = one;
+    const id = JSON.stringify([limiter, suspect.dimension, suspect.part, block.limit]);
+    const known = found.get(id);
+    const lasts = known === undefined || known.block.endsInMs < block.endsInMs;
+    // The log may be of either limiter.
+    if (lasts || known.suspect.log === undefined) found.set(id, one);
+  }
+  return [...found.values()];
+}
+
+function subjectOf({ part, isHashed }: Suspect): Pick<BlockInForce, "subject" | "hash"> {
+  const subject = readPart(part);
+  // A long subject is a hash in the key, too.
+  if (subject === undefined) return { hash: part.slice(1, 17) };
+  return isHashed ? { hash: hashSubject(subject) } : { subject };
+}

@@ -1,0 +1,105 @@
+import type { HeadgateError } from "../base/errors.ts";
+import { codeOf } from "../base/errors.ts";
+import type { Recovery } from "./recovery.ts";
+import { startRecovery } from "./recovery.ts";
+import type { RunningClock } from "./running-clock.ts";
+
+/** A server that is lost again within this many milliseconds is tried less often than the last time. */
+const STEADY_MS = 5_000;
+
+/** A call whose server can be probed. */
+export interface Probed {
+  /** Finds out, off the path of any request, whether the server of its key answers. */
+  probe(): Promise<unknown>;
+}
+
+export interface OutageOptions {
+  /** The longest wait for an answer, in milliseconds of `clock`. */
+  readonly timeoutMs: number;
+  readonly clock: RunningClock;
+  /** Called each second in which the server that is down says nothing at all. */
+  readonly onSilence: () => void;
+  /** Called with why a probe failed; it may be that the server is back, and set up otherwise. */
+  readonly onProbeFailure: (error: HeadgateError) => void;
+  readonly onDown: (reason: HeadgateError) => void;
+  readonly onUp: (downMs: number, refused: number) => void;
+}
+
+/** A time in which a server does not answer; each outage is an object of its own. */
+export interface Outage {
+  readonly since: number;
+  /** Why it does not answer, as far as is known by now. */
+  reason: HeadgateError;
+  /** Calls that were not sent. */
+  refused: number;
+  /** The last call that was not sent. Its key is probed, too: trouble in one slot must not pass for trouble of the whole server for long. */
+  last: Probed;
+  readonly recovery: Recovery;
+}
+
+/** The outages of one server. In each, the server is probed until it answers. */
+export class ServerOutages {
+  /** Undefined while the server is up. A field, because every call looks at it. */
+  current: Outage | undefined = undefined;
+  readonly #options: OutageOptions;
+  readonly #onRecovered: () => void;
+  /** When the last one ended. */
+  #ended = Number.NEGATIVE_INFINITY;
+  /** How often the server was lost again soon after it had come back. */
+  #relapses = 0;
+  #isStopped = false;
+
+  /** `onRecovered` is called first when the server answers again. */
+  constructor(options: OutageOptions, onRecovered: () => void) {
+    this.#options = options;
+    this.#onRecovered = onRecovered;
+  }
+
+  /** Begins an outage, of which a call has found out, if there is none. */
+  begin(call: Probed, reason: HeadgateError): void {
+    if (this.#isStopped || this.current !== undefined) return;
+    const since = performance.now();
+    this.#relapses = since - this.#ended < STEADY_MS ? this.#relapses + 1 : 0;
+    let tries = 0;
+    const recovery = startRecovery({
+      attempt: () => {
+        tries += 1;
+        return this.#try(tries % 2 === 1 ? (this.current?.last ?? call) : call);
+      },
+      withinMs: this.#options.timeoutMs,
+      clock: this.#options.clock,
+      skipped: this.#relapses,
+      onSuccess: () => this.#end(),
+      onSilence: this.#options.onSilence,
+    });
+    this.current = { since, reason, refused: 0, recovery, last: call };
+    this.#options.onDown(reason);
+  }
+
+  /** Stops trying to reach the server. */
+  stop(): void {
+    this.#isStopped = true;
+    this.current?.recovery.stop();
+  }
+
+  async #try(call: Probed): Promise<void> {
+    try {
+      await call.probe();
+    } catch (error) {
+      if (this.current !== undefined && codeOf(error) !== undefined) {
+        this.current.reason = error as HeadgateError;
+        this.#options.onProbeFailure(error as HeadgateError);
+      }
+      throw error;
+    }
+  }
+
+  #end(): void {
+    const { since, refused } = this.current as Outage;
+    const now = performance.now();
+    this.current = undefined;
+    this.#ended = now;
+    this.#onRecovered();
+    this.#options.onUp(now - since, refused);
+  }
+}

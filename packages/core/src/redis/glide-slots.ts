@@ -1,0 +1,124 @@
+import calculateSlot from "cluster-key-slot";
+import { clientPart } from "../base/client-state.ts";
+import type { GlideLike } from "./glide.ts";
+
+/** A client of GLIDE for a cluster. */
+export interface GlideCluster extends GlideLike {
+  customCommand(
+    command: string[],
+    options: { readonly decoder: 0 | 1; readonly route?: Route },
+  ): Promise<unknown>;
+  /** Not called. Clients of one server lack it. */
+  invokeScriptWithRoute(...script: never[]): Promise<unknown>;
+}
+
+type Route =
+  | "randomNode"
+  | { readonly type: "routeByAddress"; readonly host: string; readonly port: number };
+
+type Address = Exclude<Route, string>;
+
+/** Of CLUSTER SLOTS: the first slot and the last, then the servers that have them, the primary first. */
+type SlotRange = readonly [
+  first: number,
+  last: number,
+  primary: readonly [host: string, port: number],
+];
+
+/** GLIDE's `Decoder.String`. */
+const STRING = 1;
+
+/** The digest of no script. */
+const NO_SCRIPT = "0".repeat(40);
+
+/** The least time between two questions that calls without an answer cause. */
+const REFRESH_MS = 1_000;
+
+/**
+ * Which servers have the slots of a cluster, so that one that is down does not count as all of them. GLIDE keeps
+ * its own table to itself, so this one asks a server for it, at first use and again while one is down. Until it is known, all slots
+ * count as one server's.
+ */
+class GlideSlots {
+  readonly #client: GlideCluster;
+  #owners: readonly string[] | undefined;
+  #primaries: ReadonlyMap<string, Address> = new Map();
+  /** Servers that were asked and have not answered yet. */
+  readonly #asked = new Set<string>();
+  /** Primaries that took the place of others, of which GLIDE may not know. */
+  readonly #successors = new Set<string>();
+  #refreshedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(client: GlideCluster) {
+    this.#client = client;
+  }
+
+  /** The address of the primary that has a key; empty if it is not known. */
+  ownerOf(key: string): string {
+    if (this.#owners === undefined) {
+      this.#owners = [];
+      this.refresh(new Set());
+    }
+    const owner = this.#owners[calculateSlot(key)] ?? "";
+    if (this.#successors.size > 0 && this.#successors.delete(owner)) this.#redirect(key, owner);
+    return owner;
+  }
+
+  /** Notes that the server of a key did not answer a call as long as GLIDE waits. */
+  noteSilent(key: string): void {
+    const now = performance.now();
+    if (now - this.#refreshedAt < REFRESH_MS) return;
+    this.#refreshedAt = now;
+    this.refresh(new Set([this.ownerOf(key)]));
+  }
+
+  /** Asks one of the servers that are not down. After a failure the next call tries again. */
+  refresh(down: ReadonlySet<string>): void {
+    const known = [...this.#primaries].find(
+      ([address]) => !down.has(address) && !this.#asked.has(address),
+    );
+    const [address, route] = known ?? (["", "randomNode"] as const);
+    if (this.#asked.has(address)) return;
+    this.#asked.add(address);
+    const answered = (): void => void this.#asked.delete(address);
+    void this.#ask(route).then(answered, answered);
+  }
+
+  async #ask(route: Route): Promise<void> {
+    const command = ["CLUSTER", "SLOTS"];
+    const reply = await this.#client.customCommand(command, { decoder: STRING, route });
+    const owners: string[] = [];
+    const primaries = new Map<string, Address>();
+    for (const [first, last, [host, port]] of reply as readonly SlotRange[]) {
+      const address = `${host}:${port}`;
+      primaries.set(address, { type: "routeByAddress", host, port });
+      for (let slot = first; slot <= last; slot += 1) owners[slot] = address;
+      const before = this.#owners?.[first] ?? address;
+      if (before !== address) this.#successors.add(address);
+    }
+    this.#owners = owners;
+    this.#primaries = primaries;
+  }
+
+  /**
+   * Lets GLIDE read its table again, which it does when a server answers MOVED, and else once a minute: a frozen primary answers
+   * nothing, even if another one has long taken its place.
+   */
+  #redirect(key: string, owner: string): void {
+    const other = [...this.#primaries].find(([address]) => address !== owner);
+    if (other === undefined) return;
+    const options = { decoder: STRING, route: other[1] } as const;
+    void this.#client.customCommand(["EVALSHA", NO_SCRIPT, "1", key], options).catch(() => {});
+  }
+}
+
+/** The table of a client, once for all that use it: it is asked of a server. */
+export const glideSlotsOf: (client: GlideCluster) => GlideSlots = clientPart(
+  "glideSlots",
+  (client: GlideCluster) => new GlideSlots(client),
+);
+
+export function isGlideCluster(client: object): client is GlideCluster {
+  const { customCommand, invokeScriptWithRoute } = client as Partial<GlideCluster>;
+  return typeof customCommand === "function" && typeof invokeScriptWithRoute === "function";
+}

@@ -1,0 +1,53 @@
+/** The shape of Valkey GLIDE (2; `GlideClient` and `GlideClusterClient`). */
+export interface GlideLike {
+  customCommand(command: string[], options: GlideOptions): Promise<unknown>;
+  /** Not called: it loads a script that the server lacks by itself, and holds it until it is told to release it. */
+  invokeScript(...script: never[]): Promise<unknown>;
+}
+
+export interface GlideOptions {
+  /** GLIDE's `Decoder.Bytes` or `Decoder.String`. */
+  readonly decoder: 0 | 1;
+}
+
+/** Strings in a reply become Buffers. */
+const BYTES: GlideOptions = { decoder: 0 };
+
+/**
+ * Sends a command, whose keys say which server of a cluster it goes to. Rejects with the server's own words. `onTimeout` is called if
+ * GLIDE itself waits no longer for the answer.
+ */
+export function askGlide(
+  client: GlideLike,
+  command: string[],
+  onTimeout?: () => void,
+): Promise<unknown> {
+  return client.customCommand(command, BYTES).catch((error: unknown) => {
+    if (error instanceof Error && error.message === "timed out") onTimeout?.();
+    throw inServerWords(error);
+  });
+}
+
+/** Servers' errors that GLIDE renames. Others keep their code. */
+const CODES: Readonly<Record<string, string>> = {
+  ResponseError: "ERR",
+  NoScriptError: "NOSCRIPT",
+  ReadOnly: "READONLY",
+  BusyLoadingError: "LOADING",
+  MasterDown: "MASTERDOWN",
+  PermissionDenied: "NOPERM",
+  TryAgain: "TRYAGAIN",
+  ClusterDown: "CLUSTERDOWN",
+  CrossSlot: "CROSSSLOT",
+  Moved: "MOVED",
+  Ask: "ASK",
+};
+
+/** `An error was signalled by the server: - NoScriptError: No matching script.`, or `OOM: command not allowed ...`. */
+const WORDS = /^(?:An error was signalled by the server: - (\w+)|([A-Z]+)): (.*)/s;
+
+function inServerWords(error: unknown): unknown {
+  const [, name = "", code = CODES[name], words] =
+    error instanceof Error ? (WORDS.exec(error.message) ?? []) : [];
+  return code === undefined ? error : new Error(`${code} ${words}`, { cause: error });
+}

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { compileFixedWindow, fixedWindow } from "../algorithms/fixed-window.ts";
+import { shapeOf } from "./counter-shape.ts";
+
+const shapeOfWindow = (ms: number) =>
+  shapeOf([compileFixedWindow(fixedWindow({ limit: 1, window: ms })).shape]);
+
+test("a shape is one object while it is remembered, and at most 1,000 are", () => {
+  const first = shapeOfWindow(1_000_000);
+  expect(shapeOfWindow(1_000_000)).toBe(first);
+  for (let i = 1; i <= 999; i += 1) shapeOfWindow(1_000_000 + i);
+  expect(shapeOfWindow(1_000_000)).toBe(first);
+  for (let i = 1; i <= 1_000; i += 1) shapeOfWindow(2_000_000 + i);
+  const again = shapeOfWindow(1_000_000);
+  expect(again).not.toBe(first);
+  expect(again).toEqual(first);
+});
