@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Client, HttpRequest } from "@headgate/core/http";
+import { clientOf } from "@headgate/core/http";
+import type { StandIn } from "@headgate/core/internal-http";
+import { HTTP } from "@headgate/core/internal-http";
+import type { Context } from "hono";
+import type { GetConnInfo } from "hono/conninfo";
+import { FetchResponse } from "./fetch-response.ts";
+
+/** What servers hand to an application as `c.env`: @hono/node-server, `Bun.serve` and `Deno.serve`. */
+interface Bindings {
+  readonly incoming?: IncomingMessage;
+  readonly outgoing?: ServerResponse;
+  /** @hono/node-server inside Vite, or `Bun.serve` where the application passes `{ server }`. */
+  readonly server?: Bindings;
+  readonly requestIP?: (request: Request) => { readonly address: string } | null;
+  readonly remoteAddr?: { readonly hostname?: string };
+}
+
+/** The context as Headgate's guard takes it. */
+export type HonoRequest = Context & HttpRequest;
+
+/** A request's sender, and the response that ends it. */
+export interface Connection {
+  readonly client: Client;
+  /** Node's response, or what stands in for it; undefined if it is not needed. */
+  readonly response: ServerResponse | FetchResponse | undefined;
+  /** What has to be called with the answer; undefined if another limiter does that, or the server itself. */
+  readonly made: FetchResponse | undefined;
+}
+
+/** The server that took a request, if it is known. */
+export function serverOf({ env }: Context): object | undefined {
+  const { incoming, server } = (env ?? {}) as Bindings;
+  const socket = (server?.incoming ?? incoming)?.socket as { readonly server?: object } | undefined;
+  return socket?.server ?? server;
+}
+
+/** What stands in for a response, shared by all limiters that a request passes. */
+const responses = new WeakMap<Context, FetchResponse>();
+
+/** Finds out who sent a request, before anything is awaited. `connInfo` is that of the platform, if the application gave it. */
+export function connect(
+  c: Context,
+  needsResponse: boolean,
+  connInfo: GetConnInfo | undefined,
+): Connection {
+  const env = (c.env ?? {}) as Bindings;
+  const { incoming, outgoing, requestIP, remoteAddr } = env.server ?? env;
+  // Node's own request has its headers at hand; those of the Fetch API would be made of them.
+  (c as StandIn)[HTTP] ??= (incoming ?? c.req.raw) as HttpRequest;
+  const given = connInfo?.(c).remote.address;
+  if (incoming !== undefined) {
+    const address = connInfo === undefined ? incoming.socket.remoteAddress : given;
+    return { client: clientOf(address, incoming), response: outgoing, made: undefined };
+  }
+  const { raw } = c.req;
+  const own = requestIP?.call(env.server ?? env, raw)?.address ?? remoteAddr?.hostname;
+  const address = connInfo === undefined ? own : given;
+  const client = { address, peer: own ?? address, hasLeft: () => raw.signal.aborted };
+  if (!needsResponse) return { client, response: undefined, made: undefined };
+  const known = responses.get(c);
+  if (known !== undefined) return { client, response: known, made: undefined };
+  const made = new FetchResponse(raw.signal);
+  responses.set(c, made);
+  return { client, response: made, made };
+}

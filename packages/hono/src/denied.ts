@@ -1,0 +1,71 @@
+import type { Decision } from "@headgate/core";
+import type { Header, Rejection, Verdict } from "@headgate/core/http";
+import { HeadgateDenied } from "@headgate/core/http";
+import { DENIAL_HEADERS, toError, watchResponse } from "@headgate/core/internal-http";
+import type { Context } from "hono";
+
+/**
+ * Answers a denied request, whose status, headers and `Retry-After` are already set: returns a `Response`, or a promise of
+ * one. If it returns none, Headgate answers, unless it returns or resolves `"allow"`: then the request goes on, and costs
+ * nothing.
+ */
+export type OnDenied = (c: Context, decision: Decision) => unknown;
+
+type Denied = Verdict & { readonly kind: "denied" };
+
+/** Sets headers on the answer, whatever makes it later, or removes them. */
+export function setHeaders({ res: { headers } }: Context, changed: readonly Header[]): void {
+  for (const [name, value, added] of changed) {
+    if (value === undefined) headers.delete(name);
+    else if (added) headers.append(name, value);
+    else headers.set(name, value);
+  }
+}
+
+/** Answers a request that does not go on. */
+export function reject(c: Context, { status, contentType, body }: Rejection): Response {
+  // Not a Response of its own: where no route follows, Hono would not put the headers on it.
+  return c.body(body, status as 429, { "content-type": contentType });
+}
+
+/** The denial as an error, which Hono's own error handler answers too. */
+export function deniedError(c: Context, { decision, rejection }: Denied): HeadgateDenied {
+  return Object.assign(new HeadgateDenied(decision), { getResponse: () => reject(c, rejection) });
+}
+
+/** Lets `onDenied` answer. Resolves with the answer; undefined if the request goes on. Rejects with what goes to `onError`. */
+export async function answerDenied(
+  onDenied: OnDenied,
+  c: Context,
+  response: object,
+  { decision, headers, rejection, conclude }: Denied,
+): Promise<Response | undefined> {
+  const { headers: set } = c.res;
+  const before = DENIAL_HEADERS.map((name) => [name, set.get(name) ?? undefined] as const);
+  setHeaders(c, headers);
+  c.status(rejection.status as 429);
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    conclude?.(false);
+  };
+  watchResponse(response, { onSent: end, onLeft: end });
+  let result: unknown;
+  try {
+    result = await onDenied(c, decision);
+  } catch (error) {
+    // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
+    c.status(200);
+    conclude?.(false);
+    throw toError(error);
+  }
+  const isAllowed = result === "allow" && !c.finalized && !isOver;
+  conclude?.(isAllowed);
+  if (isAllowed) {
+    c.status(200);
+    setHeaders(c, before);
+    return undefined;
+  }
+  if (result instanceof Response) return result;
+  return c.finalized ? c.res : reject(c, rejection);
+}

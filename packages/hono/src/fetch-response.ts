@@ -1,0 +1,57 @@
+import { EventEmitter } from "node:events";
+
+/**
+ * Stands in for Node's response where a platform answers with a `Response` of the Fetch API. It ends when that body has been
+ * read to its end. Its client has left when the body is cancelled, or when `signal` aborts before.
+ */
+export class FetchResponse extends EventEmitter {
+  statusCode = 200;
+  writableEnded = false;
+  writableFinished = false;
+  readonly headersSent = false;
+
+  constructor(signal: AbortSignal) {
+    super();
+    const leave = (): void => void this.emit("close");
+    if (signal.aborted) queueMicrotask(leave);
+    else signal.addEventListener("abort", leave, { once: true });
+  }
+
+  /** A response of Node's has this method. Headers are set on the `Response`. */
+  setHeader(): void {}
+
+  end(): void {
+    this.writableEnded = true;
+    this.writableFinished = true;
+    this.emit("finish");
+  }
+
+  /** Returns the same answer, with a body that is watched. */
+  watch(response: Response): Response {
+    this.statusCode = response.status;
+    if (response.body !== null) return new Response(this.#around(response.body), response);
+    this.end();
+    return response;
+  }
+
+  #around(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const reader = body.getReader();
+    return new ReadableStream({
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) return controller.enqueue(value);
+          controller.close();
+          this.end();
+        } catch (error) {
+          this.emit("close");
+          controller.error(error);
+        }
+      },
+      cancel: (reason) => {
+        this.emit("close");
+        return reader.cancel(reason);
+      },
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Rate limiting for Hono on Node, Bun and Deno, as middleware.
+ * @packageDocumentation
+ */
+
+import "./context-augmentation.ts";
+
+export type {
+  CalendarWindow,
+  Charged,
+  Decision,
+  Duration,
+  Limit,
+  Limiter,
+  LimitState,
+  MemoryStore,
+  Policy,
+  Store,
+} from "@headgate/core";
+export {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  gcra,
+  HeadgateError,
+  hotReload,
+  memoryStore,
+  readPolicy,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+export type {
+  AddressOption,
+  ClientList,
+  CountOption,
+  CountResult,
+  HeaderOptions,
+  KeyFunction,
+  MissingKey,
+  RequestDecision,
+} from "@headgate/core/http";
+export {
+  HeadgateDenied,
+  subjectOf,
+  subjectOfAddress,
+  subjectOfAll,
+  subjectOfHeader,
+  toProblem,
+} from "@headgate/core/http";
+export type { OnDenied } from "./denied.ts";
+export { byAll, byHeader, byIp, byTier, perRequest } from "./policies.ts";
+export type {
+  Ended,
+  RateLimit,
+  RateLimitOptions,
+  TieredRateLimit,
+  TieredRateLimitOptions,
+} from "./rate-limit.ts";
+export { rateLimit } from "./rate-limit.ts";

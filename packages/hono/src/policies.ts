@@ -1,0 +1,61 @@
+import type { Policy } from "@headgate/core";
+import type {
+  ByHeaderOptions,
+  ByIpOptions,
+  KeyFunction,
+  RequestPolicy,
+  TierPolicy,
+} from "@headgate/core/http";
+import * as http from "@headgate/core/http";
+import type { Context } from "hono";
+import type { HonoRequest } from "./connection.ts";
+
+/**
+ * Counts by client address, as the server gives it. An IPv4 address inside IPv6 counts as IPv4; IPv6 counts per network of
+ * `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byIp(options?: ByIpOptions): KeyFunction<Context> {
+  return http.byIp(options) as KeyFunction<HonoRequest> as KeyFunction<Context>;
+}
+
+/**
+ * Counts by the value of a request header, which is hashed with SHA-256 before it becomes a key. A header alone does not
+ * identify a client, because each new value gets a new counter: also count by address. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<Context> {
+  return http.byHeader(name, options) as KeyFunction<HonoRequest> as KeyFunction<Context>;
+}
+
+/**
+ * Counts by several keys together, such as address and account: `byAll(byIp(), (c) => c.get("email"))`. Each combination
+ * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byAll(...keys: readonly KeyFunction<Context>[]): KeyFunction<Context> {
+  return http.byAll<HonoRequest>(...keys) as KeyFunction<Context>;
+}
+
+/**
+ * Chooses the limits by a request's tier; each tier has its own counters. `select` returns the name of one of the tiers,
+ * or a promise of it; another name does not compile. At run time a tier that does not exist is an error passed to the
+ * framework, `HEADGATE_UNKNOWN_TIER`, never an unlimited request. A tier whose limits are null is not limited: its
+ * requests pass without headers. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function byTier<const Per extends string = never, Tier extends string = string>(
+  tiers: Readonly<Record<Tier, Policy<Per> | null>>,
+  select: (c: Context) => NoInfer<Tier> | Promise<NoInfer<Tier>>,
+): TierPolicy<Context, Per> {
+  return http.byTier(tiers, select);
+}
+
+/**
+ * Takes the numbers of limits from the request. `base` sets algorithms, windows, dimensions and names; `limitsOf` returns
+ * the same limits with other numbers of units, or null for a request that is not limited, or a promise of either. Counts
+ * stay when the numbers change. Anything else that it returns is an error passed to the framework,
+ * `HEADGATE_INVALID_LIMIT`, never an unlimited request. Throws `HEADGATE_INVALID_OPTION`.
+ */
+export function perRequest<const Per extends string = never>(
+  base: Policy<Per>,
+  limitsOf: (c: Context) => Policy<NoInfer<Per>> | null | Promise<Policy<NoInfer<Per>> | null>,
+): RequestPolicy<Context, Per> {
+  return http.perRequest(base, limitsOf);
+}

@@ -1,0 +1,185 @@
+import type { Limiter, Policy } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
+import type {
+  Client,
+  CountOption,
+  GuardOptions,
+  KnownDimension,
+  RequestDecision,
+  RequestPolicy,
+  TierPolicy,
+  Verdict,
+} from "@headgate/core/http";
+import {
+  createAdapterGuard,
+  formatReceived,
+  toError,
+  warnOnce,
+} from "@headgate/core/internal-http";
+import type { Context, MiddlewareHandler, Next } from "hono";
+import type { GetConnInfo } from "hono/conninfo";
+import { matchedRoutes } from "hono/route";
+import type { HonoRequest } from "./connection.ts";
+import { connect, serverOf } from "./connection.ts";
+import type { OnDenied } from "./denied.ts";
+import { answerDenied, deniedError, reject, setHeaders } from "./denied.ts";
+import type { FetchResponse } from "./fetch-response.ts";
+
+/** The end of a response, for `count`. */
+export interface Ended {
+  readonly statusCode: number;
+}
+
+/** The options of `rateLimit` other than `limits`. */
+interface CommonOptions<Dimension extends string>
+  extends Omit<GuardOptions<Context, Dimension>, "limits"> {
+  /** Answers denied requests in your way; `"error"` throws a `HeadgateDenied` to the application's `onError`. */
+  readonly onDenied?: OnDenied | "error" | undefined;
+  /** Which answers count; a function gets `(c, { statusCode })` when the response has been ended. */
+  readonly count?: CountOption<Context, Ended> | undefined;
+  /**
+   * Reads the address of the connection, as `getConnInfo` of a platform does. By default that of @hono/node-server,
+   * `Bun.serve` and `Deno.serve`.
+   */
+  readonly connInfo?: GetConnInfo | undefined;
+}
+
+/** Options of `rateLimit`. */
+export interface RateLimitOptions<Dimension extends string = string>
+  extends CommonOptions<Dimension> {
+  /** The limits decided together for one request, or `perRequest(...)`. Required without a `limiter`. */
+  readonly limits?:
+    | Policy<NoInfer<Dimension> | KnownDimension>
+    | RequestPolicy<Context, NoInfer<Dimension> | KnownDimension>
+    | undefined;
+}
+
+/** Options of `rateLimit` with limits that depend on the tier of a request. */
+export interface TieredRateLimitOptions<Dimension extends string = string>
+  extends CommonOptions<Dimension> {
+  /** Limits that depend on the request: `byTier(...)`. */
+  readonly limits: TierPolicy<Context, NoInfer<Dimension> | KnownDimension>;
+}
+
+/** Hono middleware that limits requests. */
+export interface RateLimit extends MiddlewareHandler {
+  /** The limiter, for `reset`, `charge`, `peek`. */
+  readonly limiter: Limiter;
+  /**
+   * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked,
+   * for example because of `skip`.
+   */
+  of(c: object): RequestDecision | undefined;
+  /**
+   * Prepares the store for the first request: await it before the server listens. Resolves with whether the store
+   * answered, within `connectTimeout`. A store that is away is no error.
+   */
+  ready(): Promise<boolean>;
+  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
+  close(): Promise<void>;
+}
+
+/** Middleware whose limits depend on the tier of a request. */
+export interface TieredRateLimit extends MiddlewareHandler, Omit<RateLimit, "limiter"> {
+  /** The limiter of each tier. */
+  readonly tiers: ReadonlyMap<string, Limiter>;
+}
+
+const OWNER = "rateLimit";
+
+const ADAPTER = { name: "hono", warn, routeOf, onDenied: true, count: true } as const;
+
+/**
+ * Creates middleware that limits the requests that reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
+ * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ */
+export function rateLimit<const Dimension extends string = never>(
+  options: TieredRateLimitOptions<Dimension>,
+): TieredRateLimit;
+export function rateLimit<const Dimension extends string = never>(
+  options: RateLimitOptions<Dimension>,
+): RateLimit;
+export function rateLimit(
+  options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
+): RateLimit | TieredRateLimit {
+  const guard = createAdapterGuard<HonoRequest>(OWNER, options, ADAPTER, {
+    optionNames: ["connInfo"],
+  });
+  const { check, needsResponse, limiter: only, tiers, of, ready, close } = guard;
+  const { onDenied, connInfo } = options;
+  requireConnInfo(connInfo);
+  const needsEnd = needsResponse || typeof onDenied === "function";
+
+  async function middleware(c: Context, next: Next): Promise<Response | undefined> {
+    const { client, response, made } = connect(c, needsEnd, connInfo);
+    const verdict = await decide(c as HonoRequest, client, response);
+    // Something else may have answered meanwhile, for example on a timeout.
+    if (verdict.kind === "left" || c.finalized || response?.headersSent) return c.body(null);
+    const answer = await answerTo(c, verdict, response);
+    if (answer !== undefined) return answer;
+    if (made === undefined) await next();
+    else await followed(c, next, made);
+    return undefined;
+  }
+
+  async function decide(c: HonoRequest, client: Client, response?: object): Promise<Verdict> {
+    try {
+      return await check(c, client, response);
+    } catch (reason) {
+      throw toError(reason);
+    }
+  }
+
+  /** The answer to a request that does not go on. */
+  async function answerTo(
+    c: Context,
+    verdict: Verdict,
+    response: object | undefined,
+  ): Promise<Response | undefined> {
+    if (verdict.kind === "pass" || verdict.kind === "left") return undefined;
+    if (verdict.kind !== "refused") c.set("rateLimit", verdict.decision);
+    if (verdict.kind === "denied" && typeof onDenied === "function") {
+      return answerDenied(onDenied, c, response as object, verdict);
+    }
+    setHeaders(c, verdict.headers);
+    if (verdict.kind === "allowed") return undefined;
+    if (verdict.kind === "denied" && onDenied === "error") throw deniedError(c, verdict);
+    return reject(c, verdict.rejection);
+  }
+
+  const handle = only === undefined ? { tiers } : { limiter: only };
+  return Object.assign(middleware, handle, { of, ready, close }) as RateLimit | TieredRateLimit;
+}
+
+/** Lets a request on whose answer is one of the Fetch API, and watches that. */
+async function followed(c: Context, next: Next, made: FetchResponse): Promise<void> {
+  try {
+    await next();
+  } catch (error) {
+    // Hono answers errors by itself; this was none.
+    made.statusCode = 500;
+    made.end();
+    throw error;
+  }
+  const watched = made.watch(c.res);
+  if (watched !== c.res) c.res = watched;
+}
+
+/** The method and the route of a request as the application wrote it, such as `GET /users/:id`; undefined if it meets only middleware. */
+function routeOf(c: Context): string | undefined {
+  const { method, path = "" } = matchedRoutes(c).at(-1) ?? {};
+  return method === "ALL" && path.endsWith("*") ? undefined : `${c.req.method} ${path}`;
+}
+
+/** Warns each code once for a server, or, where there is none to tell apart, for a process. */
+function warn(code: string, message: string, request: object, error?: unknown): void {
+  warnOnce(serverOf(request as Context) ?? process, code, message, error);
+}
+
+function requireConnInfo(connInfo: unknown): void {
+  if (connInfo === undefined || typeof connInfo === "function") return;
+  throw new HeadgateError(
+    "HEADGATE_INVALID_OPTION",
+    `${OWNER}: connInfo must be a function like getConnInfo of a platform, got ${formatReceived(connInfo)}`,
+  );
+}

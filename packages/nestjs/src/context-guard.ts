@@ -1,0 +1,102 @@
+import type { Limiter } from "@headgate/core";
+import type { GuardOptions, RequestDecision, Verdict } from "@headgate/core/http";
+import { HeadgateDenied } from "@headgate/core/http";
+import type { AdapterGuard, OwnParts } from "@headgate/core/internal-http";
+import { createAdapterGuard, toError, warnOnce } from "@headgate/core/internal-http";
+import type { ExecutionContext } from "@nestjs/common";
+import type { Limited, NestRequest } from "./limited.ts";
+import { carrierOf, limitedIn, routeOf, serverOf } from "./limited.ts";
+import type { OnDenied } from "./on-denied.ts";
+import { askOnDenied } from "./on-denied.ts";
+import { exceptionFor } from "./rate-limit-exception.ts";
+import { nodeOf, setReplyHeaders } from "./reply.ts";
+
+const ADAPTER = { name: "nestjs", warn, routeOf, onDenied: true, count: true } as const;
+
+/** For a request that has been answered, or needs no answer: Nest itself would answer if its guard said no. */
+function never(): Promise<boolean> {
+  return new Promise(() => {});
+}
+
+/** Decides about requests, fields and messages under one set of options. */
+export class ContextGuard {
+  readonly #guard: AdapterGuard<NestRequest>;
+  readonly #onDenied: unknown;
+
+  /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`. */
+  constructor(owner: string, options: GuardOptions<NestRequest>, parts: OwnParts<NestRequest>) {
+    this.#guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, parts);
+    this.#onDenied = options?.onDenied ?? parts.inherited?.onDenied;
+  }
+
+  get limiter(): Limiter | undefined {
+    return this.#guard.limiter;
+  }
+
+  get tiers(): ReadonlyMap<string, Limiter> {
+    return this.#guard.tiers;
+  }
+
+  /** Resolves with whether it goes on. Rejects with what goes to the exception filters. */
+  async decide(context: ExecutionContext): Promise<boolean> {
+    const limited = limitedIn(context);
+    let verdict: Verdict;
+    try {
+      verdict = await this.#guard.check(context as NestRequest, limited.client, limited.response);
+    } catch (reason) {
+      throw toError(reason);
+    }
+    if (verdict.kind === "pass") return true;
+    // Something else may have answered meanwhile, for example on a timeout.
+    if (verdict.kind === "left" || isAnswered(limited)) return never();
+    return this.#answer(context, limited, verdict);
+  }
+
+  async #answer(
+    context: ExecutionContext,
+    limited: Limited,
+    verdict: Exclude<Verdict, { readonly kind: "pass" | "left" }>,
+  ): Promise<boolean> {
+    const { reply, carrier } = limited;
+    if (verdict.kind !== "refused") carrier.rateLimit = verdict.decision;
+    if (verdict.kind === "denied" && typeof this.#onDenied === "function") {
+      const outcome = await askOnDenied(
+        this.#onDenied as OnDenied,
+        context,
+        limited,
+        verdict,
+        warn,
+      );
+      if (outcome === "answered") return never();
+      if (outcome === "allowed") return true;
+    } else if (reply !== undefined) setReplyHeaders(reply, verdict.headers);
+    if (verdict.kind === "allowed") return true;
+    if (verdict.kind === "denied" && this.#onDenied === "error") {
+      throw new HeadgateDenied(verdict.decision);
+    }
+    throw await exceptionFor(context, verdict);
+  }
+
+  of(what: object): RequestDecision | undefined {
+    return this.#guard.of(carrierOf(what));
+  }
+
+  ready(): Promise<boolean> {
+    return this.#guard.ready();
+  }
+
+  close(): Promise<void> {
+    return this.#guard.close();
+  }
+}
+
+function isAnswered({ reply }: Limited): boolean {
+  if (reply === undefined) return false;
+  const { headersSent, writableEnded } = nodeOf(reply);
+  return headersSent || writableEnded;
+}
+
+/** Warns each code once for a server, or, where there is none to tell apart, for a process. */
+function warn(code: string, message: string, context: object, error?: unknown): void {
+  warnOnce(serverOf(context) ?? process, code, message, error);
+}

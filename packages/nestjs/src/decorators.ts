@@ -1,0 +1,47 @@
+import type { Cost } from "@headgate/core";
+import type { ExecutionContext } from "@nestjs/common";
+import type { ReflectableDecorator } from "@nestjs/core";
+import { Reflector } from "@nestjs/core";
+
+/** Where a guard stands. */
+export type Level = "application" | "controller" | "route";
+
+/** Units, or a function that returns them. */
+export type CostOfContext = Cost | ((context: ExecutionContext) => Cost | Promise<Cost>);
+
+/**
+ * Lifts the limits around what it stands above: of a route those of its controller and of the application, of a controller those of
+ * the application. A `@RateLimit` beside it stays. `@SkipRateLimit(false)` on a route keeps what its controller lifts.
+ */
+export const SkipRateLimit: ReflectableDecorator<boolean | undefined, boolean> =
+  Reflector.createDecorator<boolean | undefined, boolean>({
+    transform: (skip) => skip ?? true,
+  });
+
+/**
+ * The units that a route or a controller costs under the limit of the application: a number, units by the names of limits,
+ * or a function of the context. It takes the place of the module's `cost`. A request with invalid units fails with
+ * `HEADGATE_INVALID_COST`.
+ */
+export const RateLimitCost: ReflectableDecorator<CostOfContext> =
+  Reflector.createDecorator<CostOfContext>();
+
+const reflector = new Reflector();
+
+/** Whether `@SkipRateLimit` lifts a limit that stands at a level. */
+export function isLifted(context: ExecutionContext, level: Level): boolean {
+  if (level === "route") return false;
+  const byRoute = reflector.get(SkipRateLimit, context.getHandler());
+  if (level === "controller") return byRoute ?? false;
+  return byRoute ?? reflector.get(SkipRateLimit, context.getClass()) ?? false;
+}
+
+/** The units of a context by its decorator; undefined without one. */
+export function costOf(context: ExecutionContext): unknown {
+  const cost =
+    reflector.get(RateLimitCost, context.getHandler()) ??
+    reflector.get(RateLimitCost, context.getClass());
+  if (typeof cost !== "function") return cost;
+  // A function that returns nothing must not cost the default.
+  return cost(context) ?? null;
+}

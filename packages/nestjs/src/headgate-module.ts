@@ -1,0 +1,60 @@
+import type { DynamicModule, Provider } from "@nestjs/common";
+import { Module } from "@nestjs/common";
+import { APP_FILTER, APP_GUARD } from "@nestjs/core";
+import { HeadgateGuard, OPTIONS } from "./headgate-guard.ts";
+import type { HeadgateAsyncOptions, HeadgateOptionsFactory, RateLimitOptions } from "./options.ts";
+import { RateLimitFilter } from "./rate-limit-exception.ts";
+
+/** The limit for the whole application, and the defaults of `@RateLimit`. Without limits it has only the defaults. */
+// biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class.
+export class HeadgateModule {
+  /** Invalid options are an error when the application starts. */
+  static forRoot<const Dimension extends string = never>(
+    options: RateLimitOptions<Dimension>,
+  ): DynamicModule {
+    return moduleWith([{ provide: OPTIONS, useValue: options }]);
+  }
+
+  /** The same with options of a provider, such as a configuration service or a store. */
+  static forRootAsync({
+    imports = [],
+    useFactory,
+    inject = [],
+    useClass,
+    useExisting,
+  }: HeadgateAsyncOptions): DynamicModule {
+    if (useFactory !== undefined) {
+      const providers = [{ provide: OPTIONS, useFactory, inject: [...inject] } as Provider];
+      return moduleWith(providers, imports);
+    }
+    const factory = useClass ?? useExisting;
+    if (factory === undefined) {
+      throw new TypeError("HeadgateModule.forRootAsync needs useFactory, useClass or useExisting");
+    }
+    const options: Provider = {
+      provide: OPTIONS,
+      useFactory: (made: HeadgateOptionsFactory) => made.createHeadgateOptions(),
+      inject: [factory],
+    };
+    return moduleWith(useClass === undefined ? [options] : [useClass, options], imports);
+  }
+}
+Module({})(HeadgateModule);
+
+function moduleWith(
+  options: readonly Provider[],
+  imports: NonNullable<DynamicModule["imports"]> = [],
+): DynamicModule {
+  return {
+    module: HeadgateModule,
+    global: true,
+    imports,
+    providers: [
+      ...options,
+      HeadgateGuard,
+      { provide: APP_GUARD, useExisting: HeadgateGuard },
+      { provide: APP_FILTER, useClass: RateLimitFilter },
+    ],
+    exports: [HeadgateGuard],
+  };
+}

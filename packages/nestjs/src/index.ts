@@ -1,0 +1,62 @@
+/**
+ * Rate limiting for NestJS 10 and 11, on Express and on Fastify: a module, a guard and decorators.
+ * @packageDocumentation
+ */
+
+export type {
+  CalendarWindow,
+  Charged,
+  Decision,
+  Duration,
+  Limit,
+  Limiter,
+  LimitState,
+  MemoryStore,
+  Policy,
+  Store,
+} from "@headgate/core";
+export {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  gcra,
+  HeadgateError,
+  hotReload,
+  memoryStore,
+  readPolicy,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from "@headgate/core";
+export type {
+  AddressOption,
+  ClientList,
+  CountOption,
+  CountResult,
+  HeaderOptions,
+  KeyFunction,
+  MissingKey,
+  RequestDecision,
+} from "@headgate/core/http";
+export {
+  HeadgateDenied,
+  subjectOf,
+  subjectOfAddress,
+  subjectOfAll,
+  subjectOfHeader,
+  toProblem,
+} from "@headgate/core/http";
+export type { CostOfContext } from "./decorators.ts";
+export { RateLimitCost, SkipRateLimit } from "./decorators.ts";
+export { HeadgateGuard } from "./headgate-guard.ts";
+export { HeadgateModule } from "./headgate-module.ts";
+export type { OnDenied } from "./on-denied.ts";
+export type {
+  Ended,
+  HeadgateAsyncOptions,
+  HeadgateOptionsFactory,
+  RateLimitOptions,
+} from "./options.ts";
+export { byAll, byHeader, byIp, byTier, perRequest } from "./policies.ts";
+export { RateLimit } from "./rate-limit.ts";
+export { RateLimitException, RateLimitFilter } from "./rate-limit-exception.ts";

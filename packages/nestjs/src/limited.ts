@@ -1,0 +1,139 @@
+import type { Client, HttpRequest, NodeHeaders } from "@headgate/core/http";
+import { clientOf } from "@headgate/core/http";
+import type { StandIn } from "@headgate/core/internal-http";
+import { HTTP } from "@headgate/core/internal-http";
+import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
+import type { Reply } from "./reply.ts";
+
+/** The context as Headgate's guard takes it. */
+export type NestRequest = ExecutionContext & HttpRequest;
+
+/** A request of Express, or of Fastify, whose Node request is `raw`. */
+export interface WebRequest extends HttpRequest {
+  readonly headers: NodeHeaders;
+  readonly socket?: Socket | null;
+  readonly raw?: { readonly socket?: Socket | null };
+  readonly method?: string;
+  /** Express: the route. */
+  readonly route?: { readonly path?: string };
+  /** Fastify: the route. */
+  readonly routeOptions?: { readonly url?: string | undefined };
+}
+
+interface Socket {
+  readonly remoteAddress?: string | undefined;
+  readonly server?: object;
+}
+
+/** The context of a GraphQL query: Apollo's has the request, and Mercurius's the reply. */
+interface QueryContext {
+  readonly req?: WebRequest;
+  readonly res?: Reply;
+  readonly reply?: Reply & { readonly request: WebRequest };
+}
+
+/** A client of WebSockets: of Socket.IO with its handshake, or of ws. */
+interface SocketClient {
+  readonly handshake?: { readonly address?: string; readonly headers?: NodeHeaders };
+  readonly _socket?: Socket;
+  readonly disconnected?: boolean;
+  readonly readyState?: number;
+}
+
+/** One thing that is limited: a request, a field of a GraphQL query, or a message of a WebSocket. */
+export interface Limited {
+  readonly client: Client;
+  /** The object that keeps the decision, as `rateLimit`. */
+  readonly carrier: HttpRequest & { rateLimit?: unknown };
+  /** The platform's own reply, for headers and answers; undefined for fields and messages, which share one with others. */
+  readonly reply: Reply | undefined;
+  /** Node's response, whose end is watched; undefined for messages. */
+  readonly response: object | undefined;
+}
+
+/** Each field that a query asks for is limited by itself: `{ a: login(...) b: login(...) }` are two attempts in one request. */
+const fields = new WeakMap<object, HttpRequest>();
+
+/** The kind of a context: `"http"`, `"graphql"`, `"ws"`, or another that is not limited. */
+export function kindOf(host: ArgumentsHost): string {
+  return host.getType<string>();
+}
+
+/** Reads what is limited from a context; all guards on its way get the same. Throws for a kind that is not supported. */
+export function limitedIn(context: ExecutionContext): Limited {
+  const kind = kindOf(context);
+  if (kind === "http") return requestIn(context);
+  if (kind === "graphql") return fieldIn(context);
+  if (kind === "ws") return messageIn(context);
+  throw new TypeError(
+    `Headgate limits HTTP requests, GraphQL fields and WebSocket messages, not "${kind}"; put @SkipRateLimit() on the handler, and call limiter.consume(subject) there`,
+  );
+}
+
+function requestIn(context: ExecutionContext): Limited {
+  const http = context.switchToHttp();
+  const request = http.getRequest<WebRequest>();
+  const reply = http.getResponse<Reply>();
+  const carrier = carry(context, request);
+  const client = clientOf(request.ip, request.raw ?? request);
+  return { client, carrier, reply, response: reply.raw ?? reply };
+}
+
+function fieldIn(context: ExecutionContext): Limited {
+  const [, , own = {}, info] = context.getArgs<[unknown, unknown, QueryContext, object]>();
+  const request = own.req ?? own.reply?.request;
+  if (request === undefined) {
+    throw new TypeError(
+      "Headgate needs the HTTP request of a GraphQL query; let the GraphQL context have it as req, as in ({ req, res }) => ({ req, res })",
+    );
+  }
+  const { ip, headers } = request;
+  const field = fields.get(info) ?? { ip, headers };
+  fields.set(info, field);
+  const reply = own.res ?? own.reply;
+  return {
+    client: clientOf(ip, request.raw ?? request),
+    carrier: carry(context, field),
+    reply: undefined,
+    response: reply?.raw ?? reply,
+  };
+}
+
+function messageIn(context: ExecutionContext): Limited {
+  const socket = context.switchToWs().getClient<SocketClient>();
+  const { handshake = {}, _socket } = socket;
+  const address = handshake.address ?? _socket?.remoteAddress;
+  const hasLeft = (): boolean => socket.disconnected === true || (socket.readyState ?? 1) > 1;
+  return {
+    client: { address, peer: address, hasLeft },
+    carrier: carry(context, { headers: handshake.headers ?? {} }),
+    reply: undefined,
+    response: undefined,
+  };
+}
+
+/** Lets the context stand for a request, whatever guard comes first. */
+function carry(context: ExecutionContext, request: HttpRequest): HttpRequest {
+  const standIn = context as StandIn;
+  standIn[HTTP] ??= request;
+  return standIn[HTTP];
+}
+
+/** The object that keeps decisions: the request or field itself, or the one of a context. */
+export function carrierOf(what: object): object {
+  return (what as StandIn)[HTTP] ?? fields.get(what) ?? what;
+}
+
+/** The method and the route of a request as the application wrote it, or the class and the method of another handler. */
+export function routeOf(context: ExecutionContext): string | undefined {
+  if (kindOf(context) !== "http") return `${context.getClass().name}.${context.getHandler().name}`;
+  const { method, route, routeOptions } = context.switchToHttp().getRequest<WebRequest>();
+  const path = route?.path ?? routeOptions?.url;
+  return path === undefined ? undefined : `${method} ${path}`;
+}
+
+/** The server that took a request, if it is known. */
+export function serverOf(context: object): object | undefined {
+  const request = carrierOf(context) as Partial<WebRequest>;
+  return (request.raw ?? request).socket?.server;
+}

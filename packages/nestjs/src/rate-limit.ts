@@ -1,0 +1,74 @@
+import type { GuardOptions } from "@headgate/core/http";
+import type { GuardSettings } from "@headgate/core/internal-http";
+import type {
+  CanActivate,
+  ExecutionContext,
+  OnApplicationBootstrap,
+  OnModuleDestroy,
+  Type,
+} from "@nestjs/common";
+import { Inject, mixin, Optional, UseGuards } from "@nestjs/common";
+import { ContextGuard } from "./context-guard.ts";
+import type { Level } from "./decorators.ts";
+import { isLifted } from "./decorators.ts";
+import { HeadgateGuard, settingsOf } from "./headgate-guard.ts";
+import type { NestRequest } from "./limited.ts";
+import type { RateLimitOptions } from "./options.ts";
+
+/**
+ * Limits a controller, a route, a resolver or the message of a gateway, besides the limit of the application. It inherits
+ * from `HeadgateModule` the store and all options but the limits, and its default name is `limiter Class.method`. Invalid
+ * options are an error when the application starts.
+ */
+export function RateLimit<const Dimension extends string = never>(
+  options: RateLimitOptions<Dimension>,
+): MethodDecorator & ClassDecorator {
+  // biome-ignore lint/suspicious/noExplicitAny: a class, or a method of any type.
+  return (target: any, method?: string | symbol, descriptor?: TypedPropertyDescriptor<any>) => {
+    const isRoute = descriptor !== undefined;
+    const place = isRoute ? `${target.constructor.name}.${String(method)}` : target.name;
+    const level = isRoute ? "route" : "controller";
+    UseGuards(guardFor(options, place, level))(target, method as string, descriptor as never);
+  };
+}
+
+/** Makes the class of a guard, which Nest makes once for each module that uses it. */
+function guardFor(options: RateLimitOptions, place: string, level: Level): Type<CanActivate> {
+  class RateLimitGuard implements CanActivate, OnApplicationBootstrap, OnModuleDestroy {
+    readonly #guard: ContextGuard;
+
+    constructor(application?: HeadgateGuard) {
+      const inherited = settingsOf(application);
+      const own = inherit(options, place, inherited) as GuardOptions<NestRequest>;
+      this.#guard = new ContextGuard(`RateLimit on ${place}`, own, { inherited });
+    }
+
+    canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+      return isLifted(context, level) || this.#guard.decide(context);
+    }
+
+    async onApplicationBootstrap(): Promise<void> {
+      await this.#guard.ready();
+    }
+
+    onModuleDestroy(): Promise<void> {
+      return this.#guard.close();
+    }
+  }
+  Inject(HeadgateGuard)(RateLimitGuard, undefined, 0);
+  Optional()(RateLimitGuard, undefined, 0);
+  return mixin(RateLimitGuard);
+}
+
+/** The store, a name in it, and what happens when it fails. `parseGuard` inherits the rest. */
+function inherit(
+  options: RateLimitOptions,
+  place: string,
+  inherited: GuardSettings<NestRequest> | undefined,
+): RateLimitOptions {
+  if (inherited === undefined || options?.limiter !== undefined) return options;
+  const { store, name = "limiter", behaviour } = inherited;
+  const own = { ...behaviour, ...options };
+  if (store === undefined) return own;
+  return { ...own, store: options.store ?? store, name: options.name ?? `${name} ${place}` };
+}
