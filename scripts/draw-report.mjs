@@ -4,11 +4,11 @@
 //   npx -y pnpm@10.34.9 build
 //   npx -y pnpm@10.34.9 draw
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { startChromium } from "./start-chromium.mjs";
 
 const root = join(import.meta.dirname, "..");
 const pictures = join(root, "docs/pictures");
@@ -20,12 +20,6 @@ const PICTURES = [
   { name: "report-phone.png", width: 360, height: 1_560, colorScheme: "light" },
 ];
 
-function findChromium() {
-  const dirs = (process.env.PATH ?? "").split(delimiter);
-  const names = ["chromium", "chromium-browser", "google-chrome"];
-  return names.flatMap((name) => dirs.map((dir) => join(dir, name))).find(existsSync);
-}
-
 function writeReport(file) {
   const headgate = join(root, "packages/cli/dist/esm/headgate.js");
   const { status, stderr } = spawnSync(
@@ -36,14 +30,10 @@ function writeReport(file) {
   if (status !== 0) throw new Error(stderr);
 }
 
-async function draw(executablePath) {
+async function draw(browser) {
   const dir = mkdtempSync(join(tmpdir(), "headgate-pictures-"));
   const file = join(dir, "report.html");
   writeReport(file);
-  const browser = await chromium.launch({
-    executablePath,
-    chromiumSandbox: process.getuid?.() !== 0,
-  });
   mkdirSync(pictures, { recursive: true });
   for (const { name, width, height, colorScheme } of PICTURES) {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme });
@@ -54,9 +44,9 @@ async function draw(executablePath) {
   rmSync(dir, { recursive: true });
 }
 
-const executablePath = findChromium();
-if (executablePath === undefined) {
+const browser = await startChromium();
+if (browser === undefined) {
   console.error("docs/pictures is left as it is: install chromium to draw it");
 } else {
-  await draw(executablePath);
+  await draw(browser);
 }

@@ -1,4 +1,4 @@
-// Prints what the fault suites measured last, as the tables of docs/understand/outages-measured.md.
+// Prints what the fault suites measured last, as the tables of test/faults/OUTAGES.md.
 // With --write, puts each table between its markers on that page. With --since, prints only what is newer than a moment
 // in milliseconds since the epoch.
 //
@@ -12,7 +12,7 @@ import { formatPeerTables } from "./fault-table/peer-tables.mjs";
 import { putBetween } from "./put-between.mjs";
 
 const RESULTS = join(import.meta.dirname, "../node_modules/.cache/headgate-faults");
-const PAGE = join(import.meta.dirname, "../docs/understand/outages-measured.md");
+const PAGE = join(import.meta.dirname, "../test/faults/OUTAGES.md");
 
 /** The table of each suite, and its markers. */
 const SUITES = [

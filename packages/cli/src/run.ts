@@ -6,9 +6,11 @@ import { addDenyList } from "./acting/deny-list.ts";
 import { addExplain } from "./acting/explain.ts";
 import { addInspect } from "./acting/inspect.ts";
 import { addSet, addUnset } from "./acting/override.ts";
+import { addBlocks } from "./blocks/blocks.ts";
 import type { AddCommand, Cli, CommandContext } from "./command/cli.ts";
 import { CommandError, EXIT } from "./command/command-error.ts";
 import { explainError, isOfClient } from "./connect/explain-error.ts";
+import { addDashboard } from "./dashboard/add-dashboard.ts";
 import { addDoctor } from "./doctor/add-doctor.ts";
 import { addBreakers } from "./look/breakers.ts";
 import { addLimiters } from "./look/limiters.ts";
@@ -23,6 +25,7 @@ import { VERSION } from "./version.generated.ts";
 const COMMANDS: readonly AddCommand[] = [
   addLimiters,
   addTop,
+  addBlocks,
   addInspect,
   addExplain,
   addReset,
@@ -35,6 +38,7 @@ const COMMANDS: readonly AddCommand[] = [
   addBreakers,
   addBreaker,
   addLog,
+  addDashboard,
   addDoctor,
   addReplay,
   addRecommend,

@@ -112,7 +112,7 @@ async function readHeader(
 }
 
 /** The first line of a file. */
-async function readSecretFile(option: string, file: string): Promise<string> {
+export async function readSecretFile(option: string, file: string): Promise<string> {
   const [line = ""] = readText(option, file).split(/\r?\n/);
   if (line !== "") return line;
   throw new CommandError(`${option}: ${file} is empty`);

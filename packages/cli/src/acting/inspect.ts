@@ -96,11 +96,13 @@ async function look(
   { overrides }: ControlRecord,
 ): Promise<Inspected> {
   const decision = await operator.peek(limiter, subject, { cost: 0 });
-  const { blocked, blocks } = await operator.inspect(limiter, subject);
+  const { limits, blocked, blocks } = await operator.inspect(limiter, subject);
+  // Behind the limiter's own, which are shown under the numbers in force, those of other shapes.
+  const others = limits.slice(decision.limits.length);
   return {
     limiter: limiter.name,
     subject,
-    limits: decision.limits,
+    limits: [...decision.limits, ...others],
     blocked,
     blocks,
     overrides: judgedOverrides(overrides, limiter, subject, now()),

@@ -91,7 +91,7 @@ function gather(records: readonly DirectoryLimiter[]): readonly KnownLimiter[] {
       DirectoryLimiter,
     ];
     return {
-      limiter: { name, limits, blockOn, shadow },
+      limiter: { name, limits, others: othersOf(same), blockOn, shadow },
       uses: same.flatMap(({ uses }) => uses),
       extends: extended,
       counters: JSON.stringify(shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort()),
@@ -99,6 +99,13 @@ function gather(records: readonly DirectoryLimiter[]): readonly KnownLimiter[] {
       isMixed,
     };
   });
+}
+
+/** The policies of other shapes in use, each once. */
+function othersOf(same: readonly DirectoryLimiter[]): readonly Policy[] {
+  const all = same.flatMap(({ others = [] }) => others);
+  const byShape = new Map(all.map(({ shapes, limits }) => [JSON.stringify(shapes), limits]));
+  return [...byShape.values()];
 }
 
 function isWhole({ name, isCut }: DirectoryLimiter, stderr: NodeJS.WritableStream): boolean {

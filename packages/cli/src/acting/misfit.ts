@@ -13,15 +13,23 @@ export interface SubjectOverride {
   readonly ignored: string | undefined;
 }
 
+/** A limiter, and the policies of other shapes that its calls bring. */
+interface OverriddenLimiter {
+  readonly name: string;
+  readonly limits: Policy;
+  readonly others?: readonly Policy[] | undefined;
+}
+
 /** The overrides of a limiter for a subject, the one that counts most last. `now` is in milliseconds. */
 export function judgedOverrides(
   overrides: readonly Override[],
-  { name, limits }: { readonly name: string; readonly limits: Policy },
+  { name, limits, others = [] }: OverriddenLimiter,
   subject: Subject,
   now: number,
 ): readonly SubjectOverride[] {
   return overridesFor(overrides, name, subject, now).map((override) => {
-    const why = misfitOf(limits, override)?.message;
+    const fitsOther = others.some((other) => misfitOf(other, override) === undefined);
+    const why = fitsOther ? undefined : misfitOf(limits, override)?.message;
     return { override, ignored: why?.replace(/^override: /, "") };
   });
 }

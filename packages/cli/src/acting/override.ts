@@ -101,7 +101,8 @@ async function unset(options: Options, context: CommandContext): Promise<number>
 
 /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` for an override that fits no policy of its limiter. */
 function requireFit(known: readonly KnownLimiter[], override: NewOverride): void {
-  const misfits = known.map(({ limiter }) => misfitOf(limiter.limits, override));
+  const policies = known.flatMap(({ limiter }) => [limiter.limits, ...(limiter.others ?? [])]);
+  const misfits = policies.map((limits) => misfitOf(limits, override));
   const [first] = misfits;
   if (first !== undefined && !misfits.includes(undefined)) throw first;
 }

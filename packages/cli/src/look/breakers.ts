@@ -20,17 +20,17 @@ interface BreakersOptions extends ConnectionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `headgate breakers`: which breakers there are, with which policy, in how many processes, and how targets are doing. */
+/** `headgate breakers`: which breakers there are, with which policy, in how many processes, and how their targets are doing. */
 export function addBreakers({ program, context, handle }: Cli): void {
   const command = program
     .command("breakers")
     .summary("list the circuit breakers and their policies")
     .description(
-      "Lists the circuit breakers that processes have on this Redis and prefix, with their policies. The directory does not know targets: name one to see how it is doing.",
+      "Lists the circuit breakers that processes have on this Redis and prefix, with their policies, and how the targets that they have called are doing.",
     )
     .option(
       "--target <name...>",
-      'show how these targets are doing; "default" is that of a breaker by itself',
+      'show only these targets; "default" is that of a breaker by itself',
     )
     .option("--processes", "list the processes as well")
     .option("--json", "print one JSON document");
@@ -50,11 +50,16 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
       connection,
       readDirectory(store, { timeout: timeoutMs }),
     );
-    const states = await nameRefused(
+    const { states, missed } = await nameRefused(
       connection,
-      readStates(connection, breakers, options.target ?? []),
+      readStates(connection, breakers, options.target),
     );
     warnUnread(stderr, unread);
+    if (missed > 0) {
+      stderr.write(
+        `headgate: warning: cannot read the states of ${missed} targets: this user may not, or their keys hold other values; name one with --target for the reason\n`,
+      );
+    }
     if (options.json) {
       writeJson(stdout, { breakers, states, processes, unread });
       return 0;
@@ -84,10 +89,7 @@ function formatBreakers(
     breaker.name,
     breaker.isCut ? "(too long to be listed)" : formatBreaker(breaker.options),
     String(breaker.processes.length),
-    {
-      text: breaker.isMixed ? "mixed: others have another policy" : "",
-      style: (shown) => style("yellow", shown),
-    },
+    { text: notesOn(breaker), style: (shown) => style("yellow", shown) },
   ]);
   const columns = [
     { head: "BREAKER" },
@@ -96,4 +98,13 @@ function formatBreakers(
     { head: "NOTES", wraps: true },
   ] as const;
   return formatTable(columns, rows, widthOf(stdout));
+}
+
+function notesOn({ isMixed, targets, moreTargets = 0 }: DirectoryBreaker): string {
+  const notes = [
+    isMixed ? "mixed: others have another policy" : "",
+    targets === undefined ? "targets unknown: name them with --target" : "",
+    moreTargets > 0 ? `at least ${moreTargets} more targets` : "",
+  ];
+  return notes.filter((note) => note !== "").join("; ");
 }

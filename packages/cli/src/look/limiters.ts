@@ -108,12 +108,17 @@ function formatLimiters(limiters: Directory["limiters"], { style, width }: Look)
   return formatTable(columns, rows, width);
 }
 
-function notesOf({ isMixed, shadow, extends: other, blockOn }: DirectoryLimiter): string {
+function notesOf(limiter: DirectoryLimiter): string {
+  const { isMixed, shadow, extends: other, blockOn, others = [], moreOthers = 0 } = limiter;
+  const shapes = others.length + moreOthers;
   const notes = [
     isMixed ? "mixed: others have another policy" : "",
     shadow ? "in shadow" : "",
     other === undefined ? "" : `together with ${other}`,
     blockOn === "settle" ? "blocks by what is kept" : "",
+    shapes === 0
+      ? ""
+      : `calls bring ${shapes} other ${shapes === 1 ? "shape" : "shapes"} of limits`,
   ];
   return notes.filter((note) => note !== "").join(", ");
 }

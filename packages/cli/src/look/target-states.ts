@@ -19,34 +19,57 @@ export interface TargetState extends Omit<Snapshot, "degraded"> {
   readonly target: string;
 }
 
+/** The states that were read, and how many targets could not be. */
+interface ReadStates {
+  readonly states: readonly TargetState[];
+  readonly missed: number;
+}
+
 /**
- * Reads how targets of breakers are doing, in the order of both. A breaker whose options were too long for the directory is left
- * out. Rejects as a store does.
+ * Reads how targets of breakers are doing, in the order of both: those that are named, and of which each has to be read, or those
+ * that the directory knows. A breaker whose options were too long for the directory is left out. Rejects as a store does.
  */
 export async function readStates(
   connection: Connection,
   breakers: readonly DirectoryBreaker[],
-  targets: readonly string[],
-): Promise<readonly TargetState[]> {
+  named: readonly string[] | undefined,
+): Promise<ReadStates> {
   const states: TargetState[] = [];
+  const read = new Set<string>();
+  let missed = 0;
   // One after another: two policies under one name are a mistake where they are there at the same time.
   for (const breaker of breakers) {
-    if (!breaker.isCut) states.push(...(await readTargets(connection, breaker, targets)));
+    if (breaker.isCut) continue;
+    // A breaker is listed for each version of Headgate, and has one state.
+    const targets = (named ?? breaker.targets ?? []).filter((target) =>
+      isNew(read, JSON.stringify([breaker.name, breaker.policy, target])),
+    );
+    const found = await readTargets(connection, breaker, targets);
+    const answered = found.filter((state) => state !== undefined);
+    missed += found.length - answered.length;
+    states.push(...answered);
   }
-  return states;
+  if (named !== undefined && missed > 0) throw unavailable();
+  return { states, missed };
 }
 
+function isNew(known: Set<string>, id: string): boolean {
+  return known.size < known.add(id).size;
+}
+
+/** Undefined for a target whose state could not be read. */
 async function readTargets(
   { store, timeoutMs }: Connection,
   { name, policy, options }: DirectoryBreaker,
   targets: readonly string[],
-): Promise<readonly TargetState[]> {
+): Promise<readonly (TargetState | undefined)[]> {
   const own = { name, store, storeTimeout: timeoutMs as Duration };
   const breaker = createBreaker({ ...readListedOptions(options), ...own });
   try {
     const snapshots = await Promise.all(targets.map((target) => breaker.for(target).snapshot()));
     return snapshots.map(({ degraded, ...snapshot }, i) => {
-      if (degraded) throw unavailable();
+      // The breaker decides by itself then, which says nothing of the fleet.
+      if (degraded) return undefined;
       return { breaker: name, policy, target: targets[i] as string, ...snapshot };
     });
   } finally {
@@ -54,7 +77,6 @@ async function readTargets(
   }
 }
 
-/** A breaker decides by itself then, which says nothing of the fleet. */
 function unavailable(): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store could not answer");
 }
@@ -64,6 +86,7 @@ const COLUMNS = [
   { head: "TARGET" },
   { head: "STATE" },
   { head: "CALLS", align: "right" },
+  { head: "SUCCESS", align: "right" },
   { head: "FAILED", align: "right" },
   { head: "SLOW", align: "right" },
   { head: "TRIAL CALLS" },
@@ -77,13 +100,18 @@ export function formatStates(
   if (states.length === 0) return "";
   const style = styleFor(stdout, environment);
   const rows = states.map(
-    ({ breaker, target, state, calls, failures, slow, retryAfterMs }): Cell[] => [
+    ({ breaker, target, state, calls, successRate, failures, slow, retryAfterMs }): Cell[] => [
       breaker,
       target,
       { text: state, style: (shown) => (state === "closed" ? shown : style("yellow", shown)) },
-      ...[String(calls), String(failures), String(slow)],
+      ...[String(calls), formatRate(successRate), String(failures), String(slow)],
       retryAfterMs > 0 ? `in ${formatSpan(retryAfterMs)}` : "",
     ],
   );
   return formatTable(COLUMNS, rows, widthOf(stdout));
+}
+
+/** In percent, rounded down: only a target without failures has 100.0 %. */
+function formatRate(rate: number | null): string {
+  return rate === null ? "" : `${(Math.floor(rate * 1_000) / 10).toFixed(1)} %`;
 }

@@ -7,6 +7,7 @@ import { describeSkipped, nothingRead } from "../log/skipped-lines.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { showProgress } from "../replay/show-progress.ts";
+import { describePolicies } from "../report/describe-policies.ts";
 import { requireWritable, saysWritten, writeRecommendation } from "../report/write-report.ts";
 import { parseAlgorithm } from "./algorithms.ts";
 import { formatRecommendation } from "./format-recommendation.ts";
@@ -82,7 +83,7 @@ async function runRecommend(
     await writeRecommendation(options.html, result, recommendation);
     stderr.write(saysWritten(options.html));
   }
-  if (options.json) writeJson(stdout, recommendation);
+  if (options.json) writeJson(stdout, { ...recommendation, replay: describePolicies(result) });
   else {
     const style = styleFor(stdout, environment);
     stdout.write(formatRecommendation(recommendation, style, widthOf(stdout)));

@@ -7,6 +7,7 @@ import { parseFields } from "../log/fields.ts";
 import { describeSkipped } from "../log/skipped-lines.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
+import { describePolicies } from "../report/describe-policies.ts";
 import { requireWritable, saysWritten, writeReport } from "../report/write-report.ts";
 import { parseFramework } from "./http/frameworks.ts";
 import { readPolicies } from "./policies.ts";
@@ -79,7 +80,7 @@ async function runReplay(
     await writeReport(options.html, result);
     stderr.write(saysWritten(options.html));
   }
-  if (options.json) writeJson(stdout, result);
+  if (options.json) writeJson(stdout, describePolicies(result));
   else stdout.write(formatResult(result, styleFor(stdout, environment), widthOf(stdout)));
   return 0;
 }

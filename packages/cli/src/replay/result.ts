@@ -40,6 +40,8 @@ export interface PolicyResult {
   /** As given, or its limits in short. */
   readonly name: string;
   readonly limits: Policy;
+  /** Its limits as reports say them: in what `--json` prints, so that a report is drawn from it without the limiter. */
+  readonly described?: PolicyDescription;
   readonly allowed: number;
   readonly denied: number;
   readonly clientsDenied: number;
@@ -51,6 +53,21 @@ export interface PolicyResult {
   readonly waits: Waits | null;
   /** Subjects that memory had to forget although they counted; then denials may be missing. */
   readonly evicted: number;
+}
+
+/** A policy for readers. */
+export interface PolicyDescription {
+  /** As a sentence has its limits. */
+  readonly inWords: string;
+  /** As code has them. */
+  readonly code: string;
+  /** The units of each limit, and the time in which all of them come back, in milliseconds. */
+  readonly grants: readonly PolicyGrant[];
+}
+
+export interface PolicyGrant {
+  readonly units: number;
+  readonly windowMs: number;
 }
 
 /** How long denied clients were told to wait, in milliseconds. */

@@ -24,7 +24,7 @@ ${shown.map((one, i) => renderWindow(one, i, drawn))}`;
 function renderWindow(peaks: ClientPeaks, i: number, drawn: readonly PolicyResult[]): Markup {
   const window = formatSpan(peaks.window);
   const lines = limitLines(
-    drawn.map(({ limits }) => limits),
+    drawn.map(({ described }) => described?.grants ?? []),
     peaks.window,
   );
   const most = peaks.counts.at(-1)?.peak ?? 0;

@@ -1,5 +1,6 @@
 import { concurrency, fixedWindow, gcra, tokenBucket } from "@headgate/core";
 import { expect, test } from "vitest";
+import { grantsOf } from "./describe-policies.ts";
 import { limitLines } from "./peaks-chart.ts";
 
 test("a limit is a line among the peaks of its own window", () => {
@@ -11,7 +12,7 @@ test("a limit is a line among the peaks of its own window", () => {
       concurrency({ limit: 5, ttl: "1m" }),
       gcra({ limit: 60, window: "2m", burst: 20, per: "ip" }),
     ],
-  ];
+  ].map(grantsOf);
   expect(limitLines(policies, 60_000)).toEqual([{ policy: 1, units: 30 }]);
   expect(limitLines(policies, 600_000)).toEqual([{ policy: 2, units: 100 }]);
   expect(limitLines(policies, 40_000)).toEqual([{ policy: 2, units: 20 }]);

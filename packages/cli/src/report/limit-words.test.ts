@@ -1,7 +1,7 @@
 import type { Policy } from "@headgate/core";
 import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
 import { expect, test } from "vitest";
-import { limitsInWords } from "./policy-name.ts";
+import { limitsInWords } from "./describe-policies.ts";
 
 const CASES: ReadonlyArray<readonly [Policy, string]> = [
   [gcra({ limit: 0, window: "1m" }), "no requests, per client address"],

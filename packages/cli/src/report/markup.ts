@@ -1,24 +1,28 @@
-/** HTML whose texts are escaped. */
-export interface Markup {
+/** HTML whose texts are escaped. A class, so that an object of a document that is drawn never passes for one. */
+export class Markup {
   readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
 }
 
 type Part = Markup | string | number | readonly Markup[];
 
 /** HTML as written, with every text put into it escaped. */
 export function html(written: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return { markup: String.raw({ raw: written }, ...parts.map(markupOf)) };
+  return new Markup(String.raw({ raw: written }, ...parts.map(markupOf)));
 }
 
 /** Only the result of `html` passes without escaping. */
 function markupOf(part: Part): string {
-  if (typeof part === "string" || typeof part === "number") return escapeText(String(part));
-  return "markup" in part ? part.markup : part.map(({ markup }) => markup).join("");
+  if (part instanceof Markup) return part.markup;
+  return Array.isArray(part) ? part.map(markupOf).join("") : escapeText(String(part));
 }
 
 /** The text of a markup without its elements, still escaped: for a title, which has none. */
 export function withoutElements({ markup }: Markup): Markup {
-  return { markup: markup.replace(/<[^>]*>/g, "") };
+  return new Markup(markup.replace(/<[^>]*>/g, ""));
 }
 
 const ESCAPED: Readonly<Record<string, string>> = {

@@ -1,8 +1,6 @@
-import type { Policy } from "@headgate/core";
-import { createLimiter } from "@headgate/core";
 import { formatShortCount } from "../output/number.ts";
 import { formatSpan } from "../output/time.ts";
-import type { ClientPeaks } from "../replay/result.ts";
+import type { ClientPeaks, PolicyGrant } from "../replay/result.ts";
 import type { Chart, Plot, Tick } from "./chart.ts";
 import { crisp, drawBottomAxis, drawLeftAxis, drawLine, drawText, round, steps } from "./chart.ts";
 import type { Markup } from "./markup.ts";
@@ -17,11 +15,14 @@ export interface LimitLine {
 }
 
 /** The lines of all policies in a window of so many milliseconds; a limit's window is the time in which all of it comes back. */
-export function limitLines(policies: readonly Policy[], window: number): LimitLine[] {
-  return policies.flatMap((limits, i) =>
-    createLimiter({ limits: [limits].flat() })
-      .limits.filter(({ limit, windowMs }) => limit > 0 && windowMs === window)
-      .map(({ limit }) => ({ policy: i + 1, units: limit })),
+export function limitLines(
+  policies: readonly (readonly PolicyGrant[])[],
+  window: number,
+): LimitLine[] {
+  return policies.flatMap((grants, i) =>
+    grants
+      .filter(({ units, windowMs }) => units > 0 && windowMs === window)
+      .map(({ units }) => ({ policy: i + 1, units })),
   );
 }
 

@@ -1,7 +1,3 @@
-import type { Limit, LimitDescription, Policy } from "@headgate/core";
-import { createLimiter } from "@headgate/core";
-import { formatPolicy } from "@headgate/core/operate";
-import { counted } from "../output/number.ts";
 import type { PolicyResult } from "../replay/result.ts";
 import type { Markup } from "./markup.ts";
 import { foreignText, html, visibleText } from "./markup.ts";
@@ -20,84 +16,11 @@ export function shortNameOf({ name }: PolicyResult, length: number): string {
 }
 
 /** Its limits in words. */
-export function wordsOf({ limits }: PolicyResult): Markup {
-  return foreignText(limitsInWords(limits), 600);
+export function wordsOf({ described }: PolicyResult): Markup {
+  return foreignText(described?.inWords ?? "", 600);
 }
 
 /** Its limits, as code has them. */
-export function codeOf({ limits }: PolicyResult): Markup {
-  return html`<code>${foreignText(formatPolicy([limits].flat()), 300)}</code>`;
-}
-
-/** Limits as a sentence has them: `5 requests at once, then one every 12 seconds, per client address`. */
-export function limitsInWords(policy: Policy): string {
-  const limits = [policy].flat();
-  const described = createLimiter({ limits }).limits;
-  return limits
-    .map((limit, i) => {
-      const { per = "default" } = limit;
-      const allowed = allowanceOf(limit, described[i] as LimitDescription);
-      return `${allowed}, ${per === "global" ? "for all clients together" : "per client address"}${blockOf(limit)}`;
-    })
-    .join("; and ");
-}
-
-function allowanceOf(limit: Limit, { limit: units, windowMs }: LimitDescription): string {
-  if (units === 0) return "no requests";
-  const requests = counted(units, "request");
-  switch (limit.algorithm) {
-    case "gcra":
-    case "tokenBucket":
-      return `${requests} at once, then ${paceOf(windowMs / units)}`;
-    case "fixedWindow":
-      return isCalendar(limit.window)
-        ? `${requests} in each ${limit.window}`
-        : `${requests} in each ${spanInWords(windowMs)}`;
-    case "concurrency":
-      return `${requests} at a time`;
-    default:
-      return `${requests} within any ${spanInWords(windowMs)}`;
-  }
-}
-
-/** How fast requests come back, of which there is one in so many milliseconds. */
-function paceOf(intervalMs: number): string {
-  if (intervalMs < 1_000) return `${aboutOf(1_000 / intervalMs)} a second`;
-  const span = spanInWords(intervalMs);
-  return span.startsWith(ABOUT)
-    ? `${ABOUT}one every ${span.slice(ABOUT.length)}`
-    : `one every ${span}`;
-}
-
-function isCalendar(window: unknown): window is string {
-  return typeof window === "string" && /^[a-z]+$/.test(window);
-}
-
-function blockOf(limit: Limit): string {
-  const isBlocking = limit.algorithm !== "concurrency" && limit.block !== undefined;
-  return isBlocking ? ", with a block for clients that exceed it" : "";
-}
-
-const UNITS = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-  ["second", 1_000],
-  ["millisecond", 1],
-] as const;
-
-/** `minute`, `12 seconds`, `about 10.7 seconds`. */
-function spanInWords(ms: number): string {
-  const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? (["millisecond", 1] as const);
-  const count = ms / size;
-  return count === 1 ? unit : `${aboutOf(count)} ${unit}s`;
-}
-
-const ABOUT = "about ";
-
-/** To one decimal. */
-function aboutOf(count: number): string {
-  const rounded = Math.round(count * 10) / 10;
-  const isExact = Math.abs(rounded - count) < 1e-6;
-  return `${isExact ? "" : ABOUT}${rounded.toLocaleString("en-US")}`;
+export function codeOf({ described }: PolicyResult): Markup {
+  return html`<code>${foreignText(described?.code ?? "", 300)}</code>`;
 }

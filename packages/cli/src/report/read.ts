@@ -43,6 +43,12 @@ export function renderCares(cares: readonly string[]): Markup {
 `;
 }
 
+/** What every report ends with. */
+export function renderFooter(): Markup {
+  return html`<footer>Made by Headgate from a log of the past: it shows what limits would have done, not what they will do.</footer>
+`;
+}
+
 /** The lines read and skipped, folded away. */
 export function renderRead({ log, policies }: ReplayResult): Markup {
   const rows = [

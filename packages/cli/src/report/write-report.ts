@@ -31,7 +31,7 @@ export async function writeRecommendation(
   result: ReplayResult,
   recommendation: Recommendation,
 ): Promise<void> {
-  const { renderRecommendation } = await import("./render-recommendation.ts");
+  const { renderRecommendation } = await import("./render-report.ts");
   await write(file, renderRecommendation(result, recommendation));
 }
 

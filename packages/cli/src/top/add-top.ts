@@ -10,11 +10,14 @@ import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { isTerminal, styleFor, widthOf } from "../output/style.ts";
+import { formatFleet, topOfFleet } from "./fleet-top.ts";
 import { formatTop } from "./format-top.ts";
 import { topFromCounters } from "./from-counters.ts";
 import { topFromUsage } from "./from-usage.ts";
 import type { ScanProgress } from "./scan-keys.ts";
-import type { By, CounterTop, UsageTop } from "./top.ts";
+import type { By, CounterTop, FleetTop, UsageTop } from "./top.ts";
+
+type AnyTop = UsageTop | CounterTop | FleetTop;
 
 /** Numbers are sent about as often; subjects more seldom. */
 const AGAIN_MS = 5_000;
@@ -23,7 +26,7 @@ const AGAIN_MS = 5_000;
 const CLEAR = "\x1b[2J\x1b[H";
 
 interface TopOptions extends ConnectionOptions {
-  readonly by: By;
+  readonly by?: By | undefined;
   readonly span: string;
   readonly subject?: string | undefined;
   readonly keys: string;
@@ -31,19 +34,26 @@ interface TopOptions extends ConnectionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `headgate top LIMITER`: the subjects that ask most, or are denied most. */
+/** `headgate top [LIMITER]`: the limiters that deny most, or the subjects that ask one most, or are denied most. */
 export const addTop: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("top")
-    .summary("list who asks a limiter most, or is denied most")
-    .description("Lists who asks a limiter most, or is denied most.")
-    .argument("<limiter>", "its name")
-    .addOption(
-      new Option("--by <what>", "what puts them in order")
-        .choices(["used", "denied"])
-        .default("used"),
+    .summary("list which limiters deny most, or who asks one most")
+    .description(
+      "Lists the limiters that deny most, each with those that are denied most; or who asks one limiter most, or is denied most.",
     )
-    .option("--span <time>", "the time to look at, from 10s to 24h", "1h")
+    .argument("[limiter]", "its name (default: all)")
+    .addOption(
+      new Option(
+        "--by <what>",
+        "what puts subjects in order (default: used; of all limiters, denied)",
+      ).choices(["used", "denied"]),
+    )
+    .option(
+      "--span <time>",
+      "the time to look at, from 10s to 30d; subjects are kept for a day",
+      "1h",
+    )
     .option("--subject <subject>", "only this one, also where subjects are kept as hashes")
     .option("--keys <count>", "without usage: the most keys to look at", "100000")
     .option(
@@ -52,15 +62,19 @@ export const addTop: AddCommand = ({ program, context, handle }) => {
     )
     .option("--json", "print one JSON document");
   addExamples(command, {
+    "headgate top": "which limiters deny most, and whom",
     "headgate top api": "who has asked most, in the last hour",
     "headgate top api --by denied --span 10m": "who was denied most",
     "headgate top api --follow": "again every five seconds",
   });
   addConnectionOptions(command).action(
-    handle((limiter: string, options: TopOptions) => {
+    handle((limiter: string | undefined, options: TopOptions) => {
       const mostKeys = readKeys(options.keys);
-      readDuration("--span", options.span, "10s", "24h");
+      readDuration("--span", options.span, "10s", "30d");
       requireFollowable(options, context);
+      if (limiter === undefined && options.subject !== undefined) {
+        throw new CommandError("--subject needs a limiter: name it, or leave out --subject");
+      }
       return withConnection(options, context, async (connection) => {
         const ask = () => topOf(connection, limiter, options, mostKeys, context);
         if (options.follow) await follow(ask, context);
@@ -85,11 +99,13 @@ function requireFollowable({ follow, json }: TopOptions, { stdout }: CommandCont
 
 async function topOf(
   connection: Connection,
-  limiter: string,
-  { by, span, subject, follow }: TopOptions,
+  limiter: string | undefined,
+  { by: given, span, subject, follow }: TopOptions,
   mostKeys: number,
   context: CommandContext,
-): Promise<UsageTop | CounterTop> {
+): Promise<AnyTop> {
+  if (limiter === undefined) return topOfFleet(connection, given ?? "denied", span as Duration);
+  const by = given ?? "used";
   const question = { limiter, by, span: span as Duration, subject };
   const found = await topFromUsage(connection, question);
   if (found !== undefined) return found;
@@ -120,10 +136,7 @@ function progressOn({ stderr }: CommandContext): ScanProgress {
 }
 
 /** Asks again and again, until it is interrupted, which is how it ends. */
-async function follow(
-  ask: () => Promise<UsageTop | CounterTop>,
-  context: CommandContext,
-): Promise<void> {
+async function follow(ask: () => Promise<AnyTop>, context: CommandContext): Promise<void> {
   const { stdout, signal } = context;
   while (!signal.aborted) {
     const top = await ask();
@@ -134,21 +147,30 @@ async function follow(
 }
 
 function print(
-  top: UsageTop | CounterTop,
+  top: AnyTop,
   isJson: boolean,
   { stdout, stderr, environment }: CommandContext,
 ): void {
   if (isJson) writeJson(stdout, top);
+  else if ("limiters" in top) stdout.write(formatFleet(top, widthOf(stdout)));
   else stdout.write(formatTop(top, styleFor(stdout, environment), widthOf(stdout)));
   const note = noteOn(top);
   if (!isJson && note !== undefined) stderr.write(`${note}\n`);
 }
 
+const NO_USAGE =
+  "Either no usage is kept, or nothing was asked: redisStore(client, { usage: true }) turns usage on. With a limiter's name, its counters are looked at.";
+
 const HASHES =
   'Each #... is the hash of a subject: of a long one, or of any unless usage: { subjects: "plain" } keeps them as they are. --subject SUBJECT looks one up.';
 
 /** A remark on the source of the numbers. */
-function noteOn(top: UsageTop | CounterTop): string | undefined {
+function noteOn(top: AnyTop): string | undefined {
+  if ("limiters" in top) {
+    if (top.limiters.length === 0) return NO_USAGE;
+    const all = top.limiters.flatMap(({ subjects }) => subjects);
+    return all.some(({ hash }) => hash !== undefined) ? HASHES : undefined;
+  }
   if (top.source === "usage") {
     return top.subjects.some(({ hash }) => hash !== undefined) ? HASHES : undefined;
   }

@@ -34,7 +34,11 @@ export async function topFromCounters(
   signal: AbortSignal,
 ): Promise<CounterTop> {
   const { store, client, prefix, timeoutMs } = connection;
-  const listed = await policiesOf(connection, limiter);
+  const listed = (await policiesOf(connection, limiter)).flatMap((one) => [
+    one,
+    // A policy of another shape is looked at like a limiter's own.
+    ...(one.others ?? []).map((other) => ({ ...one, ...other })),
+  ]);
   const { pattern, read } = counterKeysOf(limiter, prefix);
   const { keys, looked, isWhole } = await scanKeys(client, pattern, mostKeys, progress, signal);
   const counters = keys.flatMap((text): Counter[] => {

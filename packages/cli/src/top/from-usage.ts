@@ -1,5 +1,5 @@
 import type { Duration } from "@headgate/core";
-import type { TopSubject } from "@headgate/core/operate";
+import type { TopSubject, UnreadRecord } from "@headgate/core/operate";
 import { hashSubject, readUsage } from "@headgate/core/operate";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
@@ -20,13 +20,7 @@ export async function topFromUsage(
   { limiter, by, span, subject }: UsageQuestion,
 ): Promise<UsageTop | undefined> {
   const { at, limiters, unread } = await readUsage(store, { timeout: timeoutMs, limiter, span });
-  const [first] = unread;
-  if (first !== undefined) {
-    throw new CommandError(
-      `${first.key} cannot be read (${first.why}): read it with the version of Headgate that wrote it, or delete the key`,
-      EXIT.store,
-    );
-  }
+  requireRead(unread);
   const [one] = limiters;
   if (one === undefined) return undefined;
   const { from, [by]: list } = one.subjects;
@@ -44,4 +38,13 @@ export async function topFromUsage(
     unlisted,
     subjects: top.filter(isWanted),
   };
+}
+
+/** Throws a `CommandError` where something could not be read. */
+export function requireRead([first]: readonly UnreadRecord[]): void {
+  if (first === undefined) return;
+  throw new CommandError(
+    `${first.key} cannot be read (${first.why}): read it with the version of Headgate that wrote it, or delete the key`,
+    EXIT.store,
+  );
 }

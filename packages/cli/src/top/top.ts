@@ -1,4 +1,4 @@
-import type { TopSubject, UsageCounts } from "@headgate/core/operate";
+import type { LimitDenials, TopSubject, UsageCounts } from "@headgate/core/operate";
 
 /** The order of subjects. */
 export type By = "used" | "denied";
@@ -17,6 +17,33 @@ export interface UsageTop {
   readonly decisions: number;
   readonly unlisted: number;
   readonly subjects: readonly TopSubject[];
+}
+
+/** A limiter among all. */
+export interface FleetLimiter {
+  readonly limiter: string;
+  readonly total: UsageCounts;
+  /** The denials of each limit, and those by a block. */
+  readonly byLimit: readonly LimitDenials[];
+  readonly byBlock: number;
+  /** Of the list of subjects, as for one limiter. */
+  readonly decisions: number;
+  readonly unlisted: number;
+  /** The first three. */
+  readonly subjects: readonly TopSubject[];
+}
+
+/** The limiters that deny most, by usage, as `--json` prints them. */
+export interface FleetTop {
+  readonly source: "usage";
+  /** What puts subjects in order. */
+  readonly by: By;
+  readonly at: number;
+  /** Since when subjects were counted; missing without limiters. */
+  readonly from?: number | undefined;
+  readonly limiters: readonly FleetLimiter[];
+  /** All limiters beyond the first 500 together; missing if there are none. */
+  readonly others?: UsageCounts | undefined;
 }
 
 /** The subjects with the largest used share, by the counters, as `--json` prints them. */

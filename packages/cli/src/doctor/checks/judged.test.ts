@@ -219,7 +219,16 @@ describe("keys", () => {
 describe("directory", () => {
   test("processes of different versions", () => {
     const processOf = (version: string): Directory["processes"][number] => ({
-      ...{ id: version, host: "web-1", pid: 1, startedAt: 0, seenAt: 0, more: 0, version },
+      ...{
+        id: version,
+        host: "web-1",
+        pid: 1,
+        startedAt: 0,
+        seenAt: 0,
+        names: [],
+        more: 0,
+        version,
+      },
     });
     const judgeVersions = (...versions: readonly string[]) => {
       const directory = { ...NOBODY, processes: versions.map(processOf) };

@@ -7,9 +7,9 @@ import { renderBusy } from "./busy.ts";
 import { renderCompared } from "./compared.ts";
 import type { Markup } from "./markup.ts";
 import { html, withoutElements } from "./markup.ts";
-import { renderPage } from "./page.ts";
 import { codeOf, wordsOf } from "./policy-name.ts";
-import { renderCares, renderRead } from "./read.ts";
+import { renderCares, renderFooter, renderRead } from "./read.ts";
+import type { Report } from "./report.ts";
 import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
 import { changesOf, describeLog, verdictOf } from "./verdict.ts";
@@ -17,18 +17,18 @@ import { renderWhen } from "./when.ts";
 import { renderWho } from "./who.ts";
 
 /**
- * Writes a recommendation, and the replay that proves it, as one HTML file of the kind that `renderReport` writes. The first policy of
- * the result is the recommended limit.
+ * The report of a recommendation, and of the replay that proves it, of the kind of `replayReport`. The first policy of the result is the
+ * recommended limit.
  */
-export function renderRecommendation(result: ReplayResult, recommendation: Recommendation): string {
+export function recommendationReport(result: ReplayResult, recommendation: Recommendation): Report {
   const [policy] = result.policies as [PolicyResult];
   const drawn = [policy];
   const { care, proposal } = recommendation;
   const words = wordsOf(policy);
   const own = result.peaks.filter((_, i) => recommendation.windows[i]?.window === proposal.window);
-  return renderPage(
-    withoutElements(html`Recommended limit: ${words}`),
-    html`<h1>Recommended limit: ${words}</h1>
+  return {
+    title: withoutElements(html`Recommended limit: ${words}`),
+    content: html`<h1>Recommended limit: ${words}</h1>
 <p class="quiet">${codeOf(policy)}</p>
 ${renderTarget(policy, recommendation)}
 <p class="lead">${describeLog(result.log)}.</p>
@@ -36,8 +36,8 @@ ${renderTarget(policy, recommendation)}
 <ul>${changesOf(policy, result.log).map((change) => html`<li>${change}</li>`)}</ul>
 ${renderCares(care)}${renderProof(recommendation)}${renderWindows(recommendation)}<h2>Alternatives</h2>
 <p>The same window with fewer and more requests. A smaller limit protects more and denies more.</p>
-${renderCompared(result, result.policies)}${renderWhen(result, drawn)}${renderWho(result, drawn)}${renderBusy(own, drawn)}${renderRead(result)}`,
-  );
+${renderCompared(result, result.policies)}${renderWhen(result, drawn)}${renderWho(result, drawn)}${renderBusy(own, drawn)}${renderRead(result)}${renderFooter()}`,
+  };
 }
 
 function renderTarget(policy: PolicyResult, { log, target, proposal }: Recommendation): Markup {

@@ -1,0 +1,96 @@
+import type { BlockInForce, Blocks } from "@headgate/core/operate";
+import { readBlocks } from "@headgate/core/operate";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions, withConnection } from "../connect/connection.ts";
+import { nameRefused } from "../connect/name-refused.ts";
+import { warnUnread } from "../look/directory.ts";
+import { writeJson } from "../output/json.ts";
+import { styleFor, widthOf } from "../output/style.ts";
+import { formatSubject } from "../output/subject.ts";
+import type { Cell } from "../output/table.ts";
+import { formatTable } from "../output/table.ts";
+import { formatSpan } from "../output/time.ts";
+
+interface BlocksOptions extends ConnectionOptions {
+  readonly limiter?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+const COLUMNS = [
+  { head: "LIMITER" },
+  { head: "SUBJECT" },
+  { head: "ENDS IN", align: "right" },
+  { head: "SET BY" },
+  { head: "REASON", wraps: true },
+  { head: "" },
+] as const;
+
+/** `headgate blocks`: the blocks in force. */
+export const addBlocks: AddCommand = ({ program, context, handle }) => {
+  const command = program
+    .command("blocks")
+    .summary("list the blocks in force")
+    .description(
+      "Lists the blocks in force: those by hand that the log has, and those by which processes with usage have denied a request.",
+    )
+    .option("--limiter <name>", "only of this limiter")
+    .option("--json", "print one JSON document");
+  addExamples(addConnectionOptions(command), {
+    "headgate blocks": "of all limiters, with the time left, and who set them",
+    "headgate blocks --limiter login": "of one limiter",
+  });
+  command.action(
+    handle((options: BlocksOptions) =>
+      withConnection(options, context, async (connection) => {
+        const { store, timeoutMs } = connection;
+        const read = await nameRefused(connection, readBlocks(store, { timeout: timeoutMs }));
+        const isWanted = ({ limiter }: BlockInForce): boolean =>
+          options.limiter === undefined || limiter === options.limiter;
+        const found = { ...read, blocks: read.blocks.filter(isWanted) };
+        warnUnread(context.stderr, found.unread);
+        if (options.json) writeJson(context.stdout, found);
+        else print(found, context);
+        return 0;
+      }),
+    ),
+  );
+};
+
+function print(found: Blocks, { stdout, stderr, environment }: CommandContext): void {
+  const { at, blocks, isWhole, unknown } = found;
+  const style = styleFor(stdout, environment);
+  const rows = blocks.map((block): readonly Cell[] => [
+    block.limiter,
+    formatSubject({ [block.dimension]: block.subject ?? `#${block.hash}` }),
+    formatSpan(Math.max(0, block.until - at)),
+    setterOf(block),
+    block.reason ?? "",
+    {
+      text: block.shadow ? "in shadow: denies nobody" : "",
+      style: (shown) => style("yellow", shown),
+    },
+  ]);
+  stdout.write(
+    blocks.length === 0 ? "No block is in force.\n" : formatTable(COLUMNS, rows, widthOf(stdout)),
+  );
+  if (blocks.some(({ hash }) => hash !== undefined)) {
+    stderr.write(
+      'Each #... is the hash of a subject: of a long one, or of any unless usage: { subjects: "plain" } keeps them as they are.\n',
+    );
+  }
+  if (!isWhole) {
+    stderr.write("headgate: the list of blocks is full, so there may be more than these\n");
+  }
+  if (unknown > 0) {
+    stderr.write(
+      `headgate: ${unknown} listed blocks could not be looked at, because no process lists their limiter\n`,
+    );
+  }
+}
+
+function setterOf({ limit, by }: BlockInForce): string {
+  if (limit !== undefined) return `the limit ${limit}`;
+  return by === undefined ? "hand" : `${by}, by hand`;
+}

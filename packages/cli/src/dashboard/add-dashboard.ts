@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { userInfo } from "node:os";
+import { createBreaker } from "@headgate/breaker";
+import { dashboard } from "@headgate/dashboard";
+import { readSecretFile } from "../acting/given-subject.ts";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
+import { CommandError, messageOf } from "../command/command-error.ts";
+import type { Connection, ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions, withConnection } from "../connect/connection.ts";
+import { gatherFacts } from "../doctor/facts/gather.ts";
+import type { Report } from "../doctor/report.ts";
+import { judgeAll } from "../doctor/report.ts";
+import { openBrowser } from "./open-browser.ts";
+import { createOwnVisitors } from "./own-visitors.ts";
+
+interface Options extends ConnectionOptions {
+  readonly port: string;
+  readonly by?: string | undefined;
+  readonly readOnly?: boolean | undefined;
+  readonly hashSecretFile?: string | undefined;
+  readonly open: boolean;
+}
+
+/** How long an application waits for Redis if it does not say, in milliseconds: the doctor compares with it. */
+const STORE_TIMEOUT_MS = 100;
+
+/** `headgate dashboard`: the fleet in a browser. */
+export const addDashboard: AddCommand = ({ program, context, handle }) => {
+  const command = program
+    .command("dashboard")
+    .summary("show the fleet in a browser, and act on it there")
+    .description(
+      "Serves the dashboard to this machine's browser until Ctrl-C. The link in the terminal works once, and only the browser that opens it gets in.",
+    )
+    .option("--port <port>", "the port on 127.0.0.1 (default: any free one)", "0")
+    .option("--read-only", "show everything, and allow no action")
+    .option("--by <name>", "who acts, for the log (default: your name on this system)")
+    .option("--hash-secret-file <file>", "a file with the hashSecret of the limiters' header keys")
+    .option("--no-open", "print the link, and open no browser");
+  addExamples(addConnectionOptions(command), {
+    "headgate dashboard --redis-file ~/.headgate": "open the dashboard",
+    "headgate dashboard --read-only --no-open": "print a link to look at it only",
+  });
+  command.action(handle((options: Options) => serve(options, context)));
+};
+
+async function serve(options: Options, context: CommandContext): Promise<number> {
+  const port = readPort(options.port);
+  const by = options.by ?? nameHere();
+  const { hashSecretFile: file } = options;
+  const hashSecret =
+    file === undefined ? undefined : await readSecretFile("--hash-secret-file", file);
+  return withConnection(options, context, async (connection) => {
+    const visitors = createOwnVisitors(() => hostsOf(server));
+    const permission = options.readOnly ? "read" : ({ by, actions: "all" } as const);
+    const page = dashboard({
+      store: connection.store,
+      path: visitors.path,
+      storeTimeout: connection.timeoutMs,
+      authorize: (request) => visitors.isKnown(request) && permission,
+      createBreaker,
+      doctor: () => examine(connection),
+      ...(hashSecret === undefined ? {} : { hashSecret }),
+    });
+    const server = createServer(visitors.guard((request, response) => page(request, response)));
+    await listen(server, port);
+    const link = `http://127.0.0.1:${portOf(server)}${visitors.link}`;
+    context.stdout.write(`${link}\n`);
+    context.stderr.write(`Dashboard of ${connection.place}; Ctrl-C ends it.\n`);
+    const forgetLink = options.open ? await openBrowser(link) : async () => {};
+    visitors.onSignIn = () => void forgetLink();
+    await ended(server, context.signal);
+    await forgetLink();
+    return 0;
+  });
+}
+
+/** The user's name on this system, which some containers do not have. */
+function nameHere(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "headgate dashboard";
+  }
+}
+
+function readPort(given: string): number {
+  const port = Number(given);
+  if (/^\d+$/.test(given) && port <= 65_535) return port;
+  throw new CommandError(`--port must be a number from 0 to 65535, got ${given}`);
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw new CommandError(`cannot listen on 127.0.0.1:${port}: ${messageOf(error)}`);
+  }
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function hostsOf(server: Server): readonly string[] {
+  const port = portOf(server);
+  return [`127.0.0.1:${port}`, `localhost:${port}`];
+}
+
+/** What `headgate doctor` finds, from the point of view of the application. */
+async function examine(connection: Connection): Promise<Report> {
+  const facts = await gatherFacts(connection, {
+    role: "application",
+    as: undefined,
+    storeTimeout: STORE_TIMEOUT_MS,
+    clock: Date.now,
+  });
+  return judgeAll(connection.place, facts);
+}
+
+/** Resolves when the command is interrupted and the server has let go of all connections. */
+async function ended(server: Server, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+  server.closeAllConnections();
+  server.close();
+  await once(server, "close");
+}

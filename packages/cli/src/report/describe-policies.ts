@@ -1,0 +1,97 @@
+import type { Limit, LimitDescription, Policy } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { formatPolicy } from "@headgate/core/operate";
+import { counted } from "../output/number.ts";
+import type { PolicyGrant, ReplayResult } from "../replay/result.ts";
+
+/** The result with what a report says of each policy. */
+export function describePolicies(result: ReplayResult): ReplayResult {
+  const policies = result.policies.map((policy) => ({
+    ...policy,
+    described: {
+      inWords: limitsInWords(policy.limits),
+      code: formatPolicy([policy.limits].flat()),
+      grants: grantsOf(policy.limits),
+    },
+  }));
+  return { ...result, policies };
+}
+
+/** What each limit of a policy grants. */
+export function grantsOf(policy: Policy): readonly PolicyGrant[] {
+  const { limits } = createLimiter({ limits: [policy].flat() });
+  return limits.map(({ limit, windowMs }) => ({ units: limit, windowMs }));
+}
+
+/** Limits as a sentence has them: `5 requests at once, then one every 12 seconds, per client address`. */
+export function limitsInWords(policy: Policy): string {
+  const limits = [policy].flat();
+  const described = createLimiter({ limits }).limits;
+  return limits
+    .map((limit, i) => {
+      const { per = "default" } = limit;
+      const allowed = allowanceOf(limit, described[i] as LimitDescription);
+      return `${allowed}, ${per === "global" ? "for all clients together" : "per client address"}${blockOf(limit)}`;
+    })
+    .join("; and ");
+}
+
+function allowanceOf(limit: Limit, { limit: units, windowMs }: LimitDescription): string {
+  if (units === 0) return "no requests";
+  const requests = counted(units, "request");
+  switch (limit.algorithm) {
+    case "gcra":
+    case "tokenBucket":
+      return `${requests} at once, then ${paceOf(windowMs / units)}`;
+    case "fixedWindow":
+      return isCalendar(limit.window)
+        ? `${requests} in each ${limit.window}`
+        : `${requests} in each ${spanInWords(windowMs)}`;
+    case "concurrency":
+      return `${requests} at a time`;
+    default:
+      return `${requests} within any ${spanInWords(windowMs)}`;
+  }
+}
+
+/** How fast requests come back, of which there is one in so many milliseconds. */
+function paceOf(intervalMs: number): string {
+  if (intervalMs < 1_000) return `${aboutOf(1_000 / intervalMs)} a second`;
+  const span = spanInWords(intervalMs);
+  return span.startsWith(ABOUT)
+    ? `${ABOUT}one every ${span.slice(ABOUT.length)}`
+    : `one every ${span}`;
+}
+
+function isCalendar(window: unknown): window is string {
+  return typeof window === "string" && /^[a-z]+$/.test(window);
+}
+
+function blockOf(limit: Limit): string {
+  const isBlocking = limit.algorithm !== "concurrency" && limit.block !== undefined;
+  return isBlocking ? ", with a block for clients that exceed it" : "";
+}
+
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+  ["millisecond", 1],
+] as const;
+
+/** `minute`, `12 seconds`, `about 10.7 seconds`. */
+function spanInWords(ms: number): string {
+  const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? (["millisecond", 1] as const);
+  const count = ms / size;
+  return count === 1 ? unit : `${aboutOf(count)} ${unit}s`;
+}
+
+const ABOUT = "about ";
+
+/** To one decimal. */
+function aboutOf(count: number): string {
+  const rounded = Math.round(count * 10) / 10;
+  const isExact = Math.abs(rounded - count) < 1e-6;
+  return `${isExact ? "" : ABOUT}${rounded.toLocaleString("en-US")}`;
+}

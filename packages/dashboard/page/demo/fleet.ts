@@ -1,0 +1,178 @@
+import type {
+  Coverage,
+  LimiterView,
+  Overview,
+  PolicyView,
+  ProcessSummary,
+  Session,
+  Span,
+  TopRow,
+} from "../../src/api.ts";
+import type { Series } from "../src/words/rates.ts";
+import { blocksAt, deniedAt, overridesAt } from "./control.ts";
+import type { DemoLimiter } from "./limiters.ts";
+import { LIMITERS } from "./limiters.ts";
+import { letThrough, STEPS, seriesOf, together, total } from "./traffic.ts";
+
+const LENGTHS: Readonly<Record<Span, number>> = {
+  "1h": 3_600_000,
+  "24h": 86_400_000,
+  "30d": 30 * 86_400_000,
+};
+
+export function sessionAt(at: number): Session {
+  return {
+    by: "ann@example.com",
+    actions: [
+      "block",
+      "unblock",
+      "reset",
+      "forget",
+      "setOverride",
+      "unsetOverride",
+      "addToDenyList",
+      "removeFromDenyList",
+      "breaker",
+    ],
+    prefix: "shop:",
+    version: "1.0.0",
+    title: "Example shop",
+    now: at,
+    pollMs: 5_000,
+    hasDoctor: true,
+  };
+}
+
+function processesAt(at: number): readonly ProcessSummary[] {
+  return ["web-1", "web-2", "web-3", "web-4", "worker-1", "worker-2"].map((host, i) => ({
+    id: `p${i}`,
+    host: `${host}.fra.example.com`,
+    pid: 11 + i * 7,
+    startedAt: at - (i < 4 ? 26 : 190) * 3_600_000 - i * 41_000,
+    seenAt: at - 1_000 * (i + 2),
+    version: i < 4 ? "1.0.0" : "0.9.4",
+    more: 0,
+    reportedAt: i === 5 ? at - 190_000 : at - 1_300 * (i + 1),
+  }));
+}
+
+function coverageOf(span: Span, at: number): Coverage {
+  const length = span === "30d" ? 19 * 86_400_000 : LENGTHS[span];
+  return { from: at - length, processes: 6, silent: 1, isKept: true };
+}
+
+/** The steps of the small lines. */
+const LINE_STEPS: Readonly<Record<Span, number>> = {
+  "1h": 60_000,
+  "24h": 1_800_000,
+  "30d": 7_200_000,
+};
+
+export function overviewAt(at: number, span: Span): Overview {
+  const lines = LIMITERS.map(({ shape }, i) => seriesOf(shape, span, at, i + 1));
+  const limiters = LIMITERS.map((one, i) => {
+    const line = lines[i] as Series;
+    return {
+      name: one.name,
+      totals: total(line),
+      series: together([line], LINE_STEPS[span]).points,
+      words: one.limits.map(({ name, words }) => `${name}: ${words}`),
+      versions: one.name === "search" ? 2 : 1,
+      processes: 6,
+      shadow: one.shadow ?? false,
+      overrides: overridesAt(at).filter(({ limiter }) => limiter === one.name).length,
+    };
+  }).sort((a, b) => Number(a.shadow) - Number(b.shadow) || b.totals.denied - a.totals.denied);
+  const shadow = together(
+    lines.filter((_, i) => LIMITERS[i]?.shadow === true),
+    STEPS[span],
+  );
+  const series = together(
+    lines.map((line, i) => (LIMITERS[i]?.shadow === true ? letThrough(line) : line)),
+    STEPS[span],
+  );
+  return {
+    at,
+    span,
+    store: { ok: true, latencyMs: 0.42 },
+    totals: total(series),
+    stepMs: series.stepMs,
+    series: series.points,
+    shadow: { totals: total(shadow), series: shadow.points },
+    lineStepMs: LINE_STEPS[span],
+    limiters,
+    others: null,
+    processes: processesAt(at),
+    mixed: [{ name: "search", versions: 2 }],
+    ignoredOverrides: [
+      { limiter: "checkout", why: "it names the limit per-card, which checkout does not have" },
+    ],
+    inForce: {
+      overrides: overridesAt(at).length,
+      blocks: blocksAt(at).length,
+      denied: deniedAt(at).length,
+      blocksKnown: true,
+    },
+    coverage: coverageOf(span, at),
+    unread: 0,
+  };
+}
+
+export function limiterAt(at: number, name: string, span: Span): LimiterView | undefined {
+  const found = LIMITERS.findIndex((one) => one.name === name);
+  const one = LIMITERS[found];
+  if (one === undefined) return undefined;
+  const series = seriesOf(one.shape, span, at, found + 1);
+  const totals = total(series);
+  const top = (rows: DemoLimiter["denied"], all: number): readonly TopRow[] =>
+    rows.map(([subject, share], i) => ({
+      dimension: one.dimension ?? "default",
+      subject: i === 4 ? null : subject,
+      hash: i === 4 ? "k3Xq9vYw1rT0aZbC" : null,
+      count: Math.round(all * share),
+      error: i === 3 ? 12 : 0,
+    }));
+  return {
+    at,
+    span,
+    name,
+    policies: policiesOf(one),
+    totals,
+    stepMs: series.stepMs,
+    series: series.points,
+    byLimit: one.limits
+      .map(({ name: limit, part }) => ({ limit, denied: Math.round(totals.denied * part) }))
+      .sort((a, b) => b.denied - a.denied),
+    used: top(one.used, totals.allowed + totals.denied),
+    denied: top(one.denied, totals.denied),
+    topsFrom: at - Math.min(LENGTHS[span], 86_400_000) - 240_000,
+    overrides: overridesAt(at).filter(({ limiter }) => limiter === name),
+    processes: processesAt(at),
+    coverage: coverageOf(span, at),
+    unread: 0,
+  };
+}
+
+function policiesOf(one: DemoLimiter): readonly PolicyView[] {
+  const all = ["p0", "p1", "p2", "p3", "p4", "p5"];
+  const policy: PolicyView = {
+    words: one.limits.map(({ name, words }) => `${name}: ${words}`),
+    code: one.limits.map(({ code }) => code).join(",\n"),
+    numbers: Object.fromEntries(one.limits.map(({ name, numbers }) => [name, numbers])),
+    processes: one.name === "search" ? all.slice(0, 4) : all,
+    version: "1.0.0",
+    shadow: one.shadow ?? false,
+    uses: [one.uses],
+    dimensions: [one.dimension ?? "default"],
+  };
+  if (one.name !== "search") return [policy];
+  const old: PolicyView = {
+    ...policy,
+    words: ["10-per-1s: 10 per 1s (gcra)"],
+    code: `gcra({ limit: 10, window: "1s" })`,
+    numbers: { "10-per-1s": { limit: 10 } },
+    processes: all.slice(4),
+    version: "0.9.4",
+  };
+  return [policy, old];
+}

@@ -1,0 +1,98 @@
+import type { Counts, Point, Span } from "../../src/api.ts";
+import type { Series } from "../src/words/rates.ts";
+import { randomFrom } from "./random.ts";
+
+/** The length of a step of each span, in milliseconds. */
+export const STEPS: Readonly<Record<Span, number>> = {
+  "1h": 10_000,
+  "24h": 600_000,
+  "30d": 3_600_000,
+};
+
+const LENGTHS: Readonly<Record<Span, number>> = {
+  "1h": 3_600_000,
+  "24h": 86_400_000,
+  "30d": 30 * 86_400_000,
+};
+
+const DAY = 86_400_000;
+
+/** How a limiter's traffic looks. */
+export interface Shape {
+  /** Requests a second at noon. */
+  readonly rate: number;
+  /** The share that is denied on an ordinary day. */
+  readonly denied: number;
+  /** Requests a second of an attack that began 22 minutes ago, nearly all denied. */
+  readonly attack?: number;
+  /** How many minutes ago Redis was away for a minute, if it was. */
+  readonly away?: number;
+}
+
+/** The decisions of a limiter over a span that ends at `at`. */
+export function seriesOf(shape: Shape, span: Span, at: number, seed: number): Series {
+  const stepMs = STEPS[span];
+  const random = randomFrom(seed);
+  const points: Point[] = [];
+  const first = Math.ceil((at - LENGTHS[span]) / stepMs);
+  for (let step = first; step * stepMs < at; step += 1) {
+    const from = step * stepMs;
+    const part = Math.min(1, (at - from) / stepMs);
+    points.push({ at: from, ...pointOf(shape, from, at, (stepMs / 1_000) * part, random) });
+  }
+  return { stepMs, points: points.filter(({ allowed, denied }) => allowed + denied > 0) };
+}
+
+function pointOf(
+  shape: Shape,
+  from: number,
+  at: number,
+  seconds: number,
+  random: () => number,
+): Counts {
+  const day = 0.55 + 0.45 * Math.sin(((from % DAY) / DAY) * 2 * Math.PI - Math.PI / 2.4);
+  const usual = shape.rate * day * (0.85 + 0.3 * random()) * seconds;
+  const ago = (at - from) / 60_000;
+  const wave = 0.75 + 0.25 * Math.sin(ago * 1.7) + 0.12 * random();
+  const isLong = seconds > 700;
+  const attacked = ago < 22 ? (shape.attack ?? 0) * wave * seconds * (isLong ? 0.37 : 1) : 0;
+  const denied = Math.round(usual * shape.denied * (0.3 + 1.4 * random()) + attacked * 0.97);
+  const allowed = Math.round(usual * (1 - shape.denied) + attacked * 0.03);
+  const isAway = shape.away !== undefined && Math.abs(ago - shape.away) < 0.5;
+  return { allowed, denied, degraded: isAway ? allowed + denied : 0 };
+}
+
+/** The same line, with what was let through as allowed. */
+export function letThrough({ stepMs, points }: Series): Series {
+  return {
+    stepMs,
+    points: points.map((one) => ({ ...one, allowed: one.allowed + one.denied, denied: 0 })),
+  };
+}
+
+export function total(series: Series): Counts {
+  return series.points.reduce(
+    (all, one) => ({
+      allowed: all.allowed + one.allowed,
+      denied: all.denied + one.denied,
+      degraded: all.degraded + one.degraded,
+    }),
+    { allowed: 0, denied: 0, degraded: 0 },
+  );
+}
+
+/** Several lines as one, in steps of a length. */
+export function together(all: readonly Series[], stepMs: number): Series {
+  const steps = new Map<number, Point>();
+  for (const point of all.flatMap(({ points }) => points)) {
+    const at = Math.floor(point.at / stepMs) * stepMs;
+    const before = steps.get(at);
+    steps.set(at, {
+      at,
+      allowed: point.allowed + (before?.allowed ?? 0),
+      denied: point.denied + (before?.denied ?? 0),
+      degraded: point.degraded + (before?.degraded ?? 0),
+    });
+  }
+  return { stepMs, points: [...steps.values()].sort((a, b) => a.at - b.at) };
+}

@@ -1,0 +1,25 @@
+import type { OverrideNumbers } from "../../../src/api.ts";
+
+/** Numbers by limit and field. */
+export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** What was typed, by limit and field. */
+export type Typed = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The numbers that were typed and are valid; undefined if there are none, or if one is not a whole number. */
+export function changedLimits(
+  numbers: Numbers,
+  typed: Typed,
+): Readonly<Record<string, OverrideNumbers>> | undefined {
+  const limits: [string, OverrideNumbers][] = [];
+  for (const [limit, fields] of Object.entries(numbers)) {
+    const given = Object.keys(fields)
+      .map((field) => [field, typed[limit]?.[field]?.trim() ?? ""] as const)
+      .filter(([, text]) => text !== "");
+    if (given.some(([, text]) => !/^\d{1,15}$/.test(text))) return undefined;
+    if (given.length > 0) {
+      limits.push([limit, Object.fromEntries(given.map(([field, text]) => [field, Number(text)]))]);
+    }
+  }
+  return limits.length === 0 ? undefined : Object.fromEntries(limits);
+}

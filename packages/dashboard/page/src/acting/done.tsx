@@ -1,0 +1,26 @@
+import type { JSX } from "preact";
+import type { ActionDone } from "../../../src/api.ts";
+import { When } from "../parts/text.tsx";
+import { useNow } from "../parts/use-now.ts";
+import { BeforeAfter } from "./change.tsx";
+
+/** What was done, with a countdown until every process follows. */
+export function Done({ done: { before, after, inForceAt } }: { done: ActionDone }): JSX.Element {
+  const now = useNow();
+  const left = Math.ceil((inForceAt - now) / 1_000);
+  return (
+    <div role="status">
+      <p class="done">
+        <span class={left > 0 ? "countdown" : "countdown over"} aria-hidden="true">
+          {left > 0 ? left : "✓"}
+        </span>
+        <span>
+          <strong>Done. </strong>
+          In force everywhere {left > 0 ? "at" : "since"} <When at={inForceAt} />
+          {left > 0 && `, in ${left} s`}.
+        </span>
+      </p>
+      <BeforeAfter before={before} after={after} isDone />
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Coverage, Span } from "../../../src/api.ts";
+import { formatRate } from "../words/numbers.ts";
+import type { Columns, Series } from "../words/rates.ts";
+import { columnsOf } from "../words/rates.ts";
+import { LENGTHS } from "../words/span.ts";
+import { formatMoment } from "../words/time.ts";
+import { Figures } from "./figures.tsx";
+import { Plot } from "./plot.tsx";
+
+/** Allowed, denied and degraded decisions for each second, over the span. */
+export function Chart({
+  series,
+  span,
+  at,
+  coverage,
+}: {
+  series: Series;
+  span: Span;
+  at: number;
+  coverage: Coverage;
+}): JSX.Element {
+  const from = at - LENGTHS[span];
+  const columns = useMemo(
+    () => columnsOf(series, from, at, coverage.from),
+    [series.points, from, at],
+  );
+  const [hovered, setHovered] = useState<number>();
+  const [box, width] = useWidth();
+  return (
+    <>
+      <Legend columns={columns} hovered={hovered} at={at} />
+      <div
+        class="chart"
+        ref={box}
+        role="img"
+        aria-label="Decisions a second over time; the same figures are in the table below"
+      >
+        {width > 0 && (
+          <Plot columns={columns} width={width} hovered={hovered} onHover={setHovered} />
+        )}
+      </div>
+      <Figures series={series} from={from} to={at} span={span} knownFrom={coverage.from} />
+    </>
+  );
+}
+
+/** An element's width, as it changes. */
+function useWidth(): readonly [box: { current: HTMLDivElement | null }, width: number] {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const { current } = box;
+    if (current === null) return undefined;
+    const sizes = new ResizeObserver(() => setWidth(Math.max(200, current.clientWidth)));
+    sizes.observe(current);
+    return () => sizes.disconnect();
+  }, []);
+  return [box, width];
+}
+
+/** The colours in words; with the figures of the time that is pointed at. */
+function Legend({
+  columns,
+  hovered,
+  at,
+}: {
+  columns: Columns;
+  hovered: number | undefined;
+  at: number;
+}): JSX.Element {
+  const requests = hovered === undefined ? null : (columns.requests[hovered] ?? null);
+  const allowed = hovered === undefined ? null : (columns.allowed[hovered] ?? null);
+  const degraded = hovered === undefined ? null : (columns.degraded[hovered] ?? null);
+  const time = hovered === undefined ? undefined : columns.times[hovered];
+  const denied = requests === null || allowed === null ? null : requests - allowed;
+  const figure = (rate: number | null): string => (rate === null ? "" : ` ${formatRate(rate)}`);
+  return (
+    <p class="legend" aria-hidden="true">
+      <span class="key allowed">allowed{figure(allowed)}</span>
+      <span class="key denied">denied{figure(denied)}</span>
+      <span class="key degraded">decided without Redis{figure(degraded)}</span>
+      <span class="quiet">
+        a second{time === undefined ? "" : `, ${formatMoment(time * 1_000, at)}`}
+      </span>
+    </p>
+  );
+}

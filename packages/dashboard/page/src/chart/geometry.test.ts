@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { areasOf, linesOf, rateTicks, timeTicks } from "./geometry.ts";
+
+const x = (i: number) => i * 10;
+const y = (value: number) => 100 - value;
+
+test("nothing is drawn where nothing is known", () => {
+  const values = [null, 1, 2, null, 0, null];
+  expect(linesOf(values, x, y)).toBe("M10 99L20 98M40 100");
+  expect(areasOf(values, x, y)).toBe("M10 100L10 99L20 98L20 100ZM40 100L40 100L40 100Z");
+  expect(linesOf([], x, y)).toBe("");
+});
+
+test("rates are marked at round numbers", () => {
+  expect(rateTicks(10, 4)).toEqual([0, 5, 10]);
+  expect(rateTicks(0.1, 4)).toEqual([0, 0.05, 0.1]);
+  expect(rateTicks(7_900, 4)).toEqual([0, 2_000, 4_000, 6_000]);
+});
+
+test("times are marked at round times of the day, days by their names", () => {
+  const from = new Date(2026, 10, 22, 22, 3).getTime();
+  const hours = timeTicks(from, from + 4 * 3_600_000, 5);
+  expect(hours.map(({ label }) => label)).toEqual(["23:00", "23 Nov", "01:00", "02:00"]);
+  const days = timeTicks(from, from + 30 * 86_400_000, 10);
+  expect(days.length).toBeLessThanOrEqual(10);
+  expect(days.map(({ label }) => label)[0]).toBe("25 Nov");
+});

@@ -1,0 +1,67 @@
+import type { ActionPreview, ApiError } from "../../../src/api.ts";
+
+/** An answer that is no success, or none at all. */
+export class Failure extends Error {
+  /** 0 if the server did not answer. */
+  readonly status: number;
+  /** Milliseconds until it is worth asking again, as the server said. */
+  readonly retryAfterMs: number | undefined;
+  /** The action as it is now, after 409. */
+  readonly preview: ActionPreview | undefined;
+
+  constructor(
+    status: number,
+    message: string,
+    rest: { retryAfterMs?: number | undefined; preview?: ActionPreview | undefined } = {},
+  ) {
+    super(message);
+    this.name = "Failure";
+    this.status = status;
+    this.retryAfterMs = rest.retryAfterMs;
+    this.preview = rest.preview;
+  }
+}
+
+/** Reads the body of an answer with an error status; anything but the server's own format has no message. */
+export function failureOf(status: number, body: unknown, retryAfter: string | null): Failure {
+  const { error, preview } = (body ?? {}) as Partial<ApiError>;
+  const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
+  return new Failure(status, typeof error?.message === "string" ? error.message : "", {
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1_000 : undefined,
+    preview,
+  });
+}
+
+/** Any error as a `Failure`. */
+export function asFailure(error: unknown): Failure {
+  return error instanceof Failure ? error : new Failure(0, "");
+}
+
+const WORDS: Readonly<Record<number, string>> = {
+  0: "The dashboard's server does not answer.",
+  400: "The server did not understand the question.",
+  401: "You are not signed in. Sign in, then load this page again.",
+  403: "You may not do this.",
+  404: "There is nothing of this name that you may see.",
+  409: "The state has changed since it was shown.",
+  413: "The question is too long.",
+  429: "Too many actions.",
+  503: "Redis does not answer.",
+};
+
+/** What happened, in the server's words where it has any. */
+export function failureInWords({ status, message, retryAfterMs }: Failure): string {
+  const known = WORDS[status] ?? `The server answered with ${status}.`;
+  const words = message === "" ? known : `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
+  const wait =
+    retryAfterMs === undefined ? "" : ` Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`;
+  return `${words.replace(/([.!?])\.$/, "$1")}${wait}`;
+}
+
+/**
+ * Whether the same question will fail again, however often it is asked. What is not found may come: a limiter is listed ten seconds
+ * after its process began, and again after Redis has lost what it had.
+ */
+export function isFinal({ status }: Failure): boolean {
+  return [400, 401, 403, 413].includes(status);
+}

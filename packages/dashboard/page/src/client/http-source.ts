@@ -1,0 +1,52 @@
+import { Failure, failureOf } from "./failure.ts";
+import type { Source } from "./source.ts";
+
+/** An answer that has not come by then, in milliseconds, does not come. */
+const LONGEST = 15_000;
+
+/** Asks the server at `base`, a folder relative to the page. */
+export function httpSource(base: string): Source {
+  const get = <T>(path: string, signal: AbortSignal, query: Record<string, string> = {}) => {
+    const search = new URLSearchParams(query).toString();
+    return ask<T>(`${base}${path}${search === "" ? "" : `?${search}`}`, { signal });
+  };
+  const post = <T>(path: string, body: unknown, signal: AbortSignal): Promise<T> =>
+    ask<T>(`${base}${path}`, {
+      signal,
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  return {
+    session: (signal) => get("session", signal),
+    overview: (span, signal) => get("overview", signal, { span }),
+    limiter: (name, span, signal) => get("limiter", signal, { name, span }),
+    subject: (question, signal) => post("subject", question, signal),
+    breakers: (signal) => get("breakers", signal),
+    control: (signal) => get("control", signal),
+    log: (before, signal) => get("log", signal, before === undefined ? {} : { before }),
+    redis: (signal) => get("redis", signal),
+    preview: (action, signal) => post("preview", { action }, signal),
+    act: (action, reason, token, signal) => post("act", { action, reason, token }, signal),
+  };
+}
+
+async function ask<T>(url: string, options: RequestInit & { signal: AbortSignal }): Promise<T> {
+  const tooLong = AbortSignal.timeout(LONGEST);
+  try {
+    const response = await fetch(url, {
+      ...options,
+      signal: AbortSignal.any([options.signal, tooLong]),
+      credentials: "same-origin",
+      cache: "no-store",
+    });
+    const body: unknown = await response.json().catch(() => undefined);
+    if (!response.ok) throw failureOf(response.status, body, response.headers.get("retry-after"));
+    // A proxy's page for signing in is no answer.
+    if (body === undefined) throw new Failure(response.redirected ? 401 : 0, "");
+    return body as T;
+  } catch (error) {
+    if (error instanceof Failure || options.signal.aborted) throw error;
+    throw new Failure(0, "");
+  }
+}

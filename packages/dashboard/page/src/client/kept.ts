@@ -1,0 +1,16 @@
+/** The most answers kept. */
+const MOST = 20;
+
+const answers = new Map<string, unknown>();
+
+/** Keeps a view's last answer, to be shown at once when the visitor comes back to it. The oldest ones go. */
+export function keep(view: string, answer: unknown): void {
+  answers.delete(view);
+  answers.set(view, answer);
+  const [oldest] = answers.keys();
+  if (answers.size > MOST && oldest !== undefined) answers.delete(oldest);
+}
+
+export function kept(view: string): unknown {
+  return answers.get(view);
+}

@@ -1,0 +1,113 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { Failure } from "./failure.ts";
+import type { Polled } from "./polling.ts";
+import { Polling, pauseAfter } from "./polling.ts";
+
+interface Question {
+  readonly signal: AbortSignal;
+  readonly answer: (value: number) => Promise<void>;
+  readonly fail: (error: unknown) => Promise<void>;
+}
+
+describe("polling", () => {
+  let questions: Question[];
+  let timers: { run: () => void; ms: number }[];
+  let seen: Polled<number>[];
+  let polling: Polling<number>;
+
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  beforeEach(() => {
+    questions = [];
+    timers = [];
+    seen = [];
+    polling = new Polling<number>({
+      pollMs: 5_000,
+      onChange: (polled) => seen.push(polled),
+      ask: (signal) =>
+        new Promise((resolve, reject) => {
+          questions.push({
+            signal,
+            answer: (value) => {
+              resolve(value);
+              return settled();
+            },
+            fail: (error) => {
+              reject(error);
+              return settled();
+            },
+          });
+        }),
+      schedule: (run, ms) => {
+        const timer = { run, ms };
+        timers.push(timer);
+        return () => timers.splice(timers.indexOf(timer) >>> 0, 1);
+      },
+    });
+    polling.ask();
+  });
+
+  const last = (): Question => questions.at(-1) as Question;
+
+  test("asks one question at a time, and the next after a pause", async () => {
+    polling.ask();
+    expect(questions).toHaveLength(1);
+    await last().answer(1);
+    expect(questions).toHaveLength(2);
+    await last().answer(2);
+    expect(timers.map(({ ms }) => ms)).toEqual([5_000]);
+    expect(seen.map(({ data }) => data)).toEqual([1, 2]);
+  });
+
+  test("keeps the last good answer while it fails, and asks less often", async () => {
+    await last().answer(7);
+    timers.pop()?.run();
+    await last().fail(new Failure(503, "Redis is away"));
+    expect(seen.at(-1)).toMatchObject({ data: 7, failure: { status: 503 } });
+    const pauses: number[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      const timer = timers.pop();
+      pauses.push(timer?.ms ?? 0);
+      timer?.run();
+      await last().fail(new TypeError("no network"));
+    }
+    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000]);
+    timers.pop()?.run();
+    await last().answer(8);
+    expect(seen.at(-1)).toEqual({ data: 8, failure: undefined });
+    expect(timers.map(({ ms }) => ms)).toEqual([5_000]);
+  });
+
+  test("asks nothing while it is paused, and at once afterwards", async () => {
+    polling.pause();
+    await last().answer(1);
+    expect(timers).toHaveLength(0);
+    polling.resume();
+    expect(questions).toHaveLength(2);
+    polling.resume();
+    expect(questions).toHaveLength(2);
+  });
+
+  test("aborts the question under way when it stops, and says nothing more", async () => {
+    polling.stop();
+    expect(last().signal.aborted).toBe(true);
+    await last().answer(1);
+    expect(seen).toEqual([]);
+    expect(timers).toHaveLength(0);
+  });
+
+  test("does not repeat what will fail again", async () => {
+    await last().fail(new Failure(403, ""));
+    expect(timers).toHaveLength(0);
+  });
+
+  test("repeats what is not there yet", async () => {
+    await last().fail(new Failure(404, ""));
+    expect(timers).toHaveLength(1);
+  });
+
+  test("waits as long as the server says", () => {
+    expect(pauseAfter(1, 5_000, 90_000)).toBe(90_000);
+    expect(pauseAfter(0, 5_000)).toBe(5_000);
+  });
+});

@@ -1,0 +1,67 @@
+import type {
+  ActionPreview,
+  BreakersView,
+  ControlView,
+  LimiterView,
+  LogView,
+  Overview,
+  RedisView,
+  Session,
+  Span,
+  SubjectView,
+} from "../../../src/api.ts";
+import { Failure } from "./failure.ts";
+import type { Source } from "./source.ts";
+
+/** Answers of a server, so that the page can be shown without one. */
+export interface Recording {
+  /** When it was made: milliseconds since the epoch. */
+  readonly at: number;
+  readonly session: Session;
+  readonly overview: Readonly<Record<Span, Overview>>;
+  /** By name. */
+  readonly limiters: Readonly<Record<string, Readonly<Record<Span, LimiterView>>>>;
+  /** By what was asked. */
+  readonly subjects: Readonly<Record<string, SubjectView>>;
+  readonly breakers: BreakersView;
+  readonly control: ControlView;
+  readonly log: LogView;
+  readonly redis: RedisView;
+  /** By the kind of an action. */
+  readonly previews: Readonly<Record<string, ActionPreview>>;
+}
+
+/** Answers from a recording, as if it had been made now. It refuses every action. */
+export async function recordedSource(url: string): Promise<Source> {
+  const recording = (await (await fetch(url)).json()) as Recording;
+  const now = async <T>(answer: T | undefined): Promise<T> => {
+    if (answer === undefined) throw new Failure(404, "The recording does not have it.");
+    return movedBy(answer, Date.now() - recording.at) as T;
+  };
+  return {
+    session: () => now(recording.session),
+    overview: (span) => now(recording.overview[span]),
+    limiter: (name, span) => now(recording.limiters[name]?.[span]),
+    subject: ({ subject }) => now(recording.subjects[subject] ?? nobody(recording, subject)),
+    breakers: () => now(recording.breakers),
+    control: () => now(recording.control),
+    log: () => now(recording.log),
+    redis: () => now(recording.redis),
+    preview: ({ kind }) => now(recording.previews[kind]),
+    act: async () => {
+      throw new Failure(403, "This is a recording, so nothing was changed.");
+    },
+  };
+}
+
+function nobody({ at }: Recording, asked: string): SubjectView {
+  return { at, asked, limiters: [], skipped: [], denyList: [] };
+}
+
+/** A copy with every time later by `ms`. A number that is a time in this century and no other figure is one. */
+export function movedBy(value: unknown, ms: number): unknown {
+  if (typeof value === "number") return value > 1.5e12 && value < 4.1e12 ? value + ms : value;
+  if (Array.isArray(value)) return value.map((one) => movedBy(one, ms));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, movedBy(one, ms)]));
+}

@@ -1,0 +1,67 @@
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { Visit } from "../visit.ts";
+import { takeAhead } from "./ahead.ts";
+import { keep, kept } from "./kept.ts";
+import type { Polled } from "./polling.ts";
+import { Polling } from "./polling.ts";
+import { noteServerTime } from "./server-clock.ts";
+import type { Source } from "./source.ts";
+
+/** What a view shows. */
+export interface Live<T> extends Polled<T> {
+  /** Asks at once. */
+  readonly refresh: () => void;
+}
+
+/**
+ * Asks for a view every few seconds while the tab is seen. `key` names the view and all that it is asked with: another key is another
+ * view. `isPrivate` keeps nothing of it.
+ */
+export function usePolled<T extends { readonly at: number }>(
+  key: string,
+  ask: (source: Source, signal: AbortSignal) => Promise<T>,
+  isPrivate = false,
+): Live<T> {
+  const { source, session, setLive } = useContext(Visit);
+  const [state, setState] = useState<{ key: string } & Polled<T>>();
+  const polling = useRef<Polling<T> | undefined>(undefined);
+  useEffect(() => {
+    const first = isPrivate ? undefined : (kept(key) as T | undefined);
+    const show = (polled: Polled<T>): void => {
+      if (polled.data) noteServerTime(polled.data.at);
+      if (polled.data && !isPrivate) keep(key, polled.data);
+      setState({ key, ...polled });
+      setLive({ at: polled.data?.at, failure: polled.failure, refresh: () => poll.ask() });
+    };
+    const poll = new Polling<T>({
+      ask: (signal) => (takeAhead(key) as Promise<T> | undefined) ?? ask(source, signal),
+      pollMs: session.pollMs,
+      onChange: show,
+      schedule: later,
+      first,
+    });
+    polling.current = poll;
+    if (first) show({ data: first, failure: undefined });
+    const watch = (): void => (document.hidden ? poll.pause() : poll.resume());
+    document.addEventListener("visibilitychange", watch);
+    if (document.hidden) poll.pause();
+    poll.ask();
+    return () => {
+      document.removeEventListener("visibilitychange", watch);
+      poll.stop();
+      setLive({ at: undefined, failure: undefined, refresh: () => {} });
+    };
+  }, [key, source]);
+  const refresh = (): void => polling.current?.ask();
+  if (state?.key === key) return { ...state, refresh };
+  return {
+    data: isPrivate ? undefined : (kept(key) as T | undefined),
+    failure: undefined,
+    refresh,
+  };
+}
+
+function later(run: () => void, ms: number): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}

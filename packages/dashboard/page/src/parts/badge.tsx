@@ -1,0 +1,23 @@
+import type { ComponentChildren, JSX } from "preact";
+
+export type Tone = "plain" | "good" | "warn" | "bad" | "info";
+
+/** A word or two about a state. Its colour repeats what the words say. */
+export function Badge({
+  tone = "plain",
+  children,
+}: {
+  tone?: Tone;
+  children: ComponentChildren;
+}): JSX.Element {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/** A figure that is not known. It is not zero. */
+export function Unknown({ why }: { why?: string }): JSX.Element {
+  return (
+    <span class="quiet" title={why}>
+      unknown
+    </span>
+  );
+}

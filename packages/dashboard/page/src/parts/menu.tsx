@@ -1,0 +1,60 @@
+import type { JSX } from "preact";
+import { useId, useRef } from "preact/hooks";
+
+export interface MenuItem {
+  readonly title: string;
+  readonly run: () => void;
+}
+
+/** A button with actions behind it. The browser closes it with Escape and with a click elsewhere. */
+export function Menu({ label, items }: { label: string; items: readonly MenuItem[] }): JSX.Element {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <span class="menu">
+      <button
+        ref={button}
+        type="button"
+        class="quiet-button"
+        popovertarget={id}
+        aria-label={label}
+        title={label}
+      >
+        ⋯
+      </button>
+      <div
+        id={id}
+        ref={list}
+        popover="auto"
+        class="menu-list"
+        onBeforeToggle={(event) => {
+          if ((event as unknown as ToggleEvent).newState === "open")
+            place(list.current, button.current);
+        }}
+      >
+        {items.map(({ title, run }) => (
+          <button
+            key={title}
+            type="button"
+            onClick={() => {
+              list.current?.hidePopover();
+              run();
+            }}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+    </span>
+  );
+}
+
+/** Puts the list under its button; where there is no room, above it. */
+function place(list: HTMLElement | null, button: HTMLElement | null): void {
+  if (!list || !button) return;
+  const { right, bottom, top } = button.getBoundingClientRect();
+  const height = 40 * list.childElementCount + 12;
+  list.style.right = `${Math.max(8, document.documentElement.clientWidth - right)}px`;
+  list.style.top = `${bottom + height > innerHeight ? Math.max(8, top - height) : bottom + 4}px`;
+}

@@ -1,0 +1,50 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useId } from "preact/hooks";
+
+/** A part of a view, with its title and what can be done with all of it. */
+export function Panel({
+  title,
+  note,
+  tools,
+  children,
+}: {
+  title: string;
+  note?: ComponentChildren;
+  tools?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const id = useId();
+  return (
+    <section class="panel" aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        {tools && <div class="tools">{tools}</div>}
+      </header>
+      {note && <p class="note">{note}</p>}
+      {children}
+    </section>
+  );
+}
+
+/** What stands where there is nothing to show: why, and what to do. */
+export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
+  return <div class="empty">{children}</div>;
+}
+
+/** Something to know before the figures are believed. */
+export function Notice({
+  tone = "warn",
+  title,
+  children,
+}: {
+  tone?: "warn" | "bad" | "info";
+  title?: string;
+  children?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : undefined}>
+      {title && <strong>{title} </strong>}
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { sortRows } from "./sort-rows.ts";
+
+const columns = [
+  { title: "Name", by: (row: { name: string; count: number }) => row.name },
+  { title: "Count", by: (row: { name: string; count: number }) => row.count },
+];
+
+const rows = [
+  { name: "web-10", count: 1 },
+  { name: "web-2", count: 3 },
+  { name: "api", count: 3 },
+];
+
+const names = (order?: { title: string; isUp: boolean }) =>
+  sortRows(rows, columns, order).map(({ name }) => name);
+
+test("rows are sorted by a column, with numbers in names as numbers", () => {
+  expect(names({ title: "Name", isUp: true })).toEqual(["api", "web-2", "web-10"]);
+  expect(names({ title: "Count", isUp: false })).toEqual(["web-2", "api", "web-10"]);
+});
+
+test("without an order they stay", () => {
+  expect(names()).toEqual(["web-10", "web-2", "api"]);
+  expect(names({ title: "Other", isUp: true })).toEqual(["web-10", "web-2", "api"]);
+});

@@ -1,0 +1,29 @@
+/** How a table is sorted: by the title of a column. */
+export interface Order {
+  readonly title: string;
+  readonly isUp: boolean;
+}
+
+/** What a column is sorted by. */
+export interface Sortable<Row> {
+  readonly title: string;
+  /** Missing where nobody would sort. */
+  readonly by?: (row: Row) => number | string;
+}
+
+/** The rows in an order; those that are equal stay as they are. */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Sortable<Row>[],
+  order: Order | undefined,
+): readonly Row[] {
+  const by = columns.find(({ title }) => title === order?.title)?.by;
+  if (by === undefined || order === undefined) return rows;
+  const sign = order.isUp ? 1 : -1;
+  return [...rows].sort((a, b) => sign * compare(by(a), by(b)));
+}
+
+function compare(a: number | string, b: number | string): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), "en", { numeric: true });
+}

@@ -1,0 +1,97 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
+import { formatCount } from "../words/numbers.ts";
+import type { Order, Sortable } from "./sort-rows.ts";
+import { sortRows } from "./sort-rows.ts";
+
+/** The most rows shown at first. */
+const FIRST = 100;
+
+export interface Column<Row> extends Sortable<Row> {
+  /** A title that is read but not seen. */
+  readonly isSilent?: boolean;
+  readonly cell: (row: Row) => ComponentChildren;
+  readonly kind?: "number" | "wide" | "wide spare" | "tools";
+}
+
+/** A table that scrolls in its own box. */
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  order: given,
+}: {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  order?: Order;
+}): JSX.Element {
+  const [order, setOrder] = useState(given);
+  const [isWhole, showAll] = useState(false);
+  const sorted = sortRows(rows, columns, order);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <section class="scroll" tabIndex={0} aria-label={`${label}, as a table`}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <Head key={column.title} column={column} order={order} setOrder={setOrder} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {(isWhole ? sorted : sorted.slice(0, FIRST)).map((row) => (
+              <tr key={keyOf(row)}>
+                {columns.map((column) => (
+                  <td key={column.title} class={column.kind}>
+                    {column.cell(row)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {!isWhole && rows.length > FIRST && (
+        <button type="button" class="more" onClick={() => showAll(true)}>
+          Show all {formatCount(rows.length)} rows
+        </button>
+      )}
+    </>
+  );
+}
+
+function Head<Row>({
+  column: { title, by, kind, isSilent },
+  order,
+  setOrder,
+}: {
+  column: Column<Row>;
+  order: Order | undefined;
+  setOrder: (order: Order) => void;
+}): JSX.Element {
+  if (by === undefined) {
+    return (
+      <th scope="col" class={kind}>
+        {isSilent ? <span class="silent">{title}</span> : title}
+      </th>
+    );
+  }
+  const isSorted = order?.title === title;
+  const sort = isSorted ? (order.isUp ? "ascending" : "descending") : "none";
+  const isUp = isSorted ? !order.isUp : kind !== "number";
+  return (
+    <th scope="col" class={kind} aria-sort={sort}>
+      <button type="button" class="sort" onClick={() => setOrder({ title, isUp })}>
+        {title}
+        <span class="arrow" aria-hidden="true">
+          {isSorted ? (order.isUp ? "↑" : "↓") : "↕"}
+        </span>
+      </button>
+    </th>
+  );
+}

@@ -1,0 +1,92 @@
+import type { JSX } from "preact";
+import type { SubjectOf } from "../../../src/api.ts";
+import { subjectInWords } from "../words/subject.ts";
+import { formatFromNow, formatFully, formatLength, formatMoment } from "../words/time.ts";
+import { visibleStart } from "../words/visible.ts";
+import { useNow } from "./use-now.ts";
+
+/** Longer texts are cut for their titles. */
+const LONGEST_TITLE = 2_000;
+
+/** Longer names are cut, before styles cut what does not fit. */
+const LONGEST_NAME = 240;
+
+/** A name that somebody else has chosen, on one line: what is hidden in it is seen, and what does not fit is in its title. */
+export function Name({ of, plain }: { of: string; plain?: boolean }): JSX.Element {
+  const text = of === "" ? "(empty)" : visibleStart(of, LONGEST_NAME);
+  return (
+    <bdi class={plain ? "name plain" : "name"} title={visibleStart(of, LONGEST_TITLE)}>
+      {text}
+    </bdi>
+  );
+}
+
+/** Longer sentences are cut, with the rest in their titles. */
+const LONGEST_WORDS = 400;
+
+/** Sentences of the server, which may contain names. */
+export function Words({ of }: { of: string }): JSX.Element {
+  const title = of.length > LONGEST_WORDS ? visibleStart(of, LONGEST_TITLE) : undefined;
+  return (
+    <bdi class="words" title={title}>
+      {visibleStart(of, LONGEST_WORDS)}
+    </bdi>
+  );
+}
+
+/** The same in lines of their own. */
+export function Lines({ of }: { of: string }): JSX.Element {
+  return (
+    <>
+      {of.split("\n").map((line, i) => (
+        <div key={i} class="words">
+          {line === "" ? "\u00a0" : <Words of={line} />}
+        </div>
+      ))}
+    </>
+  );
+}
+
+export function Subject({ of }: { of: SubjectOf | undefined }): JSX.Element {
+  if (of === undefined) return <>all subjects</>;
+  return <Name of={subjectInWords(of)} />;
+}
+
+/** A moment, as briefly as it is clear, with its date and zone in the title. */
+export function When({ at }: { at: number | null | undefined }): JSX.Element {
+  const now = useNow();
+  if (at === null || at === undefined) return <span class="quiet">unknown</span>;
+  return (
+    <time dateTime={isoOf(at)} title={formatFully(at)}>
+      {formatMoment(at, now)}
+    </time>
+  );
+}
+
+/** How long ago. */
+export function Ago({ at }: { at: number | null }): JSX.Element {
+  const now = useNow();
+  if (at === null) return <span class="quiet">unknown</span>;
+  return (
+    <time dateTime={isoOf(at)} title={formatFully(at)}>
+      {formatFromNow(Math.min(at, now), now)}
+    </time>
+  );
+}
+
+/** `until 14:03:12, in 4 min`; `until it is removed`. */
+export function Until({ at }: { at: number | null }): JSX.Element {
+  const now = useNow();
+  if (at === null) return <>until it is removed</>;
+  if (at <= now) return <>ended</>;
+  return (
+    <>
+      until <When at={at} />
+      <span class="quiet">, {formatLength(at - now)} left</span>
+    </>
+  );
+}
+
+function isoOf(at: number): string | undefined {
+  return Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : undefined;
+}

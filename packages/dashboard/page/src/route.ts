@@ -1,0 +1,49 @@
+import type { Span } from "../../src/api.ts";
+import { SPANS } from "./words/span.ts";
+
+/** The views, by the names that they have in the URL. */
+export const VIEWS = [
+  "overview",
+  "limiter",
+  "subject",
+  "breakers",
+  "control",
+  "log",
+  "redis",
+  "report",
+] as const;
+
+export type View = (typeof VIEWS)[number];
+
+/** The place of the page that a URL names: a view, and what is chosen in it. */
+export interface Route {
+  readonly view: View;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Reads `#/limiter?name=login&span=24h`. An unknown view is the overview. */
+export function parseRoute(hash: string): Route {
+  const [path = "", query = ""] = split(hash.replace(/^#?\/?/, ""));
+  const view = VIEWS.find((one) => one === path) ?? "overview";
+  return { view, params: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+function split(text: string): readonly string[] {
+  const at = text.indexOf("?");
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Writes the hash of a route, without what is empty or missing. */
+export function hrefOf(
+  view: View,
+  params: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== "");
+  const query = new URLSearchParams(given as [string, string][]).toString();
+  return `#/${view === "overview" ? "" : view}${query === "" ? "" : `?${query}`}`;
+}
+
+/** The span in a route; an hour if it names none. */
+export function spanOf({ params }: Route): Span {
+  return SPANS.find((span) => span === params["span"]) ?? "1h";
+}

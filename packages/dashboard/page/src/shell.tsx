@@ -1,0 +1,204 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useContext, useEffect, useRef } from "preact/hooks";
+import { failureInWords, isFinal } from "./client/failure.ts";
+import { Name } from "./parts/text.tsx";
+import { useNow } from "./parts/use-now.ts";
+import type { Route, View } from "./route.ts";
+import { hrefOf } from "./route.ts";
+import type { LiveState } from "./visit.ts";
+import { Visit } from "./visit.ts";
+import { formatLength } from "./words/time.ts";
+import { visibleStart } from "./words/visible.ts";
+
+const TABS: readonly (readonly [View, string])[] = [
+  ["overview", "Overview"],
+  ["limiter", "Limiters"],
+  ["subject", "Why denied?"],
+  ["breakers", "Breakers"],
+  ["control", "Blocks & overrides"],
+  ["log", "Log"],
+  ["redis", "Redis"],
+  ["report", "Reports"],
+];
+
+/** What stands around every view: where one can go, how old the figures are, and who is looking. */
+export function Shell({
+  route,
+  live,
+  children,
+}: {
+  route: Route;
+  live: LiveState;
+  children: ComponentChildren;
+}): JSX.Element {
+  const main = useRef<HTMLElement>(null);
+  useTitle(route, main);
+  const skip = (event: Event): void => {
+    event.preventDefault();
+    main.current?.focus();
+  };
+  return (
+    <>
+      <header class="top">
+        <a class="skip" href={location.hash || "#/"} onClick={skip}>
+          Skip to the figures
+        </a>
+        <Mark />
+        <Search />
+        {route.view !== "report" && <Age live={live} />}
+        <Visitor />
+      </header>
+      <Tabs view={route.view} />
+      <main ref={main} tabIndex={-1}>
+        <Trouble live={live} />
+        {children}
+      </main>
+    </>
+  );
+}
+
+/** The title of the window says where one is; another view begins at its top. */
+function useTitle({ view, params }: Route, main: { current: HTMLElement | null }): void {
+  const { session } = useContext(Visit);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    const tab = TABS.find(([one]) => one === view)?.[1] ?? "";
+    const name = params["name"];
+    const place = name === undefined ? tab : visibleStart(name, 60);
+    document.title = `${place} – ${visibleStart(session.title || "Headgate", 60)}`;
+    if (!isFirst.current) {
+      main.current?.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    isFirst.current = false;
+  }, [view, params["name"]]);
+}
+
+function Mark(): JSX.Element {
+  const { session } = useContext(Visit);
+  return (
+    <a class="mark" href="#/">
+      <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
+        <g fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round">
+          <path d="M6 29V4M26 29V4M3 4h26" />
+          <path d="M16 4v7M11 11v8M16 11v8M21 11v8M9 11h14M9 19h14" stroke-width="2.5" />
+          <path d="M10 25q3-3 6 0t6 0" stroke-width="2.5" />
+        </g>
+      </svg>
+      <span>
+        <strong>
+          <Name of={session.title || "Headgate"} plain />
+        </strong>
+        <small title="The prefix of the keys in Redis">
+          <Name of={session.prefix} plain />
+        </small>
+      </span>
+    </a>
+  );
+}
+
+/** The way to the question that is asked most: why is this client denied? */
+function Search(): JSX.Element {
+  const find = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const subject = new FormData(form).get("subject");
+    if (typeof subject !== "string" || subject.trim() === "") return;
+    location.hash = hrefOf("subject", { subject: subject.trim() });
+    form.reset();
+  };
+  return (
+    <search>
+      <form class="search" onSubmit={find}>
+        <input
+          name="subject"
+          type="search"
+          placeholder="Why is it denied? Address, user, …"
+          aria-label="Find a client: its address, or its key as text"
+          autocomplete="off"
+          spellcheck={false}
+        />
+        <button type="submit">Find</button>
+      </form>
+    </search>
+  );
+}
+
+/** How old the figures are: seen always. */
+function Age({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Element {
+  const now = useNow();
+  const age = at === undefined ? undefined : Math.max(0, now - at);
+  const tone = failure ? "bad" : "good";
+  const words =
+    age === undefined
+      ? failure
+        ? "no figures yet"
+        : "loading…"
+      : age < 2_000
+        ? "just now"
+        : `${formatLength(age)} old`;
+  return (
+    <button
+      type="button"
+      class={`age ${tone}`}
+      onClick={refresh}
+      title="The age of these figures. Ask again now."
+    >
+      <span class="dot" aria-hidden="true" />
+      <span>{failure && at !== undefined ? `Not live: ${words}` : words}</span>
+    </button>
+  );
+}
+
+function Visitor(): JSX.Element {
+  const { session } = useContext(Visit);
+  const canAct = session.by !== null && session.actions.length > 0;
+  return (
+    <span
+      class="visitor"
+      title={canAct ? "Actions are logged under this name" : "You may look, but not act"}
+    >
+      {session.by === null ? null : <Name of={session.by} plain />}
+      {!canAct && <span class="badge plain">read only</span>}
+    </span>
+  );
+}
+
+function Tabs({ view }: { view: View }): JSX.Element {
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    const { current } = list;
+    const tab = current?.querySelector<HTMLElement>("[aria-current]");
+    if (current && tab) {
+      current.scrollLeft = tab.offsetLeft - (current.clientWidth - tab.offsetWidth) / 2;
+    }
+  }, [view]);
+  return (
+    <nav class="tabs" aria-label="Views">
+      <ul ref={list}>
+        {TABS.map(([one, title]) => (
+          <li key={one}>
+            <a href={hrefOf(one)} aria-current={one === view ? "page" : undefined}>
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** Why the figures are old, while they are. */
+function Trouble({ live: { at, failure } }: { live: LiveState }): JSX.Element {
+  return (
+    <div aria-live="polite">
+      {failure && (
+        <div class="notice bad">
+          <strong>{failureInWords(failure)}</strong>
+          {at !== undefined && " Below is the last answer; its age is at the top."}
+          {!isFinal(failure) && " The page asks again by itself."}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,226 @@
+import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
+import type { BreakersView, TargetRow } from "../../../src/api.ts";
+import { usePolled } from "../client/use-polled.ts";
+import type { Tone } from "../parts/badge.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Loading } from "../parts/loading.tsx";
+import type { MenuItem } from "../parts/menu.tsx";
+import { Menu } from "../parts/menu.tsx";
+import { Empty, Notice, Panel } from "../parts/panel.tsx";
+import type { Column } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
+import { Name, Until, When, Words } from "../parts/text.tsx";
+import type { VisitState } from "../visit.ts";
+import { Visit } from "../visit.ts";
+import { counted, formatCount, formatShare } from "../words/numbers.ts";
+import { visibleStart } from "../words/visible.ts";
+
+type Breaker = BreakersView["breakers"][number];
+
+/** Which upstreams are guarded, and which of them are cut off. */
+export function Breakers(): JSX.Element {
+  const { data, failure } = usePolled<BreakersView>("breakers", (source, signal) =>
+    source.breakers(signal),
+  );
+  if (data === undefined) return <Loading title="Breakers" failure={failure} />;
+  return (
+    <>
+      <BreakersAnswer view={data} />
+      {data.unread > 0 && (
+        <Notice>
+          {counted(data.unread, "record")} could not be read, so a breaker may be missing here.
+        </Notice>
+      )}
+      {data.breakers.map((breaker) => (
+        <Panel
+          key={breaker.name}
+          title={visibleStart(breaker.name, 120)}
+          note={<Policy breaker={breaker} />}
+        >
+          <Targets breaker={breaker} />
+        </Panel>
+      ))}
+    </>
+  );
+}
+
+function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Element {
+  const targets = breakers.flatMap((one) => one.targets);
+  const open = breakers.flatMap(({ name, targets: own }) =>
+    own.filter(({ state }) => !isClosed(state)).map(({ target }) => ({ name, target })),
+  );
+  const isKnown = breakers.every(({ targetsKnown }) => targetsKnown);
+  const [first] = open;
+  if (breakers.length === 0) {
+    return (
+      <>
+        <h1>No breaker is listed.</h1>
+        <Empty>
+          A breaker appears here ten seconds after a process has made it with a store on this Redis,
+          by @headgate/breaker.
+        </Empty>
+      </>
+    );
+  }
+  return (
+    <div class="answer">
+      <h1 class={open.length > 0 ? "is-denied" : ""}>
+        {first === undefined ? (
+          isKnown ? (
+            "All upstreams are called."
+          ) : (
+            "No open breaker is known."
+          )
+        ) : open.length === 1 ? (
+          <>
+            <Name of={first.target} plain /> is not called normally.
+          </>
+        ) : (
+          `${open.length} of ${targets.length} targets are not called normally.`
+        )}
+      </h1>
+      {open.length > 1 && (
+        <p>
+          {open.slice(0, 5).map(({ name, target }, i) => (
+            <span key={`${name} ${target}`}>
+              {i > 0 && ", "}
+              <Name of={target} />
+            </span>
+          ))}
+          {open.length > 5 && ` and ${open.length - 5} more`}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Whether calls go through as usual. */
+function isClosed(state: string): boolean {
+  return !["open", "forced-open", "half-open"].includes(state);
+}
+
+function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.Element {
+  return (
+    <>
+      In {counted(processes, "process", "processes")}
+      {policy.map((sentence, i) => (
+        <span key={sentence}>
+          {i === 0 ? ": " : "; or "}
+          <Words of={sentence} />
+        </span>
+      ))}
+      . {policy.length > 1 && <Badge tone="warn">{policy.length} policies</Badge>}
+    </>
+  );
+}
+
+function Targets({ breaker: { name, targets, targetsKnown } }: { breaker: Breaker }): JSX.Element {
+  const { may, open } = useContext(Visit);
+  const columns = may("breaker") ? [...COLUMNS, toolsOf(name, open)] : COLUMNS;
+  return (
+    <>
+      {!targetsKnown && (
+        <p class="note">Not all targets are known: these are the ones that could be found.</p>
+      )}
+      {targets.length === 0 ? (
+        <Empty>
+          {targetsKnown ? "It has not called any target yet." : "Its targets are not known."}
+        </Empty>
+      ) : (
+        <Table
+          label={visibleStart(`Targets of ${name}`, 160)}
+          columns={columns}
+          rows={targets}
+          keyOf={({ target }) => target}
+        />
+      )}
+    </>
+  );
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  closed: "good",
+  open: "bad",
+  "forced-open": "bad",
+  "half-open": "warn",
+  disabled: "info",
+  "metrics-only": "info",
+};
+
+const COLUMNS: readonly Column<TargetRow>[] = [
+  {
+    title: "Target",
+    kind: "wide",
+    by: ({ target }) => target,
+    cell: ({ target }) => <Name of={target} />,
+  },
+  {
+    title: "State",
+    by: ({ state }) => state,
+    cell: ({ state, since }) => (
+      <>
+        <Badge tone={TONES[state] ?? "plain"}>{visibleStart(state, 40)}</Badge>
+        {since !== undefined && (
+          <span class="quiet">
+            {" "}
+            since <When at={since} />
+          </span>
+        )}
+      </>
+    ),
+  },
+  {
+    title: "Success",
+    kind: "number",
+    by: ({ successRate }) => successRate ?? -1,
+    cell: ({ successRate }) =>
+      successRate === null ? <span class="quiet">no calls</span> : formatShare(successRate, 1),
+  },
+  {
+    title: "Calls",
+    kind: "number",
+    by: ({ calls }) => calls,
+    cell: ({ calls }) => formatCount(calls),
+  },
+  {
+    title: "Order",
+    cell: ({ order, until }) =>
+      order === undefined ? (
+        <span class="quiet">none</span>
+      ) : (
+        <>
+          held <strong>{visibleStart(order, 40)}</strong> <Until at={until ?? null} />
+        </>
+      ),
+  },
+];
+
+function toolsOf(breaker: string, open: VisitState["open"]): Column<TargetRow> {
+  return {
+    title: "Actions",
+    isSilent: true,
+    kind: "tools",
+    cell: ({ target }) => {
+      const item = (title: string, order: "open" | "close" | "reset", note: string): MenuItem => ({
+        title: `${title}…`,
+        run: () =>
+          open({ form: "fixed", title, note, action: { kind: "breaker", breaker, target, order } }),
+      });
+      const items = [
+        item("Hold open", "open", "Every call of the target fails at once, until you reset it."),
+        item(
+          "Hold closed",
+          "close",
+          "Every call goes through, however many fail, until you reset it. None is counted.",
+        ),
+        item(
+          "Reset",
+          "reset",
+          "Closes the breaker and forgets what was measured. It decides by itself again.",
+        ),
+      ];
+      return <Menu label={`Orders for ${visibleStart(target, 60)}`} items={items} />;
+    },
+  };
+}

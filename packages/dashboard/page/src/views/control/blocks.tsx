@@ -1,0 +1,114 @@
+import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
+import type { BlockRow } from "../../../../src/api.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Empty } from "../../parts/panel.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Name, Subject } from "../../parts/text.tsx";
+import { hrefOf } from "../../route.ts";
+import { Visit } from "../../visit.ts";
+import { subjectInWords } from "../../words/subject.ts";
+import { visibleStart } from "../../words/visible.ts";
+import { Ends, Why } from "./cells.tsx";
+
+/** Blocks in force. */
+export function Blocks({
+  blocks,
+  isKnown,
+}: {
+  blocks: readonly BlockRow[];
+  isKnown: boolean;
+}): JSX.Element {
+  const { may, open } = useContext(Visit);
+  if (blocks.length === 0) {
+    return (
+      <Empty>
+        {isKnown ? "Nobody is blocked." : "No block is known."} A subject is blocked from its row in
+        a limiter’s tables of subjects, or from “Why denied?”.
+      </Empty>
+    );
+  }
+  const unblock: Column<BlockRow> = {
+    title: "Actions",
+    isSilent: true,
+    kind: "tools",
+    cell: ({ limiter, subject, hash }) =>
+      // Only the subject itself can be unblocked.
+      hash === undefined && (
+        <button
+          type="button"
+          aria-label={visibleStart(`Unblock ${subjectInWords(subject)} in ${limiter}`, 160)}
+          onClick={() =>
+            open({ form: "fixed", title: "Unblock", action: { kind: "unblock", limiter, subject } })
+          }
+        >
+          Unblock…
+        </button>
+      ),
+  };
+  return (
+    <Table
+      label="Blocks"
+      columns={may("unblock") ? [...COLUMNS, unblock] : COLUMNS}
+      rows={blocks}
+      keyOf={({ id }) => id}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<BlockRow>[] = [
+  {
+    title: "Subject",
+    kind: "wide",
+    by: ({ subject, hash }) => hash ?? subjectInWords(subject),
+    cell: ({ subject, limiter, hash }) => {
+      if (hash !== undefined) {
+        return (
+          <>
+            <Name of={hash} /> <Badge>hash</Badge>
+          </>
+        );
+      }
+      const only = Object.values(subject).length === 1 ? Object.values(subject)[0] : undefined;
+      return only === undefined ? (
+        <Subject of={subject} />
+      ) : (
+        <a href={hrefOf("subject", { subject: only, limiter })}>
+          <Subject of={subject} />
+        </a>
+      );
+    },
+  },
+  {
+    title: "Limiter",
+    by: ({ limiter }) => limiter,
+    cell: ({ limiter }) => (
+      <a href={hrefOf("limiter", { name: limiter })}>
+        <Name of={limiter} />
+      </a>
+    ),
+  },
+  {
+    title: "Set by",
+    by: ({ setAs, by }) => by ?? setAs,
+    cell: ({ setAs, by }) =>
+      setAs === "hand" ? (
+        by === undefined ? (
+          "an operator"
+        ) : (
+          <Name of={by} plain />
+        )
+      ) : (
+        <>
+          limit <Name of={setAs} />
+        </>
+      ),
+  },
+  { title: "Why", kind: "wide", cell: ({ reason }) => <Why reason={reason} /> },
+  {
+    title: "Ends",
+    by: ({ until }) => until ?? Number.MAX_VALUE,
+    cell: ({ until }) => <Ends at={until} />,
+  },
+];

@@ -1,0 +1,113 @@
+import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
+import type { LimiterView } from "../../../../src/api.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Name } from "../../parts/text.tsx";
+import { hrefOf } from "../../route.ts";
+import { Visit } from "../../visit.ts";
+import { formatCount, formatRate, formatShare } from "../../words/numbers.ts";
+import { latestRates } from "../../words/rates.ts";
+import { SPAN_WORDS } from "../../words/span.ts";
+
+/** What the limiter does, in words, and what can be done to all of it. */
+export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
+  const { name, policies, totals, series, stepMs, at } = view;
+  const now = latestRates({ stepMs, points: series }, at);
+  const shadow = shadowOf(view);
+  return (
+    <div class="answer">
+      <div class="with-tools">
+        <h1>
+          <Name of={name} />
+          {shadow && <Badge tone="info">shadow: denies nothing</Badge>}
+          {policies.length > 1 && <Badge tone="warn">{policies.length} policies</Badge>}
+        </h1>
+        <Tools view={view} shadow={shadow} />
+      </div>
+      <p>
+        {shadow ? "It would deny " : "It denies "}
+        <strong class={now.denied > 0 ? "is-denied" : ""}>
+          {formatRate(now.denied)} requests a second
+        </strong>{" "}
+        now, of {formatRate(now.allowed + now.denied)}. <OverSpan view={view} />
+        {totals.degraded > 0 && (
+          <> {formatCount(totals.degraded)} decisions were made without Redis.</>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** Whether it is in shadow mode in all processes, by the override for all of it or by its policies. */
+function shadowOf({ policies, overrides }: LimiterView): boolean {
+  const override = overrides.find(
+    ({ subject, shadow }) => subject === undefined && shadow !== undefined,
+  );
+  return override?.shadow ?? (policies.length > 0 && policies.every((one) => one.shadow));
+}
+
+/** Rows of the denials by limit that are no limit. */
+const BESIDE_LIMITS: readonly string[] = ["a block", "other limits"];
+
+function OverSpan({ view: { totals, span, byLimit, denied } }: { view: LimiterView }): JSX.Element {
+  const all = totals.allowed + totals.denied;
+  const [limit] = byLimit ?? [];
+  const [top] = denied;
+  if (all === 0) return <>It decided nothing {SPAN_WORDS[span]}.</>;
+  return (
+    <>
+      {formatCount(totals.denied)} of {formatCount(all)} were denied {SPAN_WORDS[span]} (
+      {formatShare(totals.denied, all)})
+      {limit && limit.denied > 0 && (
+        <>
+          , most by{" "}
+          {BESIDE_LIMITS.includes(limit.limit) ? (
+            limit.limit
+          ) : (
+            <>
+              the limit <Name of={limit.limit} />
+            </>
+          )}
+        </>
+      )}
+      {top && top.subject !== null && (
+        <>
+          , most of all{" "}
+          <a href={hrefOf("subject", { subject: top.subject })}>
+            <Name of={top.subject} />
+          </a>
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+function Tools({ view, shadow }: { view: LimiterView; shadow: boolean }): JSX.Element | null {
+  const { may, open } = useContext(Visit);
+  const { name: limiter, policies, overrides } = view;
+  if (!may("setOverride")) return null;
+  const hasOwn = overrides.some(({ subject }) => subject === undefined);
+  const unset = { kind: "unsetOverride", limiter } as const;
+  return (
+    <div class="tools">
+      <button
+        type="button"
+        onClick={() => open({ form: "override", limiter, numbers: policies[0]?.numbers ?? {} })}
+      >
+        {hasOwn ? "Change the override…" : "Override its limits…"}
+      </button>
+      <button type="button" onClick={() => open({ form: "shadow", limiter, shadow: !shadow })}>
+        {shadow ? "Enforce…" : "Put in shadow…"}
+      </button>
+      {hasOwn && may("unsetOverride") && (
+        <button
+          type="button"
+          onClick={() => open({ form: "fixed", title: "Remove the override", action: unset })}
+        >
+          Remove the override…
+        </button>
+      )}
+    </div>
+  );
+}

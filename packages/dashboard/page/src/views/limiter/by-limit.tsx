@@ -1,0 +1,37 @@
+import type { JSX } from "preact";
+import type { LimiterView } from "../../../../src/api.ts";
+import { Bars } from "../../parts/bars.tsx";
+import { Empty, Panel } from "../../parts/panel.tsx";
+import { Name } from "../../parts/text.tsx";
+import { SPAN_WORDS } from "../../words/span.ts";
+
+/** Which of the limits denies. */
+export function ByLimit({
+  byLimit,
+  totals,
+  span,
+}: Pick<LimiterView, "byLimit" | "totals" | "span">): JSX.Element {
+  return (
+    <Panel
+      title="Denials by limit"
+      note={`Requests denied ${SPAN_WORDS[span]}, by the limit that denied them.`}
+    >
+      {byLimit === null ? (
+        <Empty>
+          Not known: the processes do not report denials by limit. A process with this version of
+          Headgate and usage turned on does.
+        </Empty>
+      ) : byLimit.length === 0 || totals.denied === 0 ? (
+        <Empty>No limit denied anything {SPAN_WORDS[span]}.</Empty>
+      ) : (
+        <Bars
+          bars={byLimit.map(({ limit, denied }) => ({
+            key: limit,
+            count: denied,
+            label: <Name of={limit} />,
+          }))}
+        />
+      )}
+    </Panel>
+  );
+}

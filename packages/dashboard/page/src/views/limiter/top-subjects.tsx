@@ -1,0 +1,122 @@
+import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
+import type { LimiterView, TopRow } from "../../../../src/api.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Empty, Panel } from "../../parts/panel.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Name, When } from "../../parts/text.tsx";
+import { hrefOf } from "../../route.ts";
+import { Visit } from "../../visit.ts";
+import { formatCount, formatShare } from "../../words/numbers.ts";
+import { isPlain } from "../../words/subject.ts";
+import { SubjectTools } from "../subject-tools.tsx";
+
+const TITLES = { denied: "Most denied", used: "Most requests" } as const;
+
+/** The subjects that were denied most, or asked most. */
+export function TopSubjects({
+  view,
+  kind,
+}: {
+  view: LimiterView;
+  kind: "denied" | "used";
+}): JSX.Element {
+  const { may } = useContext(Visit);
+  const rows = view[kind];
+  const total = kind === "denied" ? view.totals.denied : view.totals.allowed + view.totals.denied;
+  const columns = columnsOf(view, kind, total);
+  const canAct = (["block", "reset", "forget", "setOverride"] as const).some(may);
+  return (
+    <Panel
+      title={TITLES[kind]}
+      note={
+        <>
+          Since <When at={view.topsFrom} />; each count is a lower bound.
+        </>
+      }
+    >
+      {rows.length === 0 ? (
+        <Empty>
+          {kind === "denied"
+            ? "Nobody was denied in this time."
+            : "No subject is listed. Subjects are counted by processes with usage turned on."}
+        </Empty>
+      ) : (
+        <Table
+          label={TITLES[kind]}
+          columns={canAct ? [...columns, toolsOf(view.name)] : columns}
+          rows={rows}
+          keyOf={({ dimension, subject, hash }) => `${dimension} ${subject ?? hash}`}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function columnsOf(
+  { name }: LimiterView,
+  kind: "denied" | "used",
+  total: number,
+): readonly Column<TopRow>[] {
+  return [
+    { title: "Subject", kind: "wide", cell: (row) => <TopName row={row} limiter={name} /> },
+    {
+      title: kind === "denied" ? "Denied" : "Requests",
+      kind: "number",
+      by: ({ count }) => count,
+      cell: ({ count, error }) => (
+        <span title={error > 0 ? `At most ${formatCount(count + error)}` : undefined}>
+          {formatCount(count)}
+          {error > 0 && <span class="quiet">+</span>}
+        </span>
+      ),
+    },
+    {
+      title: "Share",
+      kind: "number",
+      cell: ({ count }) =>
+        count <= total ? formatShare(count, total) : <span class="quiet">–</span>,
+    },
+  ];
+}
+
+function TopName({
+  row: { subject, hash, dimension },
+  limiter,
+}: {
+  row: TopRow;
+  limiter: string;
+}): JSX.Element {
+  return (
+    <>
+      {subject === null ? (
+        <>
+          <Name of={hash ?? ""} /> <Badge>hash</Badge>
+        </>
+      ) : (
+        <a href={hrefOf("subject", { subject, limiter })}>
+          <Name of={subject} />
+        </a>
+      )}
+      {!isPlain(dimension) && (
+        <span class="quiet">
+          {" "}
+          <Name of={dimension} plain />
+        </span>
+      )}
+    </>
+  );
+}
+
+function toolsOf(limiter: string): Column<TopRow> {
+  return {
+    title: "Actions",
+    isSilent: true,
+    kind: "tools",
+    cell: ({ subject, dimension }) =>
+      subject === null ? null : (
+        <SubjectTools limiter={limiter} subject={{ [dimension]: subject }} />
+      ),
+  };
+}

@@ -1,0 +1,152 @@
+import type { JSX } from "preact";
+import type { LogRow, LogView } from "../../../src/api.ts";
+import { DID } from "../acting/names.ts";
+import { usePolled } from "../client/use-polled.ts";
+import { Loading } from "../parts/loading.tsx";
+import { Empty, Panel } from "../parts/panel.tsx";
+import { Lines, Name, Subject, When, Words } from "../parts/text.tsx";
+import type { Route } from "../route.ts";
+import { hrefOf } from "../route.ts";
+import { replaceHash } from "../use-route.ts";
+import { counted } from "../words/numbers.ts";
+import { subjectInWords } from "../words/subject.ts";
+
+/** What operators did, the last action first. */
+export function Log({ route }: { route: Route }): JSX.Element {
+  const { before, find = "" } = route.params;
+  const { data, failure } = usePolled<LogView>(`log ${before ?? ""}`, (source, signal) =>
+    source.log(before, signal),
+  );
+  if (data === undefined) return <Loading title="What operators did" failure={failure} />;
+  const rows = data.rows.filter((row) => textOf(row).includes(find.toLowerCase()));
+  return (
+    <>
+      <h1>What operators did</h1>
+      <Panel
+        title={before === undefined ? "Latest actions" : "Earlier actions"}
+        tools={
+          <input
+            type="search"
+            aria-label="Show only actions with this text"
+            placeholder="Who, whom, why"
+            value={find}
+            onInput={({ currentTarget }) =>
+              replaceHash(hrefOf("log", { ...route.params, find: currentTarget.value }))
+            }
+          />
+        }
+        note={
+          data.unreadable > 0 &&
+          `${counted(data.unreadable, "entry", "entries")} could not be read: another version of Headgate, or another program, wrote them.`
+        }
+      >
+        {rows.length === 0 ? <NoRows isFiltered={data.rows.length > 0} /> : <Actions rows={rows} />}
+        <p class="pages">
+          {before !== undefined && <a href={hrefOf("log", { find })}>To the latest</a>}
+          {data.next !== null && (
+            <a href={hrefOf("log", { before: data.next, find })}>Earlier actions</a>
+          )}
+        </p>
+      </Panel>
+    </>
+  );
+}
+
+function NoRows({ isFiltered }: { isFiltered: boolean }): JSX.Element {
+  return (
+    <Empty>
+      {isFiltered
+        ? "No action on this page of the log has this text."
+        : "Nobody has acted in the last 90 days. Blocks, overrides and orders appear here, whether they are given on this page, by the command or from code."}
+    </Empty>
+  );
+}
+
+function textOf({ kind, limiter, subject, network, by, reason, before, after }: LogRow): string {
+  const who = subject === undefined ? "" : subjectInWords(subject);
+  return [kind, ...(DID[kind] ?? []), limiter, who, network, by, reason, before, after]
+    .join(" ")
+    .toLowerCase();
+}
+
+/** Actions, each with its change. `isOfOne`: those on one subject, which is not named. */
+export function Actions({
+  rows,
+  isOfOne,
+}: {
+  rows: readonly LogRow[];
+  isOfOne?: boolean;
+}): JSX.Element {
+  return (
+    <ol class="actions">
+      {rows.map((row, i) => (
+        <li key={`${row.at} ${i}`}>
+          <div class="at">
+            <When at={row.at} />
+          </div>
+          <div class="did">
+            <p>
+              <strong>
+                <Name of={row.by} plain />
+              </strong>{" "}
+              {DID[row.kind]?.[0] ?? row.kind}
+              {!isOfOne && <Whom row={row} />}
+              {row.reason && (
+                <>
+                  : “<Words of={row.reason} />”
+                </>
+              )}
+            </p>
+            {(row.before ?? row.after) !== undefined && (
+              <div class="change">
+                <State title="before" of={row.before} />
+                <State title="after" of={row.after} />
+              </div>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function State({ title, of }: { title: string; of: string | undefined }): JSX.Element {
+  return (
+    <div>
+      <span class="quiet">{title}</span>
+      <div>{of ? <Lines of={of} /> : "nothing"}</div>
+    </div>
+  );
+}
+
+function Whom({ row: { kind, limiter, subject, network } }: { row: LogRow }): JSX.Element {
+  const place = limiter !== undefined && (
+    <>
+      {" "}
+      {subject ? "in " : ""}
+      <a href={kind === "breaker" ? hrefOf("breakers") : hrefOf("limiter", { name: limiter })}>
+        <Name of={limiter} />
+      </a>
+    </>
+  );
+  const [, of = "", after = ""] = DID[kind] ?? [];
+  return (
+    <>
+      {of && ` ${of}`}
+      {network && (
+        <>
+          {" "}
+          <Name of={network} />
+        </>
+      )}
+      {subject && (
+        <>
+          {" "}
+          <Subject of={subject} />
+        </>
+      )}
+      {place}
+      {after && ` ${after}`}
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import type { JSX } from "preact";
+import type { Overview } from "../../../../src/api.ts";
+import { Name } from "../../parts/text.tsx";
+import { hrefOf } from "../../route.ts";
+import { formatCount, formatShare } from "../../words/numbers.ts";
+import { latestRates } from "../../words/rates.ts";
+import { SPAN_WORDS } from "../../words/span.ts";
+
+/** What is going on, in a sentence, and what it was over the span. */
+export function OverviewAnswer({ overview }: { overview: Overview }): JSX.Element {
+  const { totals, span, limiters, series, stepMs, at } = overview;
+  const all = totals.allowed + totals.denied;
+  const now = latestRates({ stepMs, points: series }, at);
+  const first = limiters.find(({ shadow }) => !shadow);
+  if (all === 0) return <Quiet overview={overview} />;
+  return (
+    <div class="answer">
+      <h1>
+        {now.denied === 0
+          ? "Nothing is denied now."
+          : `${formatShare(now.denied, now.allowed + now.denied)} of requests are denied now.`}
+      </h1>
+      <p>
+        {capital(SPAN_WORDS[span])}, {formatCount(totals.denied)} of {formatCount(all)} requests
+        were denied ({formatShare(totals.denied, all)})
+        {first && first.totals.denied > 0 && (
+          <>
+            , {formatShare(first.totals.denied, totals.denied)} of them by{" "}
+            <a href={hrefOf("limiter", { name: first.name, span })}>
+              <Name of={first.name} />
+            </a>
+          </>
+        )}
+        .<InShadow overview={overview} />
+      </p>
+    </div>
+  );
+}
+
+/** What limiters in shadow mode would have denied. */
+function InShadow({ overview: { shadow } }: { overview: Overview }): JSX.Element | null {
+  const { denied } = shadow.totals;
+  if (denied === 0) return null;
+  return <> Limiters in shadow mode would have denied {formatCount(denied)} more.</>;
+}
+
+function Quiet({ overview: { span, limiters } }: { overview: Overview }): JSX.Element {
+  return (
+    <div class="answer">
+      <h1>No request was counted {SPAN_WORDS[span]}.</h1>
+      <p>
+        {limiters.length === 0
+          ? "No process has told of a limiter either. A process appears here ten seconds after it has made its first limiter with a store on this Redis, under this prefix."
+          : "Counts come from processes with usage turned on: that is the option usage of the store."}
+      </p>
+    </div>
+  );
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,74 @@
+import type { JSX } from "preact";
+import type { Overview } from "../../../../src/api.ts";
+import { Tile } from "../../parts/tile.tsx";
+import { hrefOf } from "../../route.ts";
+import { formatCount, formatRate, formatShare, formatShort } from "../../words/numbers.ts";
+import { latestRates } from "../../words/rates.ts";
+import { SPAN_WORDS } from "../../words/span.ts";
+import { formatLength, formatMeasured } from "../../words/time.ts";
+
+/** The figures of the fleet. */
+export function Figures({ overview }: { overview: Overview }): JSX.Element {
+  const { series, shadow, stepMs, at, totals, span, store, inForce } = overview;
+  const inShadow = latestRates({ stepMs, points: shadow.series }, at);
+  const now = latestRates({ stepMs, points: series }, at);
+  const over = `over ${formatLength(now.overMs)}`;
+  const isKnown = overview.coverage.isKept;
+  return (
+    <dl class="tiles">
+      <Tile
+        label="Requests now"
+        value={isKnown ? formatRate(now.allowed + now.denied) : null}
+        unit="/s"
+      >
+        {over}
+      </Tile>
+      <Tile
+        label="Denied now"
+        value={isKnown ? formatRate(now.denied) : null}
+        unit="/s"
+        tone={now.denied > 0 ? "denied" : undefined}
+      >
+        {formatShare(now.denied, now.allowed + now.denied)} of requests
+      </Tile>
+      {shadow.totals.denied > 0 && (
+        <Tile label="In shadow now" value={isKnown ? formatRate(inShadow.denied) : null} unit="/s">
+          would be denied
+        </Tile>
+      )}
+      <Tile
+        label="Without Redis"
+        value={isKnown ? formatShort(totals.degraded) : null}
+        tone={totals.degraded > 0 ? "degraded" : undefined}
+      >
+        {SPAN_WORDS[span]}
+      </Tile>
+      <Tile
+        label="Blocks"
+        value={inForce.blocksKnown ? formatCount(inForce.blocks) : null}
+        href={hrefOf("control")}
+      >
+        {blocksNote(inForce)}
+      </Tile>
+      <Tile label="Overrides" value={formatCount(inForce.overrides)} href={hrefOf("control")}>
+        in force
+      </Tile>
+      <Tile label="Deny list" value={formatCount(inForce.denied)} href={hrefOf("control")}>
+        {inForce.denied === 1 ? "network" : "networks"}
+      </Tile>
+      <Tile
+        label="Redis"
+        value={store.ok ? formatMeasured(store.latencyMs) : "away"}
+        tone={store.ok ? undefined : "bad"}
+        href={hrefOf("redis")}
+      >
+        {store.ok ? "to answer" : "does not answer"}
+      </Tile>
+    </dl>
+  );
+}
+
+function blocksNote({ blocks, blocksKnown }: Overview["inForce"]): string {
+  if (blocksKnown) return "in force";
+  return blocks === 0 ? "not all are told of" : `at least ${formatCount(blocks)}`;
+}

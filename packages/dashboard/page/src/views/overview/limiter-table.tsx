@@ -1,0 +1,149 @@
+import type { JSX } from "preact";
+import type { LimiterSummary, Overview } from "../../../../src/api.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Empty } from "../../parts/panel.tsx";
+import { Sparkline } from "../../parts/sparkline.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Name, Words } from "../../parts/text.tsx";
+import type { Route } from "../../route.ts";
+import { hrefOf } from "../../route.ts";
+import { counted, formatCount, formatShare, formatShort } from "../../words/numbers.ts";
+import { lineParts } from "../../words/rates.ts";
+import { LENGTHS } from "../../words/span.ts";
+import { limitInWords } from "../../words/subject.ts";
+
+/** The limiters by their denials, each with its line. */
+export function LimiterTable({
+  overview,
+  route,
+  find = "",
+  most,
+}: {
+  overview: Overview;
+  route: Route;
+  /** Only limiters with this in their names. */
+  find?: string;
+  most?: number;
+}): JSX.Element {
+  const { limiters, others } = overview;
+  const found = limiters.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()));
+  if (found.length === 0) return <NoLimiters find={find} />;
+  const rows = most === undefined ? found : found.slice(0, most);
+  return (
+    <>
+      <Table
+        label="Limiters"
+        columns={columnsOf(overview, route)}
+        rows={rows}
+        keyOf={({ name }) => name}
+      />
+      {rows.length < found.length && (
+        <p class="note">
+          <a href={hrefOf("limiter", { span: route.params["span"] })}>
+            All {formatCount(found.length)} limiters
+          </a>
+        </p>
+      )}
+      {others && (
+        <p class="note">
+          Limiters after the first {formatCount(limiters.length)} together:{" "}
+          {formatCount(others.allowed)} allowed, {formatCount(others.denied)} denied.
+        </p>
+      )}
+    </>
+  );
+}
+
+function NoLimiters({ find }: { find: string }): JSX.Element {
+  if (find !== "") {
+    return (
+      <Empty>
+        No limiter has “<Name of={find} plain />” in its name.
+      </Empty>
+    );
+  }
+  return (
+    <Empty>
+      There is no limiter under this prefix. One appears ten seconds after a process has made it
+      with a store on this Redis; if yours does not, compare its <code>prefix</code> with the one at
+      the top left.
+    </Empty>
+  );
+}
+
+function columnsOf(
+  { span, at, lineStepMs }: Overview,
+  route: Route,
+): readonly Column<LimiterSummary>[] {
+  const requests = ({ totals }: LimiterSummary): number => totals.allowed + totals.denied;
+  return [
+    {
+      title: "Limiter",
+      kind: "wide",
+      by: ({ name }) => name,
+      cell: (row) => <Limiter row={row} span={route.params["span"]} />,
+    },
+    {
+      title: "Denied",
+      kind: "number",
+      by: ({ totals }) => totals.denied,
+      cell: ({ totals: { denied }, shadow }) => (
+        <span
+          title={`${formatCount(denied)}${shadow ? ", if it were not in shadow" : ""}`}
+          class={denied > 0 && !shadow ? "is-denied" : "quiet"}
+        >
+          {formatShort(denied)}
+        </span>
+      ),
+    },
+    {
+      title: "Share",
+      kind: "number",
+      by: (row) => row.totals.denied / Math.max(1, requests(row)),
+      cell: (row) => formatShare(row.totals.denied, requests(row)),
+    },
+    {
+      title: "Requests",
+      kind: "number",
+      by: requests,
+      cell: (row) => <span title={formatCount(requests(row))}>{formatShort(requests(row))}</span>,
+    },
+    {
+      title: "Over time",
+      cell: ({ series }) =>
+        series.length === 0 ? null : (
+          <Sparkline parts={lineParts({ stepMs: lineStepMs, points: series }, LENGTHS[span], at)} />
+        ),
+    },
+    { title: "Limits", kind: "wide spare", cell: ({ words }) => <Limits words={words} /> },
+  ];
+}
+
+function Limiter({ row, span }: { row: LimiterSummary; span: string | undefined }): JSX.Element {
+  return (
+    <>
+      <a href={hrefOf("limiter", { name: row.name, span })}>
+        <Name of={row.name} />
+      </a>
+      {row.shadow && <Badge tone="info">shadow</Badge>}
+      {row.versions > 1 && <Badge tone="warn">{row.versions} policies</Badge>}
+      {row.overrides > 0 && <Badge>{counted(row.overrides, "override")}</Badge>}
+      {row.processes === 0 && <Badge>in no process</Badge>}
+    </>
+  );
+}
+
+function Limits({ words }: { words: readonly string[] }): JSX.Element {
+  if (words.length === 0) return <span class="quiet">unknown</span>;
+  return (
+    <ul class="plain">
+      {words.slice(0, 3).map((sentence) => (
+        <li key={sentence}>
+          <Words of={limitInWords(sentence, "")} />
+        </li>
+      ))}
+      {words.length > 3 && <li class="quiet">and {words.length - 3} more</li>}
+    </ul>
+  );
+}

@@ -1,0 +1,52 @@
+import type { JSX } from "preact";
+import type { Overview } from "../../../../src/api.ts";
+import { Chart } from "../../chart/chart.tsx";
+import { usePolled } from "../../client/use-polled.ts";
+import { Loading } from "../../parts/loading.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { SpanSwitch } from "../../parts/span-switch.tsx";
+import type { Route } from "../../route.ts";
+import { hrefOf, spanOf } from "../../route.ts";
+import { CoverageNote } from "../coverage-note.tsx";
+import { Processes } from "../processes.tsx";
+import { OverviewAnswer } from "./answer.tsx";
+import { Attention } from "./attention.tsx";
+import { Figures } from "./figures.tsx";
+import { LimiterTable } from "./limiter-table.tsx";
+
+/** The fleet: what is denied, by which limiter, and what needs attention. */
+export function OverviewView({ route }: { route: Route }): JSX.Element {
+  const span = spanOf(route);
+  const { data, failure } = usePolled<Overview>(`overview ${span}`, (source, signal) =>
+    source.overview(span, signal),
+  );
+  if (data === undefined) return <Loading title="Overview" failure={failure} />;
+  return (
+    <>
+      <OverviewAnswer overview={data} />
+      <Attention overview={data} />
+      <Figures overview={data} />
+      <Panel
+        title="Decisions a second"
+        tools={<SpanSwitch route={route} span={span} />}
+        note={<CoverageNote coverage={data.coverage} at={data.at} span={span} />}
+      >
+        <Chart
+          series={{ stepMs: data.stepMs, points: data.series }}
+          span={span}
+          at={data.at}
+          coverage={data.coverage}
+        />
+      </Panel>
+      <Panel
+        title="Limiters"
+        tools={<a href={hrefOf("limiter", { span: route.params["span"] })}>Find a limiter</a>}
+      >
+        <LimiterTable overview={data} route={route} most={20} />
+      </Panel>
+      <Panel title="Processes">
+        <Processes processes={data.processes} at={data.at} />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,138 @@
+import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
+import type { Finding, RedisView } from "../../../src/api.ts";
+import { usePolled } from "../client/use-polled.ts";
+import type { Tone } from "../parts/badge.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Loading } from "../parts/loading.tsx";
+import { Empty, Panel } from "../parts/panel.tsx";
+import { Name, Words } from "../parts/text.tsx";
+import { Visit } from "../visit.ts";
+import { counted, formatBytes, formatCount } from "../words/numbers.ts";
+import { formatLength, formatMeasured } from "../words/time.ts";
+import { visibleStart } from "../words/visible.ts";
+
+const LEVELS = ["error", "warning", "note", "ok"] as const;
+
+const TONES: Readonly<Record<Finding["level"], Tone>> = {
+  error: "bad",
+  warning: "warn",
+  note: "info",
+  ok: "good",
+};
+
+/** What fields of the server are called, and what their numbers are. */
+const FACTS: Readonly<Record<string, readonly [title: string, unit?: "bytes" | "seconds"]>> = {
+  version: ["Version"],
+  mode: ["Mode"],
+  role: ["Role"],
+  uptimeSeconds: ["Up for", "seconds"],
+  clients: ["Connections"],
+  memoryBytes: ["Memory in use", "bytes"],
+  maxMemoryBytes: ["Memory at most", "bytes"],
+  evictionPolicy: ["When memory is full"],
+  evictedKeys: ["Evicted keys"],
+  commandsPerSecond: ["Commands a second"],
+};
+
+function factInWords(value: string | number, unit: "bytes" | "seconds" | undefined): JSX.Element {
+  if (typeof value === "string") return <Name of={value} plain />;
+  if (unit === "seconds") return <>{formatLength(value * 1_000)}</>;
+  if (unit === "bytes") return <>{value === 0 ? "no limit" : formatBytes(value)}</>;
+  return <>{formatCount(value)}</>;
+}
+
+/** What the doctor found on Redis. */
+export function RedisFindings(): JSX.Element {
+  const { session } = useContext(Visit);
+  const { data, failure } = usePolled<RedisView>("redis", (source, signal) => source.redis(signal));
+  if (data === undefined) return <Loading title="Redis" failure={failure} />;
+  const { findings, server, latencyMs } = data;
+  const bad = findings.filter(({ level }) => level === "error" || level === "warning");
+  const rest = findings.filter(({ level }) => level === "note" || level === "ok");
+  return (
+    <>
+      <div class="answer">
+        <h1>
+          {bad.length > 0
+            ? `${counted(bad.length, "finding needs", "findings need")} attention.`
+            : findings.length > 0
+              ? "Redis is in order."
+              : `Redis answers in ${formatMeasured(latencyMs)}.`}
+        </h1>
+        {findings.length > 0 && <p>It answers in {formatMeasured(latencyMs)}.</p>}
+      </div>
+      {bad.length > 0 && <Findings title="Needs attention" findings={bad} />}
+      {rest.length > 0 && (
+        <Findings title={bad.length > 0 ? "The rest" : "Findings"} findings={rest} />
+      )}
+      {findings.length === 0 && (
+        <Empty>
+          {session.hasDoctor
+            ? "The checks have not run yet. They appear here by themselves."
+            : "The checks of Redis are not part of this page here. Run them in a shell: npx headgate doctor."}
+        </Empty>
+      )}
+      <Panel title="Server">
+        <dl class="facts">
+          {Object.entries(server).map(([name, value]) => (
+            <div key={name}>
+              <dt>{FACTS[name]?.[0] ?? visibleStart(name, 60)}</dt>
+              <dd>{factInWords(value, FACTS[name]?.[1])}</dd>
+            </div>
+          ))}
+        </dl>
+      </Panel>
+    </>
+  );
+}
+
+function Findings({
+  title,
+  findings,
+}: {
+  title: string;
+  findings: readonly Finding[];
+}): JSX.Element {
+  const sorted = [...findings].sort((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
+  return (
+    <Panel title={title}>
+      <ul class="findings">
+        {sorted.map(({ level, title: found, means, mend, see }) => (
+          <li key={found}>
+            <Badge tone={TONES[level]}>{level}</Badge>
+            <div>
+              <p class={level === "ok" ? "found is-ok" : "found"}>
+                <Words of={found} />
+              </p>
+              {means && (
+                <p>
+                  <Words of={means} />
+                </p>
+              )}
+              {mend && (
+                <p>
+                  <strong>To fix it: </strong>
+                  {mend.split("\n").map((line, i) =>
+                    i === 0 ? (
+                      <Words key={i} of={line} />
+                    ) : (
+                      <code class="command" key={i}>
+                        {visibleStart(line, 500)}
+                      </code>
+                    ),
+                  )}
+                </p>
+              )}
+              {see && (
+                <p class="quiet">
+                  <Words of={see} />
+                </p>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

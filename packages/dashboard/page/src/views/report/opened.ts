@@ -1,0 +1,37 @@
+import type { Report } from "../../../../../cli/src/report/report.ts";
+
+/** The report that was opened last: it stays in this page, and is sent nowhere. */
+export interface Opened {
+  /** Of the file. */
+  readonly name: string;
+  /** The report and its style, or why there is none. */
+  readonly drawn: Drawn | string;
+}
+
+export interface Drawn {
+  readonly report: Report;
+  readonly style: string;
+}
+
+/** A larger file is none that the command writes. */
+const MOST_BYTES = 32 * 1_024 * 1_024;
+
+const NO_REPORT =
+  "This file is no report of headgate replay or headgate recommend, as --json prints one";
+
+/** Opens a file, and draws it. What draws is loaded with the first one. */
+export async function openReport(file: File): Promise<Opened> {
+  const { name, size } = file;
+  if (size > MOST_BYTES) return { name, drawn: `${NO_REPORT}: it is larger than 32 MB.` };
+  const [text, { readReport, REPORT_STYLE: style }] = await Promise.all([
+    file.text(),
+    import("./drawing.ts"),
+  ]);
+  try {
+    return { name, drawn: { report: readReport(text), style } };
+  } catch (error) {
+    const why =
+      error instanceof TypeError || error instanceof RangeError ? error.message : "it is not JSON";
+    return { name, drawn: `${NO_REPORT}: ${why}.` };
+  }
+}

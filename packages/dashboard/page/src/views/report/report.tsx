@@ -1,0 +1,94 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Notice } from "../../parts/panel.tsx";
+import { Name, Words } from "../../parts/text.tsx";
+import { DrawnReport } from "./drawn-report.tsx";
+import type { Opened } from "./opened.ts";
+import { openReport } from "./opened.ts";
+
+/** Also for those who come back to this view. */
+let last: Opened | undefined;
+
+/** Reports of the command, from files of the visitor. */
+export function Reports(): JSX.Element {
+  const [opened, setOpened] = useState(last);
+  const [isOver, setOver] = useState(false);
+  const open = async (file: File | null | undefined): Promise<void> => {
+    setOver(false);
+    if (!file) return;
+    last = await openReport(file);
+    setOpened(last);
+  };
+  useDrops(setOver, open);
+  const isDrawn = opened !== undefined && typeof opened.drawn !== "string";
+  return (
+    <>
+      {!isDrawn && <Introduction />}
+      <div class={`open-report ${isOver ? "is-over" : ""}`}>
+        <label>
+          {isDrawn ? "Open another report" : "Open a report"}{" "}
+          <input
+            type="file"
+            accept=".json,application/json"
+            onChange={({ currentTarget }) => void open(currentTarget.files?.[0])}
+          />
+        </label>
+        {opened && (
+          <span class="quiet">
+            <Name of={opened.name} />
+          </span>
+        )}
+      </div>
+      {opened && typeof opened.drawn === "string" && (
+        <Notice tone="bad" title="Not opened.">
+          <Words of={opened.drawn} />
+        </Notice>
+      )}
+      {opened && typeof opened.drawn !== "string" && <DrawnReport drawn={opened.drawn} />}
+    </>
+  );
+}
+
+function Introduction(): JSX.Element {
+  return (
+    <>
+      <h1>Whom would a limit hurt?</h1>
+      <p>
+        <code>headgate replay</code> and <code>headgate recommend</code> answer that from access
+        logs. Open the file that they print with <code>--json</code>, or drop it here. It stays in
+        this browser: nothing of it is sent to the server, and it is gone when you close the page.
+      </p>
+      <p>
+        <code>npx @headgate/cli replay access.log --json &gt; report.json</code>
+      </p>
+    </>
+  );
+}
+
+/** Takes files that are dropped anywhere, which the browser would open in place of the page. */
+function useDrops(
+  setOver: (isOver: boolean) => void,
+  open: (file: File | null | undefined) => Promise<void>,
+): void {
+  const latest = useRef(open);
+  latest.current = open;
+  useEffect(() => {
+    const over = (event: DragEvent): void => {
+      event.preventDefault();
+      setOver(true);
+    };
+    const drop = (event: DragEvent): void => {
+      event.preventDefault();
+      void latest.current(event.dataTransfer?.files[0]);
+    };
+    const leave = (): void => setOver(false);
+    addEventListener("dragover", over);
+    addEventListener("dragleave", leave);
+    addEventListener("drop", drop);
+    return () => {
+      removeEventListener("dragover", over);
+      removeEventListener("dragleave", leave);
+      removeEventListener("drop", drop);
+    };
+  }, []);
+}

@@ -1,0 +1,57 @@
+import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
+import type { SubjectOf } from "../../../src/api.ts";
+import { Menu } from "../parts/menu.tsx";
+import type { Draft } from "../visit.ts";
+import { Visit } from "../visit.ts";
+import { subjectInWords } from "../words/subject.ts";
+import { visibleStart } from "../words/visible.ts";
+
+/** What an operator can do to a subject of a limiter, as far as the visitor may. */
+export function SubjectTools({
+  limiter,
+  subject,
+}: {
+  limiter: string;
+  subject: SubjectOf;
+}): JSX.Element | null {
+  const { may, open } = useContext(Visit);
+  const items = draftsOf(limiter, subject)
+    .filter(([, kind]) => may(kind))
+    .map(([title, , draft]) => ({ title, run: () => open(draft) }));
+  if (items.length === 0) return null;
+  return <Menu label={`Actions on ${visibleStart(subjectInWords(subject), 60)}`} items={items} />;
+}
+
+type Item = readonly [
+  title: string,
+  kind: "block" | "unblock" | "reset" | "forget" | "setOverride",
+  draft: Draft,
+];
+
+function draftsOf(limiter: string, subject: SubjectOf): readonly Item[] {
+  const fixed = (kind: "unblock" | "reset" | "forget", title: string, note: string): Item => [
+    `${title}…`,
+    kind,
+    { form: "fixed", title, note, action: { kind, limiter, subject } },
+  ];
+  return [
+    ["Block…", "block", { form: "block", limiter, subject }],
+    fixed(
+      "unblock",
+      "Unblock",
+      "Ends its blocks, also those that a limit has set. What it has used stays used.",
+    ),
+    fixed(
+      "reset",
+      "Reset",
+      "Sets what it has used back to nothing, and ends its blocks by limits.",
+    ),
+    ["Override its limits…", "setOverride", { form: "override", limiter, subject }],
+    fixed(
+      "forget",
+      "Forget",
+      "Erases all that is kept about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. It cannot be undone.",
+    ),
+  ];
+}

@@ -1,0 +1,143 @@
+import type { JSX } from "preact";
+import type { DeniedRow, SubjectInLimiter, SubjectView } from "../../../../src/api.ts";
+import { Empty, Notice } from "../../parts/panel.tsx";
+import { Name, Until, Words } from "../../parts/text.tsx";
+import { hrefOf } from "../../route.ts";
+import { counted } from "../../words/numbers.ts";
+import { Cause } from "./cause.tsx";
+import { InLimiter } from "./in-limiter.tsx";
+import { askedInWords } from "./question.ts";
+
+/** Whether the client is denied, by what, and until when; then what each limiter says. */
+export function SubjectAnswer({ view }: { view: SubjectView }): JSX.Element {
+  const { limiters, skipped, denyList, asked } = view;
+  const sorted = [...limiters].sort((a, b) => rank(a) - rank(b));
+  return (
+    <>
+      <div class="answer" aria-live="polite">
+        <Verdict view={view} denied={sorted.filter(({ allowed }) => !allowed)} />
+      </div>
+      {denyList.map((row) => (
+        <OnDenyList key={row.id} row={row} />
+      ))}
+      {limiters.length === 0 && (
+        <Empty>
+          No limiter counts “<Name of={askedInWords(asked)} plain />
+          ”. Check the spelling; an API key that is sent in a header is found as “Header”. Whom a
+          limiter counts by stands in <a href={hrefOf("limiter")}>its policy</a>.
+        </Empty>
+      )}
+      {sorted.map((one) => (
+        <InLimiter
+          key={`${one.name} ${one.dimension} ${sorted.indexOf(one)}`}
+          one={one}
+          policies={sorted.filter((other) => isSame(one, other)).length}
+        />
+      ))}
+      {skipped.length > 0 && <Skipped skipped={skipped} />}
+    </>
+  );
+}
+
+function isSame(one: SubjectInLimiter, other: SubjectInLimiter): boolean {
+  return one.name === other.name && one.dimension === other.dimension;
+}
+
+/** Denied first, then what shadow hides, then the rest. */
+function rank({ allowed, shadow, limits }: SubjectInLimiter): number {
+  if (!allowed) return 0;
+  if (shadow) return 1;
+  return limits.some(({ used }) => used > 0) ? 2 : 3;
+}
+
+function Verdict({
+  view,
+  denied,
+}: {
+  view: SubjectView;
+  denied: readonly SubjectInLimiter[];
+}): JSX.Element {
+  const { asked, limiters, denyList } = view;
+  const [first, ...others] = denied;
+  const subject = <Name of={askedInWords(asked)} plain />;
+  if (denyList.length > 0) {
+    return <h1 class="is-denied">{subject} is refused everywhere: it is on the deny list.</h1>;
+  }
+  if (first === undefined) {
+    return (
+      <>
+        <h1>
+          {limiters.length === 0 ? <>{subject} is not counted.</> : <>{subject} is allowed now.</>}
+        </h1>
+        {limiters.length > 0 && (
+          <p>
+            A next request of one unit passes in{" "}
+            {limiters.length === 1 ? "the limiter" : `all ${limiters.length} limiters`} that may
+            count it.
+          </p>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      <h1 class="is-denied">
+        {subject} is denied by <Cause one={first} />
+      </h1>
+      {others.length > 0 && (
+        <p>
+          Also denied in {counted(others.length, "other limiter")}:{" "}
+          {others.map(({ name }, i) => (
+            <span key={name}>
+              {i > 0 && ", "}
+              <Name of={name} />
+            </span>
+          ))}
+          .
+        </p>
+      )}
+    </>
+  );
+}
+
+function OnDenyList({ row }: { row: DeniedRow }): JSX.Element {
+  return (
+    <Notice tone="bad">
+      <strong>
+        <Name of={row.network} /> is on the deny list
+      </strong>{" "}
+      <Until at={row.until} />
+      {row.by && (
+        <>
+          , added by <Name of={row.by} plain />
+        </>
+      )}
+      {row.reason && (
+        <>
+          : <Words of={row.reason} />
+        </>
+      )}
+      . All HTTP limiters answer 403. <a href={hrefOf("control")}>Deny list</a>
+    </Notice>
+  );
+}
+
+function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element {
+  return (
+    <details class="skipped">
+      <summary>
+        {counted(skipped.length, "limiter")} not looked at: they count by something else
+      </summary>
+      <ul class="sentences">
+        {skipped.map(({ name, needs }) => (
+          <li key={name}>
+            <a href={hrefOf("limiter", { name })}>
+              <Name of={name} />
+            </a>
+            : <Words of={needs} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

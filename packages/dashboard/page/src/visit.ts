@@ -1,0 +1,49 @@
+import type { Context } from "preact";
+import { createContext } from "preact";
+import type { Action, ActionName, Session } from "../../src/api.ts";
+import type { Failure } from "./client/failure.ts";
+import type { Source } from "./client/source.ts";
+
+/** The state of the view that is shown: how old it is, and whether the last question failed. */
+export interface LiveState {
+  /** When its data was taken; missing before the first answer. */
+  readonly at: number | undefined;
+  readonly failure: Failure | undefined;
+  readonly refresh: () => void;
+}
+
+/** An action to be asked about in a dialog. */
+export type Draft =
+  | {
+      readonly form: "fixed";
+      readonly title: string;
+      readonly note?: string;
+      readonly action: Action;
+    }
+  | {
+      readonly form: "block";
+      readonly limiter: string;
+      readonly subject: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly form: "override";
+      readonly limiter: string;
+      readonly subject?: Readonly<Record<string, string>> | undefined;
+      /** The numbers that can be replaced, by the name of a limit; missing where the limiter's policy has to be asked for. */
+      readonly numbers?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
+    }
+  | { readonly form: "shadow"; readonly limiter: string; readonly shadow: boolean }
+  | { readonly form: "deny"; readonly network?: string };
+
+/** What every part of the page knows of this visit. */
+export interface VisitState {
+  readonly source: Source;
+  readonly session: Session;
+  readonly may: (kind: ActionName) => boolean;
+  readonly open: (draft: Draft) => void;
+  readonly setLive: (live: LiveState) => void;
+}
+
+export const Visit: Context<VisitState> = createContext<VisitState>(
+  undefined as unknown as VisitState,
+);

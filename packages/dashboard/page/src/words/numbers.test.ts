@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { counted, formatBytes, formatRate, formatShare, formatShort } from "./numbers.ts";
+
+test.each([
+  [0, "0"],
+  [980, "980"],
+  [999.9, "1k"],
+  [12_345, "12.3k"],
+  [999_600, "1M"],
+  [3_000_000_000, "3G"],
+])("%d in short is %s", (count, text) => expect(formatShort(count)).toBe(text));
+
+test.each([
+  [0, "0"],
+  [0.004, "< 0.01"],
+  [0.253, "0.25"],
+  [7.44, "7.4"],
+  [45.16, "45.2"],
+  [1_240.4, "1,240"],
+])("%d a second is %s", (rate, text) => expect(formatRate(rate)).toBe(text));
+
+test("only nothing is 0 %, and only all is 100 %", () => {
+  expect(formatShare(0, 10)).toBe("0\u00a0%");
+  expect(formatShare(0, 0)).toBe("0\u00a0%");
+  expect(formatShare(10, 10)).toBe("100\u00a0%");
+  expect(formatShare(1, 1_000_000)).toBe("<\u00a00.01\u00a0%");
+  expect(formatShare(999_999, 1_000_000)).toBe(">\u00a099.99\u00a0%");
+  expect(formatShare(1, 3)).toBe("33.3\u00a0%");
+});
+
+test("one is one", () => {
+  expect(counted(1, "process", "processes")).toBe("1 process");
+  expect(counted(2_000, "process", "processes")).toBe("2,000 processes");
+});
+
+test("bytes", () => {
+  expect(formatBytes(0)).toBe("0 bytes");
+  expect(formatBytes(40_055_603)).toBe("38.2 MB");
+});

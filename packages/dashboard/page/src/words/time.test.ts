@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import {
+  formatFromNow,
+  formatFully,
+  formatLength,
+  formatMeasured,
+  formatMoment,
+  parseLength,
+} from "./time.ts";
+
+const NOON = Date.UTC(2026, 10, 23, 12, 0, 0);
+
+test.each([
+  [0, "1 s"],
+  [1_001, "2 s"],
+  [59_001, "1 min"],
+  [130_000, "2 min 10 s"],
+  [3_599_500, "1 h"],
+  [7_500_000, "2 h 5 min"],
+  [90_000_000, "1 d 1 h"],
+])("%d ms are %s", (ms, text) => expect(formatLength(ms)).toBe(text));
+
+test("a moment is as short as it is clear", () => {
+  expect(formatMoment(NOON - 1_000, NOON, "UTC")).toBe("11:59:59");
+  expect(formatMoment(NOON, NOON, "Europe/Berlin")).toBe("13:00:00");
+  expect(formatMoment(NOON - 86_400_000, NOON, "UTC")).toBe("22 Nov, 12:00");
+  expect(formatMoment(NOON - 400 * 86_400_000, NOON, "UTC")).toBe("19 Oct 2025");
+  expect(formatMoment(Number.MAX_VALUE, NOON, "UTC")).toBe("unknown");
+});
+
+test("in full it has its zone, and UTC", () => {
+  expect(formatFully(NOON, "Europe/Berlin")).toMatch(/13:00:00.*; 2026-11-23 12:00:00 UTC$/);
+});
+
+test("from now", () => {
+  expect(formatFromNow(NOON + 500, NOON)).toBe("now");
+  expect(formatFromNow(NOON + 3_000, NOON)).toBe("in 3 s");
+  expect(formatFromNow(NOON - 3_000, NOON)).toBe("3 s ago");
+});
+
+test("what is measured keeps its decimals", () => {
+  expect(formatMeasured(0.421)).toBe("0.42 ms");
+  expect(formatMeasured(250.4)).toBe("250 ms");
+  expect(formatMeasured(1_500)).toBe("1.5 s");
+});
+
+test.each([
+  ["90s", 90_000],
+  [" 1.5 h ", 5_400_000],
+  ["15min", 900_000],
+  ["366d", 366 * 86_400_000],
+  ["367d", undefined],
+  ["0s", undefined],
+  ["1w", undefined],
+  ["", undefined],
+])("%j is a length of %s", (text, ms) => expect(parseLength(text)).toBe(ms));

@@ -1,0 +1,35 @@
+import type { Limiter } from "@headgate/core";
+import { createLimiter, memoryStore, tokenBucket } from "@headgate/core";
+import { Refusal } from "../serve/refusal.ts";
+import type { Visitor } from "./visitor.ts";
+
+/** Looks at a limiter, each of which asks Redis three times at most. */
+const AT_ONCE = 2_000;
+const EVERY_SECOND = 200;
+
+/**
+ * Bounds what one visitor reads of Redis beyond the answers that all visitors share. Visitors without a name have one budget together.
+ * In memory, so that it works while Redis is slow.
+ */
+export class ReadBudget {
+  readonly #limiter: Limiter;
+
+  constructor() {
+    this.#limiter = createLimiter({
+      name: "dashboard-reads",
+      limits: tokenBucket({ capacity: AT_ONCE, refill: EVERY_SECOND, every: "1s" }),
+      store: memoryStore(),
+    });
+  }
+
+  /** Rejects with a `Refusal` if the visitor has read too much. More than fits at once takes all that fits. */
+  async spend({ by }: Visitor, looks: number): Promise<void> {
+    const subject = by === null ? "readers" : `by ${by}`;
+    const cost = Math.min(looks, AT_ONCE);
+    const { allowed, retryAfterMs } = await this.#limiter.consume(subject, { cost });
+    if (allowed) return;
+    const headers = { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
+    const message = `at most ${EVERY_SECOND} looks at a limiter a second`;
+    throw new Refusal(429, "TOO_MANY_READS", message, { headers });
+  }
+}

@@ -1,0 +1,18 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { Refusal } from "../serve/refusal.ts";
+
+/**
+ * Throws a `Refusal` unless a browser says that a request comes from a page of this origin. Browsers that do not send `Sec-Fetch-Site`
+ * send `Origin`, whose host must be the one that is asked; its scheme is not compared, because a proxy may have ended TLS.
+ */
+export function requireSameOrigin(headers: IncomingHttpHeaders): void {
+  const site = headers["sec-fetch-site"];
+  if (site === undefined ? isOwn(headers.origin, headers.host) : site === "same-origin") return;
+  throw new Refusal(403, "CROSS_SITE", "only the dashboard's own page may ask for this");
+}
+
+function isOwn(origin: string | undefined, host: string | undefined): boolean {
+  if (origin === undefined || host === undefined || !/^https?:\/\//.test(origin)) return false;
+  const own = `http://${host}`;
+  return URL.canParse(origin) && URL.canParse(own) && new URL(origin).host === new URL(own).host;
+}

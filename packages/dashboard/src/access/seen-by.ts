@@ -1,0 +1,98 @@
+import type {
+  Blocks,
+  ControlRecord,
+  DeniedNetwork,
+  Directory,
+  LogEntry,
+  UsageCoverage,
+  UsageNumbers,
+} from "@headgate/core/operate";
+import type { Reading } from "../reading.ts";
+import type { Visitor } from "./visitor.ts";
+
+/**
+ * A reading as a visitor may see it: whatever tells of a hidden limiter is taken out before a view or an action gets it. Counts of
+ * records that could not be read go, too, because such a record may be of any limiter.
+ */
+export function seenBy(reading: Reading, visitor: Visitor): Reading {
+  if (!visitor.isLimited) return reading;
+  const directory: Reading["directory"] = async () =>
+    directoryFor(await reading.directory(), visitor);
+  return {
+    ...reading,
+    directory,
+    usage: async (span) => usageFor(await reading.usage(span), visitor),
+    limiterUsage: async (limiter, span) =>
+      usageFor(await reading.limiterUsage(limiter, span), visitor),
+    blocks: async () => blocksFor(await reading.blocks(), visitor),
+    coverage: async () => coverageFor(await reading.coverage(), await directory()),
+    async control() {
+      const { record, latencyMs } = await reading.control();
+      return { record: recordFor(record, visitor), latencyMs };
+    },
+    denyList: async (address) => (await reading.denyList(address)).map(withoutReason),
+    async log() {
+      const { entries } = await reading.log();
+      return { entries: entries.flatMap((entry) => entryFor(entry, visitor)), unreadable: 0 };
+    },
+  };
+}
+
+function directoryFor({ limiters, breakers, processes }: Directory, { sees }: Visitor): Directory {
+  const seenLimiters = limiters
+    .filter(({ name }) => sees(name))
+    .map((one) =>
+      one.extends === undefined || sees(one.extends) ? one : { ...one, extends: undefined },
+    );
+  const seenBreakers = breakers.filter(({ name }) => sees(name));
+  const ids = new Set([...seenLimiters, ...seenBreakers].flatMap((one) => one.processes));
+  return {
+    limiters: seenLimiters,
+    breakers: seenBreakers,
+    // What a process has beyond its list may be hidden.
+    processes: processes.filter(({ id }) => ids.has(id)).map((one) => ({ ...one, more: 0 })),
+    unread: [],
+  };
+}
+
+function usageFor<Numbers extends UsageNumbers>(usage: Numbers, { sees }: Visitor): Numbers {
+  const limiters = usage.limiters.filter(({ name }) => sees(name));
+  return { ...usage, limiters, others: undefined, unread: [] };
+}
+
+/** There may always be others: whether the list of all limiters is whole is not told. */
+function blocksFor({ at, blocks }: Blocks, { sees }: Visitor): Blocks {
+  const seen = blocks.filter(({ limiter }) => sees(limiter));
+  return { at, blocks: seen, isWhole: false, unknown: 0, unread: [] };
+}
+
+/** Of the processes that have a limiter that is seen. */
+function coverageFor(coverage: UsageCoverage, { limiters }: Directory): UsageCoverage {
+  const ids = new Set(limiters.flatMap(({ processes }) => processes));
+  const isSeen = ({ id }: { readonly id: string }): boolean => ids.has(id);
+  const reporting = coverage.reporting.filter(isSeen);
+  const silent = coverage.silent.filter(isSeen);
+  const newest = Math.max(0, ...[...reporting, ...silent].map((one) => one.at ?? 0));
+  return { at: coverage.at, reporting, silent, ...(newest > 0 ? { newest } : {}), unread: [] };
+}
+
+/** The deny list is of all limiters; the reason of an entry is for those who may see all. */
+function recordFor(record: ControlRecord, { sees }: Visitor): ControlRecord {
+  const { overrides, orders, denied } = record;
+  return {
+    ...record,
+    overrides: overrides.filter(({ limiter }) => sees(limiter)),
+    orders: orders.filter(({ limiter }) => sees(limiter)),
+    denied: denied?.map(withoutReason),
+  };
+}
+
+function withoutReason(entry: DeniedNetwork): DeniedNetwork {
+  return { ...entry, reason: undefined };
+}
+
+function entryFor(entry: LogEntry, { sees }: Visitor): readonly LogEntry[] {
+  // Other programs may have written anything.
+  if (typeof entry.limiter !== "string") return [{ ...entry, reason: undefined }];
+  return sees(entry.limiter) ? [entry] : [];
+}

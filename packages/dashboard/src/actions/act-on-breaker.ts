@@ -1,0 +1,58 @@
+import type { ActionOptions } from "@headgate/core/operate";
+import type { Action } from "../api.ts";
+import { findOptions, look, openBreaker, unknownBreaker } from "../breakers.ts";
+import type { OrderedTarget, TargetSnapshot } from "../options.ts";
+import type { Performed, Workplace } from "./perform.ts";
+import { stateOf } from "./state.ts";
+
+type BreakerAction = Extract<Action, { kind: "breaker" }>;
+
+/** Processes look at a target again after a second. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** What each order does, and the state that it leads to. */
+const ORDERS = {
+  open: { give: (target) => target.forceOpen(), state: "forced-open" },
+  close: { give: (target) => target.disable(), state: "disabled" },
+  reset: { give: (target) => target.reset(), state: "closed" },
+} as const satisfies Readonly<
+  Record<BreakerAction["order"], { give(target: OrderedTarget): Promise<void>; state: string }>
+>;
+
+/** Gives an order to a target of a breaker. It has no end but `reset`. */
+export async function actOnBreaker(
+  { reading, createBreaker }: Workplace,
+  { breaker: name, target, order }: BreakerAction,
+  { dryRun, reason, by }: ActionOptions,
+): Promise<Performed> {
+  if (createBreaker === undefined) throw unknownBreaker();
+  const { operator } = reading;
+  const breaker = openBreaker(reading, createBreaker, await findOptions(reading, name), name);
+  try {
+    const own = breaker.for(target);
+    const before = await look(own);
+    const { give, state } = ORDERS[order];
+    const foreseen: TargetSnapshot = { ...before, state };
+    let at = await reading.now();
+    let after: TargetSnapshot = foreseen;
+    if (dryRun !== true) {
+      await give(own);
+      after = await look(own);
+      const done = { breaker: name, target, before, after };
+      at = (await operator.logBreaker(done, { reason, by })).getTime();
+    }
+    return {
+      before: [describe(before)],
+      after: [after.state],
+      inForceAt: new Date(at + LOOK_AGAIN_MS),
+      state: stateOf(before.state),
+    };
+  } finally {
+    await breaker.close();
+  }
+}
+
+function describe({ state, calls, successRate }: TargetSnapshot): string {
+  const rate = successRate === null ? "" : `, ${Math.floor(successRate * 1_000) / 10}% succeeded`;
+  return `${state}, ${calls} calls${rate}`;
+}

@@ -1,0 +1,84 @@
+import { HeadgateError } from "@headgate/core";
+import type { ActionOptions, Directory, NewOverride, Override } from "@headgate/core/operate";
+import { checkOverride, reachOf } from "@headgate/core/operate";
+import type { Action } from "../api.ts";
+import { knownLimiters } from "../limiters.ts";
+import type { Reading } from "../reading.ts";
+import { unknownLimiter } from "../serve/refusal.ts";
+import { describeOverride, formatIgnored } from "../words/override.ts";
+import type { Performed } from "./perform.ts";
+import { stateOf } from "./state.ts";
+
+type OverrideAction = Extract<Action, { kind: "setOverride" | "unsetOverride" }>;
+
+/** Sets or removes an override. One that fits no policy of its limiter is refused. */
+export async function actOnOverride(
+  reading: Reading,
+  action: OverrideAction,
+  options: ActionOptions,
+): Promise<Performed> {
+  const { operator, directory } = reading;
+  const { kind, limiter, subject } = action;
+  const place = subject === undefined ? { limiter } : { limiter, subject };
+  if (kind === "unsetOverride") {
+    await requireKnown(reading, limiter);
+    return toPerformed(await operator.unsetOverride(place, options), []);
+  }
+  const { limits, shadow, forMs } = action;
+  const override: NewOverride = { ...place, limits, shadow };
+  const listed = await directory();
+  requireFit(listed, override);
+  const reach = reachOf(override, listed);
+  const notes = reach.state === "in-force" ? [] : formatIgnored(reach);
+  const lasting = {
+    ...options,
+    for: forMs === null ? "forever" : (`${forMs}ms` as const),
+  } as const;
+  return toPerformed(await operator.setOverride(override, lasting), notes);
+}
+
+/** Also a limiter that is in no process any more may have an override. */
+async function requireKnown({ directory, control }: Reading, limiter: string): Promise<void> {
+  const [{ limiters }, { record }] = await Promise.all([directory(), control()]);
+  const isListed = limiters.some(({ name }) => name === limiter);
+  if (!isListed && !record.overrides.some((one) => one.limiter === limiter)) throw unknownLimiter();
+}
+
+function requireFit(directory: Directory, override: NewOverride): void {
+  if (!directory.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
+  const known = knownLimiters(directory, override.limiter);
+  const misfits = known.map(({ limiter }) => misfitOf(limiter.limits, override));
+  const [first] = misfits;
+  if (first !== undefined && !misfits.includes(undefined)) throw first;
+}
+
+function misfitOf(
+  limits: Parameters<typeof checkOverride>[0],
+  override: NewOverride,
+): HeadgateError | undefined {
+  try {
+    checkOverride(limits, override);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HeadgateError) return error;
+    throw error;
+  }
+}
+
+function toPerformed(
+  done: {
+    readonly before: Override | undefined;
+    readonly after: Override | undefined;
+    readonly inForceAt: Date;
+  },
+  notes: readonly string[],
+): Performed {
+  const describe = (one: Override | undefined): string =>
+    one === undefined ? "no override" : describeOverride(one);
+  return {
+    before: [describe(done.before)],
+    after: [describe(done.after), ...notes.map((note) => `ignored: ${note}`)],
+    inForceAt: done.inForceAt,
+    state: stateOf(done.before),
+  };
+}

@@ -1,0 +1,48 @@
+import type { ActionOptions } from "@headgate/core/operate";
+import type { Action } from "../api.ts";
+import type { OrderedBreaker } from "../options.ts";
+import type { Reading } from "../reading.ts";
+import { actOnBreaker } from "./act-on-breaker.ts";
+import { actOnDenyList } from "./act-on-deny-list.ts";
+import { actOnOverride } from "./act-on-override.ts";
+import { actOnSubject } from "./act-on-subject.ts";
+import type { ShownState } from "./state.ts";
+
+/** What was done, or would be. */
+export interface Performed {
+  /** In words, a line each. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly inForceAt: Date;
+  /** The state before. */
+  readonly state: ShownState;
+}
+
+/** What actions work on. */
+export interface Workplace {
+  readonly reading: Reading;
+  readonly createBreaker: ((options: never) => OrderedBreaker) | undefined;
+}
+
+/** Does an action, or with `dryRun` finds out what it would change. Rejects with a `Refusal`, and as `Operator` does. */
+export function perform(
+  place: Workplace,
+  action: Action,
+  options: ActionOptions,
+): Promise<Performed> {
+  switch (action.kind) {
+    case "block":
+    case "unblock":
+    case "reset":
+    case "forget":
+      return actOnSubject(place.reading, action, options);
+    case "setOverride":
+    case "unsetOverride":
+      return actOnOverride(place.reading, action, options);
+    case "addToDenyList":
+    case "removeFromDenyList":
+      return actOnDenyList(place.reading, action, options);
+    case "breaker":
+      return actOnBreaker(place, action, options);
+  }
+}

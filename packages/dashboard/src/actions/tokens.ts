@@ -1,0 +1,96 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isPlainObject } from "../access/plain-object.ts";
+import type { Action } from "../api.ts";
+import type { ShownState } from "./state.ts";
+import { isSame } from "./state.ts";
+
+/** A preview is valid for so long. */
+const VALID_MS = 300_000;
+
+/** So many used tokens are remembered; no visitor can use as many while they are valid. */
+const MOST_USED = 10_000;
+
+/** What a token says. */
+interface Claims {
+  readonly id: string;
+  readonly expires: number;
+  /** The hash of the action and of who was shown it. */
+  readonly of: string;
+  readonly state: ShownState;
+}
+
+/**
+ * Signs what an operator was shown. Nothing is kept but the tokens that were used, until they expire: a token is valid once, for one
+ * visitor and one action.
+ */
+export class Tokens {
+  readonly #secret: Buffer;
+  readonly #now: () => number;
+  /** By `id`, when each expires. */
+  readonly #used = new Map<string, number>();
+
+  /** `now` is a clock in milliseconds. */
+  constructor(secret: string | undefined, now: () => number = Date.now) {
+    this.#secret =
+      secret === undefined ? randomBytes(32) : createHash("sha256").update(secret).digest();
+    this.#now = now;
+  }
+
+  sign(action: Action, by: string, state: ShownState): string {
+    const claims: Claims = {
+      id: randomBytes(12).toString("base64url"),
+      expires: this.#now() + VALID_MS,
+      of: digest(action, by),
+      state: { ...state, facts: hash(state.facts) },
+    };
+    const body = Buffer.from(JSON.stringify(claims)).toString("base64url");
+    return `${body}.${this.#signatureOf(body)}`;
+  }
+
+  /** Uses a token up, and returns whether a state is the one that was shown; undefined if the token is not valid, or not any more. */
+  use(token: string, action: Action, by: string): ((state: ShownState) => boolean) | undefined {
+    const claims = this.#read(token);
+    const now = this.#now();
+    if (claims === undefined || claims.expires <= now || claims.of !== digest(action, by)) {
+      return undefined;
+    }
+    if (this.#used.has(claims.id)) return undefined;
+    this.#remember(claims, now);
+    return (state) => isSame({ ...state, facts: hash(state.facts) }, claims.state);
+  }
+
+  #read(token: string): Claims | undefined {
+    const [body = "", signature = ""] = token.split(".");
+    const [given, own] = [Buffer.from(signature), Buffer.from(this.#signatureOf(body))];
+    if (given.length !== own.length || !timingSafeEqual(given, own)) return undefined;
+    const claims: unknown = JSON.parse(Buffer.from(body, "base64url").toString());
+    return isPlainObject(claims) ? (claims as unknown as Claims) : undefined;
+  }
+
+  #signatureOf(body: string): string {
+    return createHmac("sha256", this.#secret).update(body).digest("base64url");
+  }
+
+  #remember({ id, expires }: Claims, now: number): void {
+    for (const [known, end] of this.#used) {
+      if (end > now && this.#used.size < MOST_USED) break;
+      this.#used.delete(known);
+    }
+    this.#used.set(id, expires);
+  }
+}
+
+/** Equal for the same action, whatever the order of its fields, by the same visitor. */
+function digest(action: Action, by: string): string {
+  return hash(JSON.stringify([by, sorted(action)]));
+}
+
+function sorted(value: unknown): unknown {
+  if (!isPlainObject(value)) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return entries.map(([name, field]) => [name, sorted(field)]);
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}

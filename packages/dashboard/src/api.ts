@@ -1,0 +1,21 @@
+/**
+ * The answers of `api/`, as the server writes and the page reads them. Times are milliseconds since the epoch by the clock of Redis. What
+ * comes from Redis is text of any kind, never markup.
+ */
+
+export type {
+  Action,
+  ActionDone,
+  ActionPreview,
+  ApiError,
+  OverrideNumbers,
+} from "./api/actions.ts";
+export type { BreakersView, TargetRow } from "./api/breakers.ts";
+export type { ControlView, LogView } from "./api/control.ts";
+export type { LimiterSummary, Overview, ProcessSummary, SubjectOf } from "./api/fleet.ts";
+export type { LimiterView, PolicyView, TopRow } from "./api/limiter.ts";
+export type { Finding, RedisView } from "./api/redis.ts";
+export type { BlockRow, DeniedRow, LogRow, OverrideRow } from "./api/rows.ts";
+export type { ActionName, Session } from "./api/session.ts";
+export type { LimitRow, SubjectInLimiter, SubjectQuestion, SubjectView } from "./api/subject.ts";
+export type { Counts, Coverage, Point, Span } from "./api/usage.ts";

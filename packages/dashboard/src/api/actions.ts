@@ -1,0 +1,71 @@
+import type { SubjectOf } from "./fleet.ts";
+
+/** What an operator may do. `forMs` is how long it lasts; null for ever. */
+export type Action =
+  | {
+      readonly kind: "block";
+      readonly limiter: string;
+      readonly subject: SubjectOf;
+      readonly forMs: number;
+    }
+  | {
+      readonly kind: "unblock" | "reset" | "forget";
+      readonly limiter: string;
+      readonly subject: SubjectOf;
+    }
+  | {
+      readonly kind: "setOverride";
+      readonly limiter: string;
+      readonly subject?: SubjectOf | undefined;
+      readonly limits?: Readonly<Record<string, OverrideNumbers>> | undefined;
+      readonly shadow?: boolean | undefined;
+      readonly forMs: number | null;
+    }
+  | {
+      readonly kind: "unsetOverride";
+      readonly limiter: string;
+      readonly subject?: SubjectOf | undefined;
+    }
+  | { readonly kind: "addToDenyList"; readonly network: string; readonly forMs: number | null }
+  | { readonly kind: "removeFromDenyList"; readonly network: string }
+  | {
+      readonly kind: "breaker";
+      readonly breaker: string;
+      readonly target: string;
+      /** `open` and `close` hold the state until `reset`. */
+      readonly order: "open" | "close" | "reset";
+    };
+
+/** The numbers of units that replace a limit's own. */
+export interface OverrideNumbers {
+  readonly limit?: number | undefined;
+  readonly burst?: number | undefined;
+  readonly capacity?: number | undefined;
+  readonly refill?: number | undefined;
+}
+
+/** What an action would do. */
+export interface ActionPreview {
+  /** The states, in words; several lines. */
+  readonly before: string;
+  readonly after: string;
+  /** From when it would be in force everywhere. */
+  readonly inForceAt: number;
+  /** Valid once, for five minutes, as long as the state is as shown. */
+  readonly token: string;
+}
+
+/** What an action did. */
+export interface ActionDone {
+  readonly before: string;
+  readonly after: string;
+  readonly at: number;
+  readonly inForceAt: number;
+}
+
+/** An answer that is no success. */
+export interface ApiError {
+  readonly error: { readonly code: string; readonly message: string };
+  /** With 409 on `act`: the action as it is now. */
+  readonly preview?: ActionPreview | undefined;
+}

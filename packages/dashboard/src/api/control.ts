@@ -1,0 +1,19 @@
+import type { BlockRow, DeniedRow, LogRow, OverrideRow } from "./rows.ts";
+
+export interface ControlView {
+  readonly at: number;
+  readonly overrides: readonly OverrideRow[];
+  readonly blocks: readonly BlockRow[];
+  /** Whether all blocks are in `blocks`: not where a process does not report usage. */
+  readonly blocksKnown: boolean;
+  readonly denied: readonly DeniedRow[];
+}
+
+export interface LogView {
+  readonly at: number;
+  /** The last action first. */
+  readonly rows: readonly LogRow[];
+  /** The `before` to ask for the rows that follow; null if there are none. */
+  readonly next: string | null;
+  readonly unreadable: number;
+}

@@ -1,0 +1,54 @@
+import type { ProcessSummary } from "./fleet.ts";
+import type { OverrideRow } from "./rows.ts";
+import type { Counts, Coverage, Point, Span } from "./usage.ts";
+
+/** A limiter's policy, with the processes that have it. */
+export interface PolicyView {
+  /** A sentence for each limit. */
+  readonly words: readonly string[];
+  /** As calls of the builders; empty if the record was too long to be listed. */
+  readonly code: string;
+  /** The numbers of each limit that an override may replace, by its name. */
+  readonly numbers: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** The `id` of each. */
+  readonly processes: readonly string[];
+  /** Of Headgate. */
+  readonly version: string;
+  readonly shadow: boolean;
+  readonly extends?: string | undefined;
+  /** How adapters count requests, a sentence for each. */
+  readonly uses: readonly string[];
+  /** The dimensions that limits count by. */
+  readonly dimensions: readonly string[];
+}
+
+/** A subject that asked, or was denied, often: at least `count` and at most `count + error` times. */
+export interface TopRow {
+  readonly dimension: string;
+  /** As it was given, or null where only its hash is kept. */
+  readonly subject: string | null;
+  readonly hash: string | null;
+  readonly count: number;
+  readonly error: number;
+}
+
+export interface LimiterView {
+  readonly at: number;
+  readonly span: Span;
+  readonly name: string;
+  readonly policies: readonly PolicyView[];
+  readonly totals: Counts;
+  /** As in the overview. */
+  readonly stepMs: number;
+  readonly series: readonly Point[];
+  /** Denials by the name of a limit, the most first; null where they are not kept. */
+  readonly byLimit: readonly { readonly limit: string; readonly denied: number }[] | null;
+  readonly used: readonly TopRow[];
+  readonly denied: readonly TopRow[];
+  /** The start of the ten minutes from which on `used` and `denied` count; at most 24 hours ago. */
+  readonly topsFrom: number;
+  readonly overrides: readonly OverrideRow[];
+  readonly processes: readonly ProcessSummary[];
+  readonly coverage: Coverage;
+  readonly unread: number;
+}

@@ -1,0 +1,72 @@
+import type { SubjectOf } from "./fleet.ts";
+import type { ActionName } from "./session.ts";
+
+/** A block in force. */
+export interface BlockRow {
+  readonly id: string;
+  readonly limiter: string;
+  /** Empty where only the hash of the subject is known: nothing can be done about it here then. */
+  readonly subject: SubjectOf;
+  readonly dimension?: string | undefined;
+  /** The hash of the subject, where the subject itself is not known. */
+  readonly hash?: string | undefined;
+  /** In words. */
+  readonly what: string;
+  /** When it was set; null where it is not known. */
+  readonly from: number | null;
+  readonly until: number | null;
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+  /** `"hand"`, or the name of the limit that set it. */
+  readonly setAs: string;
+}
+
+/** An override in force, or that is to be. */
+export interface OverrideRow {
+  readonly id: string;
+  readonly limiter: string;
+  /** Missing: all subjects. */
+  readonly subject?: SubjectOf | undefined;
+  /** In words. */
+  readonly what: string;
+  readonly limits?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
+  readonly shadow?: boolean | undefined;
+  readonly from: number;
+  /** Null: until it is removed. */
+  readonly until: number | null;
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly setAs: "hand";
+  /** Whether the listed processes apply it. */
+  readonly reach: "in-force" | "partly" | "ignored" | "unknown";
+  /** How many apply it. */
+  readonly appliedBy: number;
+  /** Why others ignore it, a sentence each. */
+  readonly ignored: readonly string[];
+}
+
+/** An entry of the deny list. */
+export interface DeniedRow {
+  readonly id: string;
+  readonly network: string;
+  readonly from: number;
+  /** Null: until it is removed. */
+  readonly until: number | null;
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** An action of an operator. */
+export interface LogRow {
+  readonly at: number;
+  readonly kind: ActionName;
+  /** Of the limiter or breaker. */
+  readonly limiter?: string | undefined;
+  readonly subject?: SubjectOf | undefined;
+  readonly network?: string | undefined;
+  readonly by: string;
+  readonly reason?: string | undefined;
+  /** In words. */
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
+}

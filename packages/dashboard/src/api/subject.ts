@@ -1,0 +1,63 @@
+import type { SubjectOf } from "./fleet.ts";
+import type { BlockRow, DeniedRow, LogRow, OverrideRow } from "./rows.ts";
+
+/** Whom to look for. A header's value is hashed on the server, and is in no answer. */
+export interface SubjectQuestion {
+  /** The text of the subject, an IP address, or the value of a header. */
+  readonly subject: string;
+  readonly as: "text" | "address" | "header";
+  /** The header's name; only with `as: "header"`. */
+  readonly header?: string | undefined;
+  /** Only in this limiter. */
+  readonly limiter?: string | undefined;
+}
+
+/** A limit as a subject has used it. */
+export interface LimitRow {
+  readonly limit: string;
+  readonly per: string;
+  /** The limit in words. */
+  readonly words: string;
+  /** The most it grants at once, under the overrides in force. */
+  readonly most: number;
+  readonly used: number;
+  readonly remaining: number;
+  readonly allowed: boolean;
+  /** When it would allow the next request; null where it never will, or where it is not known. */
+  readonly allowsAt: number | null;
+  /** When it is unused again; null where it is not known. */
+  readonly unusedAt: number | null;
+}
+
+/** What one limiter says of a subject. */
+export interface SubjectInLimiter {
+  readonly name: string;
+  /** Each dimension that was looked at. */
+  readonly dimension: string;
+  /** By dimension, to be sent back in an action; a header's value as its hash. */
+  readonly subject: SubjectOf;
+  readonly limits: readonly LimitRow[];
+  readonly blocked: readonly BlockRow[];
+  readonly override?: OverrideRow | undefined;
+  /** Whether the next request of one unit is allowed. */
+  readonly allowed: boolean;
+  /** Whether it would be denied but for shadow mode. */
+  readonly shadow: boolean;
+  /** The name of the limit that denies, `"block"`, or `"deny list"`. */
+  readonly deniedBy?: string | undefined;
+  /** Until when; missing where it is not known. */
+  readonly until?: number | undefined;
+  /** What operators did to it, the last action first. */
+  readonly history: readonly LogRow[];
+}
+
+export interface SubjectView {
+  readonly at: number;
+  /** What was asked, in words; without the value of a header. */
+  readonly asked: string;
+  readonly limiters: readonly SubjectInLimiter[];
+  /** Limiters that count by something else, and what they need. */
+  readonly skipped: readonly { readonly name: string; readonly needs: string }[];
+  /** Entries of the deny list that contain the address. */
+  readonly denyList: readonly DeniedRow[];
+}

@@ -1,0 +1,55 @@
+import { codeOf } from "@headgate/core/internal";
+import type { RedisClient } from "@headgate/core/redis";
+import { redisStore } from "@headgate/core/redis";
+import type { OrderedBreaker, OrderedTarget, TargetSnapshot } from "./options.ts";
+import type { Reading } from "./reading.ts";
+import { badRequest, Refusal } from "./serve/refusal.ts";
+
+/**
+ * Makes a breaker as the fleet has it, on a store that lists nothing, so that the dashboard's process does not seem to call its
+ * targets. Throws a `Refusal` if this process has the breaker with other options.
+ */
+export function openBreaker(
+  { client, store: { prefix } }: Pick<Reading, "client" | "store">,
+  createBreaker: (options: never) => OrderedBreaker,
+  options: object,
+  name: string,
+): OrderedBreaker {
+  const store = redisStore(client as RedisClient, { prefix, directory: false });
+  try {
+    return createBreaker({ ...options, name, store } as never);
+  } catch (error) {
+    if (codeOf(error) !== "HEADGATE_DUPLICATE_NAME") throw error;
+    throw badRequest("this process has the breaker with other options: act with the command");
+  }
+}
+
+/** The options of a breaker, as the directory has them. Rejects with a `Refusal` where they are not one, or not known. */
+export async function findOptions(
+  { directory }: Pick<Reading, "directory">,
+  name: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const found = (await directory()).breakers.filter((one) => one.name === name);
+  const [first] = found;
+  if (first === undefined) throw unknownBreaker();
+  if (first.isCut === true) throw badRequest("the breaker's options are too long to be listed");
+  if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
+    throw badRequest("processes have this breaker with several windows: act with the command");
+  }
+  const { openFor } = first.options;
+  if (!Array.isArray(openFor)) return first.options;
+  // Of a function, the directory has the times that it returns.
+  const timeOf = (opened: number): unknown => openFor[Math.min(opened, openFor.length) - 1];
+  return { ...first.options, openFor: timeOf };
+}
+
+/** The state of a target in the fleet is not known while the store does not answer: rejects with a `Refusal`. */
+export async function look(target: OrderedTarget): Promise<TargetSnapshot> {
+  const snapshot = await target.snapshot();
+  if (snapshot.degraded) throw new Refusal(503, "STORE_UNAVAILABLE", "Redis did not answer");
+  return snapshot;
+}
+
+export function unknownBreaker(): Refusal {
+  return new Refusal(404, "UNKNOWN_BREAKER", "there is no breaker of this name");
+}

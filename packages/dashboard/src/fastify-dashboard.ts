@@ -1,0 +1,63 @@
+import { answer } from "./answer.ts";
+import { createDashboard } from "./dashboard.ts";
+import type { FastifyLike, FastifyReplyLike, FastifyRequestLike } from "./fastify-like.ts";
+import type { DashboardOptions } from "./options.ts";
+import type { Exchange } from "./serve/exchange.ts";
+import { splitUrl } from "./serve/exchange.ts";
+
+/** Options of the plugin. */
+export interface FastifyDashboardOptions
+  extends DashboardOptions<FastifyRequestLike, FastifyReplyLike> {
+  /** The path of the page, which Fastify takes. */
+  readonly prefix?: string | undefined;
+}
+
+/** All that a route may have, so that others than GET and POST are answered with 405. */
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/**
+ * The plugin: `app.register(dashboard, { prefix: "/limits", store, authorize })`. Its routes and its parser are its own. Registration
+ * rejects with `HEADGATE_INVALID_OPTION`, also without `authorize`.
+ */
+export async function dashboard(app: FastifyLike, options: FastifyDashboardOptions): Promise<void> {
+  const made = createDashboard(options as DashboardOptions, [
+    "prefix",
+    "logLevel",
+    "logSerializers",
+  ]);
+  // The dashboard reads bodies itself, and limits their size.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+
+  async function handle(request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> {
+    const given = await answer(made, exchangeOf(request, reply, options));
+    if (given === undefined) return reply;
+    reply.code(given.status);
+    reply.headers({ ...given.headers });
+    const isEmpty = given.status === 304;
+    return reply.send(isEmpty ? undefined : Buffer.from(given.body));
+  }
+
+  for (const url of ["/", "/*"]) {
+    app.route({
+      method: METHODS,
+      url,
+      handler: (request, reply) => handle(request as FastifyRequestLike, reply as FastifyReplyLike),
+    });
+  }
+}
+
+function exchangeOf(
+  request: FastifyRequestLike,
+  reply: FastifyReplyLike,
+  options: FastifyDashboardOptions,
+): Exchange {
+  return {
+    raw: request.raw,
+    path: (request.params as { readonly "*"?: string } | undefined)?.["*"] ?? "",
+    query: splitUrl(request.originalUrl).query,
+    parsedBody: undefined,
+    authorize: async () => options.authorize(request, reply),
+    isAnswered: () => reply.sent || reply.raw.headersSent,
+  };
+}

@@ -1,0 +1,10 @@
+/**
+ * A fleet of limiters in a browser: to see it, and to act on it. For node:http.
+ * @packageDocumentation
+ */
+
+export type { Permission } from "./access/visitor.ts";
+export type { ActionName } from "./api.ts";
+export type { NodeDashboardOptions } from "./node-dashboard.ts";
+export { dashboard } from "./node-dashboard.ts";
+export type { DashboardOptions, DoctorReport, OrderedBreaker } from "./options.ts";

@@ -1,0 +1,112 @@
+import type { Duration, Store } from "@headgate/core";
+import { HeadgateError } from "@headgate/core";
+import { formatReceived, rejectUnknownOptions } from "@headgate/core/internal";
+import type { Permission } from "./access/visitor.ts";
+
+/** Options of `dashboard`. */
+export interface DashboardOptions<Request = never, Response = never> {
+  /** The store whose limiters are shown: what `redisStore` returns. */
+  readonly store: Store;
+  /**
+   * Says what a visitor may do. It is asked for each request but those for assets. It may answer the request itself, as with a
+   * redirect to a login; then it returns false. If it throws, the answer is 500 without details.
+   */
+  authorize(request: Request, response: Response): Permission | Promise<Permission>;
+  /** The title of the page. Default `"Headgate"`. */
+  readonly title?: string | undefined;
+  /** The longest wait for each call to Redis: 1 ms to 1 minute. Default 2 seconds. */
+  readonly storeTimeout?: Duration | undefined;
+  /** Finds out what is wrong with Redis: its findings are shown. Asked at most every 30 seconds. */
+  readonly doctor?: (() => Promise<DoctorReport>) | undefined;
+  /** `createBreaker` of `@headgate/breaker`. Without it, breakers are shown and take no orders. */
+  readonly createBreaker?: ((options: never) => OrderedBreaker) | undefined;
+  /** The `hashSecret` of the limiters' `byHeader` keys, to look for the value of a header. */
+  readonly hashSecret?: string | undefined;
+  /**
+   * Signs the previews of actions. Processes behind one address need the same, so that one of them can act on what another one
+   * has shown. Default: random, for this handler alone.
+   */
+  readonly secret?: string | undefined;
+  /** A copy of this package's folder `dist/page`, for an application that is bundled. Default: the folder itself. */
+  readonly files?: string | undefined;
+}
+
+/** The report of a doctor, as `headgate doctor --json` prints it. */
+export interface DoctorReport {
+  readonly checks: readonly {
+    readonly docs?: string | undefined;
+    readonly findings: readonly {
+      readonly status: string;
+      readonly found: string;
+      readonly means?: string | undefined;
+      readonly mend?: string | undefined;
+      readonly commands?: readonly string[] | undefined;
+    }[];
+  }[];
+}
+
+/** The part of a breaker that gives orders. */
+export interface OrderedBreaker {
+  for(target: string): OrderedTarget;
+  close(): Promise<void>;
+}
+
+/** The part of a breaker's target that takes them. */
+export interface OrderedTarget {
+  snapshot(): Promise<TargetSnapshot>;
+  forceOpen(): Promise<void>;
+  disable(): Promise<void>;
+  reset(): Promise<void>;
+}
+
+/** How a target is doing. */
+export interface TargetSnapshot {
+  readonly state: string;
+  readonly calls: number;
+  readonly successRate: number | null;
+  readonly retryAfterMs: number;
+  readonly degraded: boolean;
+}
+
+const NAMES = [
+  "store",
+  "authorize",
+  "title",
+  "storeTimeout",
+  "doctor",
+  "createBreaker",
+  "hashSecret",
+  "secret",
+  "files",
+];
+
+const FUNCTIONS = ["doctor", "createBreaker"] as const;
+const TEXTS = ["title", "hashSecret", "secret", "files"] as const;
+
+/** Checks options; `more` are those of an adapter. Throws `HEADGATE_INVALID_OPTION`. */
+export function requireOptions<Options extends DashboardOptions>(
+  options: Options,
+  more: readonly string[] = [],
+): void {
+  rejectUnknownOptions("dashboard", options, [...NAMES, ...more]);
+  if (typeof options.authorize !== "function") {
+    throw invalid(
+      `authorize is required, a function that says who may see and do what: without it, the dashboard would be open to everybody; got ${formatReceived(options.authorize)}`,
+    );
+  }
+  for (const name of FUNCTIONS) {
+    const value: unknown = options[name];
+    if (value === undefined || typeof value === "function") continue;
+    throw invalid(`${name} must be a function, got ${formatReceived(value)}`);
+  }
+  for (const name of TEXTS) {
+    const value: unknown = options[name];
+    if (value === undefined || (typeof value === "string" && value !== "")) continue;
+    // A secret is not repeated.
+    throw invalid(`${name} must be a text that is not empty`);
+  }
+}
+
+function invalid(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", `dashboard: ${message}`);
+}

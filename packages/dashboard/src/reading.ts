@@ -1,0 +1,135 @@
+import type { Duration, Store } from "@headgate/core";
+import { parseDuration, requireStore, toMilliseconds } from "@headgate/core/internal";
+import type {
+  ActionLog,
+  Blocks,
+  ControlRecord,
+  DeniedNetwork,
+  Directory,
+  Operator,
+  Usage,
+  UsageCoverage,
+  UsageNumbers,
+} from "@headgate/core/operate";
+import {
+  operate,
+  readBlocks,
+  readCoverage,
+  readDirectory,
+  readUsage,
+} from "@headgate/core/operate";
+import type { Span } from "./api.ts";
+import { Snapshots } from "./snapshots.ts";
+import { within } from "./within.ts";
+
+/** What is read of Redis for all visitors. */
+export interface Reading {
+  readonly store: Store;
+  /** The Redis client of the store. */
+  readonly client: object;
+  readonly operator: Operator;
+  /** The longest wait for each call. */
+  readonly timeout: Duration;
+  readonly timeoutMs: number;
+  /** Numbers of decisions of all limiters, without subjects. */
+  usage(span: Span): Promise<UsageNumbers>;
+  /** Numbers of decisions of one limiter, with its subjects. */
+  limiterUsage(limiter: string, span: Span): Promise<Usage>;
+  directory(): Promise<Directory>;
+  /** The blocks in force. */
+  blocks(): Promise<Blocks>;
+  /** Which processes report usage. */
+  coverage(): Promise<UsageCoverage>;
+  control(): Promise<TimedControl>;
+  log(): Promise<ActionLog>;
+  /** The entries of the deny list that contain an address. */
+  denyList(address: string): Promise<readonly DeniedNetwork[]>;
+  /** The server's clock, in milliseconds since the epoch. */
+  now(): Promise<number>;
+  /** Anything else that is read, and that no action changes; each key at most once in `everyMs`. */
+  shared<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
+  /** Forgets what is known: after an action. */
+  forget(): void;
+}
+
+/** The control record, and how long it took to read. */
+export interface TimedControl {
+  readonly record: ControlRecord;
+  readonly latencyMs: number;
+}
+
+/** Reads of a store. Throws `HEADGATE_INVALID_OPTION`. All that it returns rejects with the errors of stores. */
+export function createReading(store: Store, timeout: Duration = "2s"): Reading {
+  const operator = operate(store, { storeTimeout: timeout });
+  const client = requireStore(store).owner;
+  const timeoutMs = toMilliseconds(
+    parseDuration(timeout, "storeTimeout", "HEADGATE_INVALID_OPTION"),
+  );
+  const snapshots = new Snapshots();
+  /** What no action changes. */
+  const steady = new Snapshots();
+  const shared: Reading["shared"] = (key, read, everyMs) => steady.get(key, read, everyMs);
+  const directory: Reading["directory"] = () =>
+    snapshots.get("directory", () => readDirectory(store, { timeout }));
+  return {
+    store,
+    client,
+    operator,
+    timeout,
+    timeoutMs,
+    shared,
+    usage: (span) =>
+      snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, numbersOnly: true })),
+    limiterUsage: (limiter, span) =>
+      snapshots.get(`limiter ${span} ${limiter}`, () =>
+        readUsage(store, { limiter, span, timeout }),
+      ),
+    blocks: () =>
+      snapshots.get("blocks", async () =>
+        readBlocks(store, { timeout, directory: await directory() }),
+      ),
+    coverage: () =>
+      snapshots.get("coverage", async () =>
+        readCoverage(store, { timeout, directory: await directory() }),
+      ),
+    directory,
+    control: () => snapshots.get("control", () => readControl(operator)),
+    log: () => snapshots.get("log", () => operator.log()),
+    denyList: (address) => operator.denyList(address),
+    async now() {
+      const here = (): number => Date.now() - performance.now();
+      const ahead = await within(
+        timeoutMs,
+        shared("clock", () => readClock(client)),
+        here,
+      );
+      return Math.floor(ahead + performance.now());
+    },
+    forget: () => snapshots.clear(),
+  };
+}
+
+async function readControl(operator: Operator): Promise<TimedControl> {
+  const began = performance.now();
+  const record = await operator.readControl();
+  return { record, latencyMs: Math.round((performance.now() - began) * 100) / 100 };
+}
+
+/** The part of a client that tells the time: ioredis answers texts, node-redis a date. */
+interface TellsTime {
+  time?(): Promise<unknown>;
+}
+
+/** How far the server's clock is ahead of the one that counts since this process began, in milliseconds. */
+async function readClock(client: TellsTime): Promise<number> {
+  const answer = await client.time?.();
+  return serverTime(answer) - performance.now();
+}
+
+/** This machine's time where the client may not ask for the server's. */
+function serverTime(answer: unknown): number {
+  if (answer instanceof Date) return answer.getTime();
+  if (!Array.isArray(answer)) return Date.now();
+  const [seconds, microseconds] = answer as readonly unknown[];
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { answer } from "../answer.ts";
+import type { Dashboard } from "../dashboard.ts";
+import type { Answer, Exchange } from "./exchange.ts";
+import { splitUrl } from "./exchange.ts";
+
+/** What Express adds to a request. */
+export interface MountedRequest extends IncomingMessage {
+  /** The path at which a handler is mounted. */
+  readonly baseUrl?: string | undefined;
+  /** The URL in front of which nothing was taken away. */
+  readonly originalUrl?: string | undefined;
+  /** The body, if it was read already. */
+  readonly body?: unknown;
+}
+
+/** A handler of node:http, and of everything that has its shape. */
+export type NodeHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void;
+
+/** A handler that answers requests below a path, which is without a slash at its end. Others are left to `next`, or are 404. */
+export function createNodeHandler(
+  dashboard: Dashboard,
+  authorize: (request: MountedRequest, response: ServerResponse) => unknown,
+  mountPath: string,
+): NodeHandler {
+  return (request: MountedRequest, response, next) => {
+    const { path, query } = splitUrl(request.url ?? "/");
+    const below = belowOf(path, mountPath);
+    if (below === undefined && next !== undefined) {
+      next();
+      return;
+    }
+    const exchange: Exchange = {
+      raw: request,
+      path: (below ?? "/~").slice(1),
+      query,
+      parsedBody: request.body,
+      authorize: async () => authorize(request, response),
+      isAnswered: () => response.headersSent || response.writableEnded,
+    };
+    void answer(dashboard, exchange).then((given) => {
+      if (given !== undefined) write(request, response, given);
+    });
+  };
+}
+
+function belowOf(path: string, mountPath: string): string | undefined {
+  if (mountPath === "") return path;
+  if (path === mountPath) return "";
+  return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined;
+}
+
+function write(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+) {
+  if (response.headersSent || response.destroyed) return;
+  const bytes = Buffer.from(body);
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (status !== 304) response.setHeader("content-length", bytes.length);
+  response.end(request.method === "HEAD" || status === 304 ? undefined : bytes);
+}

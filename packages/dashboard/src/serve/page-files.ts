@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { extname, join, relative } from "node:path";
+import type { Answer } from "./exchange.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
+
+/** A file of the page, with its compressed forms. */
+interface PageFile {
+  readonly type: string;
+  readonly etag: string;
+  readonly plain: Buffer;
+  readonly br: Buffer | undefined;
+  readonly gzip: Buffer | undefined;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".json": "application/json; charset=utf-8",
+  ".webmanifest": "application/manifest+json",
+  ".woff2": "font/woff2",
+  ".txt": "text/plain; charset=utf-8",
+};
+
+/** Where the page is, seen from a file of the sources, of the package, or of a chunk in it. */
+const PLACES = ["page", "../page", "../dist/page", "../../dist/page"];
+
+/** The files of the page: read once, and named by nothing but their own list, so that no path leads out of it. */
+export class PageFiles {
+  readonly #directory: string | undefined;
+  #files: ReadonlyMap<string, PageFile> | undefined;
+
+  constructor(directory: string | undefined) {
+    this.#directory = directory;
+  }
+
+  /** The answer for a file by its path, as `assets/index-1a2b.js`; undefined if there is none. */
+  answer(
+    path: string,
+    accepted: string | undefined,
+    known: string | undefined,
+  ): Answer | undefined {
+    const file = this.#read().get(path);
+    if (file === undefined) return undefined;
+    const headers = {
+      ...SECURITY_HEADERS,
+      "content-type": file.type,
+      "cache-control": path.startsWith("assets/")
+        ? "public, max-age=31536000, immutable"
+        : "no-cache",
+      etag: file.etag,
+      vary: "Accept-Encoding",
+    };
+    if (known === file.etag) return { status: 304, headers, body: "" };
+    const [encoding, body] = choose(file, accepted);
+    return {
+      status: 200,
+      headers: encoding === "" ? headers : { ...headers, "content-encoding": encoding },
+      body,
+    };
+  }
+
+  #read(): ReadonlyMap<string, PageFile> {
+    if (this.#files !== undefined) return this.#files;
+    const directory = this.#directory ?? findDirectory();
+    const files = readFiles(directory);
+    // A page that is not built yet is looked for again.
+    if (files.has("index.html")) this.#files = files;
+    return files;
+  }
+}
+
+function findDirectory(): string | undefined {
+  const here = directoryHere();
+  if (here === undefined) return undefined;
+  const places = PLACES.map((place) => join(here, place));
+  return places.find((place) => existsSync(join(place, "index.html")));
+}
+
+/** Where this file is; undefined if an application's bundler made an ES module of it, which does not know. */
+function directoryHere(): string | undefined {
+  try {
+    return import.meta.dirname;
+  } catch {
+    return undefined;
+  }
+}
+
+function readFiles(directory: string | undefined): ReadonlyMap<string, PageFile> {
+  const files = new Map<string, PageFile>();
+  if (directory === undefined || !existsSync(directory)) return files;
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  const names = new Set(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(directory, join(parentPath, name))),
+  );
+  const read = (name: string): Buffer | undefined =>
+    names.has(name) ? readFileSync(join(directory, name)) : undefined;
+  for (const name of names) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    const plain = readFileSync(join(directory, name));
+    const hash = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
+    files.set(name.replaceAll("\\", "/"), {
+      type,
+      etag: `W/"${hash}"`,
+      plain,
+      br: read(`${name}.br`),
+      gzip: read(`${name}.gz`),
+    });
+  }
+  return files;
+}
+
+/** The smallest form that the client takes. */
+function choose(
+  { plain, br, gzip }: PageFile,
+  accepted = "",
+): readonly [encoding: string, body: Buffer] {
+  if (br !== undefined && takes(accepted, "br")) return ["br", br];
+  if (gzip !== undefined && takes(accepted, "gzip")) return ["gzip", gzip];
+  return ["", plain];
+}
+
+function takes(accepted: string, encoding: string): boolean {
+  return accepted.split(",").some((one) => {
+    const [name = "", ...rest] = one.split(";").map((part) => part.trim().toLowerCase());
+    return name === encoding && !rest.some((part) => /^q=0(?:\.0*)?$/.test(part));
+  });
+}

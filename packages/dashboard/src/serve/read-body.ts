@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import { isPlainObject } from "../access/plain-object.ts";
+import type { Exchange } from "./exchange.ts";
+import { badRequest, Refusal } from "./refusal.ts";
+
+/** The most bytes of a body. */
+const MOST_BYTES = 65_536;
+
+/** So much of a longer body is still read, so that the client hears why it is refused. */
+const MOST_DISCARDED = 4_194_304;
+
+/** The body of a request: a JSON object. Rejects with a `Refusal`. */
+export async function readBody({ raw, parsedBody }: Exchange): Promise<Record<string, unknown>> {
+  const [type = ""] = (raw.headers["content-type"] ?? "").split(";");
+  if (type.trim().toLowerCase() !== "application/json") {
+    throw badRequest("the body must be application/json");
+  }
+  const body = isRead(raw, parsedBody) ? requireShort(parsedBody) : parse(await readBytes(raw));
+  if (isPlainObject(body)) return body;
+  throw badRequest("the body must be a JSON object");
+}
+
+/** Whether something in front of the dashboard has read the body, as `express.json()` does. */
+function isRead(raw: IncomingMessage, parsedBody: unknown): boolean {
+  return parsedBody !== undefined && (raw.readableEnded || raw.complete);
+}
+
+function requireShort(body: unknown): unknown {
+  if (Buffer.byteLength(JSON.stringify(body) ?? "") > MOST_BYTES) throw tooLong();
+  return body;
+}
+
+async function readBytes(raw: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of raw as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MOST_DISCARDED) break;
+    if (length > MOST_BYTES) chunks.length = 0;
+    else chunks.push(chunk);
+  }
+  if (length > MOST_BYTES) throw tooLong();
+  return Buffer.concat(chunks);
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw badRequest("the body is not JSON");
+  }
+}
+
+function tooLong(): Refusal {
+  const headers = { connection: "close" };
+  return new Refusal(413, "TOO_LONG", `a body has at most ${MOST_BYTES} bytes`, { headers });
+}

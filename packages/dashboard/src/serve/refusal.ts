@@ -1,0 +1,36 @@
+import type { ActionPreview } from "../api.ts";
+
+/** Why a request is not answered with what it asks for: a status, and a code and a sentence that a visitor may read. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** With 409: the action as it is now. */
+  readonly preview: ActionPreview | undefined;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    more: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly preview?: ActionPreview;
+    } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = more.headers ?? {};
+    this.preview = more.preview;
+  }
+}
+
+/** For a body, a query or an action of another shape. */
+export function badRequest(message: string): Refusal {
+  return new Refusal(400, "BAD_REQUEST", message);
+}
+
+/** For a limiter that does not exist, and for one that is hidden from the visitor: nobody can tell them apart. */
+export function unknownLimiter(): Refusal {
+  return new Refusal(404, "UNKNOWN_LIMITER", "there is no limiter of this name");
+}

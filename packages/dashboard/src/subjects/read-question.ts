@@ -1,0 +1,41 @@
+import { isIP } from "node:net";
+import { badRequest } from "../serve/refusal.ts";
+import type { GivenSubject } from "./make-subjects.ts";
+
+/** A question about a subject. */
+export interface Question {
+  readonly given: GivenSubject;
+  /** In words, without the value of a header. */
+  readonly asked: string;
+  readonly limiter: string | undefined;
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
+
+/** Reads a question. Throws a `Refusal`, which holds no value of a header. */
+export function readQuestion(
+  { subject, as, header, limiter }: Record<string, unknown>,
+  hashSecret: string | undefined,
+): Question {
+  if (typeof subject !== "string" || subject === "") {
+    throw badRequest("subject must be a text that is not empty");
+  }
+  if (limiter !== undefined && typeof limiter !== "string") {
+    throw badRequest("limiter must be the name of a limiter");
+  }
+  if (as === "text") return { given: { as, text: subject }, asked: subject, limiter };
+  if (as === "address") {
+    const address = subject.trim();
+    if (isIP(address.replace(/%.*$/s, "")) === 0) {
+      throw badRequest("subject must be an IP address, as 203.0.113.7 or 2001:db8::7");
+    }
+    return { given: { as, address }, asked: `address ${address}`, limiter };
+  }
+  if (as !== "header") throw badRequest('as must be "text", "address" or "header"');
+  // Not repeated, because it may hold the value.
+  if (typeof header !== "string" || !HEADER_NAME.test(header)) {
+    throw badRequest("header must be the name of a header");
+  }
+  const name = header.toLowerCase();
+  return { given: { as, name, value: subject, hashSecret }, asked: `header ${name}`, limiter };
+}

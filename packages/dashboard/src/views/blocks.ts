@@ -1,0 +1,40 @@
+import type { BlockInForce } from "@headgate/core/operate";
+import type { BlockRow } from "../api.ts";
+import type { Reading } from "../reading.ts";
+import { formatTime } from "../words/time.ts";
+
+/** The blocks in force. */
+interface KnownBlocks {
+  readonly rows: readonly BlockRow[];
+  /** Whether there are no others. */
+  readonly isWhole: boolean;
+}
+
+/** The blocks in force. There may be others where a process does not report usage, or a record cannot be read. */
+export async function readBlocks(reading: Reading): Promise<KnownBlocks> {
+  const [found, coverage] = await Promise.all([reading.blocks(), reading.coverage()]);
+  const { blocks, isWhole, unknown, unread } = found;
+  return {
+    rows: blocks.map(toRow),
+    isWhole: isWhole && unknown === 0 && unread.length === 0 && coverage.silent.length === 0,
+  };
+}
+
+function toRow(block: BlockInForce): BlockRow {
+  const { limiter, dimension, subject, hash, limit, until, shadow } = block;
+  const by = limit === undefined ? "by hand" : `by the limit ${limit}`;
+  const but = shadow ? "; in shadow mode, so it denies nobody" : "";
+  return {
+    id: JSON.stringify([limiter, dimension, subject ?? null, hash ?? null, limit ?? null]),
+    limiter,
+    subject: subject === undefined ? {} : { [dimension]: subject },
+    dimension,
+    hash,
+    what: `blocked ${by} until ${formatTime(until)}${but}`,
+    from: block.setAt ?? null,
+    until,
+    by: block.by,
+    reason: block.reason,
+    setAs: limit ?? "hand",
+  };
+}

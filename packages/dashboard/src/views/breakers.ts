@@ -1,0 +1,92 @@
+import type { DirectoryBreaker } from "@headgate/core/operate";
+import type { BreakersView, TargetRow } from "../api.ts";
+import { findOptions, look, openBreaker } from "../breakers.ts";
+import type { DashboardOptions } from "../options.ts";
+import type { Reading } from "../reading.ts";
+import { Refusal } from "../serve/refusal.ts";
+import { formatBreaker } from "../words/breaker.ts";
+import { groupBy } from "./group-by.ts";
+
+type Breaker = BreakersView["breakers"][number];
+
+type CreateBreaker = DashboardOptions["createBreaker"];
+
+/** The breakers of the directory. */
+export async function viewBreakers(
+  reading: Reading,
+  createBreaker: CreateBreaker,
+): Promise<BreakersView> {
+  const [directory, at] = await Promise.all([reading.directory(), reading.now()]);
+  const breakers: Breaker[] = [];
+  for (const [name, records] of groupBy(directory.breakers, (one) => one.name)) {
+    const policy = records.map(({ isCut, options }) =>
+      isCut === true ? "too long to be listed" : formatBreaker(options),
+    );
+    breakers.push({
+      name,
+      policy: [...new Set(policy)],
+      processes: new Set(records.flatMap(({ processes }) => processes)).size,
+      ...(await readTargets(reading, name, records, createBreaker)),
+    });
+  }
+  return { at, breakers, unread: directory.unread.length };
+}
+
+/** How the targets are doing that processes have called. Not known without `createBreaker`, or where the fleet has no one breaker of this name. */
+async function readTargets(
+  reading: Reading,
+  name: string,
+  records: readonly DirectoryBreaker[],
+  createBreaker: CreateBreaker,
+): Promise<Pick<Breaker, "targets" | "targetsKnown">> {
+  const names = [...new Set(records.flatMap(({ targets = [] }) => targets))].sort();
+  if (createBreaker === undefined || names.length === 0) {
+    return { targets: [], targetsKnown: names.length === 0 && records.every(saysTargets) };
+  }
+  try {
+    const targets = await reading.shared(`targets ${name}`, () =>
+      lookAtTargets(reading, name, names, createBreaker),
+    );
+    return { targets, targetsKnown: records.every(saysAllTargets) };
+  } catch (error) {
+    if (error instanceof Refusal && error.status !== 503)
+      return { targets: [], targetsKnown: false };
+    throw error;
+  }
+}
+
+function saysTargets({ targets }: DirectoryBreaker): boolean {
+  return targets !== undefined;
+}
+
+function saysAllTargets(breaker: DirectoryBreaker): boolean {
+  return saysTargets(breaker) && breaker.moreTargets === undefined;
+}
+
+async function lookAtTargets(
+  reading: Reading,
+  name: string,
+  names: readonly string[],
+  createBreaker: NonNullable<CreateBreaker>,
+): Promise<readonly TargetRow[]> {
+  const breaker = openBreaker(reading, createBreaker, await findOptions(reading, name), name);
+  try {
+    const at = await reading.now();
+    return await Promise.all(
+      names.map(async (target): Promise<TargetRow> => {
+        const { state, successRate, calls, retryAfterMs } = await look(breaker.for(target));
+        return {
+          target,
+          state,
+          successRate,
+          calls,
+          ...(retryAfterMs > 0 && Number.isFinite(retryAfterMs)
+            ? { until: at + retryAfterMs }
+            : {}),
+        };
+      }),
+    );
+  } finally {
+    await breaker.close();
+  }
+}

@@ -1,0 +1,15 @@
+import type { DeniedNetwork } from "@headgate/core/operate";
+import type { DeniedRow } from "../api.ts";
+import { endMs, toMs } from "../words/time.ts";
+
+/** Entries of the deny list. */
+export function viewDenied(denied: readonly DeniedNetwork[]): readonly DeniedRow[] {
+  return denied.map(({ network, from, until, by, reason }) => ({
+    id: network,
+    network,
+    from: toMs(from),
+    until: endMs(until),
+    by,
+    reason,
+  }));
+}

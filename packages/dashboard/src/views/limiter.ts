@@ -1,0 +1,108 @@
+import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/operate";
+import { formatPolicy } from "@headgate/core/operate";
+import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
+import { dimensionsOf } from "../limiters.ts";
+import type { Reading } from "../reading.ts";
+import { unknownLimiter } from "../serve/refusal.ts";
+import { formatLimit, numbersOfLimit } from "../words/limit.ts";
+import { formatUse } from "../words/use.ts";
+import { groupBy } from "./group-by.ts";
+import { viewOverrides } from "./override-rows.ts";
+import { viewProcesses } from "./processes.ts";
+import { coverageOf, NOTHING, pointsOf, STEP_MS } from "./usage-series.ts";
+
+/** One limiter: its policies, what it decided, and for whom. Rejects with a `Refusal` for one that the reading does not have. */
+export async function viewLimiter(
+  reading: Reading,
+  name: string,
+  span: Span,
+): Promise<LimiterView> {
+  if (!(await isKnown(reading, name, span))) throw unknownLimiter();
+  const [usage, directory, control, log, reports] = await Promise.all([
+    reading.limiterUsage(name, span),
+    reading.directory(),
+    reading.control(),
+    reading.log(),
+    reading.coverage(),
+  ]);
+  const records = directory.limiters.filter((one) => one.name === name);
+  const own = usage.limiters.find((one) => one.name === name);
+  if (records.length === 0 && own === undefined) throw unknownLimiter();
+  const overrides = control.record.overrides.filter(({ limiter }) => limiter === name);
+  const ids = new Set(records.flatMap(({ processes }) => processes));
+  const processes = directory.processes.filter(({ id }) => ids.has(id));
+  return {
+    at: usage.at,
+    span,
+    name,
+    policies: viewPolicies(records),
+    totals: own?.total ?? NOTHING,
+    stepMs: STEP_MS[span],
+    series: own === undefined ? [] : pointsOf(own, span),
+    byLimit: denialsByLimit(own),
+    used: own?.subjects.used.top.map(toRow) ?? [],
+    denied: own?.subjects.denied.top.map(toRow) ?? [],
+    topsFrom: own?.subjects.from ?? usage.at,
+    overrides: viewOverrides(overrides, directory, log.entries),
+    processes: viewProcesses(processes, reports),
+    coverage: coverageOf(usage, span, processes, reports),
+    unread: usage.unread.length + directory.unread.length,
+  };
+}
+
+/** Whether a name may be a limiter's, by what is read for all views: a guess costs Redis nothing. */
+async function isKnown(reading: Reading, name: string, span: Span): Promise<boolean> {
+  const [{ limiters }, usage] = await Promise.all([reading.directory(), reading.usage(span)]);
+  const isListed = [...limiters, ...usage.limiters].some((one) => one.name === name);
+  return isListed || usage.others !== undefined;
+}
+
+/** Denials by the name of a limit, and of what is none: blocks, and limits beyond those that are kept. */
+function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"] {
+  if (usage === undefined) return [];
+  const { byLimit, byBlock, more } = usage.limits;
+  const rows = [
+    ...byLimit.map(({ limit, denied }) => ({ limit, denied })),
+    { limit: "a block", denied: byBlock },
+    { limit: "other limits", denied: more },
+  ];
+  return rows.filter(({ denied }) => denied > 0).sort((one, other) => other.denied - one.denied);
+}
+
+/** Each policy that processes have under the name, with those that have it. */
+function viewPolicies(records: readonly DirectoryLimiter[]): readonly PolicyView[] {
+  const groups = groupBy(records, (one) =>
+    JSON.stringify([one.policy, one.shadow, one.extends ?? null, one.version]),
+  );
+  return [...groups.values()].map((same): PolicyView => {
+    const [first] = same as [DirectoryLimiter];
+    const { limits, version, shadow } = first;
+    const isCut = first.isCut === true;
+    return {
+      words: isCut ? ["too long to be listed"] : limits.map(formatLimit),
+      code: isCut ? "" : formatPolicy(limits),
+      numbers: isCut ? {} : numbersOf(first),
+      processes: [...new Set(same.flatMap(({ processes }) => processes))],
+      version,
+      shadow,
+      extends: first.extends,
+      uses: [...new Set(same.flatMap(({ uses }) => uses.map(formatUse)))],
+      dimensions: isCut ? [] : dimensionsOf(limits),
+    };
+  });
+}
+
+/** By the name of each limit: shapes have the names, also of those that were written without one. */
+function numbersOf({ limits, shapes }: DirectoryLimiter): PolicyView["numbers"] {
+  const names = new Map(shapes.map(({ per, limits: own }) => [per, [...own]]));
+  return Object.fromEntries(
+    limits.map((limit) => {
+      const listed = names.get(limit.per ?? "default")?.shift();
+      return [limit.name ?? listed ?? "", numbersOfLimit(limit)];
+    }),
+  );
+}
+
+function toRow({ dimension, subject, hash, count, error }: TopSubject): TopRow {
+  return { dimension, subject: subject ?? null, hash: hash ?? null, count, error };
+}

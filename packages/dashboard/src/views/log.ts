@@ -1,0 +1,68 @@
+import type { LogEntry } from "@headgate/core/operate";
+import type { LogRow, LogView } from "../api.ts";
+import type { Reading } from "../reading.ts";
+import { badRequest } from "../serve/refusal.ts";
+import { formatStates } from "../words/change.ts";
+import { textOf } from "./override-rows.ts";
+
+/** So many rows are in an answer. */
+const MOST_ROWS = 100;
+
+/** What operators did. `before` is the `next` of the page in front. */
+export async function viewLog(reading: Reading, before: string | null): Promise<LogView> {
+  const [{ entries, unreadable }, at] = await Promise.all([reading.log(), reading.now()]);
+  const start = startOf(entries, before);
+  const rows = entries.slice(start, start + MOST_ROWS);
+  const isLast = start + MOST_ROWS >= entries.length;
+  return {
+    at,
+    rows: rows.map(toLogRow),
+    next: isLast ? null : cursorAfter(entries, start + MOST_ROWS),
+    unreadable,
+  };
+}
+
+/** An action in words. The log may hold values of any type. */
+export function toLogRow(entry: LogEntry): LogRow {
+  const { at, kind, limiter, subject, network, reason } = entry;
+  return {
+    at: at.getTime(),
+    kind,
+    limiter: textOf(limiter),
+    subject: subjectOf(subject),
+    network: textOf(network),
+    by: whoOf(entry),
+    reason: textOf(reason),
+    ...formatStates(entry),
+  };
+}
+
+/** The operator's name, and the user of Redis unless it is `default`. */
+function whoOf(entry: LogEntry): string {
+  const by = textOf(entry.by) ?? "";
+  const user = textOf(entry.aclUser) ?? "";
+  if (user === "" || user === "default" || user === by) return by;
+  return by === "" ? user : `${by} (${user})`;
+}
+
+function subjectOf(value: unknown): LogRow["subject"] {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.fromEntries(Object.entries(value).map(([per, text]) => [per, String(text)]));
+}
+
+/** A time, and how many entries of the same time are in front: entries are added while somebody reads. */
+function cursorAfter(entries: readonly LogEntry[], index: number): string {
+  const at = entries[index - 1]?.at.getTime() ?? 0;
+  const shown = entries.slice(0, index).filter((entry) => entry.at.getTime() === at).length;
+  return `${at}.${shown}`;
+}
+
+function startOf(entries: readonly LogEntry[], before: string | null): number {
+  if (before === null) return 0;
+  const [, at, shown] = /^(\d{1,16})(?:\.(\d{1,4}))?$/.exec(before) ?? [];
+  if (at === undefined) throw badRequest("before must be the next of another answer");
+  const first = entries.findIndex((entry) => entry.at.getTime() <= Number(at));
+  if (first === -1) return entries.length;
+  const isSame = entries[first]?.at.getTime() === Number(at);
+  return isSame && shown !== undefined ? first + Number(shown) : first;
+}

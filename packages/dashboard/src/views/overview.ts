@@ -1,0 +1,157 @@
+import { isInShadow } from "@headgate/core/internal";
+import type {
+  Directory,
+  DirectoryLimiter,
+  LimiterNumbers,
+  UsageNumbers,
+  UsageSeries,
+} from "@headgate/core/operate";
+import { reachOf } from "@headgate/core/operate";
+import type { LimiterSummary, Overview, Span } from "../api.ts";
+import type { Reading, TimedControl } from "../reading.ts";
+import { formatLimit } from "../words/limit.ts";
+import { formatIgnored } from "../words/override.ts";
+import { readBlocks } from "./blocks.ts";
+import { groupBy } from "./group-by.ts";
+import { viewProcesses } from "./processes.ts";
+import {
+  addUp,
+  coverageOf,
+  LINE_STEP_MS,
+  letThrough,
+  NOTHING,
+  pointsOf,
+  STEP_MS,
+  sumOf,
+} from "./usage-series.ts";
+
+/** So many limiters have a line: those that denied most. */
+const MOST_LINES = 100;
+
+/** The whole prefix, as far as the reading has it. */
+export async function viewOverview(reading: Reading, span: Span): Promise<Overview> {
+  const [usage, directory, control, blocks, reports] = await Promise.all([
+    reading.usage(span),
+    reading.directory(),
+    reading.control(),
+    readBlocks(reading),
+    reading.coverage(),
+  ]);
+  const { others } = usage;
+  const summaries = summarise(usage.limiters, directory, control, span);
+  const denied = control.record.denied ?? [];
+  return {
+    at: usage.at,
+    span,
+    store: { ok: true, latencyMs: control.latencyMs },
+    stepMs: STEP_MS[span],
+    ...decisionsOf(usage, summaries, span),
+    lineStepMs: LINE_STEP_MS[span],
+    limiters: summaries,
+    others: others?.total ?? null,
+    processes: viewProcesses(directory.processes, reports),
+    mixed: mixedOf(directory),
+    ignoredOverrides: ignoredOf(control, directory),
+    inForce: {
+      overrides: control.record.overrides.length,
+      blocks: blocks.rows.length,
+      denied: denied.filter(({ until }) => until === null || until > usage.at * 1_000).length,
+      blocksKnown: blocks.isWhole,
+    },
+    coverage: coverageOf(usage, span, directory.processes, reports),
+    unread: usage.unread.length + directory.unread.length,
+  };
+}
+
+/** The decisions of all limiters, in which what limiters in shadow mode let through is allowed; and what these decided. */
+function decisionsOf(
+  { limiters, others }: UsageNumbers,
+  summaries: readonly LimiterSummary[],
+  span: Span,
+): Pick<Overview, "totals" | "series" | "shadow"> {
+  const names = new Set(summaries.filter(({ shadow }) => shadow).map(({ name }) => name));
+  const seriesOf = (one: UsageSeries, isInShadow: boolean) => ({
+    isInShadow,
+    total: one.total,
+    points: pointsOf(one, span),
+  });
+  const all = [
+    ...limiters.map((one) => seriesOf(one, names.has(one.name))),
+    ...(others === undefined ? [] : [seriesOf(others, false)]),
+  ];
+  const inShadow = all.filter((one) => one.isInShadow);
+  const effective = all.map((one) =>
+    one.isInShadow ? { total: letThrough(one.total), points: one.points.map(letThrough) } : one,
+  );
+  const together = (some: readonly Pick<(typeof all)[number], "total" | "points">[]) => ({
+    totals: sumOf(some.map(({ total }) => total)),
+    series: addUp(
+      some.map(({ points }) => points),
+      STEP_MS[span],
+    ),
+  });
+  return { ...together(effective), shadow: together(inShadow) };
+}
+
+/** Limiters with usage, and those that are only listed: the most denied first, those in shadow mode behind. */
+function summarise(
+  usages: readonly LimiterNumbers[],
+  directory: Directory,
+  { record }: TimedControl,
+  span: Span,
+): readonly LimiterSummary[] {
+  const used = new Map(usages.map((one) => [one.name, one]));
+  const listed = groupBy(directory.limiters, ({ name }) => name);
+  const names = new Set([...used.keys(), ...listed.keys()]);
+  const overrides = groupBy(record.overrides, ({ limiter }) => limiter);
+  const sorted = [...names]
+    .map((name) => ({
+      name,
+      totals: used.get(name)?.total ?? NOTHING,
+      shadow: isInShadow(name, listed.get(name) ?? [], record.overrides),
+    }))
+    .sort(
+      (one, other) =>
+        Number(one.shadow) - Number(other.shadow) ||
+        other.totals.denied - one.totals.denied ||
+        other.totals.allowed - one.totals.allowed ||
+        (one.name < other.name ? -1 : 1),
+    );
+  return sorted.map(({ name, totals, shadow }, i): LimiterSummary => {
+    const usage = i < MOST_LINES ? used.get(name) : undefined;
+    const records = listed.get(name) ?? [];
+    return {
+      name,
+      totals,
+      series: usage === undefined ? [] : addUp([pointsOf(usage, span)], LINE_STEP_MS[span]),
+      words: records[0]?.limits.map(formatLimit) ?? [],
+      versions: versionsOf(records),
+      processes: new Set(records.flatMap(({ processes }) => processes)).size,
+      shadow,
+      overrides: overrides.get(name)?.length ?? 0,
+    };
+  });
+}
+
+function versionsOf(records: readonly DirectoryLimiter[]): number {
+  return new Set(records.map(({ policy }) => policy)).size;
+}
+
+function mixedOf({ limiters }: Directory): Overview["mixed"] {
+  const mixed = limiters.filter(({ isMixed }) => isMixed);
+  return [...groupBy(mixed, ({ name }) => name)].map(([name, records]) => ({
+    name,
+    versions: versionsOf(records),
+  }));
+}
+
+function ignoredOf({ record }: TimedControl, directory: Directory): Overview["ignoredOverrides"] {
+  return record.overrides
+    .map((override) => ({ override, reach: reachOf(override, directory) }))
+    .filter(({ reach }) => reach.state === "ignored" || reach.state === "partly")
+    .map(({ override: { limiter, subject }, reach }) => ({
+      limiter,
+      subject,
+      why: formatIgnored(reach).join("; "),
+    }));
+}

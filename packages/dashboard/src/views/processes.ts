@@ -1,0 +1,14 @@
+import type { DirectoryProcess, UsageCoverage } from "@headgate/core/operate";
+import type { ProcessSummary } from "../api.ts";
+
+/** Processes of the directory, and when each reported usage last. */
+export function viewProcesses(
+  processes: readonly DirectoryProcess[],
+  { reporting, silent }: UsageCoverage,
+): readonly ProcessSummary[] {
+  const reports = new Map([...reporting, ...silent].map((one) => [one.id, one.at]));
+  return processes.map(({ id, host, pid, startedAt, seenAt, version, more }) => ({
+    ...{ id, host, pid, startedAt, seenAt, version, more },
+    reportedAt: reports.get(id) ?? null,
+  }));
+}

@@ -1,0 +1,106 @@
+import type { Visitor } from "../access/visitor.ts";
+import type { Finding, RedisView } from "../api.ts";
+import type { DoctorReport } from "../options.ts";
+import type { Reading } from "../reading.ts";
+import { within } from "../within.ts";
+
+/** The doctor is asked this often at most. */
+const DOCTOR_EVERY_MS = 30_000;
+
+/**
+ * The state of the server, and what the application's doctor finds. Findings name limiters, and the server's load is that of all of
+ * them: a visitor of some limiters gets neither.
+ */
+export async function viewRedis(
+  reading: Reading,
+  { isLimited }: Visitor,
+  doctor: (() => Promise<DoctorReport>) | undefined,
+): Promise<RedisView> {
+  const [control, at, server, findings] = await Promise.all([
+    reading.control(),
+    reading.now(),
+    within(
+      reading.timeoutMs,
+      reading.shared("server", () => readServer(reading.client)),
+      () => ({}),
+    ),
+    doctor === undefined || isLimited
+      ? []
+      : reading.shared("doctor", () => findingsOf(doctor), DOCTOR_EVERY_MS),
+  ]);
+  const shown = isLimited ? withoutLoad(server) : server;
+  return { at, findings, server: shown, latencyMs: control.latencyMs };
+}
+
+const LEVELS: Readonly<Record<string, Finding["level"]>> = {
+  ok: "ok",
+  note: "note",
+  unknown: "note",
+  warning: "warning",
+  problem: "error",
+};
+
+async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {
+  const { checks } = await doctor();
+  return checks.flatMap(({ findings, docs }) =>
+    findings.map(
+      ({ status, found, means, mend, commands = [] }): Finding => ({
+        level: Object.hasOwn(LEVELS, status) ? (LEVELS[status] ?? "note") : "note",
+        title: found,
+        means,
+        mend: mend === undefined && commands.length === 0 ? undefined : mendOf(mend, commands),
+        see: docs,
+      }),
+    ),
+  );
+}
+
+function mendOf(mend: string | undefined, commands: readonly string[]): string {
+  return [...(mend === undefined ? [] : [mend]), ...commands].join("\n");
+}
+
+/** The fields of INFO that are shown, by the names that the page has for them. */
+const FIELDS: Readonly<Record<string, string>> = {
+  redis_version: "version",
+  valkey_version: "version",
+  redis_mode: "mode",
+  server_mode: "mode",
+  role: "role",
+  uptime_in_seconds: "uptimeSeconds",
+  connected_clients: "clients",
+  used_memory: "memoryBytes",
+  maxmemory: "maxMemoryBytes",
+  maxmemory_policy: "evictionPolicy",
+  evicted_keys: "evictedKeys",
+  instantaneous_ops_per_sec: "commandsPerSecond",
+};
+
+const WITHOUT_LOAD: readonly string[] = [
+  "version",
+  "mode",
+  "role",
+  "uptimeSeconds",
+  "evictionPolicy",
+];
+
+function withoutLoad(server: RedisView["server"]): RedisView["server"] {
+  return Object.fromEntries(Object.entries(server).filter(([name]) => WITHOUT_LOAD.includes(name)));
+}
+
+/** The part of a client that describes its server. */
+interface Describes {
+  info?(): Promise<unknown>;
+}
+
+/** What the server says of itself. Rejects where the client may not ask; of several servers it is nothing. */
+async function readServer(client: Describes): Promise<RedisView["server"]> {
+  const info = await client.info?.();
+  const server: Record<string, string | number> = {};
+  if (typeof info !== "string") return server;
+  for (const [, name = "", value = ""] of info.matchAll(/^([a-z_]+):(.*?)\r?$/gm)) {
+    const known = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+    if (known === undefined) continue;
+    server[known] = /^\d{1,15}$/.test(value) ? Number(value) : value;
+  }
+  return server;
+}

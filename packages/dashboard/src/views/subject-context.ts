@@ -1,0 +1,72 @@
+import type {
+  ControlRecord,
+  Directory,
+  LogEntry,
+  OperatedLimiter,
+  Override,
+} from "@headgate/core/operate";
+import type { BlockRow, LogRow, OverrideRow, SubjectOf } from "../api.ts";
+import { toLogRow } from "./log.ts";
+import { textOf, viewOverrides } from "./override-rows.ts";
+
+/** What is known of a prefix while a subject is looked at. */
+export interface SubjectContext {
+  readonly at: number;
+  readonly record: ControlRecord;
+  readonly directory: Directory;
+  readonly log: readonly LogEntry[];
+}
+
+/** So many actions are in a history. */
+const MOST_HISTORY = 20;
+
+/** What operators did to a subject of a limiter, or to all of its subjects. */
+export function historyOf(
+  { log }: SubjectContext,
+  limiter: string,
+  subject: SubjectOf,
+): readonly LogRow[] {
+  return log
+    .filter((entry) => entry.limiter === limiter && entry.kind !== "breaker")
+    .filter((entry) => entry.subject === undefined || sharesPart(entry.subject, subject))
+    .slice(0, MOST_HISTORY)
+    .map(toLogRow);
+}
+
+/** Who set the block by hand that a subject has, and why, by the log. */
+export function setBy(
+  { log }: SubjectContext,
+  limiter: string,
+  subject: SubjectOf,
+): Pick<BlockRow, "by" | "reason"> & { readonly from?: number } {
+  const entry = log.find(
+    (one) =>
+      one.kind === "block" &&
+      one.limiter === limiter &&
+      one.subject !== undefined &&
+      sharesPart(one.subject, subject),
+  );
+  if (entry === undefined) return {};
+  return { by: textOf(entry.by), reason: textOf(entry.reason), from: entry.at.getTime() };
+}
+
+/** The override that counts for a subject: the one that names most of it. */
+export function overrideFor(
+  { record, directory, log, at }: SubjectContext,
+  { name }: OperatedLimiter,
+  subject: SubjectOf,
+): OverrideRow | undefined {
+  const width = ({ subject: named = {} }: Override): number => Object.keys(named).length;
+  const [most] = record.overrides
+    .filter(({ limiter, subject: named = {}, until }) => {
+      const isNamed = Object.entries(named).every(([per, text]) => subject[per] === text);
+      return limiter === name && isNamed && (until === null || at * 1_000 < until);
+    })
+    .sort((one, other) => width(other) - width(one));
+  return most === undefined ? undefined : viewOverrides([most], directory, log)[0];
+}
+
+function sharesPart(one: unknown, subject: SubjectOf): boolean {
+  if (typeof one !== "object" || one === null) return false;
+  return Object.entries(one).some(([per, text]) => subject[per] === text);
+}

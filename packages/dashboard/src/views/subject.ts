@@ -1,0 +1,187 @@
+import { isIP } from "node:net";
+import type { Decision, LimitState } from "@headgate/core";
+import type { DeniedNetwork, Inspection } from "@headgate/core/operate";
+import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
+import type { KnownLimiter } from "../limiters.ts";
+import { dimensionsOf, knownLimiters } from "../limiters.ts";
+import type { Reading } from "../reading.ts";
+import { unknownLimiter } from "../serve/refusal.ts";
+import type { GivenSubject } from "../subjects/make-subjects.ts";
+import { EVERYBODY, makeSubjects } from "../subjects/make-subjects.ts";
+import type { Question } from "../subjects/read-question.ts";
+import { formatLimit } from "../words/limit.ts";
+import { formatBlock } from "../words/state.ts";
+import { viewDenied } from "./denied-rows.ts";
+import type { SubjectContext } from "./subject-context.ts";
+import { historyOf, overrideFor, setBy } from "./subject-context.ts";
+
+/** So many limiters are looked at together. */
+const TOGETHER = 16;
+
+type Asked = readonly [known: KnownLimiter, subject: SubjectOf];
+
+/**
+ * What each limiter of the reading says of a subject; `spend` is told how many are looked at before they are. Rejects with a `Refusal` if
+ * the question names another one.
+ */
+export async function viewSubject(
+  reading: Reading,
+  { given, asked, limiter }: Question,
+  spend: (looks: number) => Promise<void>,
+): Promise<SubjectView> {
+  const [directory, { record }, log, at] = await Promise.all([
+    reading.directory(),
+    reading.control(),
+    reading.log(),
+    reading.now(),
+  ]);
+  const known = knownLimiters(directory, limiter);
+  if (limiter !== undefined && known.length === 0) throw unknownLimiter();
+  const made = known.map((one) => ({ one, ...makeSubjects(one, given) }));
+  const tasks = distinct(
+    made.flatMap(({ one, subjects }) => subjects.map((subject): Asked => [one, subject])),
+  );
+  await spend(tasks.length + 1);
+  const denied = await deniedFor(reading, given);
+  const context: SubjectContext = { at, record, directory, log: log.entries };
+  const limiters: SubjectInLimiter[] = [];
+  for (let i = 0; i < tasks.length; i += TOGETHER) {
+    const some = tasks.slice(i, i + TOGETHER);
+    limiters.push(...(await Promise.all(some.map((one) => look(reading, one, denied, context)))));
+  }
+  return {
+    at,
+    asked,
+    limiters,
+    skipped: made
+      .filter(({ subjects }) => subjects.length === 0)
+      .map(({ one, needs }) => ({ name: one.limiter.name, needs })),
+    denyList: viewDenied(denied),
+  };
+}
+
+/** Policies that differ only in their numbers have the same counters. */
+function distinct(asked: readonly Asked[]): readonly Asked[] {
+  const byCounters = new Map<string, Asked>();
+  for (const one of asked) {
+    const [{ limiter, counters }, subject] = one;
+    const id = JSON.stringify([limiter.name, counters, subject]);
+    if (!byCounters.has(id)) byCounters.set(id, one);
+  }
+  return [...byCounters.values()];
+}
+
+/** The entries of the deny list that contain an address, or the first address of a subject's network. */
+async function deniedFor(
+  { denyList }: Reading,
+  given: GivenSubject,
+): Promise<readonly DeniedNetwork[]> {
+  if (given.as === "header") return [];
+  const text = given.as === "address" ? given.address : given.text;
+  const address = text.split("/")[0]?.replace(/%.*$/s, "") ?? "";
+  return isIP(address) === 0 ? [] : denyList(address);
+}
+
+async function look(
+  { operator }: Reading,
+  [{ limiter, uses }, subject]: Asked,
+  denied: readonly DeniedNetwork[],
+  context: SubjectContext,
+): Promise<SubjectInLimiter> {
+  const { name, limits } = limiter;
+  // What all clients share may deny this one.
+  const isShared = dimensionsOf(limits).includes("global");
+  const asked = isShared ? { ...subject, global: EVERYBODY } : subject;
+  const [used, decision, inspection] = await Promise.all([
+    operator.peek(limiter, asked, { cost: 0 }),
+    operator.peek(limiter, asked),
+    operator.inspect(limiter, asked),
+  ]);
+  const words = new Map(
+    limits
+      .filter(({ per = "default" }) => Object.hasOwn(asked, per))
+      .map((limit, i) => [used.limits[i]?.name, formatLimit(limit)] as const),
+  );
+  const isDenied = denied.length > 0 && uses.length > 0;
+  return {
+    name,
+    dimension: Object.keys(subject).join(", "),
+    subject,
+    limits: used.limits.map((state, i) =>
+      toLimitRow(state, decision.limits[i], words.get(state.name), context.at),
+    ),
+    blocked: viewBlocks(name, asked, inspection, context),
+    override: overrideFor(context, limiter, subject),
+    allowed: decision.allowed && !isDenied,
+    shadow: decision.shadow && !decision.wouldAllow,
+    ...verdictOf(decision, inspection, isDenied ? denied : [], context.at),
+    history: historyOf(context, name, subject),
+  };
+}
+
+function toLimitRow(
+  state: LimitState,
+  next: LimitState | undefined,
+  words: string | undefined,
+  at: number,
+): LimitRow {
+  const { name, per, limit, remaining, overdrawn, windowMs, resetAfterMs } = state;
+  const wait = next?.retryAfterMs ?? 0;
+  return {
+    limit: name,
+    per,
+    words: words ?? name,
+    most: limit,
+    used: limit - remaining + overdrawn,
+    remaining,
+    allowed: next?.allowed ?? state.allowed,
+    allowsAt: Number.isFinite(wait) ? at + wait : null,
+    unusedAt: windowMs === 0 ? null : at + resetAfterMs,
+  };
+}
+
+function viewBlocks(
+  limiter: string,
+  subject: SubjectOf,
+  { blocks }: Inspection,
+  context: SubjectContext,
+): readonly BlockRow[] {
+  return blocks.map((block): BlockRow => {
+    const { per, limit, endsInMs } = block;
+    return {
+      id: JSON.stringify([limiter, subject, per, limit ?? null]),
+      limiter,
+      subject: { [per]: subject[per] ?? "" },
+      dimension: per,
+      what: formatBlock(block, context.at),
+      from: null,
+      until: context.at + endsInMs,
+      setAs: limit ?? "hand",
+      ...(limit === undefined ? setBy(context, limiter, subject) : {}),
+    };
+  });
+}
+
+/** What denies the next request, and until when. */
+function verdictOf(
+  { wouldAllow, limits, retryAfterMs }: Decision,
+  { blocks }: Inspection,
+  denied: readonly DeniedNetwork[],
+  at: number,
+): Pick<SubjectInLimiter, "deniedBy" | "until"> {
+  if (denied.length > 0) {
+    const ends = denied.map(({ until }) => until ?? Number.POSITIVE_INFINITY);
+    return { deniedBy: "deny list", ...untilOf(Math.max(...ends) / 1_000) };
+  }
+  if (wouldAllow) return {};
+  const until = untilOf(at + retryAfterMs);
+  if (blocks.length > 0) return { deniedBy: "block", ...until };
+  const denying = limits
+    .filter(({ allowed }) => !allowed)
+    .sort((one, other) => other.retryAfterMs - one.retryAfterMs);
+  return { deniedBy: denying[0]?.name ?? "a limit", ...until };
+}
+
+function untilOf(until: number): { readonly until?: number } {
+  return Number.isFinite(until) ? { until: Math.ceil(until) } : {};
+}

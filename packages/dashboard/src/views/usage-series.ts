@@ -1,0 +1,86 @@
+import type {
+  DirectoryProcess,
+  UsageCoverage,
+  UsageNumbers,
+  UsageSeries,
+} from "@headgate/core/operate";
+import type { Counts, Coverage, Point, Span } from "../api.ts";
+
+/** The length of a step of a series, in milliseconds. */
+export const STEP_MS: Readonly<Record<Span, number>> = {
+  "1h": 10_000,
+  "24h": 600_000,
+  "30d": 3_600_000,
+};
+
+/** The length of a step of the small line of a limiter. */
+export const LINE_STEP_MS: Readonly<Record<Span, number>> = {
+  "1h": 60_000,
+  "24h": 1_800_000,
+  "30d": 43_200_000,
+};
+
+const SPAN_MS: Readonly<Record<Span, number>> = {
+  "1h": 3_600_000,
+  "24h": 86_400_000,
+  "30d": 2_592_000_000,
+};
+
+const STEPS = { "1h": "tenSeconds", "24h": "tenMinutes", "30d": "hours" } as const;
+
+/** The steps of a series in a span. */
+export function pointsOf(series: UsageSeries, span: Span): readonly Point[] {
+  return series[STEPS[span]].map(({ from, allowed, denied, degraded }) => ({
+    at: from,
+    allowed,
+    denied,
+    degraded,
+  }));
+}
+
+/** Several series as one, in steps of a length. */
+export function addUp(series: readonly (readonly Point[])[], stepMs: number): readonly Point[] {
+  const steps = new Map<number, Point>();
+  for (const point of series.flat()) {
+    const at = Math.floor(point.at / stepMs) * stepMs;
+    const before = steps.get(at) ?? { at, ...NOTHING };
+    steps.set(at, { at, ...plus(before, point) });
+  }
+  return [...steps.values()].sort((one, other) => one.at - other.at);
+}
+
+/** Several counts together. */
+export function sumOf(counts: readonly Counts[]): Counts {
+  return counts.reduce(plus, NOTHING);
+}
+
+/** The same counts, with what was let through as allowed. */
+export function letThrough<Some extends Counts>(counts: Some): Some {
+  return { ...counts, allowed: counts.allowed + counts.denied, denied: 0 };
+}
+
+export const NOTHING: Counts = { allowed: 0, denied: 0, degraded: 0 };
+
+function plus(one: Counts, other: Counts): Counts {
+  return {
+    allowed: one.allowed + other.allowed,
+    denied: one.denied + other.denied,
+    degraded: one.degraded + other.degraded,
+  };
+}
+
+/** The part of a span and of the fleet that figures cover. */
+export function coverageOf(
+  { at }: UsageNumbers,
+  span: Span,
+  processes: readonly Pick<DirectoryProcess, "id">[],
+  { silent }: UsageCoverage,
+): Coverage {
+  const ids = new Set(processes.map(({ id }) => id));
+  return {
+    from: at - SPAN_MS[span],
+    processes: processes.length,
+    silent: silent.filter(({ id }) => ids.has(id)).length,
+    isKept: true,
+  };
+}

@@ -1,0 +1,11 @@
+/** Waits for a value for some milliseconds; then, or if it fails, for nothing more: the other value is returned. */
+export function within<T>(ms: number, value: Promise<T>, other: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(other()), ms);
+    const settle = (found: () => T) => (): void => {
+      clearTimeout(timer);
+      resolve(found());
+    };
+    value.then((found) => settle(() => found)(), settle(other));
+  });
+}

@@ -1,0 +1,58 @@
+import type { LimitState } from "@headgate/core";
+import type { LogEntry } from "@headgate/core/operate";
+import { isPlainObject } from "../access/plain-object.ts";
+import { describeOverride } from "./override.ts";
+import { formatEnd, toMs } from "./time.ts";
+
+/** The state before and after an action of the log, in words; undefined where the log does not have it, as for a forgotten subject. */
+export function formatStates({ kind, before, after }: LogEntry): {
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+} {
+  return { before: formatState(kind, before), after: formatState(kind, after) };
+}
+
+function formatState(kind: LogEntry["kind"], state: unknown): string | undefined {
+  switch (kind) {
+    case "setOverride":
+    case "unsetOverride":
+      return state === undefined ? "no override" : describeOverride(state);
+    case "addToDenyList":
+    case "removeFromDenyList":
+      return state === undefined ? "not on the deny list" : formatDenied(state);
+    case "breaker":
+      return textOf(fieldOf(state, "state"));
+    case "reset":
+      return formatUses(fieldOf(state, "limits"));
+    default: {
+      const blocked = fieldOf(state, "blocked");
+      if (typeof blocked !== "boolean") return undefined;
+      return blocked ? "blocked" : "not blocked";
+    }
+  }
+}
+
+function formatDenied(entry: unknown): string {
+  const until = fieldOf(entry, "until");
+  if (until === null) return `denied ${formatEnd(null)}`;
+  return typeof until === "number" && until >= 0 ? `denied ${formatEnd(toMs(until))}` : "denied";
+}
+
+function formatUses(limits: unknown): string | undefined {
+  if (!Array.isArray(limits)) return undefined;
+  return limits
+    .filter(isPlainObject)
+    .map((state) => {
+      const { name, remaining, limit } = state as Partial<LimitState>;
+      return `${name}: ${remaining} of ${limit} left`;
+    })
+    .join(", ");
+}
+
+function fieldOf(state: unknown, name: string): unknown {
+  return isPlainObject(state) ? state[name] : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,31 @@
+// Writes the dashboard's page with a recording of a made-up fleet, so that a site without a server can show it:
+// `node scripts/build-demo.mjs FOLDER`. Its answers move with time, and it refuses every action.
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { buildPage } from "./build-page.mjs";
+
+const dashboard = join(import.meta.dirname, "../packages/dashboard");
+
+/** Builds the demo into a folder, with a recording made at a time: milliseconds since the epoch. */
+export async function buildDemo(folder, at = Date.now()) {
+  await buildPage();
+  const vite = createRequire(join(dashboard, "package.json")).resolve("vite");
+  const { runnerImport } = await import(pathToFileURL(vite).href);
+  const { module } = await runnerImport(join(dashboard, "page/demo/recording.ts"), {
+    configFile: false,
+    logLevel: "error",
+  });
+  cpSync(join(dashboard, "dist/page"), folder, {
+    recursive: true,
+    filter: (path) => !/\.(?:br|gz)$/.test(path),
+  });
+  const index = join(folder, "index.html");
+  const html = readFileSync(index, "utf8").replace('content="api/"', 'content="recording.json"');
+  if (!html.includes("recording.json")) throw new Error("index.html names no source");
+  writeFileSync(index, html);
+  writeFileSync(join(folder, "recording.json"), JSON.stringify(module.recordingAt(at)));
+}
+
+if (process.argv[1] === import.meta.filename) await buildDemo(process.argv[2]);
