@@ -1,5 +1,8 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, expect, inject, test } from "vitest";
 import { runExample, withServer } from "./run-example.ts";
 
@@ -50,6 +53,70 @@ test.concurrent("plans-by-api-key", async ({ expect }) => {
     // Keys made up are no keys: they share what their address has.
     expect(await statuses(60, url, withKey("made-up"))).toEqual({ 200: 60 });
     expect(await statuses(60, url, withKey("made-up-too"))).toEqual({ 200: 40, 429: 20 });
+  });
+});
+
+test.concurrent("calcom-throttler", async ({ expect }) => {
+  await withServer("calcom-throttler/server.mjs", async (url) => {
+    const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+    expect(await statuses(3, url, withKey("grace-key"))).toEqual({ 200: 2, 429: 1 });
+    const blocked = await fetch(url, withKey("grace-key"));
+    expect(blocked.status).toBe(429);
+    // Her block lasts for an hour, and not only for her window.
+    expect(Number(blocked.headers.get("retry-after"))).toBeGreaterThan(3_000);
+    const ada = await fetch(url, withKey("ada-key"));
+    expect(ada.headers.get("ratelimit-policy")).toBe('"burst";q=3;w=1, "daily";q=5;w=86400');
+    expect(await statuses(121, url, withKey("made-up"))).toEqual({ 200: 120, 429: 1 });
+  });
+});
+
+test.concurrent("twenty-throttler", async ({ expect }) => {
+  expect((await runExample("twenty-throttler/main.mjs")).split("\n")).toEqual([
+    "workspace-1:graphql: 3 taken, 2 left",
+    "workspace-1:graphql: Limit reached, again in 1 min",
+    "workspace-1:graphql: 3 taken, 4 left",
+    "workspace-1:graphql: 40 taken, 10 left",
+    "workspace-1:graphql: Limit reached, again in 60 min",
+    "left: 4 a minute",
+    "",
+  ]);
+});
+
+test.concurrent("novu-throttler", async ({ expect }) => {
+  const asking = (key: string, method = "POST") => ({ method, headers: { "x-api-key": key } });
+  await withServer("novu-throttler/server.mjs", async (url) => {
+    const bulk = `${url}/v1/events/trigger/bulk`;
+    const single = `${url}/v1/events/trigger`;
+    expect(await statuses(1, bulk, asking("free-key"))).toEqual({ 201: 1 });
+    expect(await statuses(3, single, asking("free-key"))).toEqual({ 201: 1, 429: 2 });
+    expect(await statuses(13, bulk, asking("business-key"))).toEqual({ 201: 12, 429: 1 });
+    const lists = `${url}/v1/subscribers`;
+    expect(await statuses(4, lists, asking("free-key", "GET"))).toEqual({ 200: 3, 429: 1 });
+    expect(await statuses(1, single, asking("made-up"))).toEqual({ 401: 1 });
+  });
+  const dry = { DRY_RUN: "1" };
+  await withServer(
+    "novu-throttler/server.mjs",
+    async (url) => {
+      const bulk = `${url}/v1/events/trigger/bulk`;
+      expect(await statuses(9, bulk, asking("free-key"))).toEqual({ 201: 9 });
+    },
+    dry,
+  );
+});
+
+test.concurrent("strapi-throttler", async ({ expect }) => {
+  await withServer("strapi-throttler/server.mjs", async (url) => {
+    const as = (identifier: string) => ({ method: "POST", body: JSON.stringify({ identifier }) });
+    const login = `${url}/api/auth/local`;
+    expect(await statuses(6, login, as("ada@example.org"))).toEqual({ 400: 5, 429: 1 });
+    const denied = await fetch(login, as(" Ada@example.org"));
+    expect(await denied.json()).toMatchObject({ data: null, error: { name: "RateLimitError" } });
+    expect(denied.headers.has("retry-after")).toBe(true);
+    expect(denied.headers.get("ratelimit")).toMatch(/^"auth";r=0/);
+    expect(await statuses(1, login, as("grace@example.org"))).toEqual({ 400: 1 });
+    const forgotten = `${url}/api/auth/forgot-password`;
+    expect(await statuses(1, forgotten, as("ada@example.org"))).toEqual({ 400: 1 });
   });
 });
 
@@ -149,6 +216,38 @@ test.concurrent("upstream-fleet", async ({ expect }) => {
   expect(withoutNumbers(output)).toBe(withoutNumbers(shown));
 });
 
+test.concurrent("demo", async ({ expect }) => {
+  const demo = spawn(process.execPath, [join(import.meta.dirname, "demo/main.mjs")], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(demo, "exit");
+  try {
+    const link = await linkIn(createInterface(demo.stdout));
+    const { status, headers } = await fetch(link, { redirect: "manual" });
+    expect(status).toBe(200);
+    const page = new URL(headers.get("refresh")?.replace(/^0; url=/, "") ?? "", link);
+    const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
+    const limiters = async (): Promise<string[]> => {
+      const answer = await fetch(new URL("api/overview?span=1h", page), { headers: { cookie } });
+      const overview = (await answer.json()) as { limiters: { name: string }[] };
+      return overview.limiters.map(({ name }) => name).sort();
+    };
+    await expect.poll(limiters, { timeout: 50_000 }).toEqual(["api", "login", "search"]);
+  } finally {
+    demo.kill("SIGINT");
+  }
+  expect(await exited).toEqual([0, null]);
+});
+
+/** The link in what the demo prints. */
+async function linkIn(lines: AsyncIterable<string>): Promise<string> {
+  for await (const line of lines) {
+    const [link] = /http:\S+/.exec(line) ?? [];
+    if (link !== undefined) return link;
+  }
+  throw new Error("the demo printed no link");
+}
+
 test.concurrent("shaping", async ({ expect }) => {
   const output = await runExample("shaping/main.mjs");
   const left = [...output.matchAll(/^order (\d) leaves after (\d+) ms$/gm)].map(
@@ -169,6 +268,9 @@ test("no example is without a test", () => {
   expect(folders.sort()).toEqual([
     "access-log",
     "behind-a-proxy",
+    "calcom-throttler",
+    "demo",
+    "dub-errors",
     "exports",
     "express-quickstart",
     "express-upstream",
@@ -184,6 +286,7 @@ test("no example is without a test", () => {
     "monthly-quota",
     "nestjs",
     "node-http",
+    "novu-throttler",
     "per-customer",
     "plans-by-api-key",
     "plans-from-a-database",
@@ -193,7 +296,9 @@ test("no example is without a test", () => {
     "several-regions",
     "shadow-first",
     "shaping",
+    "strapi-throttler",
     "testing",
+    "twenty-throttler",
     "upstream-fleet",
     "webhooks",
     "websocket",

@@ -1,7 +1,5 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { join } from "node:path";
-import { gcra } from "@headgate/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunningServer } from "./run-example.ts";
 import { startServer } from "./run-example.ts";
@@ -53,8 +51,8 @@ async function askOften(
 const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status);
 
 describe.each(FRAMEWORKS)("$example", ({ example, proxy }) => {
-  // Handlers of Request and fields of GraphQL have no response of Node's.
-  const counts = example !== "nestjs" && example !== "route-handlers";
+  // Handlers of Request have no response of Node's.
+  const counts = example !== "route-handlers";
 
   let server: RunningServer;
   beforeAll(async () => {
@@ -251,13 +249,6 @@ describe("nestjs", () => {
     const second = await query(address, `{ ${search} }`);
     expect(second.data).toEqual({ search: null });
     expect((await query(newAddress(), `{ ${search} }`)).errors).toBeUndefined();
-  });
-
-  test("does not limit one message of a connection and let all others pass", async () => {
-    const { rateLimitGuard } = await import(join(import.meta.dirname, "nestjs/rate-limit.mjs"));
-    const Guard = rateLimitGuard({ limits: gcra({ limit: 5, window: "1m" }) });
-    const message = { getType: () => "ws" };
-    await expect(new Guard().canActivate(message)).rejects.toThrow("limits requests of HTTP and");
   });
 
   test("counts fields and requests together under the limit for all", async () => {

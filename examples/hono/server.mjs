@@ -4,12 +4,10 @@
 //   node examples/hono/server.mjs             (PROXIES=10.0.0.7 trusts X-Real-IP of that proxy)
 //   curl -i http://localhost:3000/search      (three times)
 
-import { gcra } from "@headgate/core";
-import { byHeader } from "@headgate/core/http";
+import { byHeader, gcra, rateLimit } from "@headgate/hono";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { rateLimit } from "./rate-limit.mjs";
 
 /** Yours would be in a database. */
 const CUSTOMERS = new Map([["ada-key", "ada"]]);
@@ -28,8 +26,8 @@ const reports = rateLimit({
 });
 const accounts = rateLimit({
   limits: gcra({ limit: 3, window: "1m" }),
-  key: ({ context }) => {
-    const customer = CUSTOMERS.get(context.req.header("x-api-key") ?? "");
+  key: (c) => {
+    const customer = CUSTOMERS.get(c.req.header("x-api-key") ?? "");
     if (customer === undefined) throw new HTTPException(401, { message: "no such key" });
     return customer;
   },

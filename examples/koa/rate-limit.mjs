@@ -1,16 +1,30 @@
 // Headgate for Koa.
 
-import { clientOf, createHttpGuard, setHeaders } from "@headgate/core/http";
+import {
+  clientOf,
+  createHttpGuard,
+  HeadgateDenied,
+  keepHeaders,
+  setHeaders,
+} from "@headgate/core/http";
 
 /** @typedef {import("koa").Context} Context */
+/** @typedef {import("@headgate/core/http").Verdict & { kind: "denied" }} Denied */
+
+/**
+ * Answers a denied request by `ctx.body`, or throws for the application's error handling.
+ *
+ * @typedef {(ctx: Context, decision: import("@headgate/core").Decision) => unknown} OnDenied
+ */
 
 /**
  * Creates middleware that limits the requests that reach it.
  *
- * @param {import("@headgate/core/http").GuardOptions<Context>} options
+ * @param {import("@headgate/core/http").GuardOptions<Context> & { onDenied?: OnDenied | "error" }} options
  */
 export function rateLimit(options) {
-  const guard = createHttpGuard("rateLimit", options, { count: true });
+  const guard = createHttpGuard("rateLimit", options, { count: true, onDenied: true });
+  const { onDenied } = options;
 
   /**
    * @param {Context} ctx
@@ -24,10 +38,31 @@ export function rateLimit(options) {
     if (verdict.kind === "allowed") return next();
     const { status, contentType, body } = verdict.rejection;
     ctx.status = status;
+    if (verdict.kind === "denied" && onDenied !== undefined) {
+      await deny(onDenied, ctx, verdict);
+      if (ctx.body !== undefined || ctx.respond === false || ctx.headerSent) return;
+      ctx.status = status;
+    }
     ctx.type = contentType;
     ctx.body = body;
   }
 
   const { limiter, tiers, of, ready, close } = guard;
   return Object.assign(limit, { limiter, tiers, of, ready, close });
+}
+
+/**
+ * @param {OnDenied | "error"} onDenied
+ * @param {Context} ctx
+ * @param {Denied} verdict
+ */
+async function deny(onDenied, ctx, { decision, headers, conclude }) {
+  conclude?.(false);
+  try {
+    if (onDenied === "error") throw new HeadgateDenied(decision);
+    await onDenied(ctx, decision);
+  } catch (error) {
+    // When Koa answers an error, it drops the headers of the response and sends those of the error.
+    throw keepHeaders(error, headers);
+  }
 }

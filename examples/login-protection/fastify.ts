@@ -4,7 +4,7 @@ import type { Store } from "@headgate/fastify";
 import headgate from "@headgate/fastify";
 import type { FastifyInstance } from "fastify";
 import Fastify from "fastify";
-import { account, isRight, protection, welcome } from "./server.ts";
+import { account, deviceCookie, isRight, protection } from "./server.ts";
 
 export function createFastify(store: Store): FastifyInstance {
   const app = Fastify({ trustProxy: "loopback" });
@@ -14,7 +14,8 @@ export function createFastify(store: Store): FastifyInstance {
 
   app.post("/login", async (request, reply) => {
     if (!isRight(request)) return reply.code(401).send({ error: "wrong address or password" });
-    reply.header("set-cookie", await welcome(request, app.headgate.of(request)));
+    await app.headgate.forgive(request);
+    reply.header("set-cookie", deviceCookie(request));
     return { welcome: account(request) };
   });
 

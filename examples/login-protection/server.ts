@@ -1,9 +1,9 @@
 // A login that is guarded against guessing: docs/recipes/login.md says how.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { byAll } from "@headgate/core/http";
+import { byAll } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
-import type { RequestDecision, Store } from "@headgate/express";
+import type { Store } from "@headgate/express";
 import { fixedWindow, rateLimit, slidingLog } from "@headgate/express";
 import type { Express } from "express";
 import express from "express";
@@ -76,13 +76,13 @@ export function protection(store: Store) {
     },
     missing: "reject",
     count: "failed",
+    // Never the address: an account of one's own would buy guesses at all others.
+    forgive: ["pair"],
   } as const;
 }
 
-/** After a good login: forgives this place its failures at this account, and makes the device known. */
-export async function welcome(login: Login, own: RequestDecision | undefined): Promise<string> {
-  // Never forgive the address: an account of one's own would buy guesses at all others.
-  await own?.limiter.reset({ pair: own.subject["pair"] ?? "" }).catch(console.error);
+/** The cookie that makes a device known after a good login. */
+export function deviceCookie(login: Login): string {
   const id = knownDevice(login) ?? randomBytes(16).toString("hex");
   const device = `${id}.${sign(account(login) ?? "", id)}`;
   return `device=${device}; Max-Age=7776000; Path=/login; HttpOnly; Secure; SameSite=Lax`;
@@ -97,7 +97,8 @@ export function createApp(store: Store): Express {
 
   app.post("/login", express.json(), limit, async (req, res) => {
     if (isRight(req)) {
-      res.append("set-cookie", await welcome(req, limit.of(req)));
+      await limit.forgive(req);
+      res.append("set-cookie", deviceCookie(req));
       res.json({ welcome: account(req) });
     } else {
       res.status(401).json({ error: "wrong address or password" });

@@ -5,13 +5,17 @@
 //   @RateLimit({ limits: gcra({ limit: 2, window: "1m" }) })
 //   search() { ... }
 
-import { gcra } from "@headgate/core";
-import { byHeader } from "@headgate/core/http";
+import { byHeader, gcra, HeadgateModule, RateLimit, SkipRateLimit } from "@headgate/nestjs";
 import { ApolloDriver } from "@nestjs/apollo";
-import { Controller, Get, Module, UnauthorizedException } from "@nestjs/common";
-import { APP_FILTER, APP_GUARD } from "@nestjs/core";
+import {
+  Controller,
+  Get,
+  Module,
+  NotFoundException,
+  Req,
+  UnauthorizedException,
+} from "@nestjs/common";
 import { GraphQLModule, Query, Resolver } from "@nestjs/graphql";
-import { RateLimit, RejectedFilter, rateLimitGuard, SkipRateLimit } from "./rate-limit.mjs";
 
 /** Yours would be in a database. */
 const CUSTOMERS = new Map([["ada-key", "ada"]]);
@@ -29,12 +33,21 @@ class Pages {
   account() {
     return { account: "ada" };
   }
+  /** @param {{ query: { of?: string } }} request */
+  coupon({ query }) {
+    if (query.of === "nobody") throw new NotFoundException("no coupon");
+    return { coupon: query.of };
+  }
+  prices() {
+    return { prices: [] };
+  }
   health() {
     return { ok: true };
   }
 }
 
 Controller()(Pages);
+Req()(Pages.prototype, "coupon", 0);
 decorate(Pages, "home", Get());
 decorate(Pages, "search", Get("search"), RateLimit({ limits: gcra({ limit: 2, window: "1m" }) }));
 decorate(
@@ -53,12 +66,28 @@ decorate(
   Get("account"),
   RateLimit({
     limits: gcra({ limit: 3, window: "1m" }),
-    key: ({ headers }) => {
+    key: (context) => {
+      const { headers } = context.switchToHttp().getRequest();
       const customer = CUSTOMERS.get(String(headers["x-api-key"]));
       if (customer === undefined) throw new UnauthorizedException("no such key");
       return customer;
     },
   }),
+);
+decorate(
+  Pages,
+  "coupon",
+  Get("coupon"),
+  SkipRateLimit(),
+  // Against guessing coupons: those that exist cost nothing.
+  RateLimit({ limits: gcra({ limit: 3, window: "1m" }), count: "failed" }),
+);
+decorate(
+  Pages,
+  "prices",
+  Get("prices"),
+  // One a second: a client that asks more often waits its turn.
+  RateLimit({ limits: gcra({ limit: 1, window: "1s" }), wait: "10s" }),
 );
 decorate(Pages, "health", Get("health"), SkipRateLimit());
 
@@ -84,6 +113,7 @@ export class Application {}
 
 Module({
   imports: [
+    HeadgateModule.forRoot({ limits: gcra({ limit: 5, window: "1m" }) }),
     GraphQLModule.forRoot({
       driver: ApolloDriver,
       typeDefs: "type Query { search(text: String!): String }",
@@ -92,14 +122,7 @@ Module({
     }),
   ],
   controllers: [Pages],
-  providers: [
-    Searches,
-    { provide: APP_FILTER, useClass: RejectedFilter },
-    {
-      provide: APP_GUARD,
-      useClass: rateLimitGuard({ limits: gcra({ limit: 5, window: "1m" }) }),
-    },
-  ],
+  providers: [Searches],
 })(Application);
 
 /**

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { fixedWindow, memoryStore, slidingLog } from "@headgate/core";
 import { createHttpGuard } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
-import type { Type } from "@nestjs/common";
+import type { RateLimitOptions } from "@headgate/nestjs";
+import { HeadgateModule, RateLimit, SkipRateLimit } from "@headgate/nestjs";
+import type { DynamicModule, ExecutionContext, Type } from "@nestjs/common";
 import { Controller, Get, Module } from "@nestjs/common";
-import { APP_FILTER, APP_GUARD, NestFactory } from "@nestjs/core";
+import { APP_GUARD, NestFactory } from "@nestjs/core";
 import type { NestExpressApplication } from "@nestjs/platform-express";
 import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -23,10 +25,6 @@ import {
 } from "../../test/docs/moving/side-by-side.ts";
 import type { Asked } from "../../test/docs/moving/traffic.ts";
 import { ask, expectSameHeaders, statusesOf, times } from "../../test/docs/moving/traffic.ts";
-
-const { RateLimit, RejectedFilter, rateLimitGuard, SkipRateLimit } = await import(
-  join(import.meta.dirname, "rate-limit.mjs")
-);
 
 const it = page("docs/moving/from-nestjs-throttler.md");
 
@@ -59,27 +57,26 @@ function plainPages(): Type {
 
 interface Parts {
   readonly Application?: Type;
-  readonly Limits?: Type;
-  readonly limits?: object;
-  readonly Guard?: Type;
-  readonly Filter?: Type;
+  readonly limits?: DynamicModule;
   readonly Pages?: Type;
 }
 
 /** An application of what a program has. */
-function applicationOf(parts: Parts): Type {
-  const { Application, Limits, limits, Guard = ThrottlerGuard, Filter = RejectedFilter } = parts;
+function applicationOf({ Application, limits, Pages = plainPages() }: Parts): Type {
   if (Application !== undefined) return Application;
+  const isOurs = limits?.module === HeadgateModule;
   class Made {}
   Module({
-    imports: [Limits, limits].filter((one) => one !== undefined) as Type[],
-    controllers: [parts.Pages ?? plainPages()],
-    providers: [
-      { provide: APP_FILTER, useClass: Filter },
-      ...(Limits === undefined ? [{ provide: APP_GUARD, useClass: Guard }] : []),
-    ],
+    imports: limits === undefined ? [] : [limits],
+    controllers: [Pages],
+    providers: isOurs ? [] : [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
   })(Made);
   return Made;
+}
+
+/** Ours, in place of a program. */
+function ours(options: RateLimitOptions): Parts {
+  return { limits: HeadgateModule.forRoot(options) };
 }
 
 /** Serves an application until the test ends. Resolves with its URL. */
@@ -93,10 +90,8 @@ async function serve(parts: Parts): Promise<string> {
 }
 
 async function askProgram(program: string, requests: readonly Asked[]): Promise<Response[]> {
-  const names = ["Application", "Limits", "limits", "Guard", "Filter", "Pages"];
-  const at = { home: join(ROOT, "examples/nestjs"), beside: ["rate-limit.mjs"] };
-  const runnable = program.replaceAll('"./rate-limit"', '"./rate-limit.mjs"');
-  return ask(await serve(await load(runnable, names, at)), requests);
+  const at = { home: join(ROOT, "examples/nestjs"), beside: [] };
+  return ask(await serve(await load(program, ["Application", "limits", "Pages"], at)), requests);
 }
 
 interface Traffic {
@@ -128,13 +123,13 @@ describeSetUps<Traffic>(
   },
   async ({ before, after }, traffic) => {
     const theirs = await askProgram(before, traffic.requests);
-    const ours = await askProgram(after, traffic.requests);
+    const here = await askProgram(after, traffic.requests);
     expect(statusesOf(theirs)).toEqual(traffic.statuses);
-    expect(statusesOf(ours)).toEqual(traffic.statuses);
+    expect(statusesOf(here)).toEqual(traffic.statuses);
     const allowed = (answers: readonly Response[]) => answers.filter(({ ok }) => ok);
-    expectSameHeaders(allowed(theirs), allowed(ours));
+    expectSameHeaders(allowed(theirs), allowed(here));
     if (traffic.hasSameBody) {
-      expect(await ours.at(-1)?.json()).toEqual(await theirs.at(-1)?.json());
+      expect(await here.at(-1)?.json()).toEqual(await theirs.at(-1)?.json());
     }
   },
 );
@@ -150,11 +145,11 @@ const onceThere = ThrottlerModule.forRoot([{ ttl: 60_000, limit: 1 }]);
 /** The statuses that both answer. */
 async function compare(before: Parts, after: Parts, requests: readonly Asked[]) {
   const theirs = await ask(await serve(before), requests);
-  const ours = await ask(await serve(after), requests);
+  const here = await ask(await serve(after), requests);
   return {
     theirs: statusesOf(theirs),
-    ours: statusesOf(ours),
-    denied: [theirs.at(-1), ours.at(-1)],
+    ours: statusesOf(here),
+    denied: [theirs.at(-1), here.at(-1)],
   };
 }
 
@@ -165,16 +160,15 @@ afterEach(() => {
 describeDifferences(it, {
   async "A limit covers all routes together."() {
     const requests = [{ path: "/" }, { path: "/search" }];
-    const after = { Guard: rateLimitGuard({ limits }) };
-    const { theirs, ours } = await compare({ limits: onceThere }, after, requests);
-    expect({ theirs, ours }).toEqual({ theirs: [200, 200], ours: [200, 429] });
+    const { theirs, ours: here } = await compare({ limits: onceThere }, ours({ limits }), requests);
+    expect({ theirs, here }).toEqual({ theirs: [200, 200], here: [200, 429] });
   },
   async "A denial ends with the window."() {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2030, 0, 1) });
     const store = memoryStore({ clock: () => Date.now() });
     const before = await serve({ limits: ThrottlerModule.forRoot([{ ttl: 60_000, limit: 1 }]) });
     const slides = slidingLog({ limit: 1, window: "1m" });
-    const after = await serve({ Guard: rateLimitGuard({ name: "window", limits: slides, store }) });
+    const after = await serve(ours({ name: "window", limits: slides, store }));
     const statuses: number[][] = [];
     for (const at of [0, 50_000, 70_000, 111_000]) {
       vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
@@ -200,16 +194,15 @@ describeDifferences(it, {
       fixedWindow({ limit: 9, window: "1m" }),
       fixedWindow({ limit: 1, window: "1h" }),
     ];
-    const Guard = rateLimitGuard({ limits: ofBoth });
     const theirs = await ask(before, times(3));
-    const ours = await ask(await serve({ Guard }), times(3));
+    const here = await ask(await serve(ours({ limits: ofBoth })), times(3));
     expect(theirs.at(-1)?.headers.get("x-ratelimit-remaining-short")).toBe("6");
-    expect(ours.at(-1)?.headers.get("ratelimit")).toContain('"9-per-1m";r=8');
+    expect(here.at(-1)?.headers.get("ratelimit")).toContain('"9-per-1m";r=8');
   },
   async "A client can read when to come back."() {
     const named = ThrottlerModule.forRoot([{ name: "burst", ttl: 60_000, limit: 1 }]);
-    const Guard = rateLimitGuard({ limits: { ...limits, name: "burst" } });
-    const { denied } = await compare({ limits: named }, { Guard }, times(2));
+    const after = ours({ limits: { ...limits, name: "burst" } });
+    const { denied } = await compare({ limits: named }, after, times(2));
     const waits = denied.map((answer) => answer?.headers.get("retry-after"));
     expect(waits).toEqual([null, expect.stringMatching(/^(?:59|60)$/)]);
     expect(denied[0]?.headers.has("retry-after-burst")).toBe(true);
@@ -219,9 +212,9 @@ describeDifferences(it, {
     const throttlers = [{ ttl: 60_000, limit: 1 }];
     const before = { limits: ThrottlerModule.forRoot({ throttlers, storage }) };
     const store = redisStore(redisThatIsAway());
-    const after = { Guard: rateLimitGuard({ name: "away", limits, store }) };
-    const { theirs, ours } = await compare(before, after, times(2));
-    expect({ theirs, ours }).toEqual({ theirs: [500, 500], ours: [200, 429] });
+    const after = ours({ name: "away", limits, store });
+    const { theirs, ours: here } = await compare(before, after, times(2));
+    expect({ theirs, here }).toEqual({ theirs: [500, 500], here: [200, 429] });
   },
 });
 
@@ -235,7 +228,7 @@ test("slidingLog with a block as long as its window blocks as the built-in stora
     const slides = slidingLog({ limit: 2, window: "1m", block });
     const throttler = { ttl: 60_000, limit: 2, ...(blockDuration && { blockDuration }) };
     const before = await serve({ limits: ThrottlerModule.forRoot([throttler]) });
-    const after = await serve({ Guard: rateLimitGuard({ name, limits: slides, store }) });
+    const after = await serve(ours({ name, limits: slides, store }));
     const statuses: number[][] = [];
     const lasts = blockDuration ?? 60_000;
     for (const at of [0, 10_000, 50_000, 50_000 + lasts - 1_000, 50_000 + lasts + 1_000]) {
@@ -254,40 +247,33 @@ test("slidingLog with a block as long as its window blocks as the built-in stora
   }
 });
 
-test("a guard refuses onDenied, which it would not call", () => {
-  expect(() => rateLimitGuard({ limits, onDenied: () => {} })).toThrow("catches Rejected");
-});
-
 test("a key of its own counts as a generateKey, whatever the address", async () => {
-  const key = ({ headers }: { headers: Record<string, string> }) => headers["x-tenant"] ?? "none";
-  const generateKey = (context: { switchToHttp(): { getRequest(): { headers: object } } }) =>
-    key(context.switchToHttp().getRequest() as never);
+  const key = (context: ExecutionContext): string =>
+    context.switchToHttp().getRequest().headers["x-tenant"] ?? "none";
   const throttlers = [{ ttl: 60_000, limit: 1 }];
   const requests = ["acme", "acme", "other"].map((tenant) => ({ headers: { "x-tenant": tenant } }));
-  const { theirs, ours } = await compare(
-    { limits: ThrottlerModule.forRoot({ throttlers, generateKey }) },
-    { Guard: rateLimitGuard({ limits, key }) },
+  const { theirs, ours: here } = await compare(
+    { limits: ThrottlerModule.forRoot({ throttlers, generateKey: key }) },
+    ours({ limits, key }),
     requests,
   );
-  expect({ theirs, ours }).toEqual({ theirs: [200, 429, 200], ours: [200, 429, 200] });
+  expect({ theirs, here }).toEqual({ theirs: [200, 429, 200], here: [200, 429, 200] });
 });
 
 test("skip takes the place of skipIf and of ignoreUserAgents", async () => {
-  const isRobot = (req: { headers: Record<string, string> }) =>
-    req.headers["user-agent"] === "robot";
-  const skipIf = (context: { switchToHttp(): { getRequest(): never } }) =>
-    isRobot(context.switchToHttp().getRequest());
+  const skipIf = (context: ExecutionContext) =>
+    context.switchToHttp().getRequest().headers["user-agent"] === "robot";
   const robots = times(3, { headers: { "user-agent": "robot" } });
   for (const more of [{ skipIf }, { ignoreUserAgents: [/robot/] }]) {
     const throttlers = [{ ttl: 60_000, limit: 1, ...more }];
-    const { theirs, ours } = await compare(
+    const { theirs, ours: here } = await compare(
       { limits: ThrottlerModule.forRoot({ throttlers }) },
-      { Guard: rateLimitGuard({ limits, skip: isRobot }) },
+      ours({ limits, skip: skipIf }),
       [...robots, ...times(2)],
     );
-    expect({ theirs, ours }).toEqual({
+    expect({ theirs, here }).toEqual({
       theirs: [200, 200, 200, 200, 429],
-      ours: [200, 200, 200, 200, 429],
+      here: [200, 200, 200, 200, 429],
     });
   }
 });
@@ -297,7 +283,7 @@ test("slidingLog counts as the built-in storage does", async () => {
   const store = memoryStore({ clock: () => Date.now() });
   const slides = slidingLog({ limit: 2, window: "1m" });
   const before = await serve({ limits: ThrottlerModule.forRoot([{ ttl: 60_000, limit: 2 }]) });
-  const after = await serve({ Guard: rateLimitGuard({ name: "same", limits: slides, store }) });
+  const after = await serve(ours({ name: "same", limits: slides, store }));
   const statuses: number[][] = [];
   for (const at of [0, 50_000, 70_000, 80_000]) {
     vi.setSystemTime(Date.UTC(2030, 0, 1) + at);
@@ -330,9 +316,11 @@ test("a limit is lifted where it stands around the decorator, and nowhere else",
     RateLimit({ limits: fixedWindow({ limit: 9, window: "1m", name: "controller" }) }),
     SkipRateLimit(),
   );
-  const Guard = rateLimitGuard({ limits: { ...limits, limit: 99, name: "application" } });
   const paths = ["limited", "both", "lifted", "kept"].map((path) => ({ path: `/${path}` }));
-  const answers = await ask(await serve({ Guard, Pages }), paths);
+  const answers = await ask(
+    await serve({ ...ours({ limits: { ...limits, limit: 99, name: "application" } }), Pages }),
+    paths,
+  );
   const policies = answers.map(({ headers }) =>
     [...(headers.get("ratelimit-policy") ?? "").matchAll(/"(\w+)"/g)].map(([, name]) => name),
   );
