@@ -22,7 +22,7 @@ function publicEntries() {
   return readdirSync(PACKAGES).flatMap((dir) => {
     const { exports } = JSON.parse(readFileSync(join(PACKAGES, dir, "package.json"), "utf8"));
     return Object.entries(exports)
-      .filter(([path]) => path !== "./internal")
+      .filter(([path]) => !path.startsWith("./internal"))
       .flatMap(([, { "@headgate/source": source }]) => source ?? [])
       .map((source) => join(PACKAGES, dir, source));
   });

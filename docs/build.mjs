@@ -1,4 +1,5 @@
-// Builds the site into .vitepress/dist: the pages of the API, then all pages. Whatever warns, and a dead link, fails it.
+// Builds the site into .vitepress/dist: the pages of the API, the recorded dashboard, then all pages. Whatever warns, and a dead
+// link, fails it.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -18,6 +19,7 @@ function run(...args) {
 }
 
 run("api.mjs");
+run("demo.mjs");
 const said = run(join(vitepress, "bin/vitepress.js"), "build");
 if (/warn|not loaded/i.test(said)) {
   console.error("The site was built with warnings.");

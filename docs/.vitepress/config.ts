@@ -1,5 +1,7 @@
 import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
+import { writeMarkdownPages } from "./markdown-pages.ts";
+import { runInBrowser } from "./playground/run-in-browser.ts";
 import { linkToRepository, REPOSITORY } from "./repository.ts";
 import { linksOf, readParts } from "./sidebar.ts";
 import { boxTables } from "./tables.ts";
@@ -14,11 +16,14 @@ export default defineConfig({
   head: [["link", { rel: "icon", href: "/logo.svg", type: "image/svg+xml" }]],
   themeConfig: {
     logo: { src: "/logo.svg", alt: "" },
-    nav: parts.map((part) => ({
-      text: part.text,
-      link: linksOf(part)[0] ?? "/",
-      activeMatch: `^(${part.under.join("|")})`,
-    })),
+    nav: [
+      ...parts.map((part) => ({
+        text: part.text,
+        link: linksOf(part)[0] ?? "/",
+        activeMatch: `^(${part.under.join("|")})`,
+      })),
+      { text: "Playground", link: "/playground" },
+    ],
     sidebar: Object.fromEntries(
       parts.flatMap(({ text, under, items }) => under.map((path) => [path, [{ text, items }]])),
     ),
@@ -43,8 +48,17 @@ export default defineConfig({
     // The highlighter does not know PromQL; SQL has most of its words.
     languageAlias: { promql: "sql" },
   },
-  // The index of the search is one file, fetched when somebody searches.
-  vite: { build: { chunkSizeWarningLimit: 3_000 } },
+  vite: {
+    // The index of the search is one file, fetched with the first search.
+    build: { chunkSizeWarningLimit: 3_000 },
+    resolve: { conditions: ["@headgate/source"] },
+    plugins: [runInBrowser],
+  },
+  transformHead: ({ pageData: { relativePath }, siteData: { base } }) =>
+    relativePath.endsWith(".md")
+      ? [["link", { rel: "alternate", type: "text/markdown", href: base + relativePath }]]
+      : [],
+  buildEnd: (site) => writeMarkdownPages(site, parts),
   transformPageData({ relativePath }) {
     if (!relativePath.startsWith("reference/api/")) return;
     // Written from the sources: there is no page to edit, and its third level is every member of every type.

@@ -9,9 +9,12 @@ const { repository } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8
 /** Where the sources are, for a browser: the `repository.url` of the workspace. Undefined while there is no public repository. */
 export const REPOSITORY: string | undefined = repository?.url.replace(/^git\+|\.git$/g, "");
 
+/** What writes the recorded dashboard: the repository shows the script, and the site the dashboard. */
+const DEMO = { script: "scripts/build-demo.mjs", path: "/demo/" };
+
 /**
  * Makes links to what the site has no page of, such as a package, an example or a picture, links of the repository; without a
- * repository, plain text.
+ * repository, plain text. A link to the demo's script becomes one to the demo.
  */
 export function linkToRepository(markdown: MarkdownRenderer): void {
   const { rules } = markdown.renderer;
@@ -21,6 +24,13 @@ export function linkToRepository(markdown: MarkdownRenderer): void {
     const token = tokens[at];
     const href = token?.attrGet("href");
     const target = posix.join(dirname(relative(ROOT, env.path)), href ?? "");
+    if (target === DEMO.script) {
+      token?.attrSet("href", DEMO.path);
+      renderLink(tokens, at, options, env, self); // puts the site's base in front
+      // VitePress would look for a page of its own there; with a target, it leaves the link to the browser.
+      token?.attrSet("target", "_self");
+      return self.renderToken(tokens, at, options);
+    }
     if (!href?.startsWith("../") || isPage(target)) {
       return renderLink(tokens, at, options, env, self);
     }
@@ -39,6 +49,15 @@ export function linkToRepository(markdown: MarkdownRenderer): void {
 
 /** Marks the end of a link that is not written. */
 const PLAIN = Symbol("plain text");
+
+/**
+ * Where a path of the repository is when it is no page of the site: a path of the site, which begins with `/`, or one of the
+ * repository. Undefined for a page.
+ */
+export function targetInRepository(target: string): string | undefined {
+  if (target === DEMO.script) return DEMO.path;
+  return isPage(target) ? undefined : target;
+}
 
 /** Whether a link to a path of the repository, with its anchor, is one to a page of the site. */
 function isPage(target: string): boolean {

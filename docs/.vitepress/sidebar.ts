@@ -14,7 +14,7 @@ interface Group {
 }
 
 /** A part of the site: it has a sidebar of its own, on the pages under these paths. */
-interface Part {
+export interface Part {
   readonly text: string;
   readonly under: readonly string[];
   readonly items: (Entry | Group)[];
@@ -44,6 +44,8 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "Use Fastify", link: "/how-to/fastify" },
           { text: "Use Express", link: "/how-to/express" },
+          { text: "Use Hono", link: "/how-to/hono" },
+          { text: "Use NestJS", link: "/how-to/nestjs" },
           { text: "Use another framework", link: "/how-to/adapters" },
           { text: "Limit without HTTP", link: "/how-to/without-http" },
           { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
@@ -89,6 +91,7 @@ const PARTS: readonly Part[] = [
           { text: "Why does a client get 429?", link: "/how-to/why-429" },
           { text: "Prepare for a Redis outage", link: "/how-to/redis-outages" },
           { text: "Check an installation", link: "/how-to/doctor" },
+          { text: "See a fleet in a browser", link: "/how-to/dashboard" },
           { text: "Look and act by command", link: "/how-to/acting" },
           { text: "Change a limit without a deploy", link: "/how-to/overrides" },
           { text: "See who uses what", link: "/how-to/usage" },
@@ -168,6 +171,7 @@ const PARTS: readonly Part[] = [
           { text: "The command", link: "/reference/cli" },
           { text: "Replay and recommend", link: "/reference/replay" },
           { text: "The operator", link: "/reference/operator" },
+          { text: "The dashboard", link: "/reference/dashboard" },
           { text: "Telemetry", link: "/reference/telemetry" },
         ],
       },
@@ -190,17 +194,12 @@ const PARTS: readonly Part[] = [
           { text: "Which algorithm", link: "/understand/algorithms" },
           { text: "Guarantees", link: "/understand/guarantees" },
           { text: "When Redis fails", link: "/understand/when-redis-fails" },
-          { text: "Outages, measured", link: "/understand/outages-measured" },
           { text: "Security", link: "/understand/security" },
         ],
       },
       {
         text: "How it works",
         items: [
-          { text: "How it is built", link: "/understand/how-it-is-built" },
-          { text: "How a decision runs", link: "/understand/how-a-decision-runs" },
-          { text: "How a script comes to be", link: "/understand/scripts" },
-          { text: "How operating works", link: "/understand/operating" },
           { text: "How the breaker works", link: "/understand/breaker" },
           { text: "Leases", link: "/understand/leases" },
           { text: "The memory store", link: "/understand/memory" },
@@ -210,7 +209,6 @@ const PARTS: readonly Part[] = [
         text: "Figures",
         items: [
           { text: "Performance", link: "/understand/performance" },
-          { text: "All figures", link: "/understand/performance-figures" },
           { text: "Sizing", link: "/understand/sizing" },
         ],
       },
