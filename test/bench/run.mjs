@@ -1,4 +1,4 @@
-// The benchmarks: every figure of docs/understand/performance-figures.md, over real Redis on loopback.
+// The benchmarks: every figure of test/bench/FIGURES.md, over real Redis on loopback.
 //
 //   npx -y pnpm@10.34.9 bench [--only decisions,http,redis,in-process,growth] [--rounds n] [--quick] [--json] [--save]
 import { parseArgs } from "node:util";

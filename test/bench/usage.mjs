@@ -93,10 +93,11 @@ function listOf(decisions) {
 const admin = new Redis(server.port);
 await admin.flushall();
 const ids = Array.from({ length: limitersOfEach }, () => randomBytes(12).toString("base64url"));
-const lists = Array.from({ length: 50 }, () => [listOf(DECISIONS), listOf(DECISIONS / 10)]);
+const tops = Array.from({ length: 50 }, () => [listOf(DECISIONS), listOf(DECISIONS / 10)]);
 // The script is what a process sends: its text was loaded by those above.
-const generated = join(import.meta.dirname, "../../packages/core/src/store/lua.generated.ts");
-const [, usageLua] = /usageLua[^`]*`([^`]*)`/.exec(readFileSync(generated, "utf8"));
+const generated = join(import.meta.dirname, "../../packages/core/src/fleet/usage/lua.generated.ts");
+const [, embedded] = /usageLua[^`]*`([^`]*)`/.exec(readFileSync(generated, "utf8"));
+const usageLua = embedded.replaceAll("\\\\", "\\");
 const usageSha1 = await admin.script("LOAD", usageLua);
 const SPAN = 600;
 const now = Math.floor(Date.now() / 1_000);
@@ -105,13 +106,21 @@ let sends = 0;
 
 /** Each limiter's lists are in a share of the calls. */
 async function send(name, number, share) {
+  const day = Math.floor(now / 86_400);
+  const span = Math.floor(now / SPAN);
+  const daysOf = (id) => [day - 1, day].map((one) => `hg:{usage}:day/${id}/${one}`);
+  const lists = [day - 1, day].map((one) => `hg:{usage}:days/${one}`);
   const keys = ["hg:{usage}", `hg:{usage}:process/${name}`, "hg:{usage}:series/other"];
+  keys.push(...lists, ...daysOf("other"));
   const args = ["", "0", "1", number, Date.now() * 1_000, ids.length];
   for (const id of ids) {
     sends += 1;
-    const [used, denied] = Math.random() < share ? lists[sends % lists.length] : ["", ""];
-    keys.push(`hg:{usage}:series/${id}`, `hg:{usage}:top/${id}/${Math.floor(now / SPAN)}`);
-    args.push(id, id, `${Math.floor(Date.now() / 10_000)} 500 50 0`, used, denied);
+    const isDue = Math.random() < share;
+    const [used, denied] = isDue ? tops[sends % tops.length] : ["", ""];
+    const limits = isDue ? '{"default minute":40,"default day":10}' : "";
+    keys.push(`hg:{usage}:series/${id}`, `hg:{usage}:top/${id}/${span}`);
+    if (isDue) keys.push(`hg:{usage}:limits/${id}/${span}`, ...daysOf(id));
+    args.push(id, id, `${Math.floor(Date.now() / 10_000)} 500 50 0`, used, denied, limits);
   }
   sentBytes += args.join("").length + keys.join("").length;
   return admin.evalsha(usageSha1, keys.length, ...keys, ...args.map(String));

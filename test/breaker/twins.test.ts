@@ -1,6 +1,7 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { Step, Store, TwinMemory } from "@headgate/core/internal";
+import type { CountingStore, Step, TwinMemory } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { callWindow } from "../../packages/breaker/src/machine/call-window.ts";
@@ -44,7 +45,7 @@ describe("a script and its twin give equal replies", () => {
           random,
           `store-${history}`,
           time,
-          memoryStore({ clock: time.clock }).run,
+          requireStore(memoryStore({ clock: time.clock })).run,
           seen,
         );
       },
@@ -74,7 +75,7 @@ test("several calls of a script at once are as many calls one after the other", 
     HISTORIES / 5,
     async (random, history) => {
       const time = new MicroClock(randomStart(random));
-      const store = redisStore(redis, { clock: time.clock });
+      const store = requireStore(redisStore(redis, { clock: time.clock }));
       const names = [0, 1].map((i) => `several-${history}-${i}`);
       const policies = randomPolicies(random);
       // Where the policies are the same, calls for both may have equal arguments.
@@ -127,7 +128,7 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
       ...args,
     )) as number[];
     const twin = order.twin(call, tableOfCopies(), { now, generation });
-    const kept = await redisStore(redis, { clock: () => now / 1_000 }).run(contact, {
+    const kept = await requireStore(redisStore(redis, { clock: () => now / 1_000 })).run(contact, {
       ...{ target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: false },
     });
     expect(twin).toEqual(reported);
@@ -167,9 +168,9 @@ test.each([
   const target = targetOf(`bytes-${what}`, options);
   const clock = () => 1_800_000_000_000;
   const ask = { target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: true };
-  const expected = await memoryStore({ clock }).run(contact, ask);
+  const expected = await requireStore(memoryStore({ clock })).run(contact, ask);
   await redis.set(target[key], bytes);
-  expect(await redisStore(redis, { clock }).run(contact, ask)).toEqual(expected);
+  expect(await requireStore(redisStore(redis, { clock })).run(contact, ask)).toEqual(expected);
 });
 
 test.each(["periodKey", "windowKey"] as const)(
@@ -181,7 +182,7 @@ test.each(["periodKey", "windowKey"] as const)(
     await redis.lpush(target[key], "a list");
     const call = { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: true };
     const now = 1_800_000_000_000;
-    const { run } = redisStore(redis, { clock: () => now });
+    const { run } = requireStore(redisStore(redis, { clock: () => now }));
     const nothing = [now * 1_000, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     expect(await run(contact, call)).toEqual(nothing);
     expect(await run(order, { target, kind: OPEN, lasts: 1, opened: 1, empties: true })).toEqual(
@@ -247,7 +248,7 @@ interface ReportedCall {
   readonly keys: readonly string[];
   readonly parameters: readonly (string | number)[];
   readonly replySize: number;
-  runAlone(store: Store): Promise<readonly number[]>;
+  runAlone(store: CountingStore): Promise<readonly number[]>;
 }
 
 /** What the script is told of calls, each in a place of its target. */
@@ -324,7 +325,7 @@ async function compare(
   seen: Set<number>,
   stepsBack = 0,
 ): Promise<void> {
-  const runScript = redisStore(redis, { clock: time.clock }).run;
+  const runScript = requireStore(redisStore(redis, { clock: time.clock })).run;
   const target = new RandomTarget(name, randomPolicies(random));
   const { names } = target;
   for (let step = 0; step < LENGTH; step++) {

@@ -308,8 +308,8 @@ describe("the targets of breakers that are named", () => {
         .split("\n")
         .map((line) => line.split(/ {3,}/)),
     ).toEqual([
-      ["BREAKER", "TARGET", "STATE", "CALLS", "FAILED", "SLOW", "TRIAL CALLS"],
-      ["payments", "bank", "open", "3", "2", "0", "in 30 min"],
+      ["BREAKER", "TARGET", "STATE", "CALLS", "SUCCESS", "FAILED", "SLOW", "TRIAL CALLS"],
+      ["payments", "bank", "open", "3", "33.3 %", "2", "0", "in 30 min"],
       ["payments", "other", "closed", "0", "0", "0"],
       ["payments", "by-hand", "forced-open", "0", "0", "0"],
     ]);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Recommendation } from "../../packages/cli/src/recommend/recommendation.ts";
+import type { ReplayResult } from "../../packages/cli/src/replay/result.ts";
 import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -12,13 +13,18 @@ function recommend(args: readonly string[], input = "") {
   return runCli(["recommend", ...args], { input });
 }
 
-async function recommendation(args: readonly string[], stdin?: string): Promise<Recommendation> {
+/** What the command prints as JSON: with the replay, for a report. */
+interface Printed extends Recommendation {
+  readonly replay: ReplayResult;
+}
+
+async function recommendation(args: readonly string[], stdin?: string): Promise<Printed> {
   const { exitCode, stdout, stderr } = await recommend([...args, "--json"], stdin);
   expect([exitCode, stderr.replace(/^headgate: (.* is skipped, |skipped ).*\n/gm, "")]).toEqual([
     0,
     "",
   ]);
-  return expectDocument("recommend", stdout) as Recommendation;
+  return expectDocument("recommend", stdout) as Printed;
 }
 
 /** So many requests of a client, one in so many seconds. */
@@ -75,7 +81,16 @@ describe("the sample log", () => {
     const number = expect.any(Number);
     const score = { requests: number, denied: number, clients: number, clientsDenied: number };
     const replayed = { units: number, ...score, met: expect.any(Boolean) };
-    expect(await recommendation([SAMPLE, "--window", "1m", "--deny-at-most", "1%"])).toEqual({
+    const { replay, ...said } = await recommendation([
+      SAMPLE,
+      "--window",
+      "1m",
+      "--deny-at-most",
+      "1%",
+    ]);
+    expect(replay).toMatchObject({ columnMs: 300_000, log: { clients: 115, requests: 2_026 } });
+    expect(replay.policies[0]?.described?.code).toMatch(/^gcra\(\{ limit: \d+, window: "1m" \}\)$/);
+    expect(said).toEqual({
       log: {
         files: [SAMPLE],
         lines: 2_030,

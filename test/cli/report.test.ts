@@ -5,8 +5,7 @@ import { pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { renderRecommendation } from "../../packages/cli/src/report/render-recommendation.ts";
-import { renderReport } from "../../packages/cli/src/report/render-report.ts";
+import { renderRecommendation, renderReport } from "../../packages/cli/src/report/render-report.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
 import { hostileResult, sampleRecommendation, sampleResult } from "./results.ts";
 

@@ -7,6 +7,7 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../support/write-directory.ts";
 import { useHeadgate } from "./acting/use-headgate.ts";
+import { expectDocument } from "./json-schema.ts";
 import type { RunOptions } from "./run-cli.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -204,8 +205,8 @@ describe("says in one line what to do", () => {
     [["api", "--follow"], "--follow needs a terminal"],
     [["api", "--follow", "--json"], "cannot be used with --json"],
     [["api", "--keys", "0"], "--keys must be"],
-    [["api", "--span", "1 week"], "headgate: --span must be a time from 10s to 24h"],
-    [["api", "--span", "25h"], "--span must be a time from 10s to 24h"],
+    [["api", "--span", "1 week"], "headgate: --span must be a time from 10s to 30d"],
+    [["api", "--span", "31d"], "--span must be a time from 10s to 30d"],
     [["api", "--by", "most"], "Allowed choices are used, denied"],
     [["nobody"], "no process lists it"],
   ])("%j", async (args, words) => {
@@ -223,5 +224,46 @@ describe("says in one line what to do", () => {
     const { exitCode, stderr } = await top(["api"]);
     expect(exitCode).toBe(3);
     expect(stderr).toContain(`${key} cannot be read (wrong-type)`);
+  });
+});
+
+describe("of all limiters", () => {
+  test("tells which deny most, and whom", async () => {
+    await decide(PLAIN);
+    const store = redisStore(own.client, PLAIN);
+    const limits = fixedWindow({ name: "few", limit: 1, window: "1d" });
+    const quiet = createLimiter({ name: "quiet", store, limits, storeTimeout: "20s" });
+    for (const subject of ["zoe", "zoe", "yan"]) await quiet.consume(subject);
+    await quiet.close();
+    expect(await top([])).toEqual({
+      exitCode: 0,
+      stdout: `LIMITER   ALLOWED   DENIED   DENIED MOST
+api             7        7   ann (6), bob (1)
+quiet           2        1   zoe (1)
+`,
+      stderr: "",
+    });
+    const { stdout } = await top(["--by", "used", "--span", "30d", "--json"]);
+    expectDocument("top", stdout);
+    const found = JSON.parse(stdout);
+    expect(found.limiters).toMatchObject([
+      { limiter: "api", subjects: [{ subject: "ann", count: 9 }, {}, {}] },
+      {
+        limiter: "quiet",
+        total: { allowed: 2, denied: 1, degraded: 0 },
+        byLimit: [{ per: "default", limit: "few", denied: 1 }],
+        byBlock: 0,
+        subjects: [{ subject: "zoe", count: 2 }, { subject: "yan" }],
+      },
+    ]);
+  });
+
+  test("says so where none has usage, and takes no subject", async () => {
+    const { stdout, stderr } = await top([]);
+    expect(stdout).toBe("No limiter has decided anything.\n");
+    expect(stderr).toContain("usage: true");
+    const { exitCode, stderr: refused } = await top(["--subject", "ann"]);
+    expect(exitCode).toBe(2);
+    expect(refused).toContain("--subject needs a limiter");
   });
 });

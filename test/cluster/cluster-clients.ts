@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { RedisClient } from "@headgate/core/redis";
+import { GlideClusterClient } from "@valkey/valkey-glide";
 import { Cluster as Ioredis } from "ioredis";
 import { Cluster as Ioredis5 } from "ioredis5";
 import { Cluster as Iovalkey } from "iovalkey";
@@ -27,6 +28,10 @@ export const connectCluster = {
     await client.connect();
     return { client, close: async () => client.destroy() };
   },
+  "Valkey GLIDE": async (addresses) => {
+    const client = await GlideClusterClient.createClient({ addresses: [...addresses] });
+    return { client, close: async () => client.close() };
+  },
 } satisfies Record<string, (addresses: Addresses) => Promise<Connection>>;
 
 export type ClusterClientName = keyof typeof connectCluster;
@@ -34,7 +39,7 @@ export type ClusterClientName = keyof typeof connectCluster;
 export const clusterClientNames = Object.keys(connectCluster) as ClusterClientName[];
 
 /** The libraries people install today. The older ones do where time is short. */
-export const currentClusterClients = ["ioredis 6", "node-redis 6"] as const;
+export const currentClusterClients = ["ioredis 6", "node-redis 6", "Valkey GLIDE"] as const;
 
 interface IoredisCluster {
   on(event: "error", listener: () => void): unknown;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Limiter } from "@headgate/core";
-import { concurrency, createLimiter, gcra } from "@headgate/core";
+import { concurrency, createLimiter, gcra, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { RedisCluster } from "../support/redis-cluster.ts";
@@ -41,6 +41,28 @@ describe.each(currentClusterClients)("places in several slots, through %s", (lib
     const [user, tenant, route] = (await subjectOnEach(cluster)) as [string, string, string];
     return { user, tenant, route };
   }
+
+  test("of another shape than the limiter's, which a call brings, are taken and given back in all", async () => {
+    const limiter = await open(`brought-${library}`, 60_000);
+    const subject = await subjects();
+    const limits = [
+      slidingLog({ limit: 5, window: "1h", per: "user" }),
+      concurrency({ limit: 1, ttl: "1m", per: "tenant", name: "one" }),
+    ];
+    const first = await limiter.consume(subject, { limits });
+    expect(first).toMatchObject({ allowed: true, source: "store" });
+    const denied = await limiter.consume(subject, { limits });
+    expect(denied).toMatchObject({ allowed: false, source: "store" });
+    expect(await limiter.release(first)).toBe(true);
+    const second = await limiter.wait(subject, { limits });
+    expect(second.limits.map(({ remaining }) => remaining)).toEqual([3, 0]);
+    expect(await limiter.refund(second)).toBe(true);
+    expect(await limiter.release(second)).toBe(true);
+    const { limits: left } = await limiter.peek(subject, { limits, cost: 0 });
+    expect(left.map(({ remaining }) => remaining)).toEqual([4, 1]);
+    expect(await limiter.reset(subject)).toBe(true);
+    expect((await limiter.peek(subject, { limits, cost: 0 })).limits[0]?.remaining).toBe(5);
+  });
 
   test("are never more than the limits, and what is denied leaves none behind", async () => {
     const limiter = await open(`crowd-${library}`, 60_000);

@@ -1,11 +1,12 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { readUsage } from "@headgate/core/operate";
+import { readBlocks, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { topFromCounters } from "../../packages/cli/src/top/from-counters.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
+import { sendUsage } from "../support/send-usage.ts";
 import { writeDirectory } from "../support/write-directory.ts";
 
 const SUBJECTS = Array.from({ length: 12 }, (_, i) => `subject ${i}`);
@@ -49,4 +50,20 @@ test("usage of a cluster is in one slot, and counters are found on every primary
   const [api] = (await readUsage(store)).limiters;
   expect(api?.total).toEqual({ allowed: SUBJECTS.length, denied: 0, degraded: 0 });
   expect(api?.subjects.used.top).toHaveLength(SUBJECTS.length);
+});
+
+test("blocks of a cluster are looked at on every primary, and hours are in the slot of usage", async () => {
+  const store = redisStore(client, { prefix: "shop", usage: { subjects: "plain" } });
+  const limits = fixedWindow({ limit: 1, window: "1d", block: "1h" });
+  const limiter = createLimiter({ name: "login", store, limits, storeTimeout: "20s" });
+  await writeDirectory(store);
+  for (let i = 0; i < 3; i += 1) for (const subject of SUBJECTS) await limiter.consume(subject);
+  await sendUsage(store);
+  const { blocks, unknown, unread } = await readBlocks(store);
+  expect({ unknown, unread }).toEqual({ unknown: 0, unread: [] });
+  expect(blocks.map(({ subject }) => subject).sort()).toEqual([...SUBJECTS].sort());
+  const [login] = (await readUsage(store, { span: "30d" })).limiters;
+  expect(login?.hours.reduce((sum, { denied }) => sum + denied, 0)).toBe(2 * SUBJECTS.length);
+  expect(login?.limits.byBlock).toBeGreaterThan(0);
+  await limiter.close();
 });

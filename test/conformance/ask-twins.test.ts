@@ -1,5 +1,6 @@
 import type { Limit } from "@headgate/core";
 import { gcra, memoryStore, slidingLog } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
@@ -52,7 +53,7 @@ describe("to ask", () => {
 
 test("to ask makes no key, and touches none", async () => {
   const time = new MicroClock(1_800_000_000_000_000n);
-  const store = redisStore(redis, { clock: time.clock, prefix: "asked" });
+  const store = requireStore(redisStore(redis, { clock: time.clock, prefix: "asked" }));
   const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];
   const counted = compileCountedPolicy("untouched", limits, store);
   const counters = countersOf(counted, "u");
@@ -70,8 +71,8 @@ test("to ask makes no key, and touches none", async () => {
 
 async function compare(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
   const time = new MicroClock(randomStart(random));
-  const memory = memoryStore({ clock: time.clock });
-  const stores = [memory, redisStore(redis, { clock: time.clock })] as const;
+  const memory = requireStore(memoryStore({ clock: time.clock }));
+  const stores = [memory, requireStore(redisStore(redis, { clock: time.clock }))] as const;
   const counted = compileCountedPolicy(name, limits, memory);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) =>

@@ -1,5 +1,5 @@
 import type { Decision, LimitState } from "@headgate/core";
-import { createLimiter, fixedWindow } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
@@ -129,6 +129,26 @@ test("denies for at most a second after something was given back elsewhere", asy
   const tally = { remembered: 0, wrong: 0 };
   await runHistories(100 * SCALE, (random) => runHistory(random, true, tally), 32);
   expect(tally.wrong).toBeGreaterThan(4);
+});
+
+test("a wait that is as long as any can be told does not get shorter", async () => {
+  const time = new MicroClock(1_800_000_000_000_000n);
+  const limiter = createLimiter({
+    name: "api",
+    limits: gcra({ limit: 1_000, window: "366d" }),
+    store: redisStore(here, { prefix: "longest", clock: time.clock }),
+    storeTimeout: "1m",
+  });
+  await limiter.charge("ada", { cost: 400_000 });
+  time.advance(1n);
+  const told = async () => {
+    const { source, retryAfterMs } = await limiter.consume("ada");
+    return [source, retryAfterMs];
+  };
+  expect(await told()).toEqual(["store", 9_007_199_254_740]);
+  time.advance(2_000n);
+  expect(await told()).toEqual(["deny-cache", 9_007_199_254_740]);
+  await limiter.close();
 });
 
 test("says nothing of a limit beside it that was charged for somebody else since", async () => {

@@ -11,19 +11,19 @@ import { randomCost, randomWait } from "./random-steps.ts";
 /** Steps of one history: enough to fill and empty most limits several times. */
 const LENGTH = 400;
 
-/** 32,000 steps for each kind alone, 56,000 for each way to combine limits. */
-const ALONE = (32_000 / LENGTH) * SCALE;
-const COMBINED = (56_000 / LENGTH) * SCALE;
+/** Steps for each kind alone, and for each way to combine limits. */
+const ALONE = (20_000 / LENGTH) * SCALE;
+const COMBINED = (40_000 / LENGTH) * SCALE;
 
 /** What is done to both is counted, so that nobody makes it less by accident. */
 const done = nothingDone();
 const LEAST = {
-  asked: 400_000,
-  askedByOthers: 97_000,
-  charged: 9_200,
-  settled: 19_500,
-  refunded: 8_000,
-  reset: 3_200,
+  asked: 300_000,
+  askedByOthers: 72_000,
+  charged: 6_800,
+  settled: 14_300,
+  refunded: 5_800,
+  reset: 2_350,
 };
 
 describe("memoryStore decides as exact rationals do", () => {

@@ -1,4 +1,5 @@
 import { fixedWindow } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import type { Boundaries, Calendar } from "../../packages/core/src/algorithms/calendar.ts";
@@ -59,7 +60,7 @@ test("no window that is kept admits more than the limit, whoever asks and gives 
         counterBy(calendarFrom(offset), key),
       );
       const time = new MicroClock(PERIOD * 700n + BigInt(random.whole(0, 3_600_000_000)));
-      const stores = processes.map(() => redisStore(redis, { clock: time.clock }));
+      const stores = processes.map(() => requireStore(redisStore(redis, { clock: time.clock })));
       const charges: Charged[] = [];
       /** The window that was seen last, in microseconds, and what it holds. */
       let window = { start: 0, end: 0, used: 0 };

@@ -1,4 +1,5 @@
 import { memoryStore } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
@@ -37,8 +38,11 @@ async function compare(
 ): Promise<void> {
   const limit = randomLimit(random, kind, "small");
   const time = new MicroClock(randomStart(random));
-  const memory = memoryStore({ clock: time.clock });
-  const stores = [memory, redisStore(redis, { clock: time.clock, prefix: "parts" })] as const;
+  const memory = requireStore(memoryStore({ clock: time.clock }));
+  const stores = [
+    memory,
+    requireStore(redisStore(redis, { clock: time.clock, prefix: "parts" })),
+  ] as const;
   const counted = compileCountedPolicy(name, [limit], memory);
   const most = counted.limits[0]?.limit as number;
   const counters = countersOf(counted, "somebody");

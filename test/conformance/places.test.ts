@@ -1,5 +1,7 @@
-import type { Clock, Decision, Limit, Limiter, Store } from "@headgate/core";
+import type { Clock, Decision, Limit, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, memoryStore } from "@headgate/core";
+import type { CountingStore } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
@@ -49,20 +51,25 @@ function randomRest(random: Random, ttlMs: number): bigint {
   return BigInt(Math.floor((random.fraction() * ttl) / 4));
 }
 
-function counterOn(store: Store, name: string, { limit, ttlMs }: Numbers): SubjectCounter {
+function counterOn(store: CountingStore, name: string, { limit, ttlMs }: Numbers): SubjectCounter {
   const counted = compileCountedPolicy(name, concurrency({ limit, ttl: ttlMs }), store);
   return countersOf(counted, "ann")[0] as SubjectCounter;
 }
 
 /** What is answered to somebody who asks for a place: microseconds to wait, and the places left. */
-async function ask(store: Store, counter: SubjectCounter, holder: string) {
+async function ask(store: CountingStore, counter: SubjectCounter, holder: string) {
   const mode = "charge" as const;
   const reply = await store.run(decide, { cost: 1, mode, holder, counters: [counter] });
   const [now, , , wait, remaining, ...times] = reply as [number, number, number, number, number];
   return { now, wait, remaining, times };
 }
 
-async function tend(store: Store, counter: SubjectCounter, holders: string[], renews: boolean) {
+async function tend(
+  store: CountingStore,
+  counter: SubjectCounter,
+  holders: string[],
+  renews: boolean,
+) {
   const [, ...areThere] = await store.run(places, { counters: [counter], holders, renews });
   return areThere.map((isThere) => isThere === 1);
 }
@@ -71,7 +78,7 @@ async function tend(store: Store, counter: SubjectCounter, holders: string[], re
 async function compareWithOracle(
   random: Random,
   name: string,
-  open: (clock: Clock) => readonly Store[],
+  open: (clock: Clock) => readonly CountingStore[],
 ): Promise<void> {
   const numbers = randomNumbers(random);
   const time = new MicroClock(randomStart(random));
@@ -79,7 +86,7 @@ async function compareWithOracle(
   const counters = stores.map((store) => counterOn(store, name, numbers));
   const oracle = new OraclePlaces(BigInt(numbers.ttlMs) * 1_000n);
   const holders: string[] = [];
-  const onEach = <T>(work: (store: Store, counter: SubjectCounter) => Promise<T>) =>
+  const onEach = <T>(work: (store: CountingStore, counter: SubjectCounter) => Promise<T>) =>
     Promise.all(stores.map((store, i) => work(store, counters[i] as SubjectCounter)));
   for (let step = 0; step < LENGTH; step += 1) {
     time.advance(randomRest(random, numbers.ttlMs));
@@ -142,9 +149,10 @@ function randomCostByName(random: Random, limits: readonly Limit[]): Record<stri
 /** Does the same random things with a limiter in this process and one on Redis. */
 async function compareTwins(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
   const time = new MicroClock(randomStart(random));
-  const twins = [memoryStore({ clock: time.clock }), redisStore(redis, { clock: time.clock })].map(
-    (store) => createLimiter({ ...STORE_ALONE, name, limits, store }),
-  ) as [Limiter, Limiter];
+  const twins = [
+    requireStore(memoryStore({ clock: time.clock })),
+    requireStore(redisStore(redis, { clock: time.clock })),
+  ].map((store) => createLimiter({ ...STORE_ALONE, name, limits, store })) as [Limiter, Limiter];
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const admitted: [Decision, Decision][] = [];
   for (let step = 0; step < TWINS_LENGTH; step += 1) {
@@ -204,8 +212,8 @@ describe("places in this process and in Redis", () => {
       48 * SCALE,
       (random, history) =>
         compareWithOracle(random, `oracle ${history}`, (clock) => [
-          memoryStore({ clock }),
-          redisStore(redis, { clock }),
+          requireStore(memoryStore({ clock })),
+          requireStore(redisStore(redis, { clock })),
         ]),
       LANES,
     );
@@ -213,7 +221,7 @@ describe("places in this process and in Redis", () => {
 
   test("are what they are by definition for very many who take, renew and leave them here", async () => {
     await runHistories(1_600 * SCALE, (random) =>
-      compareWithOracle(random, "oracle", (clock) => [memoryStore({ clock })]),
+      compareWithOracle(random, "oracle", (clock) => [requireStore(memoryStore({ clock }))]),
     );
   });
 
@@ -243,7 +251,7 @@ test("a clock that steps back holds no place for longer than it lasts, and takes
     async (random, history) => {
       const numbers = { limit: random.whole(1, 4), ttlMs: 1_000 };
       const time = new MicroClock(randomStart(random));
-      const store = redisStore(redis, { clock: time.clock });
+      const store = requireStore(redisStore(redis, { clock: time.clock }));
       const counter = counterOn(store, `back ${history}`, numbers);
       const holders = Array.from({ length: numbers.limit }, newHolder);
       for (const holder of holders) {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createLimiter, gcra } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
@@ -25,7 +26,7 @@ async function usedMemory(): Promise<number> {
 }
 
 test(`${PROCESSES} processes of ${LIMITERS} limiters cost a server little`, async () => {
-  const store = redisStore(own.client);
+  const store = requireStore(redisStore(own.client));
   const limits = gcra({ limit: 5, window: "1m" });
   const names = Array.from({ length: LIMITERS }, (_, i) => `site GET /a/route/number/${i}`);
   const limiters = names.map((name) => createLimiter({ name, store, limits }));

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import type { Store } from "@headgate/core";
 import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -19,7 +20,7 @@ const NOW = 1_800_000_000_000;
 
 /** Keeps a process in the index at a time of its own, in milliseconds. */
 async function keep(at: number, call: Partial<DirectoryCall> = {}): Promise<readonly number[]> {
-  const store = redisStore(own.client, { clock: () => at });
+  const store = requireStore(redisStore(own.client, { clock: () => at }));
   const whole = {
     prefix: "hg",
     process: nameOf(0),
@@ -48,7 +49,7 @@ async function names(): Promise<string[]> {
 /** A limiter on a store, as another process has it: each client has an index entry of its own. */
 async function listElsewhere(name: string, limit: number, prefix?: string): Promise<Store> {
   const client = new Redis(own.server.socket);
-  const store = redisStore(client, { prefix });
+  const store = requireStore(redisStore(client, { prefix }));
   const limiter = createLimiter({ name, store, limits: gcra({ limit, window: "1m" }) });
   onTestFinished(async () => {
     await limiter.close();
@@ -137,7 +138,7 @@ describe("every key", () => {
   });
 
   test("of a process goes with it, when it closes its last limiter", async () => {
-    const store = redisStore(own.client);
+    const store = requireStore(redisStore(own.client));
     const make = (name: string) =>
       createLimiter({ name, store, limits: gcra({ limit: 5, window: "1m" }) });
     const [one, other] = [make("one"), make("other")];
@@ -205,6 +206,7 @@ describe("several processes", () => {
         startedAt: Math.round(performance.timeOrigin),
         seenAt: expect.closeTo(Number(time) * 1_000, -4),
         version: expect.any(String),
+        names: [expect.stringMatching(/^[\w-]{16}$/)],
         more: 0,
       },
     ]);
@@ -296,15 +298,15 @@ describe("readDirectory", () => {
     expect(ofStore.limiters).toHaveLength(1);
     expect(await readDirectory(own.client, { prefix: "shop" })).toEqual(ofStore);
     expect((await readDirectory(own.client)).limiters).toEqual([]);
-    expect((await readDirectory(redisStore(own.client, { directory: false }))).limiters).toEqual(
-      [],
-    );
+    expect(
+      (await readDirectory(requireStore(redisStore(own.client, { directory: false })))).limiters,
+    ).toEqual([]);
   });
 
   test("refuses what is neither, a second prefix, and options that nobody reads", async () => {
     const invalid = { code: "HEADGATE_INVALID_OPTION" };
-    const store = redisStore(own.client);
-    await expect(readDirectory(memoryStore())).rejects.toMatchObject(invalid);
+    const store = requireStore(redisStore(own.client));
+    await expect(readDirectory(requireStore(memoryStore()))).rejects.toMatchObject(invalid);
     await expect(readDirectory(store, { prefix: "hg" })).rejects.toMatchObject(invalid);
     await expect(readDirectory(own.client, { prefix: "a b" })).rejects.toMatchObject(invalid);
     await expect(readDirectory(own.client, { timeout: 0 })).rejects.toMatchObject(invalid);
@@ -312,7 +314,9 @@ describe("readDirectory", () => {
     await expect(readDirectory({} as never)).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_CLIENT",
     });
-    expect(() => redisStore(own.client, { directory: "no" as never })).toThrow("directory must be");
+    expect(() => requireStore(redisStore(own.client, { directory: "no" as never }))).toThrow(
+      "directory must be",
+    );
   });
 
   test("rejects when the server gives no answer in its time", async () => {
@@ -327,7 +331,7 @@ describe("readDirectory", () => {
 describe("what is made on a store with directory: false", () => {
   test("is not listed, and writes nothing", async () => {
     const warnings = watchWarnings();
-    const store = redisStore(own.client, { directory: false });
+    const store = requireStore(redisStore(own.client, { directory: false }));
     const limiter = createLimiter({ name: "api", store, limits: gcra({ limit: 5, window: "1m" }) });
     await writeDirectory(store);
     expect((await readDirectory(store)).limiters).toEqual([]);

@@ -296,6 +296,7 @@ describe("a breaker", () => {
         version: coreVersion,
         processes: [expect.any(String)],
         isMixed: false,
+        targets: [],
       },
     ]);
     await breaker.record("success");

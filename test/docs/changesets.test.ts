@@ -47,6 +47,10 @@ test("the release notes make a release: the same version for all, and each note 
     JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")).version;
 
   expect(new Set(PACKAGES.map((name) => versionOf(dir, name))).size).toBe(1);
+  for (const name of PACKAGES) {
+    const changelog = readFileSync(join(dir, "packages", name, "CHANGELOG.md"), "utf8");
+    expect(changelog).toMatch(`# @headgate/${name}\n\n## ${versionOf(dir, name)}\n`);
+  }
   for (const { packages, firstLine } of notes) {
     for (const name of packages) {
       const file = join(dir, "packages", name, "CHANGELOG.md");

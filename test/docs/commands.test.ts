@@ -25,6 +25,12 @@ const { stdout: help } = await runCli(["--help"]);
 /** What pnpm runs besides the scripts of package.json: programs of the workspace. */
 const PROGRAMS = ["changeset"];
 
+/** How a reader bundles an application with the dashboard. */
+const BUNDLING: ReadonlySet<string> = new Set([
+  "npx esbuild server.ts --bundle --platform=node --outfile=dist/server.cjs",
+  "cp -r node_modules/@headgate/dashboard/dist/page dist/limits-page",
+]);
+
 const commands = [
   ...blocksOf(PAGES, "sh").flatMap(({ text, place }) =>
     text
@@ -43,6 +49,9 @@ test.each(commands)("$place: $line", ({ line, place }) => {
   const [program = "", ...rest] = line.replace(/^PORT=\d+ /, "").split(" ");
   if (program === "npx" && rest[0] === HEADGATE) {
     expect(help).toMatch(new RegExp(`^ {2}${rest[1]}\\b`, "m"));
+  } else if (BUNDLING.has(line)) {
+    // test/dashboard/browser/mounts.test.ts does both.
+    expect(place).toMatch(/^docs\/how-to\/dashboard\.md:/);
   } else if (program === "npx") {
     const [, pnpm = "", script = "", , scriptOfSite = ""] = rest;
     expect(packageManager.split("+")[0]).toBe(pnpm);

@@ -50,7 +50,7 @@ beforeAll(async () => {
 test("the tables of docs/reference/directory.md have every field, and no other", () => {
   expect(namesIn(found)).toEqual(fieldsOf(all));
   const route = found.limiters.find(({ name }) => name === "route");
-  expect([...namesIn(route), "blockOn", "isCut"].sort()).toEqual(fieldsOf(limiterFields));
+  expect([...namesIn(route), "blockOn", "isCut", "others"].sort()).toEqual(fieldsOf(limiterFields));
   expect(namesIn(route?.uses[0])).toEqual(fieldsOf(useFields));
   expect(namesIn(found.processes[0])).toEqual(fieldsOf(processFields));
   const why = ["damaged", "missing", "other-format", "wrong-type"];
@@ -60,7 +60,7 @@ test("the tables of docs/reference/directory.md have every field, and no other",
 test("a breaker has the fields that the page names", () => {
   const text = section(page("docs/reference/directory.md"), "Reading it");
   const [, sentence = ""] = /\nA breaker has ([\s\S]*?)\n\n/.exec(text) ?? [];
-  expect([...namesIn(found.breakers[0]), "isCut", "openFor"].sort()).toEqual(
+  expect([...namesIn(found.breakers[0]), "isCut", "moreTargets", "openFor"].sort()).toEqual(
     codeIn(sentence).sort(),
   );
 });

@@ -30,6 +30,15 @@ app.use(
   }),
 );
 app.use(
+  "/draft-6",
+  rateLimit({
+    name: "draft-6",
+    limits: gcra({ limit: 5, window: "1m" }),
+    store: memoryStore({ clock: () => 1_800_000_000_000 }),
+    headers: { legacy: "ratelimit" },
+  }),
+);
+app.use(
   "/missing",
   rateLimit({
     limits: gcra({ limit: 5, window: "1m" }),
@@ -50,19 +59,22 @@ app.use(
     onUnavailable: "deny",
   }),
 );
-app.get("/limited", (_, res) => {
+app.get(["/limited", "/draft-6"], (_, res) => {
   res.json({});
 });
 
 const server = createServer(app);
-const answers: Record<"free" | "first" | "denied" | "missing" | "waited" | "away", Answer> =
-  {} as never;
+const answers: Record<
+  "free" | "first" | "draft6" | "denied" | "missing" | "waited" | "away",
+  Answer
+> = {} as never;
 
 beforeAll(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   answers.free = await ask("/free");
   answers.first = await ask("/limited");
+  answers.draft6 = await ask("/draft-6");
   for (let i = 0; i < 4; i += 1) await ask("/limited");
   answers.denied = await ask("/limited");
   answers.missing = await ask("/missing");
@@ -94,12 +106,13 @@ function added({ headers }: Answer): string[] {
 }
 
 describe("the answers that pages show are real", () => {
-  const [first] = blocksOf([page("docs/reference/headers.md")], "http");
+  const [first, draft6] = blocksOf([page("docs/reference/headers.md")], "http");
   const [inReadme] = blocksOf([page("README.md")], "http");
   const [inStart] = blocksOf([page("docs/start/index.md")], "http");
 
   test.each([
     { where: "docs/reference/headers.md", which: "first", shown: first },
+    { where: "docs/reference/headers.md, of draft 6", which: "draft6", shown: draft6 },
     { where: "README.md", which: "denied", shown: inReadme },
     { where: "docs/start/index.md", which: "denied", shown: inStart },
   ] as const)("in $where", ({ which, shown }) => {

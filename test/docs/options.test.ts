@@ -3,6 +3,7 @@ import { FAILURE_OPTIONS } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { gcra, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import { rateLimit as honoRateLimit } from "@headgate/hono";
 import Fastify from "fastify";
 import { describe, expect, test } from "vitest";
 import { likeIoredis } from "../support/like-ioredis.ts";
@@ -50,6 +51,11 @@ function optionsIn(taker: string): string[] {
 describe("the table of options lists all there are, and no others", () => {
   test("those of both adapters", async () => {
     expect(await optionsOf((options) => rateLimit(options))).toEqual(optionsIn("adapters"));
+  });
+
+  test("those of Hono", async () => {
+    const all = [...optionsIn("adapters"), ...optionsIn("Hono")];
+    expect((await optionsOf((options) => honoRateLimit(options))).sort()).toEqual(all.sort());
   });
 
   test("those of Fastify", async () => {

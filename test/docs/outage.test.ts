@@ -5,6 +5,8 @@ import headgate, { gcra } from "@headgate/fastify";
 import Fastify from "fastify";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Warning } from "../http/support/framework.ts";
+import { collectWarnings } from "../http/support/warnings.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -23,7 +25,7 @@ const limits = gcra({ limit: 5, window: "1m" });
 
 /** What an outage logged: in a log, as warnings, and on the channels. */
 const log: LogLine[] = [];
-const warnings: (Error & { code?: string })[] = [];
+let warnings: readonly Warning[] = [];
 const published = new Map<string, object[]>();
 
 let server: RedisProcess;
@@ -38,9 +40,9 @@ beforeAll(async () => {
     subscribe(name, listen);
     stops.push(() => unsubscribe(name, listen));
   }
-  const hear = (warning: Error): void => void warnings.push(warning);
-  process.on("warning", hear);
-  stops.push(() => process.off("warning", hear));
+  const collected = collectWarnings();
+  warnings = collected.warnings;
+  stops.push(collected.stop);
   const write = (line: string): void => void log.push(JSON.parse(line) as LogLine);
   const app = Fastify({ logger: { level: "warn", stream: { write } } });
   await app.register(headgate, { name: "api", limits, store: redisStore(connect()) });

@@ -184,9 +184,9 @@ test("one client floods: commands find it, block it, and let it in again", async
   expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(["reset", "unblock", "block"]);
 });
 
-test("everybody is limited: nobody is in shadow, until the proxy is trusted", async () => {
+test("all clients are limited: the limiter is in shadow, until the proxy is trusted", async () => {
   const heard = hearDecisions();
-  const before = watch("Everybody is limited");
+  const before = watch("All clients are limited");
   const instances = await startTwo({}, false);
   expect(await statusesOf(instances, ...customers)).toEqual([...Array(5).fill(200), 429, 429, 429]);
   expect(await before()).toEqual([{ orders: 3 }, { orders: 8 }, {}]);
@@ -197,28 +197,28 @@ test("everybody is limited: nobody is in shadow, until the proxy is trusted", as
 
   const shadow = { limiter: "orders", shadow: true };
   await inForce(await operator().setOverride(shadow, { for: "1h" }));
-  const shadowed = watch("Everybody is limited");
+  const shadowed = watch("All clients are limited");
   expect(await areServed(instances, ...customers)).toBe(true);
   expect(await shadowed()).toEqual([{}, {}, { orders: 8 }]);
 
   const mended = await startTwo();
-  const quiet = watch("Everybody is limited");
+  const quiet = watch("All clients are limited");
   await statusesOf(mended, ...customers);
   expect(await quiet()).toEqual([{}, {}, {}]);
   await inForce(await operator().unsetOverride({ limiter: "orders" }));
-  const after = watch("Everybody is limited");
+  const after = watch("All clients are limited");
   await Promise.all([1, 2, 3].map(() => statusesOf(mended, "203.0.113.7")));
   expect(await areServed(mended, ...customers)).toBe(true);
   expect(await after()).toEqual([{ orders: 1 }, { orders: 14 }, {}]);
 });
 
-describe("nobody is limited", () => {
+describe("no client is limited", () => {
   const flooder = Array(6).fill("203.0.113.7");
 
   test("by an override that somebody forgot, until it is removed", async () => {
     const forgotten = { limiter: "orders", shadow: true };
     await inForce(await operator().setOverride(forgotten, { for: "forever" }));
-    const before = watch("Nobody is limited");
+    const before = watch("No client is limited");
     const instances = await startTwo();
     expect(await areServed(instances, ...flooder)).toBe(true);
     const [seen = {}] = await before();
@@ -227,7 +227,7 @@ describe("nobody is limited", () => {
     expect((await operator().readControl()).overrides).toMatchObject([forgotten]);
 
     await inForce(await operator().unsetOverride({ limiter: "orders" }));
-    const after = watch("Nobody is limited");
+    const after = watch("No client is limited");
     expect(await statusesOf(instances, "203.0.113.7", "198.51.100.1")).toEqual([
       429, 429, 200, 200,
     ]);
@@ -243,7 +243,7 @@ describe("nobody is limited", () => {
     const { limiters } = await readDirectory(own.client);
     expect(new Set(limiters.map(({ shadow }) => shadow))).toEqual(new Set([true]));
     await inForce(await operator().setOverride({ limiter: "orders", shadow: false }));
-    const after = watch("Nobody is limited");
+    const after = watch("No client is limited");
     expect(await statusesOf(instances, "203.0.113.7")).toEqual([429, 429]);
     expect(await after()).toEqual([{ "orders denied store false": 2 }]);
   });
@@ -252,7 +252,7 @@ describe("nobody is limited", () => {
     const client = new Redis("/nowhere/redis.sock");
     client.on("error", () => {});
     onTestFinished(() => client.disconnect());
-    const see = watch("Nobody is limited");
+    const see = watch("No client is limited");
     const store = redisStore(client);
     const away = await startTwo({ store, name: "away", storeTimeout: 50, onUnavailable: "allow" });
     const listed = await startTwo({ allowList: ["203.0.113.0/24"] });

@@ -26,7 +26,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { codeIn, page, ROOT, section, tablesOf } from "./markdown.ts";
 
-const it = page("docs/understand/scripts.md");
+const it = page("packages/core/src/scripts/SCRIPTS.md");
 
 const limit = 100;
 const window = "1m";

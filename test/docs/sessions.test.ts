@@ -5,7 +5,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, PAGES, ROOT } from "./markdown.ts";
 import { FIXTURES } from "./sessions/fixtures.ts";
-import { comparable, normalise } from "./sessions/normalise.ts";
+import { comparable, normalise, shownOnPage } from "./sessions/normalise.ts";
 import { play, readSession } from "./sessions/play.ts";
 
 /** A session of a page, and the fixture that it names. Those of a page with the same fixture go on where the one before ended. */
@@ -13,6 +13,7 @@ const SESSION = /^<!-- session: (\w+) -->\n+```console\n([\s\S]*?)^```$/gm;
 
 /** `WRITE_SESSIONS=1` writes what is printed into the pages. */
 const isWriting = process.env["WRITE_SESSIONS"] === "1";
+if (isWriting) process.env["TZ"] = "UTC";
 
 const pages = PAGES.map((page) => ({ ...page, sessions: [...page.text.matchAll(SESSION)] }));
 
@@ -46,11 +47,12 @@ describe.each(pages.filter(({ sessions }) => sessions.length > 0))(
     test.each([...new Set(sessions.map(([, fixture]) => fixture as string))])(
       "shows what the command prints, on %s",
       async (fixture) => {
+        const began = Date.now();
         const end = await fill(fixture);
         for (const [, named, session = ""] of sessions) {
           if (named !== fixture) continue;
           const played = await playAll(session);
-          if (isWriting) replaceIn(path, session, normalise(played));
+          if (isWriting) replaceIn(path, session, shownOnPage(played, began));
           else expect(comparable(played)).toBe(comparable(session));
         }
         await end();
@@ -74,6 +76,13 @@ function replaceIn(path: string, before: string, after: string): void {
     readFileSync(file, "utf8").replace(`\`\`\`console\n${before}`, () => `\`\`\`console\n${after}`),
   );
 }
+
+test("a page shows one time line, from the same moment on", () => {
+  const began = Date.UTC(2030, 0, 1);
+  const printed = "until 2030-01-01 01:00:02 UTC, in 1 h";
+  expect(shownOnPage(printed, began)).toBe("until 2026-11-22 15:05:12 UTC, in 1 h");
+  expect(comparable(shownOnPage(printed, began))).toBe(comparable(printed));
+});
 
 test("what a run has of its own is the same on every page, and columns stay in line", () => {
   const table = `SEEN      PID${" ".repeat(10)}ID\n5 s ago   ${process.pid}   x\n`;

@@ -1,11 +1,13 @@
 import { createLimiter, gcra } from "@headgate/core";
 import type { Usage } from "@headgate/core/operate";
-import { readUsage } from "@headgate/core/operate";
+import { readBlocks, readCoverage, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
+import { sendUsage } from "../support/send-usage.ts";
+import { writeDirectory } from "../support/write-directory.ts";
 import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
 
 const own = useOwnRedis();
@@ -40,8 +42,8 @@ function aclOf(path: string, user: string): string | undefined {
     .find((text) => text.startsWith(`ACL SETUSER ${user} `));
 }
 
-function fieldsOf(at: number): string[] {
-  const table = tablesOf(section(PAGE, "Reading it"))[at];
+function fieldsOf(at: number, title = "Reading it"): string[] {
+  const table = tablesOf(section(PAGE, title))[at];
   return table?.rows.flatMap(([field = ""]) => codeIn(field)).sort() ?? [];
 }
 
@@ -55,6 +57,31 @@ test("the tables of docs/reference/usage.md have every field, and no other", asy
   expect([...Object.keys(usage), "others"].sort()).toEqual(fieldsOf(0));
   expect(Object.keys(usage.limiters[0] ?? {}).sort()).toEqual(fieldsOf(1));
   expect(Object.keys(usage.limiters[0]?.subjects.used ?? {}).sort()).toEqual(fieldsOf(2));
+});
+
+test("the tables of coverage and blocks have every field, and no other", async () => {
+  await use(own.client);
+  const coverage = Object.keys({ newest: 0, ...(await readCoverage(own.client)) });
+  expect(coverage.sort()).toEqual(fieldsOf(0, "Which processes it covers"));
+  const blocks = Object.keys(await readBlocks(own.client));
+  expect(blocks.sort()).toEqual(fieldsOf(0, "Blocks in force"));
+});
+
+test("blocks are read by readers, and not by those who may only read usage", async () => {
+  const store = redisStore(own.client, { usage: true });
+  const limits = gcra({ limit: 1, window: "1h", block: "1h" });
+  const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
+  onTestFinished(() => limiter.close());
+  await writeDirectory(store);
+  for (let i = 0; i < 3; i += 1) await limiter.consume("eve");
+  await sendUsage(store);
+  for (const user of ["headgate-reader", "headgate-operator"]) {
+    const client = await connectAs(aclOf("docs/how-to/operate.md", user));
+    expect((await readBlocks(client)).blocks).toMatchObject([{ limiter: "api" }]);
+    expect((await readCoverage(client)).reporting).toHaveLength(1);
+  }
+  const reader = await connectAs(aclOf("docs/how-to/usage.md", "headgate-usage"));
+  await expect(reader.get("hg:blocks{usage}")).rejects.toThrow("NOPERM");
 });
 
 test("keys in Redis are those of the page", async () => {

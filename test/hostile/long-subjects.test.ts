@@ -17,11 +17,12 @@ test.each(["a", "{", "é", "€", "\ud800", "\0"])(
     const subject = sign.repeat(MEBIBYTE / Buffer.byteLength(sign));
     const times: number[] = [];
     for (let i = 0; i < 5; i += 1) {
-      const started = performance.now();
+      const before = process.cpuUsage();
       await limiter.consume(subject);
-      times.push(performance.now() - started);
+      const { user, system } = process.cpuUsage(before);
+      times.push((user + system) / 1_000);
     }
-    // To hash it takes 1 to 5 ms. The best of five: a busy machine is not the limiter's fault.
+    // Hashing takes 1 to 5 ms. Of processor time, and the best of five: a busy machine is not the limiter's fault.
     expect(Math.min(...times)).toBeLessThan(20);
     await limiter.close();
   },

@@ -1,4 +1,5 @@
 import { HeadgateError, memoryStore } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
 import { ProcessUsage } from "../../packages/core/src/fleet/usage/process-usage.ts";
 import { liveMebibytes } from "./memory-use.ts";
@@ -13,7 +14,7 @@ const DENIED = {
 function startWithout(): ProcessUsage {
   const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
   const usage = new ProcessUsage("hg", () => {});
-  const store = { ...memoryStore(), run: () => Promise.reject(unavailable) };
+  const store = { ...requireStore(memoryStore()), run: () => Promise.reject(unavailable) };
   usage.add(store, "limiter 0", "plain");
   return usage;
 }
@@ -26,7 +27,7 @@ test.each([
   async ({ limiters, subjects }) => {
     const before = liveMebibytes();
     const usage = startWithout();
-    const store = { ...memoryStore(), run: () => Promise.reject(new Error("gone")) };
+    const store = { ...requireStore(memoryStore()), run: () => Promise.reject(new Error("gone")) };
     const counted = Array.from({ length: limiters }, (_, i) =>
       usage.add(store, `limiter ${i} ${"y".repeat(30)}`, "plain"),
     );

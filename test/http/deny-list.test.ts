@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { gcra, memoryStore } from "@headgate/core";
 import { byHeader, clientOf, createHttpGuard } from "@headgate/core/http";
+import { requireStore } from "@headgate/core/internal";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -26,7 +27,7 @@ function hearListed(): unknown[] {
 describeFrameworks(({ serve }) => {
   async function serving(options: Partial<SharedOptions> = {}) {
     const clock = { ms: Date.now() };
-    const { store, deny } = overridden(memoryStore({ clock: () => clock.ms }));
+    const { store, deny } = overridden(requireStore(memoryStore({ clock: () => clock.ms })));
     const site = await serve({ limits: { name: "api", limits, store, ...options } });
     return { ...site, deny, clock, statusOf: async () => (await site.ask()).status };
   }
@@ -77,7 +78,9 @@ describeFrameworks(({ serve }) => {
 
   test("of a request that finds a list that is too old, the new one decides", async () => {
     const clock = Date.now();
-    const { store, deny, age, answer } = overridden(memoryStore({ clock: () => clock }));
+    const { store, deny, age, answer } = overridden(
+      requireStore(memoryStore({ clock: () => clock })),
+    );
     const { ask } = await serve({ limits: { name: "api", limits, store } });
     age();
     deny([HERE, null]);
@@ -91,7 +94,7 @@ test("an operator's deny list is in force in a guard on Redis, whatever its limi
   const prefix = uniquePrefix();
   const guard = createHttpGuard("test", {
     name: "api",
-    store: redisStore(redis, { prefix }),
+    store: requireStore(redisStore(redis, { prefix })),
     limits: gcra({ limit: 1_000_000, window: "1h" }),
     key: byHeader("x-user"),
     storeTimeout: "10s",
@@ -105,7 +108,7 @@ test("an operator's deny list is in force in a guard on Redis, whatever its limi
       )
     ).kind;
   expect(await check()).toBe("allowed");
-  const operator = operate(redisStore(redis, { prefix }));
+  const operator = operate(requireStore(redisStore(redis, { prefix })));
   const { after, inForceAt } = await operator.addToDenyList("::ffff:203.0.113.9/120", {
     for: "1h",
     reason: "flood",

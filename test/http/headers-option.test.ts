@@ -1,9 +1,11 @@
 import { gcra } from "@headgate/core";
+import type { HeadersOption } from "@headgate/core/http";
 import { expect, test } from "vitest";
 import type { Answer } from "./support/ask.ts";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
 
 const LEGACY = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+const DRAFT_6 = ["ratelimit-limit", "ratelimit-policy", "ratelimit-remaining", "ratelimit-reset"];
 const STANDARD = ["ratelimit", "ratelimit-policy"];
 const DENIAL = ["cache-control", "retry-after"];
 
@@ -22,10 +24,24 @@ const cases = [
   { headers: { standard: false }, sent: LEGACY },
   { headers: { legacy: false, standard: false }, sent: [] },
   { headers: false, sent: [] },
-] as const;
+  { headers: { legacy: "x-ratelimit" }, sent: [...LEGACY, ...STANDARD] },
+  { headers: { legacy: "ratelimit" }, sent: DRAFT_6 },
+  { headers: { legacy: "ratelimit", standard: true }, sent: [...DRAFT_6, "ratelimit"] },
+  { headers: { retryAfter: false }, sent: [...LEGACY, ...STANDARD], denial: ["cache-control"] },
+  {
+    headers: { legacy: false, standard: false, retryAfter: false },
+    sent: [],
+    denial: ["cache-control"],
+  },
+] as const satisfies readonly {
+  headers: HeadersOption | undefined;
+  sent: readonly string[];
+  denial?: readonly string[];
+}[];
 
 describeFrameworks(({ serve }) => {
-  test.each(cases)("headers: $headers sends these and no others", async ({ headers, sent }) => {
+  test.each(cases)("headers: $headers sends these and no others", async (one) => {
+    const { headers, sent, denial = DENIAL } = { denial: undefined, ...one };
     const limits = gcra({ limit: 1, window: "1h" });
     const { ask } = await serve({ limits: { limits, headers } });
     const allowed = await ask();
@@ -33,15 +49,18 @@ describeFrameworks(({ serve }) => {
     expect(limitHeaders(allowed)).toEqual([...sent].sort());
     const denied = await ask();
     expect(denied.status).toBe(429);
-    expect(limitHeaders(denied)).toEqual([...sent, ...DENIAL].sort());
+    expect(limitHeaders(denied)).toEqual([...sent, ...denial].sort());
   });
 
   test.each([
     { headers: "draft-7" },
     { headers: { legacy: "yes" } },
     { headers: { standard: 1 } },
-    { headers: { legacyReset: "delta-seconds" } },
-    { headers: { retryAfter: false } },
+    { headers: { legacy: "draft-6" } },
+    { headers: { reset: "delta-seconds" } },
+    { headers: { legacyReset: "epoch" } },
+    { headers: { legacy: false, reset: "epoch" } },
+    { headers: { retryAfter: "1" } },
     { headers: null },
   ])("$headers is an error at construction", async ({ headers }) => {
     const limits = gcra({ limit: 1, window: "1h" });

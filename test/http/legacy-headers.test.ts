@@ -35,9 +35,9 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).headers["x-ratelimit-reset"]).toBe("1");
   });
 
-  test('legacyReset "epoch" reports the moment in seconds since the epoch', async () => {
+  test('reset "epoch" reports the moment in seconds since the epoch', async () => {
     const limits = fixedWindow({ limit: 5, window: "1h" });
-    const { ask } = await serve({ limits: { limits, headers: { legacyReset: "epoch" } } });
+    const { ask } = await serve({ limits: { limits, headers: { reset: "epoch" } } });
     const before = Date.now();
     const { headers } = await ask();
     const reset = Number(headers["x-ratelimit-reset"]);

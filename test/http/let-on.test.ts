@@ -32,7 +32,7 @@ const ALLOWING: [string, NonNullable<SharedOptions["onDenied"]>][] = [
   ],
 ];
 
-describeFrameworks(({ serve }) => {
+describeFrameworks(({ serve, returnsAnswers = false }) => {
   describe.each(ALLOWING)('an onDenied that %s "allow"', (_, onDenied) => {
     test.each(["memory", "Redis"])(
       "lets the request on, uncharged, counted in %s",
@@ -113,22 +113,25 @@ describeFrameworks(({ serve }) => {
     expect(heard[1]).not.toHaveProperty("passed");
   });
 
-  test("an answer whose function never settles is published when it is over", async () => {
-    const heard = hearDecisions();
-    const { ask } = await serve({
-      limits: {
-        limits: once,
-        onDenied: (_, send) => {
-          send(429, "no");
-          return new Promise(() => {});
+  test.skipIf(returnsAnswers)(
+    "an answer whose function never settles is published when it is over",
+    async () => {
+      const heard = hearDecisions();
+      const { ask } = await serve({
+        limits: {
+          limits: once,
+          onDenied: (_, send) => {
+            send(429, "no");
+            return new Promise(() => {});
+          },
         },
-      },
-    });
-    await ask();
-    expect((await ask()).text).toBe("no");
-    await expect.poll(() => heard.length).toBe(2);
-    expect(heard[1]).not.toHaveProperty("passed");
-  });
+      });
+      await ask();
+      expect((await ask()).text).toBe("no");
+      await expect.poll(() => heard.length).toBe(2);
+      expect(heard[1]).not.toHaveProperty("passed");
+    },
+  );
 
   test("a later limiter decides by itself: it may let on, and it may deny", async () => {
     const store = memoryStore();

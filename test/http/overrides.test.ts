@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { gcra, memoryStore } from "@headgate/core";
 import { byHeader, byTier, perRequest } from "@headgate/core/http";
+import { requireStore } from "@headgate/core/internal";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
@@ -22,7 +23,7 @@ const redis = useRedis();
 describeFrameworks(({ serve }) => {
   test("what an operator sets in Redis is what clients are told, by the time that was said", async () => {
     const prefix = uniquePrefix();
-    const store = redisStore(redis, { prefix });
+    const store = requireStore(redisStore(redis, { prefix }));
     const { ask } = await serve({
       limits: {
         name: "api",
@@ -33,7 +34,7 @@ describeFrameworks(({ serve }) => {
       },
     });
     expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
-    const operator = operate(redisStore(redis, { prefix }));
+    const operator = operate(requireStore(redisStore(redis, { prefix })));
     const { inForceAt } = await operator.setOverride({ limiter: "api", ...to(10) });
     // A timer may be a millisecond early.
     await delay(inForceAt.getTime() - Date.now() + 1);
@@ -43,7 +44,7 @@ describeFrameworks(({ serve }) => {
   });
 
   async function serving(more: Partial<SharedOptions> = {}) {
-    const { store, override } = overridden(memoryStore());
+    const { store, override } = overridden(requireStore(memoryStore()));
     const limits: SharedOptions = {
       name: "api",
       limits: hourly(2),

@@ -19,11 +19,11 @@ const PLANS: Readonly<Record<string, () => unknown>> = {
   staff: () => null,
   nothing: () => undefined,
   number: () => 10,
-  "another window": () => gcra({ limit: 3, window: "2h" }),
-  "another algorithm": () => fixedWindow({ limit: 3, window: "1h" }),
-  "another name": () => gcra({ limit: 3, window: "1h", name: "mine" }),
+  "another window": () => gcra({ limit: 4, window: "2h" }),
+  "another algorithm": () => fixedWindow({ limit: 5, window: "1h" }),
+  "another name": () => gcra({ limit: 6, window: "1h", name: "mine" }),
+  "one more": () => [hourly(7), gcra({ limit: 8, window: "2h" })],
   "another dimension": () => gcra({ limit: 3, window: "1h", per: "ip" }),
-  "one more": () => [hourly(3), gcra({ limit: 3, window: "2h" })],
   none: () => [],
   "a bad number": () => hourly(-1),
   "no plain object": () =>
@@ -90,9 +90,79 @@ describeFrameworks(({ serve }) => {
     expect((await site.ask("/", { headers: { "x-plan": "free" } })).status).toBe(400);
   });
 
-  const broken = Object.keys(PLANS).filter(
-    (plan) => !["free", "pro", "listed", "staff"].includes(plan),
-  );
+  test.each([
+    ["another window", '"4-per-2h";q=4;w=7200', /^"4-per-2h";r=3;t=\d+$/],
+    ["another algorithm", '"5-per-1h";q=5;w=3600', /^"5-per-1h";r=4;t=\d+$/],
+    [
+      "one more",
+      '"7-per-1h";q=7;w=3600, "8-per-2h";q=8;w=7200',
+      /^"7-per-1h";r=6;t=\d+, "8-per-2h";r=7;t=\d+$/,
+    ],
+  ])("%s has a counter of its own", async (plan, policy, left) => {
+    const { ask } = await serving();
+    for (let i = 0; i < 4; i += 1) await ask("/", as("ann", "free"));
+    const { status, headers } = await ask("/", as("ann", plan));
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      "ratelimit-policy": policy,
+      ratelimit: expect.stringMatching(left),
+    });
+    expect((await ask("/", as("ann", "free"))).status).toBe(429);
+  });
+
+  test("another name is told, and goes on with the count", async () => {
+    const { ask } = await serving();
+    for (let i = 0; i < 3; i += 1) await ask("/", as("ann", "free"));
+    const { headers } = await ask("/", as("ann", "another name"));
+    expect(headers).toMatchObject({
+      "ratelimit-policy": '"mine";q=6;w=3600',
+      ratelimit: expect.stringMatching(/^"mine";r=2;t=\d+$/),
+    });
+  });
+
+  test("a request that lacks the subjects of its own limits is not limited, if missing is skip", async () => {
+    const both = [hourly(1), gcra({ limit: 1, window: "1h", per: "user", name: "user" })];
+    const perUser = () => gcra({ limit: 1, window: "1d", per: "user" });
+    for (const wait of [false, "1ms"] as const) {
+      const { ask } = await serve({
+        limits: {
+          limits: perRequest(both, (_: AnyRequest) => perUser()),
+          key: { user: byHeader("x-user") },
+          missing: "skip",
+          wait,
+        },
+      });
+      for (let i = 0; i < 2; i += 1) {
+        const { status, headers } = await ask("/");
+        expect({ status, fields: fieldsIn(headers) }).toEqual({ status: 200, fields: [] });
+      }
+      const statuses = [await ask("/", as("ann", "")), await ask("/", as("ann", ""))];
+      expect(statuses.map(({ status }) => status)).toEqual([200, 429]);
+    }
+  });
+
+  test("limits with a block are an error in a guard with wait", async () => {
+    const guarded = { ...hourly(1), block: "1h" } as const;
+    const site = await serving({ limits: perRequest(base, () => guarded), wait: "1ms" });
+    expect((await site.ask("/", as("ann", "free"))).status).toBe(500);
+    expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
+  });
+
+  test("failures that count set the block of a request's own limits, if its base has none", async () => {
+    const guarded = fixedWindow({ limit: 1, window: "1d", block: "1h" });
+    const { ask } = await serving({
+      limits: perRequest(base, () => guarded as never),
+      count: (_request, _reply) => true,
+    });
+    expect((await ask("/", as("ann", "free"))).status).toBe(200);
+    const denied = await ask("/", as("ann", "free"));
+    expect(denied.status).toBe(429);
+    expect(Number(denied.headers["retry-after"])).toBeLessThanOrEqual(3_600);
+  });
+
+  const broken = Object.keys(PLANS)
+    .slice(Object.keys(PLANS).indexOf("another dimension"))
+    .concat("nothing", "number");
 
   test.each(broken)("limits of %s are an error, never an unlimited request", async (plan) => {
     const site = await serving();
@@ -100,7 +170,7 @@ describeFrameworks(({ serve }) => {
     expect(answer.status).toBe(500);
     expect(fieldsIn(answer.headers)).toEqual([]);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
-    expect(site.errors[0]?.message).not.toMatch(/-1|mine|2h/);
+    expect(site.errors[0]?.message).not.toMatch(/-1|ip/);
     expect(site.handled).toEqual([]);
     // Nothing was charged, and the next request is asked.
     expect((await site.ask("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe("2");

@@ -1,10 +1,13 @@
 import type { Store } from "@headgate/core";
+import type { CountingStore } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { runningBy } from "../support/send-by.ts";
 
 /** Knows when no call is under way. */
-export function countCalls(inner: Store): { readonly store: Store; settled(): Promise<void> } {
+export function countCalls(given: Store): { readonly store: Store; settled(): Promise<void> } {
+  const inner = requireStore(given);
   const calls = new Set<Promise<unknown>>();
-  const run: Store["run"] = (step, call) => {
+  const run: CountingStore["run"] = (step, call) => {
     const reply = inner.run(step, call);
     calls.add(reply);
     const forget = () => calls.delete(reply);

@@ -7,6 +7,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { describe, expect, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
@@ -86,7 +87,7 @@ function sizesFor(name: string): readonly Size[] {
 
 describe.each(LIMITS)("all that can happen with leases of %s", (name, limit, monitor) => {
   const hasWindows = limit.algorithm === "fixedWindow";
-  const counted = compileCountedPolicy("api", limit, memoryStore());
+  const counted = compileCountedPolicy("api", limit, requireStore(memoryStore()));
   const [counter] = countersOf(counted, "ann") as [SubjectCounter];
 
   test.each(sizesFor(name))(

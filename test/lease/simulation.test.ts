@@ -7,6 +7,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
 import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
@@ -74,7 +75,7 @@ test.each(Object.entries(KINDS))(
     await runHistories(HISTORIES, async (random) => {
       const window = random.whole(3, 60);
       const [limit, monitor] = draw(random, random.whole(20, 300), window);
-      const counted = compileCountedPolicy("api", limit, memoryStore());
+      const counted = compileCountedPolicy("api", limit, requireStore(memoryStore()));
       const [counter] = countersOf(counted, "ann") as [SubjectCounter];
       const hasWindows = limit.algorithm === "fixedWindow";
       const rule = {

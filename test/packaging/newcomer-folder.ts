@@ -28,7 +28,8 @@ interface Printed {
 
 /** A folder outside the workspace, where a newcomer installs the packages and follows the pages. */
 export class NewcomerFolder {
-  readonly #dir = realpathSync(mkdtempSync(join(tmpdir(), "headgate-newcomer-")));
+  /** Where it is. */
+  readonly dir: string = realpathSync(mkdtempSync(join(tmpdir(), "headgate-newcomer-")));
   readonly #env: NodeJS.ProcessEnv;
   readonly #endings: (() => Promise<void>)[] = [];
 
@@ -54,7 +55,7 @@ export class NewcomerFolder {
 
   /** Writes a program, and starts it as a page says. Resolves with its port once it listens, the one in place of 3000. */
   async start(task: string, file: string, program: string, command: string): Promise<number> {
-    const dir = join(this.#dir, task);
+    const dir = join(this.dir, task);
     mkdirSync(dir, { recursive: true });
     const port = await freePort();
     writeFileSync(join(dir, file), program.replaceAll("3000", String(port)));
@@ -80,7 +81,7 @@ export class NewcomerFolder {
 
   /** Runs a line of a page in the shell. */
   async run(line: string): Promise<Printed> {
-    const child = spawn("/bin/sh", ["-c", line], { cwd: this.#dir, env: this.#env });
+    const child = spawn("/bin/sh", ["-c", line], { cwd: this.dir, env: this.#env });
     child.stdin.end();
     const [stdout, stderr, [exitCode]] = await Promise.all([
       text(child.stdout),
@@ -93,7 +94,7 @@ export class NewcomerFolder {
   /** Ends what was started, and removes the folder. */
   async remove(): Promise<void> {
     for (const end of this.#endings) await end();
-    rmSync(this.#dir, { recursive: true });
+    rmSync(this.dir, { recursive: true });
   }
 }
 

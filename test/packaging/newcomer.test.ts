@@ -65,6 +65,7 @@ function tarballsOf(names: readonly string[]): Record<string, string> {
     ...ours.map((name) => name.slice("@headgate/".length)),
     "core",
     "breaker",
+    "dashboard",
   ]);
   return Object.fromEntries([...wanted].map((name) => [name, all[name] as string]));
 }

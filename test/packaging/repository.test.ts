@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -16,9 +16,12 @@ interface Workflow {
       {
         readonly strategy?: { readonly matrix: { readonly node: readonly number[] } };
         readonly permissions?: Readonly<Record<string, string>>;
+        readonly needs?: string | readonly string[];
+        readonly environment?: string;
         readonly steps: readonly {
+          readonly uses?: string;
           readonly run?: string;
-          readonly with?: Readonly<Record<string, string>>;
+          readonly with?: Readonly<Record<string, string | number | boolean>>;
           readonly env?: Readonly<Record<string, string>>;
         }[];
       }
@@ -47,7 +50,7 @@ describe.each(readdirSync(join(root, ".github/workflows")))("the workflow %s", (
   test("runs what exists", () => {
     const commands = steps.flatMap((step) => [
       ...(step.run === undefined ? [] : [step.run]),
-      ...["version", "publish"].flatMap((name) => step.with?.[name] ?? []),
+      ...(step.uses?.startsWith("changesets/") ? [String(step.with?.["version"])] : []),
     ]);
     expect(commands).not.toEqual([]);
     for (const command of commands) {
@@ -59,6 +62,25 @@ describe.each(readdirSync(join(root, ".github/workflows")))("the workflow %s", (
 
   test("may write nothing, unless a job asks for it", () => {
     expect(Object.values(permissions)).not.toContain("write");
+  });
+
+  test("uses actions by the hash of a commit, with the version beside it", () => {
+    const text = readFileSync(join(root, ".github/workflows", file), "utf8");
+    const uses = [...text.matchAll(/uses: (.+)$/gm)].map(([, action]) => action);
+    expect(uses.length).toBe(steps.filter((step) => step.uses !== undefined).length);
+    for (const action of uses) expect(action).toMatch(/^[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  test("leaves no credentials behind, and takes no cache that another branch may have written", () => {
+    const settings = (action: string) =>
+      steps.filter((step) => step.uses?.startsWith(`actions/${action}@`)).map((step) => step.with);
+    for (const one of settings("checkout"))
+      expect(one).toMatchObject({ "persist-credentials": false });
+    for (const one of settings("setup-node")) {
+      expect(one).toMatchObject({ "package-manager-cache": false });
+    }
+    const secrets = JSON.stringify(jobs).match(/secrets\.\w+/g) ?? [];
+    expect([...new Set(secrets)].filter((secret) => secret !== "secrets.GITHUB_TOKEN")).toEqual([]);
   });
 });
 
@@ -85,8 +107,10 @@ describe("the page of versions", () => {
     const asked = [...cells("Frameworks"), ...cells("Metrics")];
     const ranges = asked.map(([, range]) => codeIn(range ?? "")[0]?.replaceAll("\\|", "|"));
     const { express } = peers("express");
+    const { hono } = peers("hono");
+    const { "@nestjs/common": nest } = peers("nestjs");
     const { "prom-client": prom, "@opentelemetry/api": api } = peers("telemetry");
-    expect(ranges).toEqual([peers("fastify")["fastify"], express, prom, api]);
+    expect(ranges).toEqual([peers("fastify")["fastify"], express, hono, nest, prom, api]);
   });
 
   test("names the versions of Redis clients that the tests run on", () => {
@@ -94,6 +118,7 @@ describe("the page of versions", () => {
       ioredis: ["ioredis5", "ioredis"],
       iovalkey: ["iovalkey"],
       "node-redis": ["redis5", "redis"],
+      "Valkey GLIDE": ["@valkey/valkey-glide"],
     };
     const rows = Object.entries(tested).map(([client, packages]) => [
       client,
@@ -133,10 +158,53 @@ test("the command is linked before anything is built: its file is in the reposit
   }
 });
 
-test("a release says where it comes from", () => {
-  const { release } = read<Workflow>("workflows", "release.yml").jobs;
-  expect(release?.permissions).toMatchObject({ "id-token": "write" });
-  expect(release?.steps.at(-1)?.env).toMatchObject({ NPM_CONFIG_PROVENANCE: "true" });
+describe("a release", () => {
+  const { jobs } = read<Workflow>("workflows", "release.yml");
+  const mayPublish = Object.entries(jobs).filter(
+    ([, { permissions = {} }]) => permissions["id-token"] === "write",
+  );
+
+  test("is published by one job, which a person approves, and which runs nothing but npm", () => {
+    expect(mayPublish.map(([name]) => name)).toEqual(["stage"]);
+    const [[, job]] = mayPublish as [[string, Workflow["jobs"][string]]];
+    expect(job.permissions).toEqual({ "id-token": "write" });
+    expect(job).toMatchObject({ environment: "npm", needs: "pack" });
+    const actions = job.steps.flatMap(({ uses = "" }) => uses.split("@")[0] || []);
+    expect(actions).toEqual(["actions/setup-node", "actions/download-artifact"]);
+    const commands = job.steps.flatMap(({ run = [] }) => run);
+    expect(commands[0]).toMatch(/^npm install --global npm@\d+\.\d+\.\d+$/);
+    expect(commands).toHaveLength(2);
+  });
+
+  test("is staged for a maintainer to approve, and says where it comes from", () => {
+    const runs = Object.values(jobs).flatMap(({ steps }) => steps);
+    const publishing = runs.filter(({ run = "" }) => /\bpublish\b/.test(run));
+    expect(publishing).toHaveLength(1);
+    expect(publishing[0]?.run).toContain('npm stage publish "./$package" --access public');
+    expect(publishing[0]?.env).toEqual({ NPM_CONFIG_PROVENANCE: "true" });
+  });
+
+  test("is packed without the right to publish, or to write", () => {
+    expect(jobs["pack"]?.permissions).toEqual({ contents: "read" });
+    expect(jobs["merged-version"]?.permissions).toEqual({ contents: "read" });
+  });
+});
+
+test("a package brings its changelog", () => {
+  for (const name of readdirSync(join(root, "packages"))) {
+    const { files } = JSON.parse(
+      readFileSync(join(root, "packages", name, "package.json"), "utf8"),
+    );
+    expect(files, name).toContain("CHANGELOG.md");
+  }
+});
+
+test("no page and no message names an address of the repository: it is written in package.json alone", () => {
+  const address = "github\\.com/[[:alnum:]_-]*/?headgate";
+  const args = ["grep", "-lE", address, "--", "docs", "packages", "*.md"];
+  const named = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  expect(named.stderr).toBe("");
+  expect(named.stdout).toBe("");
 });
 
 const FORMS = readdirSync(join(root, ".github/ISSUE_TEMPLATE")).filter(

@@ -11,6 +11,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createApp as createExpress } from "../../examples/behind-a-proxy/express.ts";
 import { createApp as createFastify } from "../../examples/behind-a-proxy/fastify.ts";
 import { blocksOf, page } from "../docs/markdown.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
 import { hasNginx, startNginx } from "../support/nginx-process.ts";
 import { serve } from "../support/serve.ts";
 
@@ -43,15 +44,6 @@ async function behindNginx(app: RequestListener, server = SERVER): Promise<strin
   const nginx = await startNginx(server.replace("127.0.0.1:3000", host));
   onTestFinished(() => nginx.stop());
   return `http://127.0.0.1:${nginx.port}/`;
-}
-
-/** The codes of the warnings from now until the test ends. */
-function warnings(): readonly string[] {
-  const codes: string[] = [];
-  const note = (warning: Error & { code?: string }) => codes.push(warning.code ?? "");
-  process.on("warning", note);
-  onTestFinished(() => void process.off("warning", note));
-  return codes;
 }
 
 const FRAMEWORKS: Readonly<Record<string, (proxies: string[]) => Promise<RequestListener>>> = {
@@ -116,7 +108,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
   );
 
   test("where nobody is trusted, all clients count as the proxy, and a warning says so", async () => {
-    const codes = warnings();
+    const warnings = watchWarnings();
     const url = await behindNginx(createExpress([]));
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, i) => ask(url, `127.0.0.${2 + i}`)),
@@ -124,23 +116,23 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
     const statuses = answers.map(({ status }) => status);
     expect(statuses).toContain(429);
     expect(answers).toContainEqual({ status: 200, address: "127.0.0.1" });
-    expect(codes).toContain("HEADGATE_NO_PROXY_TRUST");
+    expect(warnings.map(({ code }) => code)).toContain("HEADGATE_NO_PROXY_TRUST");
   });
 
   test("where everybody is trusted, a client makes up addresses, and a warning says so", async () => {
-    const codes = warnings();
+    const warnings = watchWarnings();
     const adds = SERVER.replace("$remote_addr", "$proxy_add_x_forwarded_for");
     const url = await behindNginx(createExpress(["0.0.0.0/1", "128.0.0.0/1"]), adds);
     for (let i = 0; i < 9; i += 1) {
       const forged = { "x-forwarded-for": `198.51.100.${i}` };
       expect((await ask(url, "127.0.0.2", forged)).status).toBe(200);
     }
-    expect(codes).toContain("HEADGATE_TRUST_EVERYBODY");
+    expect(warnings.map(({ code }) => code)).toContain("HEADGATE_TRUST_EVERYBODY");
   });
 });
 
 test("Cloudflare's header counts from a peer that is trusted to send it, and from nobody else", async () => {
-  const codes = warnings();
+  const warnings = watchWarnings();
   const app = express();
   const limits = gcra({ limit: 1, window: "1m" });
   const address = { header: "cf-connecting-ip", trust: ["127.0.0.2"] };
@@ -153,8 +145,8 @@ test("Cloudflare's header counts from a peer that is trusted to send it, and fro
   expect((await ask(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(200);
   expect((await ask(url, "127.0.0.2", as("203.0.113.1"))).status).toBe(429);
   expect((await ask(url, "127.0.0.2", as("203.0.113.2"))).status).toBe(200);
-  expect(codes).toEqual([]);
+  expect(warnings.map(({ code }) => code)).toEqual([]);
   expect((await ask(url, "127.0.0.3", as("203.0.113.3"))).status).toBe(200);
   expect((await ask(url, "127.0.0.3", as("203.0.113.4"))).status).toBe(429);
-  await expect.poll(() => codes).toContain("HEADGATE_ADDRESS_HEADER");
+  await expect.poll(() => warnings.map(({ code }) => code)).toContain("HEADGATE_ADDRESS_HEADER");
 });

@@ -1,5 +1,6 @@
 import type { Limit } from "@headgate/core";
 import { gcra, memoryStore, slidingLog } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
@@ -29,7 +30,7 @@ async function usedMemory(): Promise<number> {
 
 /** A policy as the store's steps take it, for keys of any name. */
 function counterLimitsOf(...limits: Limit[]): CounterLimits {
-  const [group] = compileCountedPolicy("budget", limits, memoryStore()).groups;
+  const [group] = compileCountedPolicy("budget", limits, requireStore(memoryStore())).groups;
   if (group === undefined) throw new Error("a policy has at least one group");
   return group;
 }
@@ -52,7 +53,7 @@ async function charge(
   times: number,
 ): Promise<void> {
   const client = new Redis(own.server.socket, { enableAutoPipelining: true });
-  const store = redisStore(client);
+  const store = requireStore(redisStore(client));
   const once = async (key: string) => {
     const [, , , wait] = await store.run(decide, {
       cost: 1,
@@ -114,7 +115,7 @@ describe("a subject takes", () => {
 
   test("no more for a larger cost", async () => {
     const limits = counterLimitsOf(slidingLog({ limit: 1_000_000, window: "1h" }));
-    const store = redisStore(own.client);
+    const store = requireStore(redisStore(own.client));
     const call = (cost: number) => ({
       cost,
       mode: "charge" as const,

@@ -8,6 +8,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster, Redis } from "ioredis";
@@ -56,14 +57,14 @@ async function converse(store: Store, pass: (ms: number) => void): Promise<unkno
 
 async function converseOnMemory(): Promise<unknown[]> {
   let now = 1_800_000_000_000;
-  return converse(memoryStore({ clock: () => now }), (ms) => {
+  return converse(requireStore(memoryStore({ clock: () => now })), (ms) => {
     now += ms;
   });
 }
 
 async function converseOn(client: RedisClient, prefix: string): Promise<unknown[]> {
   let now = 1_800_000_000_000;
-  return converse(redisStore(client, { prefix, clock: () => now }), (ms) => {
+  return converse(requireStore(redisStore(client, { prefix, clock: () => now })), (ms) => {
     now += ms;
   });
 }
@@ -94,11 +95,11 @@ describe.each(clientNames)("%s", (name) => {
     const shared = `shared-${prefix}`;
     const mine = createLimiter({
       ...options,
-      store: redisStore(connection.client, { prefix: shared }),
+      store: requireStore(redisStore(connection.client, { prefix: shared })),
     });
     const theirs = createLimiter({
       ...options,
-      store: redisStore(other.client, { prefix: shared }),
+      store: requireStore(redisStore(other.client, { prefix: shared })),
     });
     await theirs.consume("u", { cost: 2 });
     expect((await mine.consume("u")).remaining).toBe(0);
@@ -113,7 +114,7 @@ describe.each(clientNames)("%s", (name) => {
       ...STORE_ALONE,
       name: "clock",
       limits: gcra({ limit: 1, window: 40 }),
-      store: redisStore(connection.client, { prefix }),
+      store: requireStore(redisStore(connection.client, { prefix })),
     });
     await limiter.wait("u");
     const before = performance.now();
@@ -183,7 +184,7 @@ describe("a client that is not connected is recognised by its methods", () => {
 
   test.each(Object.entries(made))("%s", (_, make) => {
     const client = make();
-    const store = redisStore(client);
+    const store = requireStore(redisStore(client));
     expect(store.owner).toBe(client);
     expect(store.prefix).toBe("hg");
     expect((client as unknown as NodeJS.EventEmitter).listenerCount("error")).toBeGreaterThan(0);
@@ -207,19 +208,19 @@ describe("redisStore refuses", () => {
     ["one that looks like", { evalSha() {}, eval() {}, withTypeMapping: null }],
     ["a function", Redis],
   ])("a client that is %s", (received, unknown) => {
-    expect(() => redisStore(unknown as RedisClient)).toThrow(
+    expect(() => requireStore(redisStore(unknown as RedisClient))).toThrow(
       expect.objectContaining({
         code: "HEADGATE_UNKNOWN_CLIENT",
         message: expect.stringContaining(`got ${received}`),
       }),
     );
-    expect(() => redisStore(unknown as RedisClient)).not.toThrow(/secret/);
+    expect(() => requireStore(redisStore(unknown as RedisClient))).not.toThrow(/secret/);
   });
 
   test.each(["", "a b", "a:b", "{a}", "x".repeat(33), "é", 5, null, {}])(
     "a prefix %j",
     (prefix) => {
-      expect(() => redisStore(client, { prefix: prefix as string })).toThrow(
+      expect(() => requireStore(redisStore(client, { prefix: prefix as string }))).toThrow(
         expect.objectContaining({
           code: "HEADGATE_INVALID_OPTION",
           message: expect.stringContaining(`got ${JSON.stringify(prefix)}`),
@@ -229,7 +230,7 @@ describe("redisStore refuses", () => {
   );
 
   test.each([5, "now", null, {}])("a clock that is %j", (clock) => {
-    expect(() => redisStore(client, { clock: clock as never })).toThrow(
+    expect(() => requireStore(redisStore(client, { clock: clock as never }))).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
         message: expect.stringContaining(JSON.stringify(clock)),
@@ -238,7 +239,7 @@ describe("redisStore refuses", () => {
   });
 
   test("an option that it does not have", () => {
-    expect(() => redisStore(client, { keyPrefix: "x" } as never)).toThrow(
+    expect(() => requireStore(redisStore(client, { keyPrefix: "x" } as never))).toThrow(
       /unknown option "keyPrefix"; it takes prefix, clock/,
     );
   });
@@ -259,7 +260,7 @@ describe("redisStore refuses", () => {
     const limiter = createLimiter({
       name: "strange",
       limits: gcra({ limit: 10, window: "1s" }),
-      store: redisStore(strange),
+      store: requireStore(redisStore(strange)),
     });
     // Neither an admission nor a denial is taken from it.
     const reason = await reasonOf(() => limiter.consume("u"));

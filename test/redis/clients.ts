@@ -1,9 +1,14 @@
 import type { RedisClient } from "@headgate/core/redis";
+import { GlideClient, Logger } from "@valkey/valkey-glide";
 import { Redis as Ioredis } from "ioredis";
 import { Redis as Ioredis5 } from "ioredis5";
 import { Redis as Iovalkey } from "iovalkey";
 import * as nodeRedis from "redis";
 import * as nodeRedis5 from "redis5";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+
+// It logs by itself, to the console, each error that a server answers.
+Logger.setLoggerConfig("off");
 
 /** A client as its library makes it, connected. */
 export interface Connection {
@@ -35,6 +40,17 @@ export const connect = {
     const client = nodeRedis5.createClientPool({ socket: { path: socket, tls: false } });
     await client.connect();
     return { client, close: () => client.close() };
+  },
+  /** It knows no sockets. */
+  "Valkey GLIDE": async (socket) => {
+    const proxy = await startTcpProxy({ socket });
+    const addresses = [{ host: "127.0.0.1", port: proxy.port }];
+    const client = await GlideClient.createClient({ addresses });
+    const close = async (): Promise<void> => {
+      client.close();
+      await proxy.close();
+    };
+    return { client, close };
   },
 } satisfies Record<string, (socket: string) => Promise<Connection>>;
 

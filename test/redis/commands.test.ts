@@ -8,6 +8,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
@@ -55,7 +56,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<string[]> {
 describe("a decision is one EVALSHA", () => {
   test.each([1, 2, 3, 7])("over %i limits", async (count) => {
     const limits = everyAlgorithm.slice(-count);
-    const store = redisStore(own.client);
+    const store = requireStore(redisStore(own.client));
     const limiter = createLimiter({ ...STORE_ALONE, name: `limits-${count}`, limits, store });
     await limiter.consume("warm");
     const decide = async () => {
@@ -71,7 +72,7 @@ describe("a decision is one EVALSHA", () => {
     const limiter = createLimiter({
       name: "remembered",
       limits: everyAlgorithm,
-      store: redisStore(own.client, { clock: () => now }),
+      store: requireStore(redisStore(own.client, { clock: () => now })),
       storeTimeout: "1m",
     });
     await limiter.peek("u");
@@ -103,7 +104,7 @@ describe("a decision is one EVALSHA", () => {
   });
 
   test("over several dimensions, and over a limiter that extends another", async () => {
-    const store = redisStore(own.client);
+    const store = requireStore(redisStore(own.client));
     const parent = createLimiter({
       name: "parent",
       limits: [gcra({ limit: 5, window: "1h" }), gcra({ limit: 9, window: "1h", per: "tenant" })],
@@ -136,7 +137,7 @@ describe("a decision is one EVALSHA", () => {
 
   test("that writes each counter once, and nothing when it denies", async () => {
     const limits = everyAlgorithm.slice(0, 4);
-    const store = redisStore(own.client);
+    const store = requireStore(redisStore(own.client));
     const limiter = createLimiter({ ...STORE_ALONE, name: "writes", limits, store });
     await limiter.consume("u", { cost: 50 });
     await resetCommandStats(own.client);
@@ -193,8 +194,8 @@ describe("a user without other permissions", () => {
     let now = 1_800_000_000_000;
     const limiters: Limiter[] = [];
     for (const store of [
-      redisStore(client),
-      redisStore(client, { prefix: "hg", clock: () => now }),
+      requireStore(redisStore(client)),
+      requireStore(redisStore(client, { prefix: "hg", clock: () => now })),
     ]) {
       const limiter = createLimiter({
         ...STORE_ALONE,
@@ -279,7 +280,7 @@ describe("a user without other permissions", () => {
     const limiter = createLimiter({
       name: "acl",
       limits: gcra({ limit: 1, window: "1m" }),
-      store: redisStore(client),
+      store: requireStore(redisStore(client)),
       ...STORE_ALONE,
     });
     expect(await reasonOf(() => limiter.consume("u"))).toMatchObject({
@@ -293,7 +294,7 @@ describe("a user without other permissions", () => {
     const own = createLimiter({
       name: "acl",
       limits: gcra({ limit: 1, window: "1m" }),
-      store: redisStore(client, { prefix: "other" }),
+      store: requireStore(redisStore(client, { prefix: "other" })),
       ...STORE_ALONE,
     });
     expect(await own.consume("u")).toMatchObject({ allowed: true, source: "store" });

@@ -5,6 +5,7 @@ import { EventEmitter, once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { CHANNELS, createLimiter, gcra } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { createClient } from "redis";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -73,7 +74,7 @@ test("without a store the same process ends with its Redis: that is what the lis
 describe("redisStore listens for errors", () => {
   test("once for each client, however many stores are made on it", () => {
     const client = createClient();
-    for (let i = 0; i < 20; i += 1) redisStore(client, { prefix: `store-${i}` });
+    for (let i = 0; i < 20; i += 1) requireStore(redisStore(client, { prefix: `store-${i}` }));
     expect(client.listenerCount("error")).toBe(1);
   });
 
@@ -82,8 +83,8 @@ describe("redisStore listens for errors", () => {
     const client = createClient();
     const errors: unknown[] = [];
     client.on("error", (error) => errors.push(error));
-    redisStore(client);
-    redisStore(client, { prefix: "other" });
+    requireStore(redisStore(client));
+    requireStore(redisStore(client, { prefix: "other" }));
     expect(client.listenerCount("error")).toBe(2);
     client.emit("error", new Error("mine"));
     await new Promise(setImmediate);
@@ -96,7 +97,7 @@ describe("redisStore listens for errors", () => {
       new EventEmitter(),
       likeIoredis(async () => []),
     );
-    redisStore(client);
+    requireStore(redisStore(client));
     const warnings = watchWarnings();
     client.emit("error", new Error("ECONNREFUSED 127.0.0.1:6379"));
     client.emit("error", new Error("again"));
@@ -109,7 +110,7 @@ describe("redisStore listens for errors", () => {
 
   test("not on a client that is no emitter: that is no error", () => {
     const port = likeIoredis(async () => []);
-    expect(redisStore(port).owner).toBe(port);
+    expect(requireStore(redisStore(port)).owner).toBe(port);
   });
 });
 
@@ -130,7 +131,7 @@ test.each([true, false])(
     onTestFinished(() => client.destroy());
     if (hasListener) client.on("error", () => {});
     const limits = gcra({ limit: 5, window: "1m" });
-    const limiter = createLimiter({ name: "api", limits, store: redisStore(client) });
+    const limiter = createLimiter({ name: "api", limits, store: requireStore(redisStore(client)) });
     const refused = once(client, "error");
     client.connect().catch(() => {});
     await refused;

@@ -8,6 +8,7 @@ import {
   slidingLog,
   slidingWindow,
 } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -205,13 +206,14 @@ function limiterOn(store: Store, options: Partial<LimiterOptions>) {
   return limiter;
 }
 
-async function countUsage(store: Store, number: number): Promise<unknown> {
+async function countUsage(given: Store, number: number): Promise<unknown> {
+  const store = requireStore(given);
   const at = store.now();
   const row = { at, allowed: 2, denied: 1, degraded: 1 };
   const used = JSON.stringify([0, 2, "u", 2, 0]);
   const limiters = [
-    { id: limiterId("api"), name: "api", rows: [row], used, denied: "" },
-    { id: "", name: "others", rows: [row], used: "", denied: "" },
+    { id: limiterId("api"), name: "api", rows: [row], used, denied: "", limits: '{"default a":1}' },
+    { id: "", name: "others", rows: [row], used: "", denied: "", limits: "" },
   ];
   return store.run(addUsage, {
     prefix: store.prefix,
@@ -219,6 +221,7 @@ async function countUsage(store: Store, number: number): Promise<unknown> {
     number,
     clock: at,
     ahead: 0,
+    blocks: `${Math.ceil(at / 1_000_000) + 3_600} api default pu`,
     limiters,
   });
 }
@@ -255,7 +258,7 @@ describe.each(Object.entries(OPERATIONS))("%s", (_, operation) => {
       // A server that refused a command is not asked again for a while: so each has a client of its own.
       const client = new Redis(own.server.socket, { username: USER, password: "any" });
       onTestFinished(() => client.disconnect());
-      const act = await operation(redisStore(client));
+      const act = await operation(requireStore(redisStore(client)));
       expect(await keysThatStay()).toEqual([]);
       await permit(command);
       await hasRefused();

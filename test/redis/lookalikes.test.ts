@@ -2,6 +2,8 @@ import { createRequire } from "node:module";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Redis as Upstash } from "@upstash/redis";
+import type { GlideClient, GlideClusterClient } from "@valkey/valkey-glide";
+import { Batch, ClusterBatch } from "@valkey/valkey-glide";
 import { Redis } from "ioredis";
 import { Redis as Valkey } from "iovalkey";
 import * as nodeRedis from "redis";
@@ -57,6 +59,15 @@ const lookalikes: Record<string, [make: () => unknown, remedy: string]> = {
     () => new Valkey({ password: "secret", lazyConnect: true }).pipeline(),
     "pass the client itself",
   ],
+  "a batch of Valkey GLIDE": [() => new Batch(true), "pass the client itself"],
+  "a batch of Valkey GLIDE, for a cluster": [
+    () => new ClusterBatch(false),
+    "pass the client itself",
+  ],
+  "a promise of a client": [
+    () => Promise.resolve(new Redis({ password: "secret", lazyConnect: true })),
+    "await it",
+  ],
   "@upstash/redis": [
     () => new Upstash({ url: "https://redis.example.com", token: "secret" }),
     "use ioredis, iovalkey or node-redis 5 or later",
@@ -81,7 +92,11 @@ test("what is refused does not compile either", () => {
   expectTypeOf(nodeRedis4.createClient()).not.toExtend<RedisClient>();
   expectTypeOf(nodeRedis.createClient().legacy()).not.toExtend<RedisClient>();
   expectTypeOf<Upstash>().not.toExtend<RedisClient>();
+  expectTypeOf<Batch>().not.toExtend<RedisClient>();
+  expectTypeOf<Promise<GlideClient>>().not.toExtend<RedisClient>();
   expectTypeOf(nodeRedis.createClient()).toExtend<RedisClient>();
+  expectTypeOf<GlideClient>().toExtend<RedisClient>();
+  expectTypeOf<GlideClusterClient>().toExtend<RedisClient>();
 });
 
 test("a client is asked for no property but those that are looked for: a getter of another may throw", () => {
@@ -93,5 +108,11 @@ test("a client is asked for no property but those that are looked for: a getter 
     },
   });
   expect(() => redisStore(client as unknown as RedisClient)).toThrow(/node-redis 5 or later/);
-  expect([...asked].sort()).toEqual(["eval", "evalSha", "evalshaBuffer", "withTypeMapping"]);
+  expect([...asked].sort()).toEqual([
+    "customCommand",
+    "eval",
+    "evalSha",
+    "evalshaBuffer",
+    "withTypeMapping",
+  ]);
 });

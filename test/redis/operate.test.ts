@@ -63,6 +63,35 @@ describe("an action", () => {
     expect(await consume(store)).toMatchObject({ remaining: 2 });
   });
 
+  test("leaves out dimensions that the limiter does not count, where it is told to", async () => {
+    const { store, operator } = start();
+    await consume(store);
+    const ann = { default: "ann", tenant: "acme" };
+    const partial = { partial: true };
+    await expect(operator.reset(api, ann)).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_OPTION",
+      message: expect.stringContaining('no limit counts by "tenant"'),
+    });
+    await expect(operator.reset(api, ann, { partial: 1 as never })).rejects.toThrow(/partial must/);
+    expect(await operator.block(api, ann, "1 hour", partial)).toMatchObject({
+      after: { blocked: true },
+    });
+    expect(await operator.unblock(api, ann, partial)).toMatchObject({ after: { blocked: false } });
+    expect(await operator.reset(api, ann, partial)).toMatchObject({
+      before: { limits: [{ remaining: 2 }] },
+      after: { limits: [{ remaining: 3 }] },
+    });
+    const { entries } = await operator.log();
+    const other = { tenant: "acme" };
+    const nothing = { limits: [], blocked: false, blocks: [] };
+    for (const options of [partial, { ...partial, dryRun: true }]) {
+      const done = await operator.reset(api, other, options);
+      expect(done).toMatchObject({ before: nothing, after: nothing });
+    }
+    expect((await operator.log()).entries).toHaveLength(entries.length);
+    expect(entries[0]).toMatchObject({ kind: "reset", subject: { default: "ann" } });
+  });
+
   test("finds who was locked out by what is kept, where it is told that the limiter blocks so", async () => {
     const login = {
       name: "login",

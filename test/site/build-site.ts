@@ -13,13 +13,14 @@ export const DIST: string = join(DOCS, ".vitepress/dist");
 const LAST_FILE = join(DIST, "hashmap.json");
 
 /** What the build writes, and what others did. */
-const NOT_READ = ["node_modules", "dist", "cache", "api"];
+const NOT_READ = ["node_modules", "dist", "cache", "api", ".types"];
 
 /** Builds the site, where a page, its theme or a source has changed since the last time. Throws what the build says, when it fails. */
 export async function buildSite(): Promise<void> {
   const packages = join(ROOT, "packages");
   const sources = readdirSync(packages).map((name) => join(packages, name, "src"));
-  const newest = Math.max(...[DOCS, ...sources].map(newestIn));
+  const page = join(packages, "dashboard/page");
+  const newest = Math.max(...[DOCS, page, ...sources].map(newestIn));
   if (existsSync(LAST_FILE) && statSync(LAST_FILE).mtimeMs > newest) return;
   await promisify(execFile)(process.execPath, [join(DOCS, "build.mjs")]);
 }

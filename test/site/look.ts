@@ -50,6 +50,27 @@ export async function lookAt(page: Page): Promise<Look> {
   return (await page.evaluate(LOOK)) as Look;
 }
 
+/** Code and tables of a page that are wider than their column, and have no scroll bar of their own. */
+export async function findWide(page: Page): Promise<readonly string[]> {
+  return (await page.evaluate(WIDE)) as readonly string[];
+}
+
+const WIDE = `[...document.querySelectorAll(".vp-doc :is(pre, table)")]
+  .filter((element) => element.getClientRects().length > 0)
+  .filter((element) => {
+    const end = element.getBoundingClientRect().left + element.scrollWidth;
+    const column = element.closest(".vp-doc");
+    const edge = column.getBoundingClientRect().right + 1;
+    for (let box = element; box !== column; box = box.parentElement) {
+      const { overflowX } = getComputedStyle(box);
+      const { right } = box.getBoundingClientRect();
+      if (["auto", "scroll"].includes(overflowX) && right <= innerWidth) return false;
+      if (["hidden", "clip"].includes(overflowX) && end > right + 1) return true;
+    }
+    return end > edge;
+  })
+  .map((element) => element.outerHTML.slice(0, 120))`;
+
 const LOOK = `(async () => {
   const { innerWidth } = window;
   const images = [...document.images];

@@ -8,8 +8,11 @@ import { linksOf, readParts } from "../../docs/.vitepress/sidebar.ts";
 import { ROOT } from "../docs/markdown.ts";
 import { hasChromium, startChromium } from "../support/chromium.ts";
 import { buildSite, DIST } from "./build-site.ts";
+import { belowFirstScreen } from "./first-screen.ts";
 import type { Look } from "./look.ts";
-import { lookAt, openTab } from "./look.ts";
+import { findWide, lookAt, openTab } from "./look.ts";
+import { testMarkdownPages } from "./markdown-pages.ts";
+import { testPlayground } from "./playground.ts";
 import type { Served } from "./serve-site.ts";
 import { serveSite } from "./serve-site.ts";
 
@@ -18,8 +21,20 @@ const isLong = process.env["HEADGATE_LONG"] === "1";
 /** Of the build, and of all pages one after another, on a busy machine: milliseconds. */
 const TIMEOUT_MS = 600_000;
 
+/** Where the recorded dashboard is: no page of the documentation. */
+const DEMO = "/demo/";
+
+/** The pages that are in no sidebar. */
+const ALONE = ["/", "/playground"];
+
 const PHONE = { width: 360, height: 800 };
 const DESK = { width: 1_440, height: 900 };
+
+/** The screens that every page is looked at on. */
+const SCREENS = [
+  { width: 390, height: 844 },
+  { width: 1_280, height: 800 },
+] as const;
 
 /** The pages of all sidebars, in their order. */
 let links: string[];
@@ -31,7 +46,7 @@ beforeAll(async () => {
 
 test("the sidebars have each page once, and no other", () => {
   const files = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".md") && file.includes("/") && !file.includes("node_modules"))
+    .filter((file) => /^[^.].*\/.*\.md$/.test(file) && !file.includes("node_modules"))
     .map((file) => `/${file.replace(/(index)?\.md$/, "")}`);
   expect(links.toSorted()).toEqual(files.toSorted());
 });
@@ -55,6 +70,8 @@ test("the API has the public entries, and nothing that is internal", () => {
   expect(page).toMatch(/^## createHttpGuard\(\)/m);
   expect(/^## createGuard\b/m.test(page)).toBe(false);
 });
+
+testMarkdownPages(() => links);
 
 describe.skipIf(!hasChromium())("in a real browser, where there is one, the site", () => {
   let browser: Browser;
@@ -103,8 +120,17 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
 
   test("fits a phone, shows its images, and no link leads nowhere", async () => {
     const looks = new Map<string, Look>();
-    await visit(["/", ...links], PHONE, async (page, path) => {
+    await visit([...ALONE, ...links], PHONE, async (page, path) => {
       looks.set(path, await lookAt(page));
+      for (const screen of SCREENS) {
+        await page.setViewportSize(screen);
+        for (const colorScheme of ["dark", "light"] as const) {
+          await page.emulateMedia({ colorScheme });
+          const where = `${path}, ${screen.width} px, ${colorScheme}`;
+          expect(await findWide(page), where).toEqual([]);
+        }
+      }
+      await page.setViewportSize(PHONE);
     });
     const seen = [...looks].map(([path, { links: hrefs, missingImages, tooWide }]) => ({
       path,
@@ -119,10 +145,12 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
 
   /** Whether what a link leads to is not there. Other hosts are not asked. */
   function isDead(link: string, looks: ReadonlyMap<string, Look>): boolean {
-    const [url = "", hash = ""] = link.split("#");
+    const [whole = "", hash = ""] = link.split("#");
+    const [url = ""] = whole.split("?");
     const file = url.match(/^(.*)\/(?:blob|edit)\/main\/(.*)$/);
     if (file !== null && file[1] === REPOSITORY) return !existsSync(join(ROOT, file[2] ?? ""));
     if (!url.startsWith(`${site.origin}/`)) return false;
+    if (url === `${site.origin}${DEMO}`) return !existsSync(join(DIST, DEMO, "index.html"));
     const target = looks.get(url.slice(site.origin.length));
     if (target === undefined) return true;
     return hash !== "" && !target.ids.includes(decodeURIComponent(hash));
@@ -131,7 +159,8 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
   test(
     "can be used by everybody, in the light and in the dark",
     async () => {
-      await visit(["/", ...some()], PHONE, async (page, path) => {
+      await visit([...ALONE, ...some()], PHONE, async (page, path) => {
+        if (ALONE.includes(path)) await page.locator(".time-line svg").first().waitFor();
         await page.evaluate(axe.source);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
@@ -148,6 +177,42 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
     },
     TIMEOUT_MS,
   );
+
+  test.each(SCREENS)(
+    "shows code, how to install it and a picture at once: $width px",
+    async (screen) => {
+      await visit(["/"], screen, async (page) => {
+        expect(await belowFirstScreen(page)).toEqual([]);
+        const [code] = await page.locator(".home .language-ts.active code").allTextContents();
+        const link = page.getByRole("link", { name: "try other numbers" });
+        await link.click();
+        await page.waitForURL(`${site.origin}/playground?*`);
+        const [, limit = ""] = /limits = (.*);/.exec(code ?? "") ?? [];
+        expect(await page.locator(".playground pre").textContent()).toContain(limit);
+      });
+    },
+  );
+
+  testPlayground(() => ({ browser, origin: site.origin }));
+
+  test("shows the recorded dashboard, which works without a server", async () => {
+    await visit(["/how-to/dashboard", "/"], DESK, async (page) => {
+      await page.locator(`.VPContent a[href="${DEMO}"]`).click();
+      await page.waitForURL(`${site.origin}${DEMO}`);
+      await expect
+        .poll(() => page.locator("h1").last().textContent())
+        .toMatch(/^\d+(\.\d+)?\s% of requests are denied now\.$/);
+      await page.locator(".chart svg").waitFor();
+      const limiter = page
+        .getByRole("region", { name: "Limiters, as a table" })
+        .getByRole("link")
+        .first();
+      const name = await limiter.textContent();
+      await limiter.click();
+      await expect.poll(() => page.locator("h1").last().textContent()).toContain(name);
+      await page.locator(".chart svg").waitFor();
+    });
+  });
 
   test("finds a word without another host", async () => {
     await visit(["/"], DESK, async (page) => {

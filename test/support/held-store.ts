@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { HeadgateError, memoryStore } from "@headgate/core";
-import type { Step, Store } from "@headgate/core/internal";
+import type { CountingStore, Step } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
+import { asStore } from "../../packages/core/src/store/store.ts";
 import { sendBy } from "./send-by.ts";
 
 /** A call that has been made and is not carried out yet. */
@@ -18,7 +20,7 @@ export interface HeldCall {
 }
 
 export interface HeldStore {
-  readonly store: Store;
+  readonly store: CountingStore;
   /** In the order in which they were made; whoever carries one out takes it off. */
   readonly held: HeldCall[];
   /** Lets time pass, in milliseconds. */
@@ -61,9 +63,9 @@ export const CROSS_SLOT: Error = new HeadgateError("HEADGATE_STORE_MISCONFIGURED
 /** Servers in this process, each slot on one of its own. Each call is carried out when the test says so. */
 export function holdStore(slotOf: (key: string) => number): HeldStore {
   let now = 1_800_000_000_000;
-  const memory = memoryStore({ clock: () => now });
+  const memory = requireStore(memoryStore({ clock: () => now }));
   const held: HeldCall[] = [];
-  const store: Store = {
+  const store = asStore({
     owner: {},
     prefix: "hg",
     side: onServers,
@@ -100,7 +102,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
         held.push({ name: step.name, execute, deliver, carryOut, refuse });
       });
     },
-  };
+  });
   return {
     store,
     held,

@@ -9,17 +9,21 @@ export interface LostPrimary<Library extends string> {
   readonly fault: "killed" | "frozen";
 }
 
-/** Every way through every client in `test:faults`; in a plain run, which has less time, each client and each way once. */
+/** Every way through every client in `test:faults`; in a plain run, which has less time, one way through each of the first two. */
 export function lostPrimaries<Library extends string>(
-  libraries: readonly [Library, Library],
+  libraries: readonly [Library, Library, ...Library[]],
 ): LostPrimary<Library>[] {
   const [first, second] = libraries;
-  const some: LostPrimary<Library>[] = [
+  if (ALL) {
+    return libraries.flatMap((library) => [
+      { library, fault: "killed" },
+      { library, fault: "frozen" },
+    ]);
+  }
+  return [
     { library: first, fault: "killed" },
     { library: second, fault: "frozen" },
   ];
-  if (!ALL) return some;
-  return [...some, { library: first, fault: "frozen" }, { library: second, fault: "killed" }];
 }
 
 /** A primary that is lost while a client asks it, and who takes its place. */

@@ -1,4 +1,6 @@
-import type { Remote, Store } from "@headgate/core/internal";
+import type { Store } from "@headgate/core";
+import type { CountingStore, Remote } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { prefixPart } from "../../packages/core/src/base/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
@@ -14,7 +16,7 @@ type Terms = Pick<Override, "subject" | "limits" | "shadow"> & {
 
 /** A store whose operator is the test. */
 export interface OverriddenStore {
-  readonly store: Store;
+  readonly store: CountingStore;
   /** Puts overrides in force, in place of those before, for the limiter `api` unless they name another one. */
   override(...terms: readonly Terms[]): void;
   /** Puts a deny list in force, in place of the one before: networks, each with the microseconds in which it ends. */
@@ -34,7 +36,8 @@ const HERE: Omit<Remote, "send"> = {
 };
 
 /** Overrides on a store, whose clock is the server's. Limiters on it take it for one of a server. */
-export function overridden(store: Store): OverriddenStore {
+export function overridden(given: Store): OverriddenStore {
+  const store = requireStore(given);
   let record: ControlRecord = NO_RECORD;
   let known = record;
   let pending: Promise<void> | undefined;

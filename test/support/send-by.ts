@@ -1,7 +1,7 @@
-import type { Remote, Store } from "@headgate/core/internal";
+import type { CountingStore, Remote } from "@headgate/core/internal";
 
 /** Sends the calls that are watched as `run` runs the others. */
-export function sendBy(run: Store["run"]): Remote["send"] {
+export function sendBy(run: CountingStore["run"]): Remote["send"] {
   return (sent) => {
     run(sent.step, sent.call).then(
       (reply) => sent.resolve(reply),
@@ -11,7 +11,7 @@ export function sendBy(run: Store["run"]): Remote["send"] {
 }
 
 /** A store that runs all its calls in another way. */
-export function runningBy<S extends Store>(store: S, run: Store["run"]): S {
+export function runningBy<S extends CountingStore>(store: S, run: CountingStore["run"]): S {
   const remote = store.remote && { ...store.remote, send: sendBy(run) };
   return { ...store, run, remote };
 }

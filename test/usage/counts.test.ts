@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Limiter, Store } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -43,7 +44,7 @@ function makeLimiter(store: Store): Limiter {
 describe.each(["hashed", "plain"] as const)("an access log, with %s subjects", (subjects) => {
   test("comes to the exact numbers, and to clients within their errors", async () => {
     let now = FROM;
-    const store = redisStore(own.client, { usage: { subjects }, clock: () => now });
+    const store = requireStore(redisStore(own.client, { usage: { subjects }, clock: () => now }));
     const limiter = makeLimiter(store);
     const used = new Map<string, number>();
     const denied = new Map<string, number>();
@@ -114,7 +115,7 @@ describe.each([0, 0.8, 1, 1.2, 1.5])("Zipf traffic with a skew of %f", (skew) =>
     let now = FROM;
     const random = new Random(42);
     const next = zipf(skew, 20_000, random);
-    const store = redisStore(own.client, { clock: () => now });
+    const store = requireStore(redisStore(own.client, { clock: () => now }));
     const fleet = Array.from({ length: 4 }, () => new ProcessUsage("hg", (error) => fail(error)));
     const used = new Map<string, number>();
     const denied = new Map<string, number>();

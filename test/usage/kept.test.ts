@@ -1,5 +1,6 @@
-import type { Store } from "@headgate/core";
 import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import type { CountingStore } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -14,14 +15,14 @@ const INDEX = "hg:{usage}";
 /** At the beginning of ten minutes. */
 const NOW = 1_800_000_000_000;
 
-function storeAt(now: number, prefix?: string): Store {
-  return redisStore(own.client, { clock: () => now, prefix });
+function storeAt(now: number, prefix?: string): CountingStore {
+  return requireStore(redisStore(own.client, { clock: () => now, prefix }));
 }
 
 /** What a process counted of a limiter, in one row. */
 function counted(name: string, at = NOW, part: Partial<LimiterCount> = {}): LimiterCount {
   const row = { at: at * 1_000, allowed: 2, denied: 1, degraded: 1 };
-  return { id: limiterId(name), name, rows: [row], used: "", denied: "", ...part };
+  return { id: limiterId(name), name, rows: [row], used: "", denied: "", limits: "", ...part };
 }
 
 let number = 0;
@@ -39,6 +40,7 @@ async function add(
     number,
     clock: now * 1_000,
     ahead: 0,
+    blocks: "",
     limiters,
   };
   const [, ...states] = await storeAt(now).run(addUsage, { ...whole, ...call });
@@ -75,13 +77,14 @@ describe("a call", () => {
     expect(await add([counted("api")], { clock: (NOW + 5_000) * 1_000 })).toEqual([1, 1]);
   });
 
-  test("without which nothing is kept has keys in one slot, all of which expire within 25 hours", async () => {
+  test("without which nothing is kept has keys in one slot, all of which expire within 25 hours, or 32 days", async () => {
     const list = '[0,1,"default#0123456789abcdef",1,0]';
     await add([counted("api", NOW, { used: list }), counted("", NOW, { id: "" })]);
     const keys = (await own.scan()).map(String).sort();
     const id = limiterId("api");
     expect(keys).toEqual([
       INDEX,
+      `${INDEX}:day/other/20833`,
       `${INDEX}:process/${nameOf(0)}`,
       `${INDEX}:series/${id}`,
       `${INDEX}:series/other`,
@@ -90,7 +93,7 @@ describe("a call", () => {
     for (const key of keys) {
       const rest = await own.client.pttl(key);
       expect(rest).toBeGreaterThan(3_000_000);
-      expect(rest).toBeLessThanOrEqual(90_000_001);
+      expect(rest).toBeLessThanOrEqual(key.includes(":day/") ? 2_764_800_001 : 90_000_001);
     }
   });
 });
@@ -255,7 +258,9 @@ describe("what is somebody else's", () => {
 
 describe("readUsage", () => {
   test("takes a store or a client, with a prefix", async () => {
-    const store = redisStore(own.client, { prefix: "shop", usage: true, directory: false });
+    const store = requireStore(
+      redisStore(own.client, { prefix: "shop", usage: true, directory: false }),
+    );
     const limits = gcra({ limit: 5, window: "1m" });
     const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "1m" });
     await limiter.consume("u");
@@ -268,18 +273,19 @@ describe("readUsage", () => {
 
   test("refuses what is neither, a second prefix, and options that are none", async () => {
     const invalid = { code: "HEADGATE_INVALID_OPTION" };
-    const store = redisStore(own.client);
-    await expect(readUsage(memoryStore())).rejects.toMatchObject(invalid);
+    const store = requireStore(redisStore(own.client));
+    await expect(readUsage(requireStore(memoryStore()))).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { prefix: "hg" })).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { span: "9s" })).rejects.toMatchObject(invalid);
-    await expect(readUsage(store, { span: "25h" })).rejects.toMatchObject(invalid);
+    await expect(readUsage(store, { span: "31d" })).rejects.toMatchObject(invalid);
+    await expect(readUsage(store, { numbersOnly: 1 } as never)).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { limiter: "" })).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { spna: "1h" } as never)).rejects.toMatchObject(invalid);
     await expect(readUsage({} as never)).rejects.toMatchObject({ code: "HEADGATE_UNKNOWN_CLIENT" });
     for (const usage of ["yes", {}.constructor, { subjects: "open" }, { subject: "plain" }]) {
-      expect(() => redisStore(own.client, { usage } as never)).toThrow("usage");
+      expect(() => requireStore(redisStore(own.client, { usage } as never))).toThrow("usage");
     }
-    expect(() => memoryStore({ usage: true } as never)).toThrow("usage");
+    expect(() => requireStore(memoryStore({ usage: true } as never))).toThrow("usage");
   });
 
   test("rejects when the server gives no answer in its time", async () => {

@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { requireStore } from "@headgate/core/internal";
 import type { LimiterUsage } from "@headgate/core/operate";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
@@ -104,7 +105,7 @@ test.each(Object.entries(clients))(
     const client = new Redis(proxy.port, options);
     client.on("error", () => {});
     onTestFinished(() => client.disconnect());
-    const store = redisStore(client);
+    const store = requireStore(redisStore(client));
     const usageOfProcess = new ProcessUsage("hg", (error) => {
       if (error.code !== "HEADGATE_STORE_UNAVAILABLE") throw error;
     });

@@ -1,8 +1,10 @@
 import type { Breaker, BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { Step, Store } from "@headgate/core/internal";
+import type { CountingStore, Step } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { vi } from "vitest";
+import { asStore } from "../../../packages/core/src/store/store.ts";
 import { sendBy } from "../../support/send-by.ts";
 
 /** A call of the store that was made, and is carried out when the test says so. */
@@ -42,10 +44,10 @@ export async function letRun(): Promise<void> {
 export function holdBreaker<Result = unknown>(
   chosen: BreakerOptions<Result> = {},
 ): HeldBreaker<Result> {
-  const memory = memoryStore({ clock: () => Date.now() });
+  const memory = requireStore(memoryStore({ clock: () => Date.now() }));
   const now = (): number => Date.now() * 1_000;
   const held: HeldCall[] = [];
-  const store: Store = {
+  const store = asStore({
     owner: {},
     prefix: "hg",
     remote: {
@@ -61,9 +63,9 @@ export function holdBreaker<Result = unknown>(
       new Promise((resolve, reject) => {
         held.push(holdCall(memory, step, call, resolve, reject));
       }),
-  };
+  });
   const options = { name: "payments", store, minimumCalls: 4, probes: 2, ...chosen };
-  const served: Store = { owner: {}, prefix: "hg", now, run: memory.run };
+  const served = asStore({ owner: {}, prefix: "hg", now, run: memory.run });
   return {
     breaker: createBreaker<Result>(options),
     peer: createBreaker<Result>({ ...options, store: served }),
@@ -80,7 +82,7 @@ export function holdBreaker<Result = unknown>(
 }
 
 function holdCall<Call>(
-  memory: Store,
+  memory: CountingStore,
   step: Step<Call>,
   call: Call,
   resolve: (reply: readonly number[]) => void,

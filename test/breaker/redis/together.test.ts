@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Breaker, BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
-import type { Store } from "@headgate/core";
+import type { CountingStore } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -20,7 +21,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 let server: RedisProcess;
 let redis: Redis;
 let admin: Redis;
-let store: Store;
+let store: CountingStore;
 const started: Breaker<string>[] = [];
 
 beforeAll(async () => {
@@ -35,7 +36,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await admin.flushall();
-  store = redisStore(redis);
+  store = requireStore(redisStore(redis));
 });
 afterEach(async () => {
   await Promise.all(started.splice(0).map((breaker) => breaker.close()));
@@ -138,7 +139,7 @@ describe("of contacts with one target in one script, each sees what the earlier 
 
   test("no more trial calls are let through than there are", async () => {
     let now = 1_800_000_000_000;
-    store = redisStore(redis, { clock: () => now });
+    store = requireStore(redisStore(redis, { clock: () => now }));
     const breaker = start("probing", { minimumCalls: 1, probes: 3, openFor: "30s" });
     await breaker.record("failure");
     expect(await breaker.snapshot()).toMatchObject({ state: "open" });
@@ -195,7 +196,7 @@ describe("what was given up before it was sent is sent all the same, because it 
     // The server has the script.
     const others = start("waits");
     await others.snapshot();
-    const away = redisStore(far);
+    const away = requireStore(redisStore(far));
     const busy = start("busy", { store: away, storeTimeout: 100 });
     const waits = start("waits", { store: away, storeTimeout: 100, flushInterval: "1m" });
     proxy.hold("replies");

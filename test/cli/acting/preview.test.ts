@@ -7,6 +7,7 @@ import {
   slidingLog,
   tokenBucket,
 } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -97,7 +98,7 @@ describe.each(Object.entries(POLICIES))("a preview with %s", (_, limits) => {
 });
 
 test("a preview of forget counts what it would erase, and forget erases as much", async () => {
-  const store = redisStore(own.client, { usage: true });
+  const store = requireStore(redisStore(own.client, { usage: true }));
   const limiter = createLimiter({ ...PATIENT, name: "api", limits: POLICIES.gcra, store });
   onTestFinished(() => limiter.close());
   await limiter.consume("ann");

@@ -316,6 +316,10 @@ describeRows(tablesIn(it, "Every option"), {
       [{ standardHeaders: false }, { standard: false }, null],
       [{ standardHeaders: "draft-8" }, { standard: true }, value],
     ]);
+    await expectHeaders("ratelimit-policy", [
+      [{ standardHeaders: "draft-6" }, { legacy: "ratelimit" }, "1;w=60"],
+      [{ standardHeaders: true }, { legacy: "ratelimit" }, "1;w=60"],
+    ]);
   },
   async requestPropertyName() {
     const there = rateLimit({ windowMs, limit: 3, requestPropertyName: "quota" });

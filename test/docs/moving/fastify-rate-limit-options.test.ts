@@ -383,14 +383,14 @@ describeRows(
     async enableDraftSpec() {
       const sides = await expectSame({
         there: { max: 2, enableDraftSpec: true },
-        here: { limits: perMinute(2), headers: { legacy: false, standard: true } },
-        requests: times(1),
-        statuses: [200],
+        here: { limits: perMinute(2), headers: { legacy: "ratelimit" } },
+        requests: times(3),
+        statuses: [200, 200, 429],
       });
       expect(lastHeaders(sides, "x-ratelimit-limit")).toEqual([null, null]);
-      const [theirs, ours] = sides.theirs.concat(sides.ours).map(({ headers }) => headers);
-      expect(theirs?.get("ratelimit-remaining")).toBe("1");
-      expect(ours?.get("ratelimit")).toContain("r=1;");
+      expect(lastHeaders(sides, "ratelimit-limit")).toEqual(["2", "2"]);
+      expect(lastHeaders(sides, "ratelimit-remaining")).toEqual(["0", "0"]);
+      expect(lastHeaders(sides, "ratelimit-reset")).toEqual(["60", "60"]);
     },
   },
   ["ban", "continueExceeding"],

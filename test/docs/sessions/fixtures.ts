@@ -24,21 +24,30 @@ async function empty(): Promise<() => Promise<void>> {
   return async () => {};
 }
 
-/** A shop: two limiters and a breaker in a process, of which another one has an older policy; a sale, and a client that was blocked. */
+/** A shop: two limiters and a breaker in a process, of which another one has an older policy; calls by the breaker, a sale, and a client that was blocked. */
 async function fleet(path: string): Promise<() => Promise<void>> {
   const orders = { name: "orders", limits: gcra({ limit: 100, window: "1m" }) };
   const endOld = await list(path, (store) => [
     createLimiter({ ...orders, limits: gcra({ limit: 80, window: "1m" }), store }),
   ]);
-  const endNew = await list(path, (store) => [
-    createLimiter({ ...orders, store }),
-    createLimiter({
-      name: "login",
-      limits: fixedWindow({ limit: 5, window: "15m", per: "account", block: "1h" }),
-      store,
-    }),
-    createBreaker({ name: "payments", store }),
-  ]);
+  const endNew = await list(path, async (store) => {
+    const payments = createBreaker({ name: "payments", store, flushInterval: 0 });
+    const calls = { "bank-eu": [8, 0], "bank-us": [9, 3] } as const;
+    for (const [target, [successes, failures]] of Object.entries(calls)) {
+      const bank = payments.for(target);
+      for (let i = 0; i < successes; i += 1) await bank.record("success");
+      for (let i = 0; i < failures; i += 1) await bank.record("failure");
+    }
+    return [
+      createLimiter({ ...orders, store }),
+      createLimiter({
+        name: "login",
+        limits: fixedWindow({ limit: 5, window: "15m", per: "account", block: "1h" }),
+        store,
+      }),
+      payments,
+    ];
+  });
   const client = new Redis(path);
   const operator = operate(redisStore(client));
   const by = "ann";

@@ -1,13 +1,24 @@
 import { hostname, userInfo } from "node:os";
 
-/** What differs between two runs, and what a page shows in its place. */
-const RULES: readonly (readonly [what: RegExp, shown: string | ((found: string) => string)])[] = [
-  // Moments, and how far they are.
-  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z][\w+:-]*/g, "2026-11-22 14:05:10 UTC"],
+type Rule = readonly [found: RegExp, shown: string | ((found: string) => string)];
+
+/** The moment at which every session on a page begins. */
+const BEGINS = Date.UTC(2026, 10, 22, 14, 5, 10);
+
+const MOMENT = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z][\w+:-]*/g;
+const MILLISECONDS = /\b1\d{12}\b/g;
+
+/** Moments and spans of time, the same whenever a session is played. */
+const TIMES: readonly Rule[] = [
+  [MOMENT, "2026-11-22 14:05:10 UTC"],
   [/\(in [^)]+\)/g, (found) => `(in ${about(found)})`],
   [/, in \d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))?(?!\w)/g, (found) => `, in ${about(found)}`],
   [/\b\d+ (?:ms|s|min|h|d)(?: \d+ (?:s|min|h))? ago\b/g, "5 s ago"],
-  [/\b1\d{12}\b/g, "1795356310000"],
+  [MILLISECONDS, "1795356310000"],
+];
+
+/** Everything else that differs between two runs, and what a page shows instead. */
+const OTHERS: readonly Rule[] = [
   // Who and where.
   [/\/\S*\/headgate-redis-\w+\/redis\.sock/g, "/run/redis.sock"],
   [/\b127\.0\.0\.1:\d+/g, "127.0.0.1:6379"],
@@ -40,20 +51,39 @@ function literally(text: string): RegExp {
   return new RegExp(`(?<![\\w.-])${text.replace(/\W/g, "\\$&")}(?![\\w.-])`, "g");
 }
 
-/** What was printed, as a page shows it: columns stay in line. */
+/** A session as a page shows it: it was played from `began` on, and begins at the same moment on every page. Needs `TZ=UTC`. */
+export function shownOnPage(printed: string, began: number): string {
+  // Whole seconds, so that the spans that were printed still fit.
+  const later = Math.ceil((BEGINS - began) / 1_000) * 1_000;
+  const shift: readonly Rule[] = [
+    [MOMENT, (found) => formatMoment(Date.parse(`${found.slice(0, 19)}Z`) + later)],
+    [MILLISECONDS, (found) => String(Number(found) + later)],
+  ];
+  return apply([...shift, ...OTHERS], printed);
+}
+
+function formatMoment(moment: number): string {
+  return `${new Date(moment).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** What was printed, whenever and wherever it was: columns stay in line. */
 export function normalise(printed: string): string {
-  return RULES.reduce(
-    (text, [what, shown]) =>
-      text.replace(new RegExp(`${what.source}( {3,})?`, what.flags), (found, ...groups) => {
+  return apply([...TIMES, ...OTHERS], printed);
+}
+
+function apply(rules: readonly Rule[], printed: string): string {
+  return rules.reduce(
+    (text, [found, shown]) =>
+      text.replace(new RegExp(`${found.source}( {3,})?`, found.flags), (part, ...groups) => {
         const gap = groups.find((group) => /^ {3,}$/.test(String(group))) ?? "";
-        const instead = typeof shown === "string" ? shown : shown(found);
-        return gap === "" ? instead : instead.padEnd(found.length - 3).concat("   ");
+        const instead = typeof shown === "string" ? shown : shown(part.trimEnd());
+        return gap === "" ? instead : instead.padEnd(part.length - 3).concat("   ");
       }),
     printed,
   );
 }
 
-/** The same whatever the widths of columns: what two texts are compared by. */
+/** The same whatever the widths of columns: for comparing two texts. */
 export function comparable(text: string): string {
   return normalise(text).replace(/ {3,}/g, "   ");
 }

@@ -1,17 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { gcra } from "@headgate/core";
 import { rateLimit } from "@headgate/express";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { watchWarnings } from "../support/warnings.ts";
 import { describeExpress } from "./describe-express.ts";
 
 describeExpress(({ serve }) => {
   test("a number of trusted hops chooses the address, and warns of nothing", async () => {
-    const codes: unknown[] = [];
-    const note = (warning: NodeJS.ErrnoException) => codes.push(warning.code);
-    process.on("warning", note);
-    onTestFinished(() => {
-      process.off("warning", note);
-    });
+    const warnings = watchWarnings();
     const { ask } = await serve((app) => {
       app.set("trust proxy", 2);
       app.use(rateLimit({ limits: gcra({ limit: 1, window: "1h" }) }));
@@ -22,6 +18,6 @@ describeExpress(({ serve }) => {
     expect((await from("198.51.100.2, 203.0.113.1, 10.0.0.2")).status).toBe(429);
     expect((await from("203.0.113.2, 10.0.0.1")).status).toBe(200);
     await setImmediate();
-    expect(codes).toEqual([]);
+    expect(warnings).toEqual([]);
   });
 });

@@ -28,6 +28,8 @@ describeFrameworks(({ serve }) => {
         limits,
         store,
         localShare,
+        // What is tested comes after the first wait for a connection.
+        connectTimeout: 0,
         key: ({ headers }) => `${headers["x-user"] ?? "one"}`,
         cost: ({ headers }) => Number(headers["x-cost"] ?? 1),
       },

@@ -3,8 +3,9 @@ import { Agent, get } from "node:http";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Store } from "@headgate/core";
 import { concurrency, gcra, memoryStore } from "@headgate/core";
+import type { CountingStore } from "@headgate/core/internal";
+import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
 import { askAt } from "../support/ask.ts";
@@ -105,9 +106,9 @@ describeSites((serve) => {
 
   test("it is renewed until the answer", async () => {
     const clock = manualClock();
-    const memory = memoryStore({ clock: clock.now });
+    const memory = requireStore(memoryStore({ clock: clock.now }));
     let renewals = 0;
-    const store: Store = {
+    const store: CountingStore = {
       ...memory,
       runNow: undefined,
       run(step, call) {
@@ -160,7 +161,7 @@ describeFrameworks(({ serve }) => {
   test("a request that another limiter denies gives its place back", async () => {
     const site = await serve({
       limits: [
-        { limits: one, key, name: "places", store: memoryStore() },
+        { limits: one, key, name: "places", store: requireStore(memoryStore()) },
         { limits: gcra({ limit: 1, window: "1h" }), key },
       ],
     });
@@ -216,6 +217,26 @@ describeFrameworks(({ serve }) => {
     expect((await site.ask("/", { headers: { "x-plan": "2" } })).status).toBe(429);
     for (const end of held) end();
     await Promise.all(asked);
+  });
+
+  test("slots may come with the request, where its base counts none", async () => {
+    const held: (() => void)[] = [];
+    const hourly = gcra({ limit: 9, window: "1h" });
+    const site = await serve({
+      limits: { key, limits: { base: hourly, limitsOf: () => [hourly, one] } },
+      routes: { "/": { handle: () => new Promise<void>((resolve) => held.push(resolve)) } },
+    });
+    const first = site.ask();
+    await waitUntil("it is handled", 10_000, () => held[0]);
+    expect((await site.ask()).status).toBe(429);
+    held[0]?.();
+    await first;
+    const second = site.ask();
+    await waitUntil("it is handled", 10_000, () => held[1]);
+    held[1]?.();
+    expect((await second).headers["ratelimit-policy"]).toBe(
+      '"9-per-1h";q=9;w=3600, "1-at-once";q=1',
+    );
   });
 
   test("others' options for it are answered with ours", async () => {

@@ -68,6 +68,10 @@ export interface RunningSite {
 /** A framework behind which requests are limited. */
 export interface Framework {
   readonly name: string;
+  /** Whether it knows which proxies to trust, so that Headgate can tell when it trusts too many. Default true. */
+  readonly trustsProxies?: boolean;
+  /** Whether an answer is what a function returns, and not what it sends. Default false. */
+  readonly returnsAnswers?: boolean;
   /** Builds and starts a site. Rejects with what the framework's users would get as an error. */
   serve(site?: Site): Promise<RunningSite>;
 }

@@ -2,6 +2,10 @@
 const assert = require("node:assert/strict");
 const { once } = require("node:events");
 const createFastify = require("fastify");
+const { Hono } = require("hono");
+require("reflect-metadata");
+const { Controller, Get, Module } = require("@nestjs/common");
+const { NestFactory } = require("@nestjs/core");
 const { Registry } = require("prom-client");
 
 /** Fails unless each package admits two requests of three, which is counted; a breaker, two calls that fail. */
@@ -15,6 +19,8 @@ module.exports = async function consume({
   headgate,
   rateLimit,
   express,
+  hono,
+  nestjs,
 }) {
   const limits = core.slidingLog({ limit: 2, window: "1h" });
   const registry = new Registry();
@@ -53,7 +59,29 @@ module.exports = async function consume({
   server.closeAllConnections();
   server.close();
 
-  const denied = /^headgate_decisions_total\{.*outcome="denied".*\} 3$/m;
+  const connInfo = () => ({ remote: { address: "203.0.113.7" } });
+  const web = new Hono().use(hono.rateLimit({ limits, connInfo })).get("/", (c) => c.text(""));
+  const statuses = [];
+  for (let i = 0; i < 3; i++) statuses.push((await web.request("/")).status);
+  assert.deepEqual(statuses, [200, 200, 429]);
+
+  class Pages {
+    page() {
+      return "";
+    }
+  }
+  Get()(Pages.prototype, "page", Object.getOwnPropertyDescriptor(Pages.prototype, "page"));
+  Controller()(Pages);
+  class Application {}
+  Module({ imports: [nestjs.HeadgateModule.forRoot({ limits })], controllers: [Pages] })(
+    Application,
+  );
+  const nest = await NestFactory.create(Application, { logger: false });
+  await nest.listen(0, "127.0.0.1");
+  assert.deepEqual(await askThrice(await nest.getUrl()), [200, 200, 429]);
+  await nest.close();
+
+  const denied = /^headgate_decisions_total\{.*outcome="denied".*\} 5$/m;
   assert.match(await registry.metrics(), denied);
   observation.stop();
 };

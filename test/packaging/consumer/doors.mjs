@@ -5,7 +5,16 @@ import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 const names = {};
-for (const name of ["core", "express", "fastify", "breaker", "telemetry"]) {
+for (const name of [
+  "core",
+  "express",
+  "fastify",
+  "hono",
+  "nestjs",
+  "breaker",
+  "telemetry",
+  "dashboard",
+]) {
   const manifest = new URL(`node_modules/@headgate/${name}/package.json`, import.meta.url);
   const { exports } = JSON.parse(readFileSync(manifest, "utf8"));
   for (const path of Object.keys(exports).filter((path) => path !== "./package.json")) {

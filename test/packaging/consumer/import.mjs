@@ -5,8 +5,22 @@ import * as operate from "@headgate/core/operate";
 import * as redis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import * as hono from "@headgate/hono";
+import * as nestjs from "@headgate/nestjs";
 import * as telemetry from "@headgate/telemetry";
 import express from "express";
 import consume from "./consume.cjs";
 
-await consume({ core, redis, http, operate, breaker, telemetry, headgate, rateLimit, express });
+await consume({
+  core,
+  redis,
+  http,
+  operate,
+  breaker,
+  telemetry,
+  headgate,
+  rateLimit,
+  express,
+  hono,
+  nestjs,
+});

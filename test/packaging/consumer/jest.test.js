@@ -11,5 +11,7 @@ test("Headgate can be required by Jest", async () => {
     headgate: require("@headgate/fastify").default,
     rateLimit: require("@headgate/express").rateLimit,
     express: require("express"),
+    hono: require("@headgate/hono"),
+    nestjs: require("@headgate/nestjs"),
   });
 });

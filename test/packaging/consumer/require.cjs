@@ -11,6 +11,8 @@ void consume({
   headgate: require("@headgate/fastify"),
   rateLimit: require("@headgate/express").rateLimit,
   express: require("express4"),
+  hono: require("@headgate/hono"),
+  nestjs: require("@headgate/nestjs"),
 }).then(() => {
   const modules = Object.keys(require.cache).filter((file) => /@headgate.*\.js$/.test(file));
   if (modules.length > 0) throw new Error(`require loaded ES modules: ${modules}`);

@@ -1,10 +1,15 @@
-import type { Decision, Limit, Policy } from "@headgate/core";
+import type { Decision, Duration, Limit, Policy, Store } from "@headgate/core";
 import {
+  byAll,
+  concurrency,
   createLimiter,
+  fixedWindow,
   gcra,
   HeadgateError,
   memoryStore,
   readPolicy,
+  slidingLog,
+  slidingWindow,
   tokenBucket,
 } from "@headgate/core";
 import { toProblem } from "@headgate/core/http";
@@ -52,6 +57,44 @@ void mixed.consume({ default: "u", acount: "a" });
 createLimiter({ limit: gcra({ limit: 10, window: "1s" }) });
 // @ts-expect-error no such unit
 gcra({ limit: 10, window: "1 fortnight" });
+// @ts-expect-error no such unit, with a dimension
+gcra({ limit: 10, window: "1 fortnight", per: "tenant" });
+// @ts-expect-error no such unit, with a dimension that the compiler does not know
+gcra({ limit: 10, window: "1 fortnight", per: process.env["PER"] ?? "ip" });
+// @ts-expect-error a unit is missing in one of several
+slidingWindow({ limit: 10, window: "1m", block: ["1m", "10"] });
+// @ts-expect-error no such unit in a rule
+slidingLog({ limit: 10, window: "1m", block: { after: 3, for: "1 hr" } });
+// @ts-expect-error not a window of the calendar
+fixedWindow({ limit: 10, window: "days" });
+// @ts-expect-error nothing
+tokenBucket({ capacity: 5, refill: 1, every: "" });
+// @ts-expect-error no such unit
+concurrency({ limit: 2, ttl: "30 sec" });
+// @ts-expect-error no such unit
+createLimiter({ limits: gcra({ limit: 10, window: "1s" }), storeTimeout: "100 msec" });
+// @ts-expect-error no such unit
+void limiter.block("u", "1 fortnight");
+
+/** Text that the compiler does not know is checked when the limiter is made. */
+const length = process.env["LENGTH"] ?? "1m";
+void createLimiter({
+  limits: [
+    gcra({ limit: 10, window: length, per: "tenant", block: ["1 minute", "2 hours"] }),
+    tokenBucket({ capacity: 5, refill: 1, every: process.env["EVERY"] ?? "30 seconds" }),
+    fixedWindow({ limit: 9, window: "day", block: { after: 3, for: length } }),
+    fixedWindow({ limit: 9, window: "1 day", name: "a" }),
+    fixedWindow({ limit: 9, window: length, name: "b" }),
+    slidingWindow({ limit: 9, window: `${Number(length)} minutes` }),
+    concurrency({ limit: 2, ttl: length }),
+  ],
+  storeTimeout: process.env["TIMEOUT"] ?? "100ms",
+  lease: false,
+}).consume({ tenant: "t", default: "u" });
+void limiter.block({ tenant: "t" }, length, { partial: true });
+void limiter.reset({ tenant: "t", other: "o" } as Record<string, string>, { partial: true });
+const span: Duration = length;
+gcra({ limit: 10, window: span });
 // @ts-expect-error an algorithm that does not exist
 export const unknownLimit: Limit = { algorithm: "gcar", limit: 10, window: "1s" };
 
@@ -76,6 +119,32 @@ createLimiter({
 const fromUnknown = createLimiter({ limits: readPolicy(JSON.parse("[]") as unknown) });
 void fromUnknown.consume("u");
 void fromUnknown.consume({ default: "u", tenant: "t" });
+
+/** A store is passed on, and shows its prefix. */
+const store: Store = memoryStore();
+createLimiter({ name: "passed-on", limits: plain, store });
+store.prefix.trim();
+// @ts-expect-error its methods are for Headgate's own packages
+store.run;
+
+// @ts-expect-error its type is only for Headgate's own packages
+export type { CountingStore } from "@headgate/core";
+
+// @ts-expect-error memoryStore or redisStore makes it
+createLimiter({ name: "made-by-hand", limits: plain, store: { prefix: "hg" } });
+/** As another copy of the package, or its other format, declares it. */
+interface StoreOfAnotherCopy {
+  readonly prefix: string;
+  readonly "~store": never;
+}
+export const fromAnotherCopy = (other: StoreOfAnotherCopy): Store => other;
+export const toAnotherCopy: StoreOfAnotherCopy = store;
+
+/** For any framework's request. */
+export const pair = byAll(
+  (_: { readonly headers: object }, ip) => ip,
+  () => "account",
+);
 
 export const isOurs = (error: unknown): boolean =>
   error instanceof HeadgateError && error.code === "HEADGATE_CLOSED";

@@ -1,6 +1,15 @@
 import { readPolicy } from "@headgate/core";
 import type { Decision } from "@headgate/express";
-import { byHeader, byIp, byTier, gcra, perRequest, rateLimit } from "@headgate/express";
+import {
+  byHeader,
+  byIp,
+  byTier,
+  concurrency,
+  fixedWindow,
+  gcra,
+  perRequest,
+  rateLimit,
+} from "@headgate/express";
 import express from "express";
 
 const app = express();
@@ -53,6 +62,14 @@ void rateLimit({
   ),
 }).limiter.reset("ada");
 rateLimit({ limits: perRequest(tiers.free, () => readPolicy({})) });
+rateLimit({
+  limits: perRequest(tiers.free, (req) => [
+    fixedWindow({ limit: req.url.length, window: "1d", block: "1h" }),
+    concurrency({ limit: 2, ttl: "1m" }),
+  ]),
+});
+// @ts-expect-error the base counts by no tenant
+perRequest(tiers.free, () => fixedWindow({ limit: 1, window: "1d", per: "tenant" }));
 rateLimit({ limits: byTier({ ...tiers, staff: null }, () => "staff") }).tiers.get("free");
 // @ts-expect-error nothing is neither limits nor null
 perRequest(tiers.free, () => undefined);
@@ -61,6 +78,19 @@ rateLimit({
   limits: perRequest(gcra({ limit: 1, window: "1m", per: "apiKye" }), () => null),
   key,
 });
+const forgiving = rateLimit({
+  limits: gcra({ limit: 100, window: "1m", per: "apiKey" }),
+  key,
+  forgive: ["apiKey", "ip"],
+  storeTimeout: process.env["TIMEOUT"] ?? "100ms",
+});
+app.get("/login", async (req, res) => res.json(await forgiving.forgive(req)));
+// @ts-expect-error a misspelt dimension
+rateLimit({ limits: gcra({ limit: 1, window: "1m", per: "apiKey" }), key, forgive: ["apiKye"] });
+// @ts-expect-error everybody would be forgiven
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), forgive: ["global"] });
+// @ts-expect-error no such unit
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: "1 sec" });
 // @ts-expect-error another limiter's option
 rateLimit({ limits: gcra({ limit: 100, window: "1m" }), keyGenerator: () => "" });
 // @ts-expect-error decisions are read, not written

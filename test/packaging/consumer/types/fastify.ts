@@ -55,6 +55,14 @@ perRequest(tiers.free, () => undefined);
 byTier(tiers, () => "gold");
 // @ts-expect-error a tier that may not exist
 byTier(tiers, (request) => request.url);
+defineRateLimit({
+  limits: gcra({ limit: 1, window: process.env["WINDOW"] ?? "1 minute", per: "account" }),
+  key: { account: () => "ada" },
+  forgive: ["account"],
+  wait: process.env["WAIT"] ?? "1s",
+});
+// @ts-expect-error no such unit
+defineRateLimit({ limits: gcra({ limit: 1, window: "1 minute" }), storeTimeout: "1 sec" });
 // @ts-expect-error another limiter's option
 app.register(headgate, { limits: gcra({ limit: 100, window: "1m" }), timeWindow: 5 });
 
@@ -78,6 +86,7 @@ app.get(
   { preHandler: app.rateLimit({ name: "export", limits: gcra({ limit: 1, window: "1m" }) }) },
   async () => "",
 );
+app.get("/forgive", async (request): Promise<boolean> => app.headgate.forgive(request));
 app.get("/admin", { onRequest: [app.rateLimit()] }, async () =>
   app.headgate.limiter.reset("somebody"),
 );

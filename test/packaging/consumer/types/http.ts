@@ -31,6 +31,17 @@ createHttpGuard<Context>("limit", {
 });
 // @ts-expect-error a misspelt option
 createHttpGuard<Context>("limit", { limits, kye: byIp() });
+createHttpGuard<Context>("limit", { limits, headers: { legacy: "ratelimit", reset: "epoch-ms" } });
+createHttpGuard<Context>("limit", {
+  limits,
+  headers: { legacy: "x-ratelimit", retryAfter: false },
+});
+// @ts-expect-error a draft is not a style
+createHttpGuard<Context>("limit", { limits, headers: { legacy: "draft-6" } });
+// @ts-expect-error a unit that does not exist
+createHttpGuard<Context>("limit", { limits, headers: { reset: "ms" } });
+// @ts-expect-error Retry-After is sent or not
+createHttpGuard<Context>("limit", { limits, headers: { retryAfter: "1" } });
 // @ts-expect-error the request has no such member
 createHttpGuard<Context>("limit", { limits, key: ({ usr }) => usr });
 // @ts-expect-error a request without headers

@@ -1,0 +1,69 @@
+import { createLimiter, fixedWindow } from "@headgate/core";
+import { hashSubject, operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { expect, onTestFinished, test } from "vitest";
+import { sendUsage } from "../support/send-usage.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { useHeadgate } from "./acting/use-headgate.ts";
+import { expectDocument } from "./json-schema.ts";
+import { runCli } from "./run-cli.ts";
+
+const own = useHeadgate();
+
+/** Runs `headgate blocks` on the server of the suite. */
+function blocks(...args: readonly string[]) {
+  const environment = { REDIS_URL: `redis://127.0.0.1:${own.server.port}` };
+  return runCli(["blocks", ...args], { environment });
+}
+
+const LIMITS = fixedWindow({ name: "tries", limit: 1, window: "1h", block: "2h" });
+
+/** Two limiters: a limit of one blocks a subject, and an operator one of the other. */
+async function start(): Promise<void> {
+  const store = redisStore(own.client, { usage: true });
+  const options = { limits: LIMITS, store, storeTimeout: "20s" } as const;
+  const login = createLimiter({ ...options, name: "login" });
+  const other = createLimiter({ ...options, name: "other" });
+  onTestFinished(async () => {
+    await login.close();
+    await other.close();
+  });
+  await writeDirectory(store);
+  for (let i = 0; i < 3; i += 1) await login.consume("ann");
+  await sendUsage(store);
+  const by = { by: "eve", reason: "abuse" };
+  await operate(store).block({ name: "other", limits: LIMITS }, "bob", "1d", by);
+}
+
+test("lists blocks with the time left, and who set them", async () => {
+  expect(await blocks()).toEqual({ exitCode: 0, stdout: "No block is in force.\n", stderr: "" });
+  await start();
+  const { exitCode, stdout, stderr } = await blocks();
+  expect(exitCode).toBe(0);
+  const [head, first, second, ...rest] = stdout.trimEnd().split("\n");
+  expect(head?.trim().split(/ {2,}/)).toEqual([
+    "LIMITER",
+    "SUBJECT",
+    "ENDS IN",
+    "SET BY",
+    "REASON",
+  ]);
+  expect(first).toMatch(/^other +bob +(23 h 60 min|1 d|23 h 59 min) +eve, by hand +abuse/);
+  expect(second).toMatch(
+    new RegExp(`^login +#${hashSubject("ann")} +(2 h|1 h 59 min|1 h 60 min) +the limit tries`),
+  );
+  expect(rest).toEqual([]);
+  expect(stderr).toContain("Each #... is the hash of a subject");
+});
+
+test("prints one document, also of one limiter", async () => {
+  await start();
+  const { stdout } = await blocks("--json", "--limiter", "other");
+  expectDocument("blocks", stdout);
+  expect(JSON.parse(stdout).blocks).toEqual([
+    {
+      ...{ limiter: "other", dimension: "default", subject: "bob", shadow: false },
+      ...{ until: expect.any(Number), setAt: expect.any(Number), by: "eve", reason: "abuse" },
+    },
+  ]);
+});

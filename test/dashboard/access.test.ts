@@ -1,0 +1,148 @@
+import { memoryStore } from "@headgate/core";
+import type { Permission } from "@headgate/dashboard";
+import { dashboard } from "@headgate/dashboard";
+import { dashboard as forExpress } from "@headgate/dashboard/express";
+import { dashboard as forFastify } from "@headgate/dashboard/fastify";
+import express from "express";
+import Fastify from "fastify";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { serve } from "../support/serve.ts";
+import { api, ask } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { mounts } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+const READS = ["session", "overview", "limiter?name=api", "breakers", "control", "log", "redis"];
+
+async function seed() {
+  const fleet = createFleet(own.client);
+  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
+  await fleet.tell();
+  return fleet;
+}
+
+describe("without authorize", () => {
+  test("nothing is made", async () => {
+    const { store } = createFleet(own.client);
+    const without = { store } as never;
+    const code = { code: "HEADGATE_INVALID_OPTION" };
+    expect(() => dashboard(without)).toThrow(expect.objectContaining(code));
+    expect(() => forExpress(without)).toThrow(expect.objectContaining(code));
+    const app = Fastify();
+    onTestFinished(() => app.close());
+    await expect(app.register(forFastify, without)).rejects.toMatchObject(code);
+  });
+
+  test.each<[string, object]>([
+    ["a store in memory", { store: memoryStore() }],
+    ["no store", { store: {} }],
+    ["another option", { limiters: [] }],
+    ["a title that is none", { title: "" }],
+    ["a doctor that is none", { doctor: "well" }],
+    ["a path that is none", { path: "limits" }],
+    ["a time that is none", { storeTimeout: "soon" }],
+  ])("and nothing with %s", (_, wrong) => {
+    const { store } = createFleet(own.client);
+    expect(() => dashboard({ store, authorize: () => "read", ...wrong } as never)).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+  });
+});
+
+describe.each(mounts)("authorize in $name", ({ mount }) => {
+  test("is asked for the page and each endpoint; whom it refuses gets 403", async () => {
+    const fleet = await seed();
+    let asked = 0;
+    const authorize = (): Permission => {
+      asked += 1;
+      return false;
+    };
+    const page = await mount({ store: fleet.store, authorize });
+    for (const path of ["", ...READS.map((read) => `api/${read}`), "api/nothing"]) {
+      const { status, body } = await ask(`${page}${path}`);
+      expect([path, status]).toEqual([path, 403]);
+      expect(body.toString()).not.toContain("api");
+    }
+    for (const write of ["subject", "preview", "act"]) {
+      expect((await api(page, write, {})).status).toBe(403);
+    }
+    expect(asked).toBe(READS.length + 5);
+  });
+
+  test.each<[string, () => Permission | Promise<Permission>]>([
+    [
+      "throws",
+      () => {
+        throw new Error("database password is 1234");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("database password is 1234"))],
+    ["rejects with what cannot be written", () => Promise.reject(Object.create(null))],
+    ["returns what is no permission", () => ({ by: "" }) as never],
+    ["returns true", () => true as never],
+    ["names an action that is none", () => ({ by: "eve", actions: ["drop" as never] })],
+  ])("that %s gives 500 without details", async (_, authorize) => {
+    const fleet = await seed();
+    const page = await mount({ store: fleet.store, authorize });
+    for (const path of ["", "api/overview"]) {
+      const { status, body } = await ask(`${page}${path}`);
+      expect([status, JSON.parse(body.toString()).error.code]).toEqual([500, "FAILED"]);
+      expect(body.toString()).not.toContain("1234");
+    }
+  });
+
+  test.each([false, true])(
+    "may answer the request itself, and throw then: %s",
+    async (throwsThen) => {
+      const fleet = await seed();
+      const authorize = async (_: unknown, response: object): Promise<Permission> => {
+        const raw = "raw" in response ? (response as { raw: object }).raw : response;
+        const { hijack } = response as { hijack?: () => void };
+        hijack?.call(response);
+        (raw as import("node:http").ServerResponse)
+          .writeHead(401, { "www-authenticate": "Basic" })
+          .end("who are you?");
+        if (throwsThen) throw new Error("it has answered");
+        return false;
+      };
+      const page = await mount({ store: fleet.store, authorize });
+      for (const path of ["", "api/overview"]) {
+        const { status, headers, body } = await ask(`${page}${path}`);
+        expect([status, headers["www-authenticate"], body.toString()]).toEqual([
+          401,
+          "Basic",
+          "who are you?",
+        ]);
+      }
+    },
+  );
+
+  test("sees the framework's request", async () => {
+    const fleet = await seed();
+    const authorize = ({ headers }: { headers: { cookie?: string | undefined } }): Permission =>
+      headers.cookie === "sid=1" ? "read" : false;
+    const page = await mount({ store: fleet.store, authorize });
+    expect((await api(page, "session")).status).toBe(403);
+    expect((await api(page, "session", undefined, { cookie: "sid=1" })).status).toBe(200);
+  });
+});
+
+test("types: Express's own request may be named, and Fastify's", async () => {
+  const { store } = createFleet(own.client);
+  const app = express();
+  app.use(
+    "/a",
+    forExpress({ store, authorize: (request: express.Request) => request.ip === "" && "read" }),
+  );
+  const other = Fastify();
+  onTestFinished(() => other.close());
+  await other.register(forFastify, {
+    prefix: "/limits",
+    store,
+    authorize: (request) => request.ip === "" && "read",
+  });
+  const url = await serve(app);
+  expect((await ask(`${url}/a/api/session`)).status).toBe(403);
+});

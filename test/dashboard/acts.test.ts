@@ -1,0 +1,140 @@
+import { createBreaker } from "@headgate/breaker";
+import { fixedWindow } from "@headgate/core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api } from "./support/ask.ts";
+import { ANN, seedDenied } from "./support/denied.ts";
+import { createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { mounts, nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+/** Shows an action, and does it. */
+async function act(page: string, action: object, reason = "a reason") {
+  const preview = await api(page, "preview", { action });
+  expect([preview.status, preview.json.error]).toEqual([200, undefined]);
+  const { token } = preview.json;
+  return { preview: preview.json, done: await api(page, "act", { action, reason, token }) };
+}
+
+describe.each(mounts)("in $name", ({ mount }) => {
+  test.each([false, true])(
+    "an action is shown, done and logged, with bodies read by the application: %s",
+    async (parsesBodies) => {
+      const { options, operator, fleet } = await seedDenied(own.client);
+      const page = await mount({ ...options, parsesBodies });
+      const { preview, done } = await act(page, { kind: "unblock", ...ANN }, "she called");
+      expect(preview.before).toMatch(
+        /^3-per-1h: 3 of 3 used\nblocked by the limit 3-per-1h until /,
+      );
+      expect(preview.after).toBe("3-per-1h: 0 of 3 used\nnot blocked");
+      expect(preview.inForceAt).toBeGreaterThan(Date.now() - 60_000);
+      expect(done.status).toBe(200);
+      expect(done.json.after).toBe(preview.after);
+      expect((await operator.log()).entries).toMatchObject([
+        { kind: "unblock", by: "eve", reason: "she called", subject: { default: "ann" } },
+      ]);
+      const inspected = await operator.inspect({ name: "api", limits: THREE_AN_HOUR }, "ann");
+      expect([inspected.blocked, fleet.store.prefix]).toEqual([false, "fleet"]);
+    },
+  );
+});
+
+describe("each action", () => {
+  test.each<[object, RegExp, RegExp]>([
+    [{ kind: "block", ...ANN, forMs: 3_600_000 }, /by the limit/, /blocked by hand until/],
+    [{ kind: "unblock", ...ANN }, /blocked by the limit/, /not blocked/],
+    [{ kind: "reset", ...ANN }, /3 of 3 used/, /0 of 3 used/],
+    [{ kind: "forget", ...ANN }, /3 of 3 used/, /0 of 3 used\nnot blocked\ntaken out of 2 lists/],
+    [
+      { kind: "setOverride", limiter: "api", limits: { "3-per-1h": { limit: 9 } }, forMs: null },
+      /^no override$/,
+      /^3-per-1h: limit 9, until it is removed$/,
+    ],
+    [
+      { kind: "setOverride", ...ANN, shadow: true, forMs: 60_000 },
+      /^no override$/,
+      /^in shadow mode, until 20/,
+    ],
+    [{ kind: "unsetOverride", limiter: "api" }, /^no override$/, /^no override$/],
+    [
+      { kind: "addToDenyList", network: "203.0.113.0/24", forMs: 60_000 },
+      /^not on the deny list$/,
+      /^203.0.113.0\/24: 403 in every HTTP limiter, until 20/,
+    ],
+    [{ kind: "removeFromDenyList", network: "203.0.113.9" }, /^not/, /^not on the deny list$/],
+  ])("%j", async (action, before, after) => {
+    const { page, operator } = await seedDenied(own.client);
+    const { preview, done } = await act(page, action);
+    expect(preview.before).toMatch(before);
+    expect(preview.after).toMatch(after);
+    expect(done.status).toBe(200);
+    // Times in words may be of the next second.
+    const still = (text: string) => text.replace(/\d\d:\d\d:\d\d/g, "");
+    expect(still(done.json.after)).toBe(still(preview.after));
+    expect(done.json.inForceAt).toBeGreaterThanOrEqual(done.json.at);
+    expect((await operator.log()).entries).toMatchObject([{ by: "eve" }]);
+  });
+
+  test("an order to a breaker, for a dashboard that has what makes them", async () => {
+    const { page, fleet, operator, options } = await seedDenied(own.client, { createBreaker });
+    const breaker = createBreaker({ name: "bank", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await fleet.tell();
+    expect((await api(page, "session")).json.actions).toContain("breaker");
+    const action = { kind: "breaker", breaker: "bank", target: "eu", order: "open" };
+    const { preview, done } = await act(page, action);
+    expect([preview.before, preview.after]).toEqual(["closed, 0 calls", "forced-open"]);
+    expect(done.status).toBe(200);
+    expect((await breaker.for("eu").snapshot()).state).toBe("forced-open");
+    expect((await operator.log()).entries).toMatchObject([{ kind: "breaker", limiter: "bank" }]);
+    const held = await act(page, { ...action, order: "close" });
+    expect([held.preview.after, held.done.json.after]).toEqual(["disabled", "disabled"]);
+    const reset = await act(page, { ...action, order: "reset" });
+    expect([reset.preview.before, reset.done.json.after]).toEqual(["disabled, 0 calls", "closed"]);
+    const unknown = await api(page, "preview", { action: { ...action, breaker: "none" } });
+    expect(unknown.status).toBe(404);
+    const { createBreaker: _, ...without } = options;
+    const plain = await nodeMount.mount(without);
+    expect((await api(plain, "session")).json.actions).not.toContain("breaker");
+    expect((await api(plain, "preview", { action })).status).toBe(403);
+  });
+
+  test("a preview changes nothing", async () => {
+    const { page } = await seedDenied(own.client);
+    const dump = async () => (await own.client.keys("*")).sort();
+    const before = await dump();
+    const actions = [
+      { kind: "block", ...ANN, forMs: 3_600_000 },
+      { kind: "forget", ...ANN },
+      { kind: "setOverride", limiter: "api", shadow: true, forMs: null },
+    ];
+    for (const action of actions) {
+      expect((await api(page, "preview", { action })).status).toBe(200);
+    }
+    expect(await dump()).toEqual(before);
+    expect((await api(page, "log")).json.rows).toEqual([]);
+  });
+});
+
+describe("an override", () => {
+  test("that fits no policy is refused, and one that some ignore is shown as such", async () => {
+    const { page, fleet } = await seedDenied(own.client);
+    const setting = (limits: object) => ({
+      kind: "setOverride",
+      limiter: "api",
+      limits,
+      forMs: null,
+    });
+    const misfit = await api(page, "preview", { action: setting({ "9-per-1h": { limit: 1 } }) });
+    expect([misfit.status, misfit.json.error.code]).toEqual([400, "HEADGATE_INVALID_OPTION"]);
+    const other = createFleet(own.client);
+    other.make("api", fixedWindow({ limit: 4, window: "1h" }));
+    await other.tell();
+    await fleet.tell();
+    // The directory of two seconds ago is not what is acted by after an action.
+    await act(page, { kind: "reset", ...ANN });
+    const partly = await api(page, "preview", { action: setting({ "3-per-1h": { limit: 1 } }) });
+    expect(partly.json.after).toMatch(/\nignored: .*4-per-1h/);
+  });
+});

@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe-core objects to. The page's policy forbids its script as an element, and not as an evaluation by the browser's own door. */
+export async function violations(page: Page): Promise<readonly unknown[]> {
+  const session = await page.context().newCDPSession(page);
+  const expression = `(() => { ${AXE}; return axe.run().then(({ violations }) => JSON.stringify(
+    violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 160))]))) })()`;
+  const { result } = await session.send("Runtime.evaluate", { expression, awaitPromise: true });
+  await session.detach();
+  return JSON.parse(String(result.value)) as readonly unknown[];
+}
+
+/** Whether the page scrolls sideways. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate("document.documentElement.scrollWidth > innerWidth");
+}

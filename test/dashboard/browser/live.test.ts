@@ -1,0 +1,252 @@
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { hasChromium, startChromium } from "../../support/chromium.ts";
+import type { LiveFleet } from "./live-fleet.ts";
+import { startLiveFleet } from "./live-fleet.ts";
+
+const ALL = { by: "ann@example.com", actions: "all" } as const;
+
+const CLIENT = "192.0.2.66";
+const SUBJECT = `#/subject?subject=${CLIENT}&limiter=api`;
+
+/** Views by their deep links, with words that only they have. */
+const VIEWS = [
+  ["#/?span=24h", /denied now/],
+  ["#/limiter?find=sea", /^Limiters.*search/s],
+  ["#/limiter?name=login&span=24h", /attempts.*203\.0\.113\.250/s],
+  [SUBJECT, /192\.0\.2\.66.*minute/s],
+  ["#/breakers", /payments/],
+  ["#/control", /override.*deny list/s],
+  ["#/log", /What operators did/],
+  ["#/redis", /Redis/],
+] as const;
+
+/** What an operator does: where, on which button, the button that does it, and what has to be typed first. */
+const ACTIONS: readonly Step[] = [
+  { at: SUBJECT, button: "Block…", title: "Block" },
+  { at: SUBJECT, button: "Unblock…", title: "Unblock" },
+  { at: SUBJECT, button: "Override…", title: "Override limits", type: ["limit", "5"] },
+  { at: SUBJECT, button: "Remove override…", title: "Remove override" },
+  { at: SUBJECT, button: "Reset…", title: "Reset" },
+  { at: SUBJECT, button: "Forget…", title: "Forget" },
+  { at: "#/limiter?name=search", button: "Put in shadow…", title: "Put in shadow" },
+  { at: "#/limiter?name=search", button: "Enforce…", title: "Enforce" },
+  {
+    at: "#/limiter?name=search",
+    button: "Change the override…",
+    title: "Override limits",
+    type: ["limit", "9"],
+  },
+  { at: "#/limiter?name=search", button: "Remove the override…", title: "Remove the override" },
+  {
+    at: "#/control",
+    button: "Add an address or network…",
+    title: "Add to the deny list",
+    type: ["Address or network", "192.0.2.200"],
+  },
+  {
+    at: "#/control",
+    button: "Remove 192.0.2.200 from the deny list",
+    title: "Remove from the deny list",
+  },
+  ...["Hold open", "Hold closed", "Reset"].map((title) => ({
+    at: "#/breakers",
+    menu: /^Orders for/,
+    button: `${title}…`,
+    title,
+  })),
+];
+
+interface Step {
+  readonly at: string;
+  readonly menu?: RegExp;
+  readonly button: string;
+  readonly title: string;
+  readonly type?: readonly [label: string, text: string];
+}
+
+describe.runIf(hasChromium())("the page of a fleet under traffic", { timeout: 180_000 }, () => {
+  let browser: Browser;
+  let fleet: LiveFleet;
+
+  beforeAll(async () => {
+    [browser, fleet] = await Promise.all([startChromium(), startLiveFleet()]);
+    const page = await open("#/");
+    // Processes tell of themselves after ten seconds.
+    for (const words of [/denied now/, /^search$/]) {
+      await page.locator("main", { has: page.getByText(words) }).waitFor({ timeout: 50_000 });
+    }
+    await page.close();
+  });
+
+  afterAll(() => Promise.all([browser?.close(), fleet?.close()]));
+
+  beforeEach(() => {
+    fleet.permission = ALL;
+  });
+
+  /** Opens the page, which asks more often than it does by itself. */
+  async function open(hash: string): Promise<Page> {
+    const page = await browser.newPage({ reducedMotion: "reduce" });
+    await page.route("**/api/session", async (route) => {
+      const response = await route.fetch();
+      const session = await response.json();
+      await route.fulfill({ response, json: { ...session, pollMs: 300 } });
+    });
+    await page.goto(fleet.url + hash);
+    await page.locator("h1").first().waitFor();
+    return page;
+  }
+
+  const expectView = (page: Page, words: RegExp): Promise<void> =>
+    expect.poll(() => page.locator("main").textContent(), { message: page.url() }).toMatch(words);
+
+  test("every view has a link of its own, and offers no action to a visitor who only reads", async () => {
+    fleet.permission = "read";
+    const page = await open("#/");
+    for (const [hash, words] of VIEWS) {
+      // From elsewhere, so that the page begins with the link.
+      await page.goto("about:blank");
+      await page.goto(fleet.url + hash);
+      await expectView(page, words);
+      expect(page.url()).toBe(fleet.url + hash);
+      expect(await page.locator("main button", { hasText: /[…⋯]/ }).count(), hash).toBe(0);
+    }
+    await page.close();
+  });
+
+  test("goes back and forward through views and what is chosen in them", async () => {
+    const page = await open(VIEWS[0][0]);
+    for (const [hash] of VIEWS.slice(1)) await page.goto(fleet.url + hash);
+    for (const [hash, words] of VIEWS.slice(0, -1).reverse()) {
+      await page.goBack();
+      expect(page.url()).toBe(fleet.url + hash);
+      await expectView(page, words);
+    }
+    for (const [hash, words] of VIEWS.slice(1)) {
+      await page.goForward();
+      expect(page.url()).toBe(fleet.url + hash);
+      await expectView(page, words);
+    }
+    await page.close();
+  });
+
+  /** Opens the dialog of an action, and fills in all but the reason. */
+  async function begin(page: Page, { at, menu, button, type }: Step): Promise<Locator> {
+    await page.goto(fleet.url + at);
+    if (menu) await page.getByRole("button", { name: menu }).first().click();
+    await page.getByRole("button", { name: button, exact: true }).first().click();
+    const dialog = page.getByRole("dialog");
+    if (type) await dialog.getByLabel(type[0]).first().fill(type[1]);
+    return dialog;
+  }
+
+  test("every action is refused to a visitor who may not take it any more, and done for one who may", {
+    timeout: 240_000,
+  }, async () => {
+    const page = await open("#/");
+    for (const [i, step] of ACTIONS.entries()) {
+      fleet.permission = { by: ALL.by, actions: [] };
+      const dialog = await begin(page, step);
+      await expect
+        .poll(() => dialog.textContent(), { message: step.title })
+        .toContain("You may not take this action. Nothing was done.");
+      const confirm = dialog.getByRole("button", { name: step.title, exact: true });
+      expect(await confirm.isDisabled()).toBe(true);
+      fleet.permission = ALL;
+      await dialog.getByRole("button", { name: "Look again" }).click();
+      await dialog.getByLabel("Reason").fill(`OPS-${i}.`);
+      await confirm.click();
+      await expect
+        .poll(() => dialog.textContent(), { message: step.title })
+        .toContain("In force everywhere");
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
+    await page.goto(`${fleet.url}#/log`);
+    for (const [i, { title }] of ACTIONS.entries()) {
+      await expect
+        .poll(() => page.locator("main").textContent(), { message: title })
+        .toContain(`OPS-${i}.`);
+    }
+    await page.close();
+  });
+
+  test("an action is refused to a visitor who lost it after looking, and one with few actions sees only those", async () => {
+    const page = await open("#/");
+    const dialog = await begin(page, ACTIONS[4] as Step);
+    await dialog.getByLabel("Reason").fill("OPS-1");
+    const confirm = dialog.getByRole("button", { name: "Reset", exact: true });
+    await expect.poll(() => confirm.isEnabled()).toBe(true);
+    fleet.permission = { by: ALL.by, actions: ["block"] };
+    await confirm.click();
+    await expect.poll(() => dialog.textContent()).toContain("Nothing was done.");
+    await page.goto("about:blank");
+    await page.goto(fleet.url + SUBJECT);
+    await page.getByRole("button", { name: "Block…" }).waitFor();
+    expect(await page.locator("main button", { hasText: /[…⋯]/ }).allTextContents()).toEqual([
+      "Block…",
+    ]);
+    await page.close();
+  });
+
+  /** Presses Tab until something with this name has the focus. */
+  async function tabTo(page: Page, name: RegExp): Promise<void> {
+    for (let i = 0; i < 80; i += 1) {
+      await page.keyboard.press("Tab");
+      if (name.test(await focused(page))) return;
+    }
+    throw new Error(`Tab does not lead to ${name}`);
+  }
+
+  const focused = (page: Page): Promise<string> =>
+    page.evaluate(
+      "[document.activeElement.ariaLabel, document.activeElement.labels?.[0]?.textContent, document.activeElement.textContent].find(Boolean) ?? ''",
+    );
+
+  test("finds a client and blocks it by keyboard alone", async () => {
+    const page = await open("#/");
+    await tabTo(page, /^Find a client/);
+    await page.keyboard.type(CLIENT);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Block…", exact: true }).first().waitFor();
+    await tabTo(page, /^Block…$/);
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await tabTo(page, /^Reason/);
+    await page.keyboard.type("OPS-7");
+    await expect
+      .poll(() => dialog.getByRole("button", { name: "Block", exact: true }).isEnabled())
+      .toBe(true);
+    await tabTo(page, /^Block$/);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => dialog.textContent()).toContain("In force everywhere");
+    await tabTo(page, /^Close$/);
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    expect(await focused(page)).toBe("Block…");
+    await expectView(page, /OPS-7/);
+    await page.close();
+  });
+
+  test.each([
+    ["its server", "server does not answer", () => fleet.down(), () => fleet.up()],
+    ["Redis", "Redis did", () => fleet.redis.kill(), () => fleet.redis.restart()],
+  ])(
+    "keeps the last view while %s is away, and goes on by itself",
+    async (_, words, end, begin) => {
+      const page = await open("#/");
+      await expectView(page, /denied now.*login/s);
+      const age = page.locator(".age");
+      await end();
+      await expect.poll(() => page.locator("main .notice.bad").textContent()).toContain(words);
+      await expect.poll(() => age.textContent()).toMatch(/^Not live: \d+ s old$/);
+      await expectView(page, /denied now.*login/s);
+      await begin();
+      await expect.poll(() => page.locator("main .notice.bad").count()).toBe(0);
+      await expect.poll(() => age.textContent()).toMatch(/^(?:just now|\d+ s old)$/);
+      await page.close();
+    },
+  );
+});

@@ -1,0 +1,255 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { recordingAt } from "../../../packages/dashboard/page/demo/recording.ts";
+import { hasChromium, startChromium } from "../../support/chromium.ts";
+import type { DemoServer } from "./demo-server.ts";
+import { serveDemo } from "./demo-server.ts";
+import { isTooWide, violations } from "./judge-page.ts";
+
+const VIEWS = [
+  "#/",
+  "#/?span=30d",
+  "#/limiter",
+  "#/limiter?name=search",
+  "#/limiter?name=downloads&span=24h",
+  "#/limiter?name=none",
+  "#/subject",
+  "#/subject?subject=203.0.113.250",
+  "#/subject?subject=partner-7",
+  "#/subject?subject=192.0.2.114",
+  "#/breakers",
+  "#/control",
+  "#/log",
+  "#/redis",
+  "#/report",
+];
+
+const HOSTILE = `<img src=x onerror="globalThis.hit=1">\u202egnp.${"W".repeat(500)}\u0000\ud800`;
+
+describe.runIf(hasChromium())("the dashboard's page", () => {
+  let browser: Browser;
+  let demo: DemoServer;
+
+  beforeAll(async () => {
+    [browser, demo] = await Promise.all([startChromium(), serveDemo()]);
+  });
+
+  afterAll(() => Promise.all([browser?.close(), demo?.close()]));
+
+  beforeEach(() => {
+    demo.instead.clear();
+    demo.session = {};
+    demo.asked.length = 0;
+  });
+
+  const open = async (hash: string, options: object = {}): Promise<Page> => {
+    const page = await browser.newPage({ reducedMotion: "reduce", ...options });
+    await page.goto(demo.url + hash);
+    await page.locator("h1").first().waitFor();
+    return page;
+  };
+
+  const pressed = (page: Page, name: string): Promise<void> =>
+    page.getByRole("button", { name }).first().click();
+
+  test.each(["light", "dark"] as const)(
+    "%s: every view passes axe-core, from 360 px",
+    async (colorScheme) => {
+      for (const width of [360, 1280]) {
+        const page = await open("#/", { colorScheme, viewport: { width, height: 800 } });
+        const complaints: string[] = [];
+        page.on("pageerror", (error) => complaints.push(String(error)));
+        page.on("console", (message) => {
+          // That a limiter is not there is told by 404, which the browser logs.
+          if (message.type() === "error" && !message.text().includes("404"))
+            complaints.push(message.text());
+        });
+        for (const hash of VIEWS) {
+          await page.goto(demo.url + hash);
+          await page.waitForLoadState("networkidle");
+          expect(await violations(page), `${hash}, ${width} px`).toEqual([]);
+          expect(await isTooWide(page), `${hash}, ${width} px`).toBe(false);
+        }
+        expect(complaints).toEqual([]);
+        await page.close();
+      }
+    },
+  );
+
+  test("no view scrolls sideways, from 360 to 1920 px", async () => {
+    const page = await open("#/");
+    for (const hash of VIEWS) {
+      await page.goto(demo.url + hash);
+      await page.waitForLoadState("networkidle");
+      for (const width of [360, 480, 640, 768, 1024, 1280, 1920]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await isTooWide(page), `${hash}, ${width} px`).toBe(false);
+      }
+    }
+    await page.close();
+  });
+
+  test("says why a client is denied", async () => {
+    const page = await open("#/");
+    await page.getByLabel("Find a client").fill("203.0.113.250");
+    await page.keyboard.press("Enter");
+    await expect
+      .poll(() => page.locator("h1").last().textContent())
+      .toMatch(
+        /^203\.0\.113\.250 is denied by burst of login \(20 per 10 seconds for each client\) until \d\d:\d\d:\d\d\.$/,
+      );
+    expect(page.url()).toBe(`${demo.url}#/subject?subject=203.0.113.250`);
+    await page.goBack();
+    await expect.poll(() => page.locator("h1").textContent()).toContain("denied now");
+    await page.close();
+  });
+
+  test("keeps a header's value out of the URL and of storage", async () => {
+    const page = await open("#/subject");
+    await page.getByLabel("Client is known by").selectOption("header");
+    await page.getByLabel("Value").fill("sk-live-4711");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => demo.asked).toContain("POST subject");
+    const kept = await page.evaluate(
+      "JSON.stringify([localStorage, sessionStorage, history.state])",
+    );
+    expect(`${page.url()} ${kept}`).not.toContain("4711");
+    expect(page.url()).toContain("header=x-api-key");
+    await page.close();
+  });
+
+  test("acts: shows the change, asks for a reason, and counts down", async () => {
+    const page = await open("#/subject?subject=203.0.113.250");
+    await pressed(page, "Block…");
+    const dialog = page.getByRole("dialog");
+    await expect.poll(() => dialog.textContent()).toContain("blocked by hand for 1 h");
+    expect(await dialog.getByRole("button", { name: "Block" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Reason").fill("OPS-1");
+    await dialog.getByRole("button", { name: "Block" }).click();
+    await expect.poll(() => dialog.textContent()).toContain("In force everywhere at");
+    await expect.poll(() => dialog.textContent()).toContain("In force everywhere since");
+    const before = demo.asked.filter((one) => one === "POST subject").length;
+    await page.keyboard.press("Escape");
+    await expect
+      .poll(() => demo.asked.filter((one) => one === "POST subject").length)
+      .toBeGreaterThan(before);
+    await page.close();
+  });
+
+  test("shows the new state when it has changed, and every refusal", async () => {
+    const page = await open("#/control");
+    await pressed(page, "Unblock");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("OPS-1");
+    const preview = { before: "not blocked", after: "not blocked", inForceAt: 0, token: "2" };
+    demo.instead.set("act", {
+      status: 409,
+      body: { error: { code: "CHANGED", message: "" }, preview },
+    });
+    await dialog.getByRole("button", { name: "Unblock" }).click();
+    await expect.poll(() => dialog.textContent()).toContain("has changed since it was shown");
+    expect(await dialog.textContent()).toContain("not blocked");
+    for (const [status, words] of [
+      [429, "Slow down. Try again in 12 s. Nothing was done."],
+      [503, "It is not known whether it was done."],
+    ] as const) {
+      const error = { code: "NO", message: "Slow down" };
+      demo.instead.set("act", { status, body: { error }, headers: { "retry-after": "12" } });
+      await dialog.getByRole("button", { name: "Unblock" }).click();
+      await expect.poll(() => dialog.textContent()).toContain(words);
+    }
+    await page.close();
+  });
+
+  test("shows no action to a visitor who may not act", async () => {
+    demo.session = { by: null, actions: [] };
+    for (const hash of [
+      "#/limiter?name=login",
+      "#/subject?subject=203.0.113.250",
+      "#/control",
+      "#/breakers",
+    ]) {
+      const page = await open(hash);
+      await page.waitForLoadState("networkidle");
+      expect(await page.locator("main button", { hasText: /[…⋯]/ }).count()).toBe(0);
+      expect(await page.getByText("read only").count()).toBe(1);
+      await page.close();
+    }
+  });
+
+  test("keeps the last view while Redis is away, and says how old it is", async () => {
+    demo.session = { pollMs: 200 };
+    const page = await open("#/breakers");
+    demo.instead.set("breakers", { status: 503, body: { error: { code: "STORE", message: "" } } });
+    await expect.poll(() => page.locator("main").textContent()).toContain("Redis does not answer.");
+    expect(await page.locator("main").textContent()).toContain("https://pay.example.net");
+    await expect.poll(() => page.locator(".age").textContent()).toMatch(/^Not live: \d+ s old$/);
+    demo.instead.clear();
+    await pressed(page, "Not live");
+    await expect.poll(() => page.locator("main").textContent()).not.toContain("does not answer");
+    await page.close();
+  });
+
+  test("asks nothing in a hidden tab", async () => {
+    demo.session = { pollMs: 50 };
+    const page = await open("#/log");
+    await page.evaluate(`
+      Object.defineProperty(document, "hidden", { get: () => globalThis.isHidden, configurable: true });
+      globalThis.isHidden = true;
+      document.dispatchEvent(new Event("visibilitychange"));
+    `);
+    await page.waitForLoadState("networkidle");
+    const before = demo.asked.length;
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 400))");
+    expect(demo.asked.length).toBe(before);
+    await page.evaluate(`
+      globalThis.isHidden = false;
+      document.dispatchEvent(new Event("visibilitychange"));
+    `);
+    await expect.poll(() => demo.asked.length).toBeGreaterThan(before);
+    await page.close();
+  });
+
+  test("shows a recording without a server, and acts on nothing", async () => {
+    const page = await browser.newPage({ reducedMotion: "reduce" });
+    await page.route("**/limits/", async (route) => {
+      const response = await route.fetch();
+      const html = (await response.text()).replace('content="api/"', 'content="recording.json"');
+      await route.fulfill({ response, body: html });
+    });
+    const hourAgo = recordingAt(Date.now() - 3_600_000);
+    await page.route("**/recording.json", (route) => route.fulfill({ json: hourAgo }));
+    await page.goto(`${demo.url}#/control`);
+    await pressed(page, "Unblock");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("OPS-1");
+    await dialog.getByRole("button", { name: "Unblock" }).click();
+    await expect.poll(() => dialog.textContent()).toContain("This is a recording");
+    expect(await page.locator(".age").textContent()).toMatch(/just now|^\d+ s old/);
+    expect(demo.asked).toEqual([]);
+    await page.close();
+  });
+
+  test("shows hostile names as text, in every view", async () => {
+    demo.rename = (text) =>
+      text.replaceAll(/login|api|search|203\.0\.113\.250|payments|ann@example\.com/g, HOSTILE);
+    for (const hash of [
+      "#/",
+      "#/limiter?name=search",
+      "#/subject?subject=203.0.113.250",
+      "#/breakers",
+      "#/control",
+      "#/log",
+    ]) {
+      const page = await open(hash, { viewport: { width: 360, height: 800 } });
+      await page.waitForLoadState("networkidle");
+      expect(await page.evaluate("globalThis.hit")).toBeUndefined();
+      expect(await page.locator("main img").count()).toBe(0);
+      expect(await page.locator("main").textContent(), hash).toContain("\\u{202e}gnp");
+      expect(await page.locator("main").textContent(), hash).not.toMatch(/[\u202e\0]/);
+      expect(await isTooWide(page), hash).toBe(false);
+      await page.close();
+    }
+    demo.rename = undefined;
+  });
+});

@@ -1,0 +1,130 @@
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describePolicies } from "../../../packages/cli/src/report/describe-policies.ts";
+import { hostileResult } from "../../cli/results.ts";
+import { runCli } from "../../cli/run-cli.ts";
+import { hasChromium, startChromium } from "../../support/chromium.ts";
+import type { DemoServer } from "./demo-server.ts";
+import { serveDemo } from "./demo-server.ts";
+import { isTooWide, violations } from "./judge-page.ts";
+
+const SAMPLE = join(import.meta.dirname, "../../../examples/access-log/sample.log");
+
+const printed = async (...args: string[]): Promise<string> =>
+  (await runCli([...args, SAMPLE, "--json"])).stdout;
+
+describe.runIf(hasChromium())("reports of the command in the dashboard's page", () => {
+  let browser: Browser;
+  let demo: DemoServer;
+  let documents: readonly string[];
+
+  beforeAll(async () => {
+    [browser, demo] = await Promise.all([startChromium(), serveDemo()]);
+    documents = [await printed("replay"), await printed("recommend", "--window", "1m")];
+  });
+
+  afterAll(() => Promise.all([browser?.close(), demo?.close()]));
+
+  const show = async (options: object = {}): Promise<Page> => {
+    const page = await browser.newPage({ reducedMotion: "reduce", ...options });
+    await page.goto(`${demo.url}#/report`);
+    await page.locator("h1").first().waitFor();
+    return page;
+  };
+
+  const open = (page: Page, text: string, name = "report.json"): Promise<void> =>
+    page
+      .getByLabel(/^Open a/)
+      .setInputFiles({ name, mimeType: "application/json", buffer: Buffer.from(text) });
+
+  test("what replay and recommend print is drawn as in a file of its own, and sent nowhere", async () => {
+    const page = await show();
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(message.text()));
+    const before = demo.asked.length;
+    for (const [i, heading] of [/would have denied/, /^Recommended limit: /].entries()) {
+      await open(page, documents[i] ?? "");
+      const report = page.locator(".report");
+      await expect.poll(() => report.locator("h1").textContent()).toMatch(heading);
+      for (const part of ["What would change", "When", "How busy clients are", "The log"]) {
+        expect(await report.getByRole("heading", { name: part, exact: true }).count()).toBe(1);
+      }
+      expect(await report.locator("svg").count()).toBeGreaterThan(3);
+    }
+    expect(complaints).toEqual([]);
+    expect(demo.asked.slice(before)).toEqual([]);
+    // It is still there for those who come back.
+    await page.getByRole("link", { name: "Log", exact: true }).click();
+    await expect.poll(() => page.locator("h1").first().textContent()).not.toContain("Recommended");
+    await page.goBack();
+    await expect.poll(() => page.locator(".report h1").textContent()).toContain("Recommended");
+    await page.close();
+  });
+
+  test.each(["light", "dark"] as const)("%s: passes axe-core, from 360 px", async (colorScheme) => {
+    for (const width of [360, 1_280]) {
+      const page = await show({ colorScheme, viewport: { width, height: 800 } });
+      expect(await violations(page), `${width} px`).toEqual([]);
+      await open(page, documents[1] ?? "");
+      await page.locator(".report h1").waitFor();
+      expect(await violations(page), `${width} px`).toEqual([]);
+      expect(await isTooWide(page), `${width} px`).toBe(false);
+      await page.close();
+    }
+  });
+
+  test("a file is chosen by keyboard alone", async () => {
+    const page = await show();
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByLabel("Open a report").focus();
+    await page.keyboard.press("Enter");
+    const buffer = Buffer.from(documents[0] ?? "");
+    await (await chooser).setFiles({ name: "r.json", mimeType: "application/json", buffer });
+    await page.locator(".report h1").waitFor();
+    await page.close();
+  });
+
+  test("what is hostile in a report is text", async () => {
+    const page = await show();
+    const hostile = describePolicies(hostileResult());
+    await open(page, JSON.stringify(hostile), `<img src=x onerror="globalThis.hit=1">\u202e.json`);
+    await page.locator(".report h1").waitFor();
+    expect(await page.evaluate("globalThis.hit")).toBeUndefined();
+    expect(await page.locator("main img, main script, main iframe, main a[href]").count()).toBe(0);
+    expect(await page.locator("main").textContent()).not.toContain("\u202e");
+    expect(await isTooWide(page)).toBe(false);
+    await page.close();
+  });
+
+  test("a file that is no report is refused with a reason, and the page goes on", async () => {
+    const page = await show();
+    const document = JSON.parse(documents[0] ?? "");
+    const [policy] = document.policies;
+    const markup = { markup: "<img src=x onerror='globalThis.hit=1'>" };
+    const withPolicy = (changes: object): string =>
+      JSON.stringify({ ...document, policies: [{ ...policy, ...changes }] });
+    for (const [text, why] of [
+      ["", "it is not JSON"],
+      ["{}", "the report.log is no object"],
+      ["null", "the report is no object"],
+      [JSON.stringify({ ...document, policies: [] }), "the report has no policy"],
+      [withPolicy({ name: markup }), "policies[0].name is no text"],
+      [withPolicy({ denied: markup }), "policies[0].denied is no number"],
+      [withPolicy({ timeline: ["1' onload=alert(1)"] }), "timeline[0] is no number"],
+      [withPolicy({ described: undefined }), "policies[0].described is no object"],
+      [JSON.stringify({ ...document, log: { ...document.log, from: 9e15 } }), "time"],
+      [`{"__proto__":${JSON.stringify(document)}}`, "the report.log is no object"],
+    ] as const) {
+      await open(page, text);
+      await expect
+        .poll(() => page.getByRole("alert").textContent(), { message: text })
+        .toContain(why);
+      expect(await page.locator(".report").count()).toBe(0);
+    }
+    expect(await page.evaluate("globalThis.hit")).toBeUndefined();
+    await open(page, documents[0] ?? "");
+    await page.locator(".report h1").waitFor();
+    await page.close();
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { ask, OWN } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { mounts } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+async function seed() {
+  const fleet = createFleet(own.client);
+  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
+  await fleet.tell();
+  return fleet;
+}
+
+describe("a request from elsewhere", () => {
+  const BODY = JSON.stringify({ subject: "ann", as: "text" });
+  const json = { "content-type": "application/json" };
+
+  test.each<[string, Record<string, string>, number]>([
+    ["same-origin", { "sec-fetch-site": "same-origin" }, 200],
+    ["same-origin, whatever its Origin", { "sec-fetch-site": "same-origin", origin: "null" }, 200],
+    ["cross-site", { "sec-fetch-site": "cross-site" }, 403],
+    ["same-site", { "sec-fetch-site": "same-site" }, 403],
+    ["none, as by an address bar", { "sec-fetch-site": "none" }, 403],
+    ["cross-site with our Origin", { "sec-fetch-site": "cross-site", origin: "OWN" }, 403],
+    ["no header", {}, 403],
+    ["our Origin", { origin: "OWN" }, 200],
+    ["another Origin", { origin: "http://evil.example" }, 403],
+    ["another port", { origin: "http://127.0.0.1:1" }, 403],
+    ["an Origin of null", { origin: "null" }, 403],
+    ["an Origin that is none", { origin: "http://" }, 403],
+    ["an Origin of another scheme", { origin: "chrome-extension://OWNHOST" }, 403],
+  ])("%s", async (_, given, status) => {
+    const fleet = await seed();
+    for (const { mount } of mounts) {
+      const page = await mount({
+        store: fleet.store,
+        authorize: () => ({ by: "e", actions: "all" }),
+      });
+      const { origin, host } = new URL(page);
+      const headers = Object.fromEntries(
+        Object.entries(given).map(([name, value]) => [
+          name,
+          value.replace("OWNHOST", host).replace(/^OWN$/, origin),
+        ]),
+      );
+      const options = { method: "POST", headers: { ...json, ...headers }, body: BODY };
+      expect((await ask(`${page}api/subject`, options)).status).toBe(status);
+      for (const write of ["preview", "act"]) {
+        const asked = await ask(`${page}api/${write}`, options);
+        expect(asked.status === 403).toBe(status === 403);
+      }
+    }
+  });
+
+  test("a GET does nothing, and neither does another method", async () => {
+    const fleet = await seed();
+    for (const { mount } of mounts) {
+      const page = await mount({
+        store: fleet.store,
+        authorize: () => ({ by: "e", actions: "all" }),
+      });
+      for (const write of ["subject", "preview", "act"]) {
+        for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH"]) {
+          const { status, headers } = await ask(`${page}api/${write}`, { method, headers: OWN });
+          expect([method, status, headers["allow"]]).toEqual([method, 405, "POST"]);
+        }
+      }
+      for (const path of ["", "api/overview"]) {
+        const { status, headers } = await ask(`${page}${path}`, { method: "POST", headers: OWN });
+        expect([status, headers["allow"]]).toEqual([405, "GET, HEAD"]);
+      }
+    }
+  });
+
+  test("a form's content type is refused", async () => {
+    const fleet = await seed();
+    for (const { mount } of mounts) {
+      const page = await mount({ store: fleet.store, authorize: () => "read" });
+      for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json2"]) {
+        const headers = { ...OWN, "content-type": type };
+        const options = { method: "POST", headers, body: BODY };
+        expect((await ask(`${page}api/subject`, options)).status).toBe(400);
+      }
+      const charset = { ...OWN, "content-type": "Application/JSON; charset=utf-8" };
+      const options = { method: "POST", headers: charset, body: BODY };
+      expect((await ask(`${page}api/subject`, options)).status).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,156 @@
+import { createBreaker } from "@headgate/breaker";
+import { operate } from "@headgate/core/operate";
+import type { Permission } from "@headgate/dashboard";
+import { expect, onTestFinished, test } from "vitest";
+import { actionsKeyOf } from "../../packages/core/src/fleet/control/steps.ts";
+import { READS, WRITES } from "../../packages/dashboard/src/api-routes.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { api } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+/** In everything that the visitor may not see. */
+const MARK = "hushed";
+
+const authorize = (): Permission => ({
+  by: "eve",
+  actions: "all",
+  limiters: (name) => !name.includes(MARK),
+});
+
+/** A question to each endpoint, and what it is asked besides. */
+const QUESTIONS: readonly (readonly [path: string, body?: object])[] = [
+  ["session"],
+  ...["1h", "24h", "30d"].map((span) => [`overview?span=${span}`] as const),
+  ["limiter?name=api"],
+  [`limiter?name=${MARK}`],
+  ["breakers"],
+  ["control"],
+  ["log"],
+  ["redis"],
+  ["subject", { subject: "ann", as: "text" }],
+  ["subject", { subject: "203.0.113.9", as: "address" }],
+  ["subject", { subject: MARK, as: "text" }],
+  ...["api", MARK].flatMap((limiter) =>
+    [
+      { kind: "block", limiter, subject: { default: "ann" }, forMs: 60_000 },
+      { kind: "reset", limiter, subject: { default: "ann" } },
+      { kind: "setOverride", limiter, shadow: false, forMs: null },
+      { kind: "unsetOverride", limiter },
+      { kind: "breaker", breaker: limiter, target: "eu", order: "open" },
+      { kind: "forget", limiter, subject: { default: "ann" } },
+    ].map((action) => ["preview", { action }] as const),
+  ),
+  ["act", { action: { kind: "unblock", limiter: MARK, subject: { default: "a" } }, token: "t" }],
+];
+
+/** The answers without what differs from one moment to another. */
+async function answersOf(page: string): Promise<Readonly<Record<string, unknown>>> {
+  const answers: Record<string, unknown> = {};
+  for (const [path, body] of QUESTIONS) {
+    const { status, json } = await api(page, path, body);
+    const text = JSON.stringify(json, (name, value: unknown) =>
+      ["latencyMs", "token", "uptimeSeconds"].includes(name) ? null : value,
+    );
+    const timeless = text.replaceAll(
+      /\b1[67]\d{11}(?:\.\d+)?\b|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g,
+      "0",
+    );
+    answers[`${path} ${JSON.stringify(body)}`] = [status, timeless];
+  }
+  return answers;
+}
+
+/** Rewrites the records of processes that are under keys which were not there before. */
+async function rewrite(
+  known: ReadonlySet<string>,
+  change: (record: object) => object,
+): Promise<void> {
+  for (const key of await own.scan()) {
+    if (known.has(key.toString()) || (await own.client.type(key.toString())) !== "string") continue;
+    const text = (await own.client.get(key.toString())) ?? "";
+    if (!text.includes('"pid"')) continue;
+    await own.client.set(key.toString(), JSON.stringify(change(JSON.parse(text))), "KEEPTTL");
+  }
+}
+
+async function keys(): Promise<ReadonlySet<string>> {
+  return new Set((await own.scan()).map(String));
+}
+
+/** What a visitor of some limiters may see. */
+async function seedSeen() {
+  const fleet = createFleet(own.client);
+  await consume(fleet.make("api", THREE_AN_HOUR), "ann", 5);
+  const operator = operate(fleet.store);
+  await operator.setOverride({ limiter: "api", shadow: true }, { by: "root", reason: "seen" });
+  await operator.addToDenyList("203.0.113.9", { by: "root", reason: MARK });
+  await fleet.tell();
+  return { fleet, operator };
+}
+
+/** Everything else, in the same process and in another one. */
+async function addHidden({ fleet, operator }: Awaited<ReturnType<typeof seedSeen>>) {
+  const limiter = { name: MARK, limits: THREE_AN_HOUR };
+  await consume(fleet.make(MARK, THREE_AN_HOUR), "ann", 9);
+  await consume(fleet.make(`unread ${MARK}`, { ...THREE_AN_HOUR, limit: 7 }), MARK, 9);
+  const breaker = createBreaker({ name: MARK, store: fleet.store });
+  onTestFinished(() => breaker.close());
+  await breaker.for(MARK).run(async () => 1);
+  const note = { by: MARK, reason: MARK };
+  await operator.block(limiter, MARK, "1h", note);
+  await operator.block(limiter, "ann", "1h", note);
+  await operator.setOverride({ limiter: MARK, subject: { default: "ann" }, shadow: false }, note);
+  await operator.setOverride({ limiter: `gone ${MARK}`, shadow: true }, note);
+  await fleet.tell();
+  await rewrite(new Set(), (record) => ({ ...record, more: 3 }));
+  const before = await keys();
+  const other = createFleet(own.client);
+  other.make(MARK, { ...THREE_AN_HOUR, limit: 8 });
+  // It does not report usage.
+  await writeDirectory(other.store);
+  await rewrite(before, (record) => ({ ...record, process: "another", host: MARK, pid: 1 }));
+  for (const key of await own.scan()) {
+    if ((await own.client.type(key.toString())) !== "string") continue;
+    const text = (await own.client.get(key.toString())) ?? "";
+    if (text.includes(`"unread ${MARK}"`)) await own.client.set(key.toString(), "no record");
+    // The log of actions.
+    if (text.includes('"kind":"setOverride"'))
+      await own.client.append(key.toString(), "\nno entry");
+  }
+  await own.client.lpush(actionsKeyOf(fleet.store.prefix), "no entry");
+}
+
+test("what is hidden changes no answer, by any name, figure or reason", async () => {
+  const seen = await seedSeen();
+  const breaker = createBreaker({ name: "api", store: seen.fleet.store });
+  onTestFinished(() => breaker.close());
+  await breaker.for("eu").run(async () => 1);
+  await seen.fleet.tell();
+  const doctor = async () => ({ checks: [{ findings: [{ status: "warning", found: MARK }] }] });
+  const options = { store: seen.fleet.store, createBreaker, doctor };
+  const without = await answersOf(await nodeMount.mount({ ...options, authorize }));
+  await addHidden(seen);
+  const whole = await nodeMount.mount({
+    ...options,
+    authorize: () => ({ by: "root", actions: "all" }),
+  });
+  // It is there, for those who may see it.
+  const { json } = await api(whole, "overview");
+  expect(json).toMatchObject({ processes: [{}, {}], coverage: { silent: 1 } });
+  expect(json.unread).toBeGreaterThan(0);
+  expect((await api(whole, "log")).json.unreadable).toBeGreaterThan(0);
+  for (const path of ["overview", "control", "log", "breakers"]) {
+    expect((await api(whole, path)).body.toString()).toContain(MARK);
+  }
+  const withHidden = await answersOf(await nodeMount.mount({ ...options, authorize }));
+  expect(withHidden).toEqual(without);
+  for (const [question, answer] of Object.entries(withHidden)) {
+    if (!question.includes(MARK)) expect(JSON.stringify(answer), question).not.toContain(MARK);
+  }
+  const endpoints = new Set(QUESTIONS.map(([path]) => path.split("?")[0]));
+  expect([...endpoints].sort()).toEqual(Object.keys({ ...READS, ...WRITES }).sort());
+});

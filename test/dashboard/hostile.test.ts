@@ -1,0 +1,148 @@
+import { fixedWindow } from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { describe, expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api, ask, OWN } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+const TEXTS: readonly string[] = [
+  "<script>alert(1)</script>",
+  `"><img src=x onerror=alert(1)>`,
+  "__proto__",
+  "constructor",
+  "a\u202eb\u2066c",
+  "\ud800",
+  "x\udc00y",
+  "\u0000\u0001\u001b[31m",
+  "\r\nSet-Cookie: a=1",
+  "../../etc/passwd",
+  "{hash}:tag",
+  "%2e%2e%00",
+  " ",
+  "😀".repeat(100),
+  "\u2028\u2029",
+];
+
+/** A name that is no text of Unicode is not kept in usage as it is. */
+const nameOf = (text: string): string => (text.isWellFormed() ? text : "api");
+
+test.each(TEXTS)("a limiter and a subject of %j come back as they are, as text", async (text) => {
+  const fleet = createFleet(own.client);
+  await consume(fleet.make(nameOf(text), THREE_AN_HOUR), text, 4);
+  await fleet.tell();
+  const operator = operate(fleet.store);
+  const page = await nodeMount.mount({
+    store: fleet.store,
+    authorize: () => ({ by: "eve", actions: "all" }),
+  });
+  const overview = await api(page, "overview");
+  expect(overview.headers["content-type"]).toBe("application/json; charset=utf-8");
+  const [limiter] = overview.json.limiters;
+  expect(limiter).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
+  const subject = await api(page, "subject", { subject: text, as: "text" });
+  const [found] = subject.json.limiters;
+  expect(found).toMatchObject({ name: nameOf(text), subject: { default: text }, allowed: false });
+  const action = { kind: "block", limiter: nameOf(text), subject: found.subject, forMs: 60_000 };
+  const { token } = (await api(page, "preview", { action })).json;
+  const reason = `${text}!`;
+  expect((await api(page, "act", { action, reason, token })).status).toBe(200);
+  const log = await api(page, "log");
+  expect(log.json.rows).toMatchObject([
+    { limiter: nameOf(text), subject: { default: text }, reason },
+  ]);
+  expect((await api(page, "control")).json.blocks).toMatchObject([
+    { limiter: nameOf(text), reason },
+  ]);
+  const [entry] = (await operator.log()).entries;
+  expect(entry).toMatchObject({ by: "eve", subject: { default: text } });
+  // A URL cannot hold a lone surrogate.
+  if (text.isWellFormed()) {
+    const view = await api(page, `limiter?name=${encodeURIComponent(text)}`);
+    expect(view.json).toMatchObject({ name: nameOf(text), totals: { denied: 1 } });
+  }
+});
+
+test.each(["constructor", "toString", "valueOf"])(
+  "a dimension that is called %s is one like others",
+  async (per) => {
+    const fleet = createFleet(own.client);
+    const limiter = fleet.make("api", fixedWindow({ limit: 3, window: "1h", per }));
+    for (let i = 0; i < 4; i += 1) await limiter.consume({ [per]: "ann" });
+    await fleet.tell();
+    const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+    const { json } = await api(page, "subject", { subject: "ann", as: "text" });
+    expect(json.limiters).toMatchObject([
+      { name: "api", subject: { [per]: "ann" }, allowed: false },
+    ]);
+  },
+);
+
+test("a body that is nested without end, or pollutes prototypes, is refused", async () => {
+  const fleet = createFleet(own.client);
+  fleet.make("api", THREE_AN_HOUR);
+  await fleet.tell();
+  const page = await nodeMount.mount({
+    store: fleet.store,
+    authorize: () => ({ by: "eve", actions: "all" }),
+  });
+  const start = `{"action":{"kind":"setOverride","limiter":"api","forMs":null,"limits":`;
+  const bodies = [
+    `${start}${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}}}`,
+    `${start}${"[".repeat(30_000)}${"]".repeat(30_000)}}}`,
+    `${start}{"__proto__":{"limit":1}}}}`,
+    `{"__proto__":{"action":{"kind":"reset","limiter":"api","subject":{"default":"ann"}}}}`,
+    `{"action":{"__proto__":{"kind":"reset"},"limiter":"api","subject":{"default":"ann"}}}`,
+  ];
+  for (const body of bodies) {
+    for (const write of ["preview", "act", "subject"]) {
+      const { status } = await ask(`${page}api/${write}`, { method: "POST", headers: OWN, body });
+      expect([body.slice(0, 90), write, status]).toEqual([body.slice(0, 90), write, 400]);
+    }
+  }
+  expect(({} as Record<string, unknown>)["action"]).toBeUndefined();
+});
+
+describe("garbage", () => {
+  test.each(TEXTS)("%j in each place is 400 or 404, never more", async (text) => {
+    const fleet = createFleet(own.client);
+    fleet.make("api", THREE_AN_HOUR);
+    await fleet.tell();
+    const page = await nodeMount.mount({
+      store: fleet.store,
+      authorize: () => ({ by: "eve", actions: "all" }),
+    });
+    const encoded = encodeURIComponent(text.toWellFormed());
+    for (const path of [`limiter?name=${encoded}`, `overview?span=${encoded}`, `${encoded}`]) {
+      expect([400, 404]).toContain((await api(page, path)).status);
+    }
+    const log = await api(page, `log?before=${encoded}`);
+    expect(log.status).toBe(400);
+    const reset = { kind: "reset", limiter: "api", subject: { default: "ann" } };
+    for (const action of [
+      { ...reset, kind: text },
+      { ...reset, limiter: text },
+      { ...reset, subject: { [text]: "ann" } },
+      { ...reset, [text]: 1 },
+      { kind: "setOverride", limiter: "api", limits: { [text]: { limit: 1 } }, forMs: null },
+      { kind: "setOverride", limiter: "api", limits: { "3-per-1h": { [text]: 1 } }, forMs: null },
+      { kind: "addToDenyList", network: text, forMs: null },
+      { kind: "breaker", breaker: "b", target: "t", order: text },
+    ]) {
+      const { status } = await api(page, "preview", { action });
+      expect([action, [400, 403, 404].includes(status)]).toEqual([action, true]);
+    }
+    for (const question of [
+      { subject: text, as: text },
+      { subject: text, as: "address" },
+      { subject: "v", as: "header", header: text },
+      { subject: "v", as: "text", limiter: text },
+    ]) {
+      const { status } = await api(page, "subject", question);
+      // Two of the texts are names that a header may have.
+      expect([question, [200, 400, 404].includes(status)]).toEqual([question, true]);
+    }
+  });
+});

@@ -1,0 +1,164 @@
+import { createBreaker } from "@headgate/breaker";
+import { operate } from "@headgate/core/operate";
+import type { ActionName, Permission } from "@headgate/dashboard";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+const READS = ["session", "overview", "limiter?name=api", "breakers", "control", "log", "redis"];
+
+const ALL: readonly ActionName[] = [
+  "block",
+  "unblock",
+  "reset",
+  "forget",
+  "setOverride",
+  "unsetOverride",
+  "addToDenyList",
+  "removeFromDenyList",
+];
+
+async function seed() {
+  const fleet = createFleet(own.client);
+  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
+  await fleet.tell();
+  return fleet;
+}
+
+describe("actions", () => {
+  const actions: Readonly<Record<ActionName, object>> = {
+    block: { limiter: "api", subject: { default: "ann" }, forMs: 60_000 },
+    unblock: { limiter: "api", subject: { default: "ann" } },
+    reset: { limiter: "api", subject: { default: "ann" } },
+    forget: { limiter: "api", subject: { default: "ann" } },
+    setOverride: { limiter: "api", shadow: true, forMs: 60_000 },
+    unsetOverride: { limiter: "api" },
+    addToDenyList: { network: "203.0.113.9", forMs: 60_000 },
+    removeFromDenyList: { network: "203.0.113.9" },
+    breaker: { breaker: "bank", target: "eu", order: "open" },
+  };
+
+  test.each<[string, Permission, readonly ActionName[]]>([
+    ["read", "read", []],
+    ["none", { by: "eve", actions: [] }, []],
+    ["all", { by: "eve", actions: "all" }, [...ALL, "breaker"]],
+    ["some", { by: "eve", actions: ["reset", "addToDenyList"] }, ["reset", "addToDenyList"]],
+    [
+      "all, of some limiters",
+      { by: "eve", actions: "all", limiters: (name) => name !== "secret" },
+      ["block", "unblock", "reset", "setOverride", "unsetOverride", "breaker"],
+    ],
+  ])("with %s, those and no others are listed, shown and done", async (_, permission, allowed) => {
+    const fleet = await seed();
+    const breaker = createBreaker({ name: "bank", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await fleet.tell();
+    const page = await nodeMount.mount({
+      store: fleet.store,
+      authorize: () => permission,
+      createBreaker,
+    });
+    const session = (await api(page, "session")).json;
+    expect(session.actions).toEqual(allowed);
+    for (const [kind, fields] of Object.entries(actions)) {
+      const action = { kind, ...fields };
+      const may = allowed.includes(kind as ActionName);
+      const preview = await api(page, "preview", { action });
+      expect([kind, preview.status]).toEqual([kind, may ? 200 : 403]);
+      const { token = "any" } = preview.json;
+      const done = await api(page, "act", { action, reason: "r", token });
+      expect([kind, done.status]).toEqual([kind, may ? 200 : 403]);
+    }
+  });
+});
+
+describe("a hidden limiter", () => {
+  const authorize = (): Permission => ({
+    by: "eve",
+    actions: "all",
+    limiters: (name) => name !== "secret",
+  });
+
+  async function seedHidden() {
+    const fleet = await seed();
+    const operator = operate(fleet.store);
+    const limiter = { name: "secret", limits: THREE_AN_HOUR };
+    await operator.block(limiter, "bob", "1h", { by: "root", reason: "hushed" });
+    await operator.setOverride(
+      { limiter: "secret", shadow: true },
+      { by: "root", reason: "hushed" },
+    );
+    await operator.setOverride({ limiter: "secretly-gone", shadow: true });
+    const breaker = createBreaker({ name: "secret", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await fleet.tell();
+    const page = await nodeMount.mount({ store: fleet.store, authorize, createBreaker });
+    return { fleet, page };
+  }
+
+  test("is in no finding of a doctor, who knows of no visitor", async () => {
+    const fleet = await seed();
+    const finding = { status: "warning", found: "secret has 2 policies" };
+    const doctor = async () => ({ checks: [{ findings: [finding] }] });
+    const page = await nodeMount.mount({ store: fleet.store, authorize, doctor });
+    expect((await api(page, "session")).json.hasDoctor).toBe(false);
+    expect((await api(page, "redis")).json.findings).toEqual([]);
+  });
+
+  test("is in no view, nor in totals", async () => {
+    const { page } = await seedHidden();
+    for (const read of READS.filter((one) => one !== "session")) {
+      const { status, body } = await api(page, read);
+      expect([read, status]).toEqual([read, 200]);
+      expect([read, body.toString().replaceAll("secretly-gone", "")]).toEqual([
+        read,
+        expect.not.stringMatching(/"secret"|hushed/),
+      ]);
+    }
+    const { json } = await api(page, "overview");
+    expect(json).toMatchObject({ totals: { allowed: 3, denied: 2 }, others: null });
+    expect(json.inForce).toMatchObject({ overrides: 1, blocks: expect.any(Number) });
+    const subject = await api(page, "subject", { subject: "bob", as: "text" });
+    expect(subject.body.toString()).not.toMatch(/"secret"|hushed/);
+    expect(subject.json.limiters).toHaveLength(1);
+  });
+
+  test("is 404 by guessing, as one that does not exist", async () => {
+    const { page } = await seedHidden();
+    const both = async (path: (name: string) => ReturnType<typeof api>) => {
+      const [hidden, none] = [await path("secret"), await path("none")];
+      expect([hidden.status, hidden.body]).toEqual([404, none.body]);
+    };
+    await both((name) => api(page, `limiter?name=${name}`));
+    await both((limiter) => api(page, "subject", { subject: "ann", as: "text", limiter }));
+    const subject = { default: "ann" };
+    for (const write of ["preview", "act"]) {
+      for (const fields of [
+        { kind: "reset", subject },
+        { kind: "block", subject, forMs: 60_000 },
+        { kind: "unblock", subject },
+        { kind: "setOverride", shadow: true, forMs: null },
+      ]) {
+        await both((limiter) =>
+          api(page, write, { action: { limiter, ...fields }, reason: "r", token: "t" }),
+        );
+      }
+      await both((limiter) =>
+        api(page, write, { action: { kind: "unsetOverride", limiter }, reason: "r", token: "t" }),
+      );
+      // Which actions are allowed does not depend on the limiter.
+      for (const limiter of ["secret", "none", "api"]) {
+        const action = { kind: "forget", limiter, subject };
+        expect((await api(page, write, { action, reason: "r", token: "t" })).status).toBe(403);
+      }
+      await both((breaker) => {
+        const action = { kind: "breaker", breaker, target: "eu", order: "open" };
+        return api(page, write, { action, reason: "r", token: "t" });
+      });
+    }
+  });
+});

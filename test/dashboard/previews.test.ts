@@ -1,0 +1,94 @@
+import { fixedWindow } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api } from "./support/ask.ts";
+import { ANN, seedDenied } from "./support/denied.ts";
+import { consume } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+describe("what was shown", () => {
+  test("is acted on once", async () => {
+    const { page, operator } = await seedDenied(own.client);
+    const action = { kind: "reset", ...ANN };
+    const { token } = (await api(page, "preview", { action })).json;
+    const body = { action, reason: "once", token };
+    const both = await Promise.all([api(page, "act", body), api(page, "act", body)]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const third = await api(page, "act", body);
+    expect([third.status, third.json.error.code]).toEqual([409, "PREVIEW_EXPIRED"]);
+    expect((await operator.log()).entries).toHaveLength(1);
+    const again = await api(page, "act", { ...body, token: third.json.preview.token });
+    expect(again.status).toBe(200);
+  });
+
+  test("is acted on only as it is now: a change comes back as another preview", async () => {
+    const { page, operator } = await seedDenied(own.client);
+    const action = { kind: "setOverride", limiter: "api", shadow: true, forMs: null };
+    const { token } = (await api(page, "preview", { action })).json;
+    await operator.setOverride({ limiter: "api", shadow: false });
+    const refused = await api(page, "act", { action, reason: "late", token });
+    expect([refused.status, refused.json.error.code]).toEqual([409, "STATE_CHANGED"]);
+    expect(refused.json.preview.before).toMatch(/^not in shadow mode/);
+    expect((await operator.readControl()).overrides).toMatchObject([{ shadow: false }]);
+    const second = await api(page, "act", {
+      action,
+      reason: "seen",
+      token: refused.json.preview.token,
+    });
+    expect(second.status).toBe(200);
+  });
+
+  test("is still so while the client goes on asking, and not after a block", async () => {
+    const { page, fleet, operator } = await seedDenied(
+      own.client,
+      {},
+      fixedWindow({ limit: 3, window: "1h" }),
+    );
+    const api2 = fleet.make("api", fixedWindow({ limit: 3, window: "1h" }));
+    const action = { kind: "reset", ...ANN };
+    const { token } = (await api(page, "preview", { action })).json;
+    await consume(api2, "ann", 3);
+    const done = await api(page, "act", { action, reason: "r", token });
+    expect(done.status).toBe(200);
+    const other = (await api(page, "preview", { action })).json.token;
+    await operator.block(
+      { name: "api", limits: fixedWindow({ limit: 3, window: "1h" }) },
+      "ann",
+      "1h",
+    );
+    expect((await api(page, "act", { action, reason: "r", token: other })).status).toBe(409);
+  });
+
+  test("is of one action, one visitor and one dashboard, unless they share a secret", async () => {
+    const names = { by: "eve" };
+    const authorize = () => ({ ...names, actions: "all" as const });
+    const { page, options } = await seedDenied(own.client, { authorize });
+    const action = { kind: "reset", ...ANN };
+    const shown = async (at: string) => (await api(at, "preview", { action })).json.token;
+    const token = await shown(page);
+    const other = { kind: "block", ...ANN, forMs: 60_000 };
+    expect((await api(page, "act", { action: other, reason: "r", token })).status).toBe(409);
+    const forged = `${token.split(".")[0]}.${"A".repeat(43)}`;
+    for (const bad of [forged, "", "a.b.c", "x".repeat(1_000)]) {
+      expect((await api(page, "act", { action, reason: "r", token: bad })).status).toBe(409);
+    }
+    names.by = "mallory";
+    expect((await api(page, "act", { action, reason: "r", token: await shown(page) })).status).toBe(
+      200,
+    );
+    names.by = "eve";
+    const fresh = await shown(page);
+    names.by = "mallory";
+    expect((await api(page, "act", { action, reason: "r", token: fresh })).status).toBe(409);
+    const twins = await Promise.all(
+      [1, 2].map(() => nodeMount.mount({ ...options, secret: "the same" })),
+    );
+    const elsewhere = await nodeMount.mount(options);
+    const [one = "", two = ""] = twins;
+    const body = { action, reason: "r", token: await shown(one) };
+    expect((await api(elsewhere, "act", body)).status).toBe(409);
+    expect((await api(two, "act", body)).status).toBe(200);
+  });
+});

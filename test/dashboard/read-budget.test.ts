@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api } from "./support/ask.ts";
+import { seedDenied } from "./support/denied.ts";
+
+const own = useOwnRedis();
+
+test("one visitor cannot load Redis with look-ups, and takes nothing from others", async () => {
+  const authorize = ({ headers }: { headers: { cookie?: string | undefined } }) => {
+    const { cookie } = headers;
+    return cookie === undefined ? ("read" as const) : { by: cookie, actions: [] };
+  };
+  const { page } = await seedDenied(own.client, { authorize });
+  const ask = (cookie: string) => api(page, "limiter?name=api", undefined, { cookie });
+  // Each takes 10 of the 2,000 looks, of which 200 come back in a second.
+  const answers = await Promise.all(Array.from({ length: 600 }, () => ask("mallory")));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(answers.length - refused.length).toBeGreaterThanOrEqual(200);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused[0]?.json).toMatchObject({ error: { code: "TOO_MANY_READS" } });
+  expect(Number(refused[0]?.headers["retry-after"])).toBeGreaterThanOrEqual(1);
+  expect((await ask("ann")).status).toBe(200);
+  expect((await api(page, "limiter?name=api")).status).toBe(200);
+  // What all visitors share is never refused.
+  expect((await api(page, "overview", undefined, { cookie: "mallory" })).status).toBe(200);
+});
+
+test("a name that is no limiter's costs Redis nothing, however many are guessed", async () => {
+  const { page } = await seedDenied(own.client);
+  expect((await api(page, "limiter?name=none")).status).toBe(404);
+  await own.client.config("RESETSTAT");
+  const names = Array.from({ length: 50 }, (_, i) => `none-${i}`);
+  await Promise.all(names.map((name) => api(page, `limiter?name=${name}`)));
+  const stats = await own.client.info("commandstats");
+  const calls = [...stats.matchAll(/^cmdstat_(?:get|getrange|mget|strlen|evalsha):calls=(\d+)/gm)];
+  // A snapshot may have been taken again.
+  expect(calls.reduce((sum, [, count]) => sum + Number(count), 0)).toBeLessThan(60);
+});

@@ -1,0 +1,134 @@
+import { createLimiter } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { sendUsage } from "../support/send-usage.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { api } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+const VIEWS = ["overview", "limiter?name=api", "breakers", "control", "log", "redis"];
+
+describe("while Redis is away", () => {
+  test("each view is 503 in time, says nothing of the server, and comes back by itself", async () => {
+    const fleet = createFleet(own.client);
+    await consume(fleet.make("api", THREE_AN_HOUR), "ann", 4);
+    await fleet.tell();
+    const proxy = await startTcpProxy({ socket: own.server.socket });
+    onTestFinished(() => proxy.close());
+    const client = new Redis(proxy.port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    const page = await nodeMount.mount({
+      store: redisStore(client, { prefix: "fleet" }),
+      authorize: () => ({ by: "eve", actions: "all" }),
+      storeTimeout: "300ms",
+    });
+    const action = { kind: "reset", limiter: "api", subject: { default: "ann" } };
+    const { token } = (await api(page, "preview", { action })).json;
+    proxy.hold();
+    // What was read up to two seconds ago is still shown.
+    const isStatus = (view: string, status: number) => async () =>
+      (await api(page, view)).status === status || undefined;
+    for (const view of VIEWS) await waitUntil(`${view} is old`, 20_000, isStatus(view, 503));
+    const asks = [
+      ...VIEWS.map((view) => () => api(page, view)),
+      () => api(page, "subject", { subject: "ann", as: "text" }),
+      () => api(page, "preview", { action }),
+      () => api(page, "act", { action, reason: "r", token }),
+    ];
+    for (const one of asks) {
+      const began = performance.now();
+      const { status, json } = await one();
+      expect([status, json.error.code]).toEqual([503, "HEADGATE_STORE_UNAVAILABLE"]);
+      expect(json.error.message).toBe("Redis did not answer");
+      expect(performance.now() - began).toBeLessThan(2_000);
+    }
+    const session = await api(page, "session");
+    expect(session.status).toBe(200);
+    proxy.pass();
+    for (const view of VIEWS) {
+      await waitUntil(`${view} is back`, 20_000, isStatus(view, 200));
+    }
+  });
+
+  test("what may not be read is 503 with its code", async () => {
+    await own.client.acl("SETUSER", "nothing", "on", ">pass", "~*", "+@connection");
+    const client = new Redis(own.server.socket, { username: "nothing", password: "pass" });
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    const page = await nodeMount.mount({ store: redisStore(client), authorize: () => "read" });
+    const { status, json, body } = await api(page, "overview");
+    expect([status, json.error.code]).toEqual([503, "HEADGATE_STORE_MISCONFIGURED"]);
+    expect(body.toString()).not.toContain("nothing");
+  });
+});
+
+describe("a snapshot", () => {
+  /** The commands of clients that a view takes, and those that scripts run. */
+  async function commandsOf(page: string, view: string): Promise<ReadonlyMap<string, number>> {
+    await own.client.config("RESETSTAT");
+    expect((await api(page, view)).status).toBe(200);
+    const info = await own.client.info("commandstats");
+    const calls = [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
+    const ours = calls.filter(([, name]) => !/^(config|info|client)/.test(name ?? ""));
+    return new Map(ours.map(([, name = "", count]) => [name, Number(count)]));
+  }
+
+  async function seed(count: number): Promise<string> {
+    const store = redisStore(own.client, { prefix: `many${count}`, usage: true });
+    const limiters = Array.from({ length: count }, (_, i) =>
+      createLimiter({ name: `limiter-${i}`, limits: THREE_AN_HOUR, store, storeTimeout: "10s" }),
+    );
+    onTestFinished(async () => {
+      for (const one of limiters) await one.close();
+    });
+    await Promise.all(limiters.map((one) => one.consume("ann")));
+    await writeDirectory(store);
+    await sendUsage(store);
+    return nodeMount.mount({ store, authorize: () => "read", storeTimeout: "10s" });
+  }
+
+  test("takes as many calls for 10 limiters as for 128, a few more for 500, and never looks for keys", async () => {
+    const calls: number[] = [];
+    for (const count of [10, 128, 500]) {
+      const page = await seed(count);
+      // Scripts are loaded by another kind of call.
+      await api(page, "overview?span=24h");
+      const commands = await commandsOf(page, "overview?span=1h");
+      expect([...commands.keys()]).not.toEqual(
+        expect.arrayContaining([expect.stringMatching(/scan|keys/i)]),
+      );
+      calls.push((commands.get("evalsha") ?? 0) + (commands.get("eval") ?? 0));
+    }
+    const [few = 0, some = 0, many = 0] = calls;
+    expect(some).toBe(few);
+    // Each call reads at most 128 keys.
+    expect(many - few).toBeLessThanOrEqual(2 * Math.floor(500 / 128));
+  });
+
+  test("is shared by all who ask: ten tabs cost as much as one", async () => {
+    const page = await seed(10);
+    await api(page, "overview?span=24h");
+    const one = await commandsOf(page, "overview?span=1h");
+    await own.client.config("RESETSTAT");
+    await Promise.all(Array.from({ length: 10 }, () => api(page, "overview?span=1h")));
+    const info = await own.client.info("commandstats");
+    expect(Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(info)?.[1] ?? 0)).toBe(0);
+    expect(one.get("evalsha")).toBeGreaterThan(0);
+  });
+
+  test("nothing is read while nobody asks", async () => {
+    const page = await seed(10);
+    await api(page, "overview");
+    await own.client.config("RESETSTAT");
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(await own.client.info("commandstats")).not.toContain("evalsha");
+  });
+});

@@ -1,0 +1,27 @@
+import { operate } from "@headgate/core/operate";
+import { expect, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+test("a limiter in shadow mode denies nothing on the overview, and what it would deny is told apart", async () => {
+  const fleet = createFleet(own.client);
+  await operate(fleet.store).setOverride({ limiter: "trial", shadow: true });
+  await consume(fleet.make("api", THREE_AN_HOUR), "ann", 5);
+  await consume(fleet.make("trial", THREE_AN_HOUR), "ann", 13);
+  await fleet.tell();
+  const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+  const { json } = await api(page, "overview");
+  expect(json.totals).toEqual({ allowed: 16, denied: 2, degraded: 0 });
+  expect(json.shadow.totals).toEqual({ allowed: 3, denied: 10, degraded: 0 });
+  const sum = (points: { denied: number }[]) => points.reduce((all, one) => all + one.denied, 0);
+  expect([sum(json.series), sum(json.shadow.series)]).toEqual([2, 10]);
+  // Most denials first, and those that are none behind.
+  expect(json.limiters).toMatchObject([
+    { name: "api", shadow: false, totals: { denied: 2 } },
+    { name: "trial", shadow: true, totals: { denied: 10 } },
+  ]);
+});

@@ -1,0 +1,140 @@
+import { subjectOfHeader } from "@headgate/core/http";
+import { operate } from "@headgate/core/operate";
+import { byHeader, byIp, createLimiter, fixedWindow, gcra, rateLimit } from "@headgate/express";
+import express from "express";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { serve } from "../support/serve.ts";
+import { api, ask } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+/** A fleet with usage, and its page for a visitor who may read. */
+async function seed() {
+  const fleet = createFleet(own.client);
+  const api = fleet.make("api", THREE_AN_HOUR);
+  const login = fleet.make("login", gcra({ limit: 100, window: "1m", burst: 10 }));
+  await consume(api, "ann", 5);
+  await consume(api, "bob", 1);
+  await consume(login, "ann", 2);
+  await fleet.tell();
+  const operator = operate(fleet.store);
+  const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+  return { fleet, operator, page, api: { name: "api", limits: THREE_AN_HOUR } };
+}
+
+describe("a subject", () => {
+  test("hears which limit denies, until when, and what an operator did", async () => {
+    const { page, operator, api: limiter } = await seed();
+    await operator.reset(limiter, "bob", { by: "eve", reason: "our mistake" });
+    const { json } = await api(page, "subject", { subject: "ann", as: "text", limiter: "api" });
+    expect(json.limiters).toHaveLength(1);
+    const [ann] = json.limiters;
+    expect(ann).toMatchObject({
+      allowed: false,
+      deniedBy: "block",
+      subject: { default: "ann" },
+      limits: [{ limit: "3-per-1h", most: 3, used: 3, remaining: 0 }],
+      blocked: [{ setAs: "3-per-1h" }],
+      history: [],
+    });
+    expect(ann.until - json.at).toBeGreaterThan(590_000);
+    expect(ann.until - json.at).toBeLessThanOrEqual(600_000);
+    const bob = await api(page, "subject", { subject: "bob", as: "text", limiter: "api" });
+    expect(bob.json.limiters[0]).toMatchObject({
+      allowed: true,
+      history: [{ kind: "reset", by: "eve", reason: "our mistake" }],
+    });
+  });
+
+  test("by hand, by whom and why", async () => {
+    const { page, operator, api: limiter } = await seed();
+    await operator.block(limiter, "bob", "2h", { by: "eve", reason: "scrapes" });
+    const { json } = await api(page, "subject", { subject: "bob", as: "text", limiter: "api" });
+    expect(json.limiters[0]).toMatchObject({
+      deniedBy: "block",
+      blocked: [{ setAs: "hand", by: "eve", reason: "scrapes" }],
+      history: [{ kind: "block", before: "not blocked", after: "blocked" }],
+    });
+    const control = await api(page, "control");
+    const byHand = control.json.blocks.filter(({ setAs }: { setAs: string }) => setAs === "hand");
+    expect(byHand).toMatchObject([
+      { limiter: "api", subject: { default: "bob" }, by: "eve", reason: "scrapes", setAs: "hand" },
+    ]);
+  });
+
+  test("by address and by header, as adapters count them; a header's value is in no answer", async () => {
+    const fleet = createFleet(own.client);
+    const app = express();
+    const middleware = [
+      rateLimit({ name: "site", limits: THREE_AN_HOUR, store: fleet.store, key: byIp() }),
+      rateLimit({
+        name: "keys",
+        limits: { ...THREE_AN_HOUR, limit: 1 },
+        store: fleet.store,
+        key: byHeader("x-api-key"),
+        missing: "reject",
+      }),
+    ];
+    for (const one of middleware) app.use(one);
+    app.get("/", (_, response) => response.end());
+    const url = await serve(app);
+    for (let i = 0; i < 2; i += 1) await ask(url, { headers: { "x-api-key": "sesame-12345" } });
+    await fleet.tell();
+    await operate(fleet.store).addToDenyList("127.0.0.0/8", { reason: "a flood" });
+    const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+    const address = await api(page, "subject", { subject: "127.0.0.1", as: "address" });
+    expect(address.json).toMatchObject({
+      asked: "address 127.0.0.1",
+      limiters: [{ name: "site", allowed: false, deniedBy: "deny list", limits: [{ used: 2 }] }],
+      skipped: [{ name: "keys", needs: "counts default (by the header x-api-key)" }],
+      denyList: [{ network: "127.0.0.0/8", reason: "a flood" }],
+    });
+    const question = { subject: "sesame-12345", as: "header", header: "X-API-Key" };
+    const header = await api(page, "subject", question);
+    expect(header.body.toString()).not.toContain("sesame");
+    expect(header.json).toMatchObject({
+      asked: "header x-api-key",
+      limiters: [
+        {
+          name: "keys",
+          allowed: false,
+          subject: { default: subjectOfHeader("x-api-key", "sesame-12345") },
+        },
+      ],
+    });
+    const wrong = await api(page, "subject", { ...question, header: "sesame: x" });
+    expect([wrong.status, wrong.body.toString().includes("sesame")]).toEqual([400, false]);
+    for (const one of middleware) await one.close();
+  });
+
+  test("is denied by a limiter that has no subjects", async () => {
+    const fleet = createFleet(own.client);
+    const limits = fixedWindow({ limit: 1, window: "1h", per: "global" });
+    const all = createLimiter({ name: "all", limits, store: fleet.store, denyCache: false });
+    onTestFinished(() => all.close());
+    await all.consume({ global: "*" });
+    await fleet.tell();
+    const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+    const { json } = await api(page, "subject", { subject: "203.0.113.7", as: "address" });
+    expect(json.limiters).toMatchObject([
+      { name: "all", allowed: false, deniedBy: "1-per-1h", subject: { global: "*" } },
+    ]);
+  });
+
+  test("is denied by a limit for all together, which a block of it would not touch", async () => {
+    const fleet = createFleet(own.client);
+    const limits = [THREE_AN_HOUR, fixedWindow({ limit: 1, window: "1h", per: "global" })];
+    const both = createLimiter({ name: "both", limits, store: fleet.store, denyCache: false });
+    onTestFinished(() => both.close());
+    await both.consume({ default: "bob", global: "*" });
+    await fleet.tell();
+    const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+    const { json } = await api(page, "subject", { subject: "ann", as: "text" });
+    expect(json.limiters).toMatchObject([
+      { allowed: false, deniedBy: "1-per-1h", subject: { default: "ann" } },
+    ]);
+  });
+});

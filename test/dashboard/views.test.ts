@@ -1,0 +1,250 @@
+import { createBreaker } from "@headgate/breaker";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { createLimiter, fixedWindow, gcra } from "@headgate/express";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+import { api } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { mounts, nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+/** A fleet with usage, and its page for a visitor who may read. */
+async function seed() {
+  const fleet = createFleet(own.client);
+  const api = fleet.make("api", THREE_AN_HOUR);
+  const login = fleet.make("login", gcra({ limit: 100, window: "1m", burst: 10 }));
+  await consume(api, "ann", 5);
+  await consume(api, "bob", 1);
+  await consume(login, "ann", 2);
+  await fleet.tell();
+  const operator = operate(fleet.store);
+  const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+  return { fleet, operator, page, api: { name: "api", limits: THREE_AN_HOUR } };
+}
+
+describe.each(mounts)("in $name", ({ mount }) => {
+  test("every view answers", async () => {
+    const { fleet } = await seed();
+    const page = await mount({ store: fleet.store, authorize: () => "read", title: "Ours" });
+    const session = await api(page, "session");
+    expect(session.status).toBe(200);
+    expect(session.json).toMatchObject({ by: null, actions: [], prefix: "fleet", title: "Ours" });
+    expect(session.headers["cache-control"]).toBe("no-store");
+    const reads = ["overview?span=24h", "limiter?name=api&span=1h", "breakers", "control", "log"];
+    for (const read of [...reads, "redis"]) {
+      const { status, json } = await api(page, read);
+      expect([read, status]).toEqual([read, 200]);
+      expect(Math.abs(json.at - Date.now())).toBeLessThan(60_000);
+    }
+    const subject = await api(page, "subject", { subject: "ann", as: "text" });
+    expect(subject.json.limiters.map(({ name }: { name: string }) => name)).toEqual([
+      "api",
+      "login",
+    ]);
+  });
+});
+
+describe("the overview", () => {
+  test("has totals and lines, the limiter that denied most first", async () => {
+    const { page } = await seed();
+    const { json } = await api(page, "overview?span=1h");
+    expect(json).toMatchObject({
+      span: "1h",
+      store: { ok: true },
+      totals: { allowed: 6, denied: 2, degraded: 0 },
+      stepMs: 10_000,
+      others: null,
+      mixed: [],
+      ignoredOverrides: [],
+      inForce: { overrides: 0, blocks: 1, denied: 0, blocksKnown: true },
+      coverage: { processes: 1, silent: 0, isKept: true },
+      unread: 0,
+    });
+    const sum = json.series.reduce((all: number, one: { denied: number }) => all + one.denied, 0);
+    expect(sum).toBe(2);
+    expect(json.limiters).toMatchObject([
+      { name: "api", totals: { allowed: 4, denied: 2 }, versions: 1, processes: 1, overrides: 0 },
+      { name: "login", totals: { allowed: 2, denied: 0 } },
+    ]);
+    expect(json.limiters[0].words).toEqual([
+      "3 per hour for each client, blocks for 10 minutes (fixedWindow)",
+    ]);
+    expect(json.processes).toMatchObject([{ pid: process.pid, more: 0 }]);
+    expect(Math.abs(json.processes[0].reportedAt - json.at)).toBeLessThan(60_000);
+  });
+
+  test("tells overrides that no process obeys, and mixed policies", async () => {
+    const { fleet, operator, page } = await seed();
+    await operator.setOverride({ limiter: "gone", shadow: true });
+    await operator.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 9 } } });
+    const other = createFleet(own.client);
+    other.make("api", fixedWindow({ limit: 4, window: "1h" }));
+    await other.tell();
+    await fleet.tell();
+    const { json } = await api(page, "overview");
+    expect(json.mixed).toEqual([{ name: "api", versions: 2 }]);
+    expect(json.inForce.overrides).toBe(2);
+    const ignored = json.ignoredOverrides.map(({ limiter }: { limiter: string }) => limiter);
+    expect(ignored.sort()).toEqual(["api", "gone"]);
+  });
+});
+
+describe("a limiter", () => {
+  test("has its policies in words and as code, and its subjects", async () => {
+    const { page, operator } = await seed();
+    await operator.setOverride(
+      { limiter: "api", subject: { default: "ann" }, limits: { "3-per-1h": { limit: 5 } } },
+      { by: "eve", reason: "she pays" },
+    );
+    const { json } = await api(page, "limiter?name=api&span=24h");
+    expect(json).toMatchObject({
+      name: "api",
+      totals: { allowed: 4, denied: 2 },
+      stepMs: 600_000,
+      overrides: [
+        {
+          what: "3-per-1h: limit 5",
+          subject: { default: "ann" },
+          by: "eve",
+          reason: "she pays",
+          reach: "in-force",
+          appliedBy: 1,
+        },
+      ],
+      processes: [{ pid: process.pid }],
+    });
+    expect(json.policies).toMatchObject([
+      {
+        code: 'fixedWindow({ limit: 3, window: "1h", block: "10m" })',
+        numbers: { "3-per-1h": { limit: 3 } },
+        dimensions: ["default"],
+        shadow: false,
+      },
+    ]);
+    expect(json.byLimit).toEqual([{ limit: "a block", denied: 2 }]);
+    expect(json.used[0]).toMatchObject({ dimension: "default", subject: "ann", count: 5 });
+    expect(json.denied[0]).toMatchObject({ subject: "ann", count: 2 });
+  });
+
+  test("is 404 if there is none of that name, and 400 without a name or with another span", async () => {
+    const { page } = await seed();
+    expect((await api(page, "limiter?name=nobody")).status).toBe(404);
+    expect((await api(page, "limiter")).status).toBe(400);
+    expect((await api(page, "limiter?name=api&span=2h")).json.error.code).toBe("BAD_REQUEST");
+  });
+});
+
+describe("other views", () => {
+  test("blocks are listed with the limit that set them, and told as unknown where a process is silent", async () => {
+    const { page } = await seed();
+    const { json } = await api(page, "control");
+    expect(json).toMatchObject({
+      blocksKnown: true,
+      blocks: [{ limiter: "api", subject: { default: "ann" }, setAs: "3-per-1h", from: null }],
+    });
+    expect(json.blocks[0].what).toMatch(/^blocked by the limit 3-per-1h until 20/);
+    const silent = redisStore(own.client, { prefix: "silent" });
+    const limiter = createLimiter({ name: "api", limits: THREE_AN_HOUR, store: silent });
+    onTestFinished(() => limiter.close());
+    await writeDirectory(silent);
+    const other = await nodeMount.mount({ store: silent, authorize: () => "read" });
+    expect((await api(other, "control")).json.blocksKnown).toBe(false);
+    expect((await api(other, "overview")).json).toMatchObject({
+      coverage: { processes: 1, silent: 1 },
+      processes: [{ reportedAt: null }],
+    });
+  });
+
+  test("breakers have their policies in words", async () => {
+    const { fleet, page } = await seed();
+    const breaker = createBreaker({ name: "bank", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await fleet.tell();
+    const { json } = await api(page, "breakers");
+    expect(json.breakers).toMatchObject([
+      {
+        name: "bank",
+        policy: [
+          "opens below 50% success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls",
+        ],
+        processes: 1,
+      },
+    ]);
+  });
+
+  test("a breaker's targets are told without their names being asked for", async () => {
+    const { fleet, page: without } = await seed();
+    const breaker = createBreaker({ name: "bank", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await breaker.for("eu").run(async () => "paid");
+    await breaker.for("us").forceOpen();
+    await fleet.tell();
+    const authorize = () => "read" as const;
+    const page = await nodeMount.mount({ store: fleet.store, authorize, createBreaker });
+    await expect
+      .poll(async () => (await api(page, "breakers")).json.breakers[0])
+      .toMatchObject({
+        targetsKnown: true,
+        targets: [
+          { target: "eu", state: "closed", calls: 1, successRate: 1 },
+          { target: "us", state: "forced-open" },
+        ],
+      });
+    // Without `createBreaker` nothing is made up.
+    expect((await api(without, "breakers")).json.breakers).toMatchObject([
+      { targetsKnown: false, targets: [] },
+    ]);
+  });
+
+  test("the log is read in parts, and loses nothing while it grows", async () => {
+    const { operator, page } = await seed();
+    for (let i = 0; i < 130; i += 1) {
+      await operator.addToDenyList(`10.0.0.${i}`, { by: "eve", reason: `number ${i}` });
+    }
+    const first = await api(page, "log");
+    expect(first.json.rows).toHaveLength(100);
+    expect(first.json.rows[0]).toMatchObject({
+      network: "10.0.0.129",
+      before: "not on the deny list",
+    });
+    await operator.removeFromDenyList("10.0.0.1");
+    const rest = await api(page, `log?before=${first.json.next}`);
+    expect([rest.json.rows.length, rest.json.next]).toEqual([30, null]);
+    const reasons = [...first.json.rows, ...rest.json.rows].map(({ reason }) => reason);
+    expect(new Set(reasons).size).toBe(130);
+    expect((await api(page, "log?before=yesterday")).status).toBe(400);
+  });
+
+  test("the server is described, and a doctor's findings are shown", async () => {
+    const fleet = createFleet(own.client);
+    let asked = 0;
+    const doctor = async () => {
+      asked += 1;
+      const finding = {
+        status: "problem",
+        found: "no memory",
+        mend: "add some",
+        commands: ["buy"],
+      };
+      return { checks: [{ docs: "headgate doctor --explain", findings: [finding] }] };
+    };
+    const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read", doctor });
+    expect((await api(page, "session")).json.hasDoctor).toBe(true);
+    for (let i = 0; i < 2; i += 1) {
+      const { json } = await api(page, "redis");
+      expect(json.findings).toEqual([
+        {
+          level: "error",
+          title: "no memory",
+          mend: "add some\nbuy",
+          see: "headgate doctor --explain",
+        },
+      ]);
+      expect(json.server).toMatchObject({ version: expect.any(String), role: "master" });
+    }
+    expect(asked).toBe(1);
+  });
+});

@@ -1,0 +1,118 @@
+import type { Store } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { operate, reachOf, readBlocks, readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { expect, onTestFinished, test } from "vitest";
+import { uniquePrefix } from "../http/support/redis-client.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+
+/* Limits of other shapes than a limiter's own, as operators see and change them. */
+
+const redis = useOwnDatabase();
+
+const hourly = gcra({ limit: 5, window: "1h" });
+const daily = (limit: number) => fixedWindow({ limit, window: "1d" });
+
+function open(more: object = {}) {
+  const store = redisStore(redis, { prefix: uniquePrefix() });
+  const options = { name: "api", limits: hourly, store, storeTimeout: "10s", denyCache: false };
+  const limiter = createLimiter({ ...options, ...more } as never);
+  onTestFinished(() => limiter.close());
+  return { store, limiter };
+}
+
+async function listed(store: Store) {
+  await writeDirectory(store);
+  const directory = await readDirectory(store);
+  expect(directory.unread).toEqual([]);
+  return directory;
+}
+
+test("those in use are listed with the limiter, with what their keys end with", async () => {
+  const { store, limiter } = open();
+  await limiter.consume("ada", { limits: daily(9) });
+  await limiter.consume("ada", { limits: daily(20) });
+  const { limiters } = await listed(store);
+  const shape = { per: "default", fingerprint: expect.any(String), limits: ["9-per-1d"] };
+  expect(limiters).toMatchObject([
+    {
+      name: "api",
+      limits: [hourly],
+      isMixed: false,
+      others: [{ limits: [daily(9)], shapes: [shape] }],
+    },
+  ]);
+  const [key] = await redis.keys(`${store.prefix}:{ada}:*`);
+  expect(key?.endsWith(`:${limiters[0]?.others?.[0]?.shapes[0]?.fingerprint}`)).toBe(true);
+});
+
+test("those that have no room are counted", async () => {
+  const { store, limiter } = open();
+  for (let i = 1; i <= 64; i += 1) {
+    const limits = Array.from({ length: 8 }, (_, j) =>
+      fixedWindow({ limit: 9, window: `${1_000 * i + j}ms`, name: `limit ${j}` }),
+    );
+    await limiter.consume("ada", { limits });
+  }
+  const { limiters } = await listed(store);
+  const { others = [], moreOthers = 0 } = limiters[0] ?? {};
+  expect(others.length).toBeGreaterThan(5);
+  expect(others.length + moreOthers).toBe(64);
+  expect(limiters[0]?.limits).toEqual([hourly]);
+});
+
+test("an operator inspects, resets, blocks and unblocks a subject under all of them", async () => {
+  const { store, limiter } = open();
+  await limiter.consume("ada", { cost: 2 });
+  await limiter.consume("ada", { limits: daily(9), cost: 4 });
+  const directory = await listed(store);
+  const [found] = directory.limiters;
+  const others = found?.others?.map(({ limits }) => limits) ?? [];
+  const asked = { name: "api", limits: hourly, others };
+  const operator = operate(store);
+  const usedIn = ({
+    limits,
+  }: {
+    limits: readonly { name: string; limit: number; remaining: number }[];
+  }) => limits.map(({ name, limit, remaining }) => [name, limit - remaining]);
+  expect(usedIn(await operator.inspect(asked, "ada"))).toEqual([
+    ["5-per-1h", 2],
+    ["9-per-1d", 4],
+  ]);
+  const preview = await operator.reset(asked, "ada", { dryRun: true });
+  expect([usedIn(preview.before), usedIn(preview.after)]).toEqual([
+    [
+      ["5-per-1h", 2],
+      ["9-per-1d", 4],
+    ],
+    [["5-per-1h", 0]],
+  ]);
+  await operator.reset(asked, "ada");
+  expect(await limiter.peek("ada", { limits: daily(9), cost: 0 })).toMatchObject({ remaining: 9 });
+  await operator.block(asked, "ada", "1h");
+  expect(await limiter.consume("ada", { limits: daily(9) })).toMatchObject({ blocked: true });
+  expect((await readBlocks(store, { directory })).blocks).toMatchObject([
+    { limiter: "api", subject: "ada" },
+  ]);
+  await operator.unblock(asked, "ada");
+  expect(await limiter.consume("ada", { limits: daily(9) })).toMatchObject({ allowed: true });
+  await operator.forget(asked, "ada");
+  expect(await redis.keys(`${store.prefix}:{ada}:*`)).toEqual([]);
+});
+
+test("an override applies to those that it fits, and is told as in force", async () => {
+  const { store, limiter } = open();
+  await limiter.consume("ada", { limits: daily(9) });
+  const override = {
+    limiter: "api",
+    subject: { default: "ada" },
+    limits: { "9-per-1d": { limit: 50 } },
+  };
+  expect(reachOf(override, await listed(store))).toMatchObject({ state: "in-force", appliedBy: 1 });
+  await operate(store).setOverride(override);
+  await expect
+    .poll(() => limiter.peek("ada", { limits: daily(9), cost: 0 }), { timeout: 10_000 })
+    .toMatchObject({ limit: 50, remaining: 49, overridden: true });
+  expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ limit: 5, overridden: false });
+});

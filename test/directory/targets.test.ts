@@ -1,0 +1,125 @@
+import type { Breaker } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import type { Store } from "@headgate/core";
+import { readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { expect, onTestFinished, test } from "vitest";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+
+const own = useOwnRedis();
+
+/** A breaker as one process has it: each client writes a record of its own. */
+function start(name = "payments"): { store: Store; breaker: Breaker } {
+  const client = new Redis(own.server.socket);
+  const store = redisStore(client);
+  const breaker = createBreaker({ name, store, storeTimeout: "10s", flushInterval: 0 });
+  onTestFinished(async () => {
+    await breaker.close();
+    client.disconnect();
+  });
+  return { store, breaker };
+}
+
+async function call({ store, breaker }: ReturnType<typeof start>, ...targets: readonly string[]) {
+  await Promise.all(targets.map((target) => breaker.for(target).record("success")));
+  await writeDirectory(store);
+}
+
+async function listed() {
+  const { breakers, unread } = await readDirectory(own.client);
+  expect(unread).toEqual([]);
+  return breakers.map(({ name, targets, moreTargets }) => ({ name, targets, moreTargets }));
+}
+
+/** Rewrites the records of all processes. */
+async function rewrite(change: (record: Record<string, unknown>) => unknown): Promise<void> {
+  for (const key of await own.client.keys("hg:{directory}:process/*")) {
+    const record = JSON.parse((await own.client.get(key)) ?? "");
+    await own.client.set(key, JSON.stringify(change(record)), "PX", 60_000);
+  }
+}
+
+function targetsNamed(count: number, letter: string): string[] {
+  return Array.from({ length: count }, (_, i) => letter + String(i).padStart(3, "0"));
+}
+
+test("the targets that processes called are known together, and a new one with the next write", async () => {
+  const [one, other] = [start(), start()];
+  await call(one, "bank-eu", "bank-us");
+  await call(other, "bank-us", "bank-asia");
+  const known = { name: "payments", moreTargets: undefined };
+  expect(await listed()).toEqual([{ ...known, targets: ["bank-asia", "bank-eu", "bank-us"] }]);
+  await call(one, "new");
+  expect(await listed()).toEqual([
+    { ...known, targets: ["bank-asia", "bank-eu", "bank-us", "new"] },
+  ]);
+  await one.breaker.close();
+  expect(await listed()).toEqual([{ ...known, targets: ["bank-asia", "bank-us"] }]);
+});
+
+test("targets belong to their own breaker, and one that nothing was called by has none", async () => {
+  const [one, other, idle] = [start("a"), start("b"), start("c")];
+  await call(one, "x");
+  await call(other, "y");
+  await call(idle);
+  expect((await listed()).map(({ targets }) => targets)).toEqual([["x"], ["y"], []]);
+});
+
+test("a breaker by itself has the target default once it was called", async () => {
+  const one = start();
+  await one.breaker.run(() => "");
+  await call(one);
+  expect(await listed()).toMatchObject([{ targets: ["default"] }]);
+});
+
+test("of over 200 targets the others are counted, in a process and in all together", async () => {
+  const [one, other] = [start(), start()];
+  await call(one, ...targetsNamed(201, "a"));
+  const [first] = await listed();
+  expect(first?.targets).toHaveLength(200);
+  expect(first?.moreTargets).toBe(1);
+  await call(other, ...targetsNamed(50, "b"));
+  const [both] = await listed();
+  expect(both?.targets?.every((name) => name.startsWith("a"))).toBe(true);
+  expect(both).toMatchObject({ targets: { length: 200 }, moreTargets: 50 });
+});
+
+test("a target with a name of a megabyte is counted, and its name is not written", async () => {
+  const one = start();
+  await call(one, "short", "x".repeat(2 ** 20));
+  expect(await listed()).toMatchObject([{ targets: ["short"], moreTargets: 1 }]);
+  const [key = ""] = await own.client.keys("hg:{directory}:process/*");
+  expect(await own.client.strlen(key)).toBeLessThan(1_000);
+});
+
+test("targets are unknown where no process says, and the others' where one does not", async () => {
+  const one = start();
+  await call(one, "bank");
+  await rewrite(({ targets: _, ...record }) => record);
+  const [breaker] = (await readDirectory(own.client)).breakers;
+  expect(breaker).toMatchObject({ name: "payments" });
+  expect(breaker).not.toHaveProperty("targets");
+  await call(start(), "newer");
+  expect(await listed()).toMatchObject([{ targets: ["newer"] }]);
+});
+
+test("targets of somebody else's making harm nobody", async () => {
+  const one = start();
+  await call(one, "bank");
+  const foreign = { record: "__proto__", names: ["x"], more: 1 };
+  await rewrite((record) => ({
+    ...record,
+    targets: [...(record["targets"] as object[]), foreign],
+    records: [...(record["records"] as string[]), "constructor"],
+  }));
+  const found = await readDirectory(own.client);
+  expect(found.breakers).toMatchObject([{ targets: ["bank"] }]);
+  expect(found.unread).toMatchObject([{ why: "missing" }]);
+  await rewrite((record) => ({ ...record, targets: [{ ...foreign, names: ["x".repeat(101)] }] }));
+  expect(await readDirectory(own.client)).toMatchObject({
+    breakers: [],
+    unread: [{ why: "damaged" }],
+  });
+});

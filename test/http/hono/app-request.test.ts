@@ -1,0 +1,137 @@
+import { concurrency, createLimiter } from "@headgate/core";
+import { subjectOf } from "@headgate/core/http";
+import type { RateLimitOptions } from "@headgate/hono";
+import { byHeader, fixedWindow, gcra, rateLimit } from "@headgate/hono";
+import { Hono } from "hono";
+import { expect, test } from "vitest";
+import { deferred } from "../support/deferred.ts";
+import { eventually } from "../support/eventually.ts";
+
+const limits = gcra({ limit: 2, window: "1h" });
+const connInfo = () => ({ remote: { address: "203.0.113.7" } });
+
+function limited(options: RateLimitOptions): Hono {
+  const app = new Hono().use(rateLimit({ limits, connInfo, ...options }));
+  app.get("/", (c) => c.json({ left: c.var.rateLimit?.remaining }));
+  return app;
+}
+
+async function readWhole(answer: Response): Promise<Response> {
+  await answer.text();
+  return answer;
+}
+
+async function statusesOf(app: Hono, ...asked: readonly RequestInit[]): Promise<number[]> {
+  const statuses: number[] = [];
+  for (const init of asked) statuses.push((await app.request("/", init)).status);
+  return statuses;
+}
+
+test("a key needs no connection", async () => {
+  const app = limited({ key: byHeader("x-api-key"), connInfo: undefined });
+  const keys = ["ada", "ada", "ada", "bob"].map((key) => ({ headers: { "x-api-key": key } }));
+  expect(await statusesOf(app, ...keys)).toEqual([200, 200, 429, 200]);
+});
+
+test("an address is the one that connInfo gives", async () => {
+  const addresses = ["203.0.113.7", "203.0.113.7", "203.0.113.7", "203.0.113.8"];
+  const app = limited({ connInfo: () => ({ remote: { address: addresses.shift() as string } }) });
+  expect(await statusesOf(app, {}, {}, {}, {})).toEqual([200, 200, 429, 200]);
+});
+
+test("without an address, the error says so", async () => {
+  const app = limited({ connInfo: undefined });
+  const errors: Error[] = [];
+  app.onError((error, c) => {
+    errors.push(error);
+    return c.text("failed", 500);
+  });
+  expect((await app.request("/")).status).toBe(500);
+  expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
+});
+
+test("a connInfo that is no function is refused, and so is no options at all", () => {
+  for (const wrong of [{ limits, connInfo: "203.0.113.7" }, undefined]) {
+    expect(() => rateLimit(wrong as never)).toThrow(
+      expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
+    );
+  }
+});
+
+test("a decision is found by the context, also behind a body that other middleware replaced", async () => {
+  const limit = rateLimit({ limits, connInfo });
+  const app = new Hono().use(limit);
+  app.post("/", async (c) => {
+    c.req.raw = new Request(c.req.raw, { body: "other" });
+    return c.json([limit.of(c)?.decision.remaining, subjectOf(c), c.var.rateLimit?.remaining]);
+  });
+  const answer = await app.request("/", { method: "POST", body: "one" });
+  expect(await answer.json()).toEqual([1, { default: "203.0.113.7" }, 1]);
+});
+
+test("a slot is held until the body has been read, and count sees the status", async () => {
+  const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "30s" }) });
+  const counted = createLimiter({ limits: fixedWindow({ limit: 9, window: "1h" }) });
+  const seen: number[] = [];
+  const app = new Hono().use(
+    rateLimit({ limiter, connInfo }),
+    rateLimit({
+      limiter: counted,
+      connInfo,
+      count: (_, { statusCode }) => {
+        seen.push(statusCode);
+        return statusCode !== 404;
+      },
+    }),
+  );
+  const done = deferred();
+  app.get("/", (c) =>
+    c.body(
+      new ReadableStream({
+        async start(controller) {
+          await done.promise;
+          controller.close();
+        },
+      }),
+    ),
+  );
+  const first = await app.request("/");
+  expect((await app.request("/")).status).toBe(429);
+  done.resolve();
+  await first.text();
+  await eventually(async () => {
+    const { status } = await readWhole(await app.request("/nowhere"));
+    expect(status).toBe(404);
+  });
+  await eventually(() => expect(seen.slice(0, 2)).toEqual([200, 404]));
+  await eventually(async () =>
+    expect((await counted.peek("203.0.113.7", { cost: 0 })).limits[0]?.remaining).toBe(8),
+  );
+});
+
+test("a request whose signal aborts waits no longer, and is not charged", async () => {
+  const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1h" }) });
+  let handled = 0;
+  const app = new Hono().use(rateLimit({ limiter, connInfo, wait: "10m" }));
+  app.get("/", (c) => {
+    handled += 1;
+    return c.text("");
+  });
+  await app.request("/");
+  const leaving = new AbortController();
+  const waiting = app.request("/", { signal: leaving.signal });
+  leaving.abort();
+  await waiting;
+  expect(handled).toBe(1);
+});
+
+test("a denial as an error has the usual answer where the application handles none", async () => {
+  const app = limited({ onDenied: "error", limits: gcra({ limit: 1, window: "1h" }) });
+  await app.request("/");
+  const denied = await app.request("/");
+  expect([denied.status, denied.headers.get("content-type")]).toEqual([
+    429,
+    "application/problem+json",
+  ]);
+  expect(denied.headers.has("retry-after")).toBe(true);
+});

@@ -1,0 +1,134 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Ask } from "../support/ask.ts";
+import { askAt } from "../support/ask.ts";
+import { eventually } from "../support/eventually.ts";
+
+/** The program of a package that brings one for each platform; undefined where it has none for this one. */
+function programOf(name: string, packages: readonly string[], file: string): string | undefined {
+  const own = createRequire(createRequire(import.meta.url).resolve(`${name}/package.json`));
+  for (const one of packages) {
+    try {
+      const program = join(dirname(own.resolve(`${one}/package.json`)), file);
+      if (existsSync(program)) return program;
+    } catch {
+      // It is for another platform.
+    }
+  }
+  return undefined;
+}
+
+const { platform, arch } = process;
+const cpu = arch === "arm64" ? "aarch64" : arch;
+const RUNTIMES = [
+  { name: "Node", program: process.execPath, args: [] },
+  {
+    name: "Bun",
+    program: programOf("bun", [`@oven/bun-${platform}-${cpu}`], "bin/bun"),
+    args: ["run"],
+  },
+  {
+    name: "Deno",
+    program: programOf(
+      "deno",
+      [`@deno/${platform}-${arch}-glibc`, `@deno/${platform}-${arch}`],
+      "deno",
+    ),
+    args: ["run", "--allow-all", "--no-lock", "--node-modules-dir=manual", "--quiet"],
+  },
+];
+
+describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
+  if (program === undefined) {
+    const reason = `the package ${name.toLowerCase()} has no program for ${platform} ${arch}`;
+    console.warn(`Hono is not tested on ${name}: ${reason}`);
+    test.skip(reason, () => {});
+    return;
+  }
+
+  let ask: Ask;
+  let stop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const child = spawn(program, [...args, join(import.meta.dirname, "application.mjs")], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    const exited = once(child, "exit");
+    const port = await new Promise<number>((resolve, reject) => {
+      createInterface(child.stdout).on("line", (line) => {
+        const found = /^listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line)?.[1];
+        if (found !== undefined) resolve(Number(found));
+      });
+      exited.then(() => reject(new Error("it ended before it was listening")), reject);
+    });
+    const client = askAt({ port });
+    ask = client.ask;
+    stop = async () => {
+      await client.end();
+      child.kill();
+      await exited;
+    };
+  });
+  afterAll(() => stop?.());
+
+  const statusesOf = async (...paths: readonly string[]): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (const path of paths) statuses.push((await ask(path)).status);
+    return statuses;
+  };
+
+  test("counts by the address of the connection, and says when to come back", async () => {
+    const first = await ask("/plain");
+    expect([first.status, first.json()]).toMatchObject([200, { allowed: true, remaining: 1 }]);
+    expect(first.headers["ratelimit"]).toMatch(/^"2-per-1h";r=1;t=/);
+    await ask("/plain");
+    const denied = await ask("/plain");
+    expect([denied.status, denied.json()]).toMatchObject([
+      429,
+      { "violated-policies": ["2-per-1h"] },
+    ]);
+    expect(denied.headers["content-type"]).toBe("application/problem+json");
+    expect(denied.headers).toHaveProperty("retry-after");
+  });
+
+  test("counts the answers that it is told to", async () => {
+    const fine = "/failed?status=200";
+    const wrong = "/failed?status=404";
+    expect(await statusesOf(fine, fine, wrong)).toEqual([200, 200, 404]);
+    // It is settled once the client has the answer.
+    await eventually(async () => expect((await ask(fine)).status).toBe(429));
+  });
+
+  test("lets the application answer, or let the request on", async () => {
+    await ask("/own");
+    const denied = await ask("/own");
+    expect([denied.status, denied.text]).toEqual([429, "no"]);
+    expect(denied.headers).toHaveProperty("retry-after");
+    await ask("/allow");
+    const allowed = await ask("/allow");
+    expect([allowed.status, allowed.text]).toEqual([200, "yes"]);
+    expect(allowed.headers).not.toHaveProperty("retry-after");
+  });
+
+  test("lets requests wait their turn", async () => {
+    expect(await statusesOf("/turns", "/turns")).toEqual([200, 200]);
+  });
+
+  test("holds a slot until the answer has been read", async () => {
+    const first = ask("/slow");
+    await eventually(async () => expect((await ask("/slow")).status).toBe(429));
+    await ask("/end");
+    expect((await first).text).toBe("begun ended");
+    await eventually(async () => {
+      const next = ask("/slow");
+      await ask("/end");
+      expect((await next).status).toBe(200);
+    });
+  });
+});

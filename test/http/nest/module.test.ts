@@ -1,0 +1,203 @@
+import { memoryStore } from "@headgate/core";
+import type { RateLimitOptions } from "@headgate/nestjs";
+import {
+  byHeader,
+  byTier,
+  fixedWindow,
+  HeadgateGuard,
+  HeadgateModule,
+  perRequest,
+  RateLimit,
+  RateLimitCost,
+  RateLimitException,
+} from "@headgate/nestjs";
+import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
+import { Catch, HttpException, Module } from "@nestjs/common";
+import { describe, expect, test } from "vitest";
+import type { Ask } from "../support/ask.ts";
+import { controller, makeNest, PLATFORMS, serveNest } from "./serve-nest.ts";
+
+const hourly = (limit: number, name = "hourly") => fixedWindow({ limit, window: "1h", name });
+
+async function statusesOf(ask: Ask, ...paths: readonly string[]): Promise<number[]> {
+  const statuses: number[] = [];
+  for (const path of paths) statuses.push((await ask(path)).status);
+  return statuses;
+}
+
+const remainingOf = async (ask: Ask, path: string): Promise<string | undefined> =>
+  (await ask(path)).headers["x-ratelimit-remaining"];
+
+describe("options come", () => {
+  class Settings {
+    readonly limit = 1;
+    createHeadgateOptions(): RateLimitOptions {
+      return { limits: hourly(this.limit) };
+    }
+  }
+  class SettingsModule {}
+  Module({ providers: [Settings], exports: [Settings] })(SettingsModule);
+
+  test.each([
+    ["as they are", HeadgateModule.forRoot({ limits: hourly(1) })],
+    [
+      "from a factory",
+      HeadgateModule.forRootAsync({
+        imports: [SettingsModule],
+        inject: [Settings],
+        useFactory: async ({ limit }: Settings) => ({ limits: hourly(limit) }),
+      }),
+    ],
+    ["from a class", HeadgateModule.forRootAsync({ useClass: Settings })],
+    [
+      "from a class that exists",
+      HeadgateModule.forRootAsync({ imports: [SettingsModule], useExisting: Settings }),
+    ],
+  ])("%s", async (_, limits) => {
+    const { ask } = await serveNest({ imports: [limits], controllers: [controller({ page: [] })] });
+    expect(await statusesOf(ask, "/page", "/page")).toEqual([200, 429]);
+  });
+
+  test("and what is wrong with them is an error at the start", async () => {
+    const wrong = [
+      HeadgateModule.forRoot({ limits: hourly(1), keyGenerator: 1 } as never),
+      HeadgateModule.forRootAsync({ useFactory: () => undefined as never }),
+    ];
+    for (const one of wrong) {
+      await expect(makeNest({ imports: [one] })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+      });
+    }
+    const pages = controller({ page: [RateLimit({ limits: hourly(-1) })] });
+    await expect(makeNest({ controllers: [pages] })).rejects.toMatchObject({
+      code: "HEADGATE_INVALID_LIMIT",
+      message: expect.stringContaining("RateLimit on Pages.page"),
+    });
+    expect(() => HeadgateModule.forRootAsync({})).toThrow("needs useFactory");
+  });
+});
+
+describe.each(PLATFORMS)("on %s", (platform) => {
+  test("a cost is that of the route, of the controller, or of the module, in this order", async () => {
+    const pages = controller(
+      {
+        plain: [],
+        five: [RateLimitCost(5)],
+        asked: [RateLimitCost((context: ExecutionContext) => context.getHandler().name.length)],
+      },
+      RateLimitCost(2),
+    );
+    const others = controller({ other: [] });
+    const limits = HeadgateModule.forRoot({ limits: hourly(100), cost: 10 });
+    const { ask } = await serveNest({ imports: [limits], controllers: [pages, others] }, platform);
+    expect(await remainingOf(ask, "/plain")).toBe("98");
+    expect(await remainingOf(ask, "/five")).toBe("93");
+    expect(await remainingOf(ask, "/asked")).toBe("88");
+    expect(await remainingOf(ask, "/other")).toBe("78");
+  });
+
+  test("key, limits, skip and cost get the context", async () => {
+    const headersOf = (context: ExecutionContext) => context.switchToHttp().getRequest().headers;
+    const limits = HeadgateModule.forRoot({
+      limits: perRequest(hourly(1), (context) => hourly(Number(headersOf(context)["x-limit"]))),
+      key: (context) => `${headersOf(context)["x-user"]} ${context.getHandler().name}`,
+      skip: (context) => context.getHandler().name === "health",
+      cost: (context) => Number(headersOf(context)["x-cost"]),
+    });
+    const pages = controller({ page: [], health: [] });
+    const { ask } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
+    const headers = { "x-limit": "9", "x-user": "ada", "x-cost": "4" };
+    const first = await ask("/page", { headers });
+    expect(first.headers["x-ratelimit-remaining"]).toBe("5");
+    expect((await ask("/health", { headers })).headers).not.toHaveProperty("ratelimit");
+  });
+
+  test("a route inherits store, key and answer, and counts under a name of its own", async () => {
+    const store = memoryStore();
+    const limits = HeadgateModule.forRoot({
+      name: "api",
+      store,
+      key: byHeader("x-user"),
+      missing: "reject",
+      onDenied: () => {
+        throw new HttpException("slow down", 418);
+      },
+    });
+    const pages = controller({ one: [RateLimit({ limits: hourly(1) })], free: [] });
+    const { ask } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
+    const asAda = { headers: { "x-user": "ada" } };
+    expect((await ask("/one")).status).toBe(400);
+    expect((await ask("/one", asAda)).status).toBe(200);
+    const denied = await ask("/one", asAda);
+    expect([denied.status, denied.text]).toEqual([418, '{"statusCode":418,"message":"slow down"}']);
+    expect(denied.headers).toMatchObject({
+      "retry-after": expect.any(String),
+      ratelimit: expect.stringContaining("r=0"),
+    });
+    expect((await ask("/one", { headers: { "x-user": "grace" } })).status).toBe(200);
+    expect((await ask("/free", asAda)).headers).not.toHaveProperty("ratelimit");
+  });
+
+  test("the guard of the application can be injected, to ask it and to reset a client", async () => {
+    const limits = HeadgateModule.forRoot({ limits: hourly(1) });
+    const pages = controller({ page: [] });
+    const { app, ask } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
+    expect(await statusesOf(ask, "/page", "/page")).toEqual([200, 429]);
+    await app.get(HeadgateGuard).limiter.reset("127.0.0.1");
+    expect((await ask("/page")).status).toBe(200);
+  });
+
+  test("a filter of the application may answer, and headers stay", async () => {
+    class Filter {
+      catch({ decision }: RateLimitException, host: ArgumentsHost): void {
+        const reply = host.switchToHttp().getResponse();
+        reply.status(429).send({ mine: decision?.limit });
+      }
+    }
+    Catch(RateLimitException)(Filter);
+    const limits = HeadgateModule.forRoot({ limits: hourly(1) });
+    const pages = controller({ page: [] });
+    const filters = [new Filter()];
+    const { ask } = await serveNest({ imports: [limits], controllers: [pages], filters }, platform);
+    await ask("/page");
+    const denied = await ask("/page");
+    expect([denied.status, denied.json()]).toEqual([429, { mine: 1 }]);
+    expect(denied.headers).toHaveProperty("retry-after");
+  });
+});
+
+test("a module with tiers, or without limits, has no limiter, and says so", async () => {
+  const select = () => "free" as const;
+  const tiered = await makeNest({
+    imports: [HeadgateModule.forRoot({ limits: byTier({ free: hourly(1) }, select) })],
+  });
+  expect([...tiered.get(HeadgateGuard).tiers.keys()]).toEqual(["free"]);
+  expect(() => tiered.get(HeadgateGuard).limiter).toThrow("limits by tier");
+  const bare = await makeNest({ imports: [HeadgateModule.forRoot({})] });
+  expect(() => bare.get(HeadgateGuard).limiter).toThrow("no limits");
+});
+
+test("closing an application frees its names, and answers what waits", async () => {
+  const store = memoryStore();
+  const options = { name: "api", store, limits: hourly(1), wait: "10m" } as const;
+  const own = RateLimit({ name: "own", store, limits: hourly(1, "own") });
+  const parts = () => ({
+    imports: [HeadgateModule.forRoot(options)],
+    controllers: [controller({ page: [], own: [own] })],
+  });
+  const { app, ask } = await serveNest(parts());
+  await ask("/page");
+  const waiting = ask("/page");
+  await expect
+    .poll(async () => (await app.get(HeadgateGuard).limiter.peek("127.0.0.1")).limits[0]?.remaining)
+    .toBe(0);
+  const [answer] = await Promise.all([waiting.catch((error: Error) => error), app.close()]);
+  if (!(answer instanceof Error)) expect(answer.status).toBe(429);
+  // With other limits, which a name in use would refuse.
+  const again = await makeNest({
+    imports: [
+      HeadgateModule.forRoot({ ...options, limits: fixedWindow({ limit: 1, window: "1d" }) }),
+    ],
+  });
+  await again.close();
+});

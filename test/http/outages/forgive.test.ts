@@ -1,0 +1,33 @@
+import { fixedWindow } from "@headgate/core";
+import type { Client } from "@headgate/core/http";
+import { createHttpGuard } from "@headgate/core/http";
+import { expect, test } from "vitest";
+import { useLosableRedis } from "../support/losable-redis.ts";
+
+const redis = useLosableRedis();
+const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: () => false };
+
+test("a good login does not fail because Redis is away; this process forgives it", async () => {
+  const store = await redis.openStore();
+  const limits = fixedWindow({ limit: 2, window: "1d" });
+  const options = { name: "login", limits, store, forgive: ["default"], storeTimeout: "300ms" };
+  const guard = createHttpGuard("rateLimit", options);
+  const ask = async () => {
+    const request = { headers: {} };
+    const { kind } = await guard.check(request, client);
+    return { kind, request };
+  };
+  await ask();
+  redis.lose();
+  await ask();
+  const { request } = await ask();
+  expect(await ask()).toMatchObject({ kind: "denied" });
+  expect(await guard.forgive(request)).toBe(false);
+  expect(await ask()).toMatchObject({ kind: "allowed" });
+  await redis.giveBack();
+  const { kind, request: last } = await ask();
+  expect(kind).toBe("denied");
+  expect(await guard.forgive(last)).toBe(true);
+  expect(await ask()).toMatchObject({ kind: "allowed" });
+  await guard.close();
+});

@@ -1,0 +1,22 @@
+import type { Page } from "playwright-core";
+
+/** What of the home page is not within the first screen, each by its selector. */
+export async function belowFirstScreen(page: Page): Promise<string[]> {
+  const needed = [
+    ".home h1",
+    ".home .language-sh code",
+    ".home .language-ts.active code",
+    ".live-picture .time-line svg",
+  ];
+  await page.locator(".live-picture rect").first().waitFor();
+  const { height = 0 } = page.viewportSize() ?? {};
+  const boxes = await Promise.all(
+    needed.map(async (selector) => ({
+      selector,
+      box: await page.locator(selector).last().boundingBox(),
+    })),
+  );
+  return boxes
+    .filter(({ box }) => box === null || box.height < 10 || box.y + box.height > height)
+    .map(({ selector }) => selector);
+}

@@ -1,0 +1,220 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Limit, Store } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
+import { hashSubject, operate, readBlocks, readDirectory } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SeenBlocks } from "../../packages/core/src/fleet/usage/seen-blocks.ts";
+import { addUsage } from "../../packages/core/src/fleet/usage/steps.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { sendUsage } from "../support/send-usage.ts";
+import { writeDirectory } from "../support/write-directory.ts";
+
+const own = useOwnRedis();
+const LIST = "hg:blocks{usage}";
+const LIMITS = fixedWindow({ name: "tries", limit: 1, window: "1h", block: "2h" });
+
+interface Made {
+  readonly name?: string;
+  readonly limits?: Limit | readonly Limit[];
+  readonly usage?: boolean | { readonly subjects: "plain" };
+  readonly shadow?: boolean;
+}
+
+/** A limiter in a process that is listed. */
+async function start({ name = "login", limits = LIMITS, usage = true, shadow = false }: Made = {}) {
+  // A client of its own: a process remembers the blocks that it has sent.
+  const client = new Redis(own.server.socket);
+  const store = redisStore(client, { usage });
+  const limiter = createLimiter({ name, store, limits, shadow, storeTimeout: "1m" });
+  onTestFinished(async () => {
+    await limiter.close();
+    client.disconnect();
+  });
+  await writeDirectory(store);
+  return { store, limiter, operator: operate(store), limits: { name, limits } as never };
+}
+
+/** Has a limit block somebody, who asks once more. */
+async function blockByLimit(
+  limiter: { consume(subject: string): Promise<unknown> },
+  store: Store,
+  subject: string,
+): Promise<void> {
+  for (let i = 0; i < 3; i += 1) await limiter.consume(subject);
+  await sendUsage(store);
+}
+
+describe("a block by a limit", () => {
+  test("is listed once it has denied, by a hash or as it is", async () => {
+    const { limiter, store } = await start();
+    await blockByLimit(limiter, store, "ann");
+    const { at, blocks, ...rest } = await readBlocks(own.client);
+    expect(rest).toEqual({ isWhole: true, unknown: 0, unread: [] });
+    const hash = hashSubject("ann");
+    const named = { limiter: "login", dimension: "default", limit: "tries", shadow: false };
+    expect(blocks).toEqual([{ ...named, hash, until: expect.any(Number) }]);
+    const twoHours = 7_200_000;
+    expect((blocks[0]?.until ?? 0) - at).toBeGreaterThan(twoHours - 60_000);
+    expect((blocks[0]?.until ?? 0) - at).toBeLessThanOrEqual(twoHours);
+    await limiter.close();
+    const { limiter: plain, store: other } = await start({ usage: { subjects: "plain" } });
+    await blockByLimit(plain, other, "bob");
+    const found = (await readBlocks(other)).blocks;
+    expect(found).toHaveLength(2);
+    expect(found).toContainEqual({ ...named, subject: "bob", until: expect.any(Number) });
+  });
+
+  test("leaves when it is ended, or the subject is reset", async () => {
+    const { limiter, store, operator, limits } = await start();
+    for (const subject of ["ann", "bob"]) await blockByLimit(limiter, store, subject);
+    await operator.unblock(limits, "ann");
+    expect((await readBlocks(store)).blocks).toMatchObject([{ hash: hashSubject("bob") }]);
+    await own.client.flushall();
+    expect((await readBlocks(store)).blocks).toEqual([]);
+  });
+
+  test("of a long or odd subject, and of all together, is found", async () => {
+    const limits = [
+      fixedWindow({ per: "user", limit: 1, window: "1h", block: "1h" }),
+      fixedWindow({ per: "global", limit: 2, window: "1h", block: "1h" }),
+    ];
+    const { limiter, store } = await start({ limits, usage: { subjects: "plain" } });
+    const odd = "GET /a b\n{x} ü";
+    const long = "x".repeat(100);
+    for (const user of [odd, odd, odd, long, long, long]) await limiter.consume({ user } as never);
+    await sendUsage(store);
+    const { blocks } = await readBlocks(store);
+    const who = blocks.map(({ dimension, subject, hash }) => `${dimension} ${subject ?? hash}`);
+    expect(who.sort()).toEqual([`global *`, `user ${odd}`, `user ${hashSubject(long)}`].sort());
+  });
+
+  test("of a limiter in shadow says so", async () => {
+    const { store, operator, limits, limiter } = await start({ shadow: true });
+    await operator.block(limits, "ann", "1h");
+    await limiter.consume("ann");
+    await sendUsage(store);
+    expect((await readBlocks(store)).blocks).toMatchObject([{ subject: "ann", shadow: true }]);
+    await operator.setOverride({ limiter: "login", shadow: false });
+    expect((await readBlocks(store)).blocks).toMatchObject([{ shadow: false }]);
+  });
+
+  test("is that of the limiter whose counter it is, where another one extends it", async () => {
+    const client = new Redis(own.server.socket);
+    const store = redisStore(client, { usage: { subjects: "plain" } });
+    const options = { store, storeTimeout: "1m" } as const;
+    const base = createLimiter({ ...options, name: "base", limits: LIMITS });
+    const limits = gcra({ limit: 100, window: "1m" });
+    const route = createLimiter({ ...options, name: "route", limits, extends: base });
+    onTestFinished(async () => {
+      await route.close();
+      await base.close();
+      client.disconnect();
+    });
+    await writeDirectory(store);
+    await blockByLimit(route, store, "ann");
+    const { blocks } = await readBlocks(store);
+    expect(blocks).toMatchObject([{ limiter: "base", limit: "tries", subject: "ann" }]);
+  });
+});
+
+describe("a block by hand", () => {
+  test("is listed at once, with who set it and why, without usage as well", async () => {
+    const { store, operator, limits } = await start({ usage: false });
+    await operator.block(limits, "ann", "1h", { by: "joe", reason: "first" });
+    await operator.block(limits, "ann", "2h", { by: "eve", reason: "abuse" });
+    const directory = await readDirectory(store);
+    const { at, blocks } = await readBlocks(store, { directory });
+    const until = expect.any(Number);
+    expect(blocks).toEqual([
+      {
+        ...{ limiter: "login", dimension: "default", subject: "ann", until, shadow: false },
+        ...{ setAt: until, by: "eve", reason: "abuse" },
+      },
+    ]);
+    expect((blocks[0]?.until ?? 0) - at).toBeGreaterThan(7_100_000);
+    await operator.unblock(limits, "ann");
+    expect((await readBlocks(store)).blocks).toEqual([]);
+  });
+
+  test("that ended by itself is not listed", async () => {
+    const { store, operator, limits } = await start({ usage: false });
+    await operator.block(limits, "ann", "30ms");
+    await delay(50);
+    expect((await readBlocks(store)).blocks).toEqual([]);
+  });
+
+  test("is forgotten with its subject", async () => {
+    const { store, operator, limits, limiter } = await start({ usage: { subjects: "plain" } });
+    await operator.block(limits, "ann", "1h");
+    await operator.block(limits, "bob", "1h");
+    for (const subject of ["ann", "bob"]) await limiter.consume(subject);
+    await sendUsage(store);
+    expect(await own.client.get(LIST)).toContain("login default pann");
+    const dry = await operator.forget(limits, "ann", { dryRun: true });
+    expect(dry.listed).toBe(2);
+    expect(await operator.forget(limits, "ann")).toMatchObject({ listed: 2 });
+    expect(await own.client.get(LIST)).toMatch(/^headgate usage 1\n\d{10} login default pbob$/);
+    await operator.forget(limits, "bob");
+    expect(await own.client.exists(LIST)).toBe(0);
+  });
+});
+
+describe("the list", () => {
+  let number = 0;
+  async function add(lines: readonly string[], now: number): Promise<void> {
+    number += 1;
+    const store = requireStore(redisStore(own.client, { clock: () => now }));
+    const process = "process-00000000";
+    const call = { prefix: "hg", process, number, clock: now * 1_000, ahead: 0, limiters: [] };
+    await store.run(addUsage, { ...call, blocks: lines.join("\n") });
+  }
+  const NOW = 1_800_000_000;
+  const line = (i: number, ends = NOW + 60) => `${ends} api default p${i}`;
+
+  test("has at most 1,000 blocks, and those that ended make room", async () => {
+    const all = Array.from({ length: 1_010 }, (_, i) => line(i));
+    await add(all, NOW * 1_000);
+    expect((await own.client.get(LIST))?.split("\n")).toHaveLength(1_001);
+    await start();
+    expect(await readBlocks(own.client)).toMatchObject({ isWhole: false, unknown: 1_000 });
+    // A block that lasts longer than it was known to is one.
+    await add([line(0, NOW + 99), line(0, NOW + 98), line(2_000)], NOW * 1_000);
+    expect(await own.client.get(LIST)).toContain(`\n${NOW + 99} api default p0\n`);
+    expect(await own.client.get(LIST)).not.toContain("p2000");
+    await add([line(3, NOW + 200)], (NOW + 100) * 1_000);
+    expect(await own.client.get(LIST)).toBe(`headgate usage 1\n${NOW + 200} api default p3`);
+    expect(await own.client.pttl(LIST)).toBeGreaterThan(0);
+  });
+
+  test("is left alone where it is something else", async () => {
+    await own.client.set(LIST, "text");
+    await add([line(0)], NOW * 1_000);
+    expect(await own.client.get(LIST)).toBe("text");
+    expect((await readBlocks(own.client)).unread).toEqual([{ key: LIST, why: "damaged" }]);
+    await own.client.del(LIST);
+    await own.client.sadd(LIST, "x");
+    await add([line(0)], NOW * 1_000);
+    expect((await readBlocks(own.client)).unread).toEqual([{ key: LIST, why: "wrong-type" }]);
+  });
+});
+
+test("a process sends a block once, again after ten minutes, and remembers at most 1,000", () => {
+  const seen = new SeenBlocks();
+  const blocked = (i: number) =>
+    ({ limiter: "api", dimension: "ip", subject: `${i}`, subjects: "hashed" }) as const;
+  seen.note(blocked(1), 0, 5_000_000);
+  seen.note(blocked(1), 1_000_000, 5_000_000);
+  expect(seen.take(1_000_000, 2_000_000)).toBe("8 api ip h1");
+  seen.note(blocked(1), 2_000_000, 5_000_000);
+  expect(seen.size).toBe(0);
+  seen.note(blocked(1), 602_000_000, 5_000_000);
+  expect(seen.take(602_000_000, 0)).toBe("607 api ip h1");
+  for (let i = 0; i < 5_000; i += 1) seen.note(blocked(i), 0, Number.MAX_SAFE_INTEGER);
+  expect(seen.size).toBe(1_000);
+  const first = seen.take(0, 0).split("\n");
+  expect(first).toHaveLength(256);
+  expect(first[0]).toMatch(/^31622400 /);
+});
