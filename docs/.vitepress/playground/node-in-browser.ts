@@ -34,4 +34,4 @@ export function createHash() {
 // For keys of requests, of which the playground has none.
 export const isIPv4 = () => false;
 export const isIPv6 = () => false;
-export const createHmac = createHash;
+export const createHmac = () => createHash();
