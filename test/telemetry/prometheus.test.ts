@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { once as listening } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBreaker } from "@headgate/breaker";
 import { concurrency, createLimiter, gcra } from "@headgate/core";
@@ -13,7 +14,7 @@ import express from "express";
 import Fastify from "fastify";
 import { Redis } from "ioredis";
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { uniquePrefix, useRedis } from "../http/support/redis-client.ts";
 import type { PrometheusProcess } from "../support/prometheus-process.ts";
 import { hasPrometheus, startPrometheus } from "../support/prometheus-process.ts";
@@ -23,22 +24,28 @@ const DIR = join(import.meta.dirname, "../../packages/telemetry/prometheus");
 const RULES = join(DIR, "alerts.yml");
 const RULE_TESTS = join(DIR, "alerts.test.yml");
 
-interface Dashboard {
-  readonly panels: readonly {
-    readonly title: string;
-    readonly targets: readonly { readonly expr: string }[];
-  }[];
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+  /** Of a row that is folded. */
+  readonly panels?: readonly Panel[];
 }
 
-const { panels } = JSON.parse(readFileSync(join(DIR, "dashboard.json"), "utf8")) as Dashboard;
+const { panels } = JSON.parse(readFileSync(join(DIR, "dashboard.json"), "utf8")) as {
+  readonly panels: readonly Panel[];
+};
 
-/** The expressions of the dashboard, as Grafana would ask them with all jobs and limiters chosen. */
-const shown = panels.flatMap(({ title, targets }) =>
-  targets.map(({ expr }) => ({
-    title,
-    expression: expr.replaceAll("$__rate_interval", "10s").replaceAll(/\$(?:job|limiter)/g, ".*"),
-  })),
-);
+/** The expressions of panels, as Grafana would ask them with all jobs and limiters chosen. */
+function expressionsOf(some: readonly Panel[]) {
+  return some.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({
+      title,
+      expression: expr.replaceAll("$__rate_interval", "10s").replaceAll(/\$(?:job|limiter)/g, ".*"),
+    })),
+  );
+}
+
+const shown = expressionsOf(panels.flatMap((panel) => panel.panels ?? [panel]));
 
 /** What an alert looks at, whether or not it is as bad as the alert says. */
 function lookOf(query: string): string {
@@ -124,6 +131,70 @@ async function serve() {
   };
 }
 
+/** An application that only limits, and denies no request, under a load until it is stopped. */
+async function servePlain(options: Pick<Parameters<typeof rateLimit>[0], "store">) {
+  const registry = new Registry();
+  const observation = observe(registry);
+  const app = express();
+  app.get("/metrics", async (_, res) => void res.type("text").send(await registry.metrics()));
+  const limit = rateLimit({ name: "plain", limits: often, ...options });
+  app.use(limit as express.RequestHandler);
+  app.get("/", (_, res) => void res.end());
+  const server = app.listen(0, "127.0.0.1");
+  await listening(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  let isOver = false;
+  const load = (async () => {
+    while (!isOver) await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  })();
+  return {
+    port,
+    async stop() {
+      isOver = true;
+      await load;
+      server.close();
+      server.closeAllConnections();
+      await limit.close();
+      observation.stop();
+    },
+  };
+}
+
+describe.skipIf(!isInstalled).each([
+  { where: "in memory", options: {} },
+  { where: "on Redis", options: { store } },
+])("a plain application that counts $where", ({ options }) => {
+  let prometheus: PrometheusProcess;
+  let served: Awaited<ReturnType<typeof servePlain>>;
+
+  beforeAll(async () => {
+    served = await servePlain(options);
+    prometheus = await startPrometheus({ plain: served.port }, RULES);
+  });
+
+  afterAll(async () => {
+    await prometheus?.stop();
+    await served?.stop();
+  });
+
+  test.each(expressionsOf(panels))(
+    "has data for the panel $title",
+    async ({ title, expression }) => {
+      await waitUntil(`there is data in ${title}`, 20_000, async () => {
+        const found = await prometheus.query(expression);
+        return found.some(({ value }) => value[1] !== "NaN") || undefined;
+      });
+    },
+  );
+});
+
+test("only the panels of breakers are folded", () => {
+  const rows = panels.filter(({ targets }) => targets === undefined);
+  expect(rows.map(({ title }) => title)).toEqual(["Breakers"]);
+  const folded = expressionsOf(rows[0]?.panels ?? []);
+  for (const { expression } of folded) expect(expression).toContain("headgate_breaker_");
+});
+
 describe.skipIf(!isInstalled)("a real Prometheus", () => {
   let prometheus: PrometheusProcess;
   let served: Awaited<ReturnType<typeof serve>>;
@@ -177,6 +248,19 @@ describe.skipIf(!isInstalled)("promtool", () => {
 
   test("finds nothing wrong with the rules", () => {
     expect(promtool("check", "rules", RULES)).toMatchObject({ status: 0 });
+  });
+
+  test("has each alert lead to a path, where no external label names the address of the pages", () => {
+    const dir = mkdtempSync(join(tmpdir(), "headgate-alerts-"));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const file = join(dir, "alerts.test.yml");
+    const tests = readFileSync(RULE_TESTS, "utf8")
+      .replace("  - alerts.yml", `  - ${RULES}`)
+      .replaceAll(/^ +external_labels: .*\n/gm, "")
+      .replaceAll("https://docs.example.com", "");
+    expect(tests).toContain('runbook_url: "/how-to/runbook#redis-is-slow"');
+    writeFileSync(file, tests);
+    expect(promtool("test", "rules", file)).toMatchObject({ status: 0 });
   });
 
   test("has each alert fire, and not fire, when it should", () => {
