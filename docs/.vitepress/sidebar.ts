@@ -89,14 +89,10 @@ const PARTS: readonly Part[] = [
         text: "Operate",
         items: [
           { text: "Why does a client get 429?", link: "/how-to/why-429" },
-          { text: "Prepare for a Redis outage", link: "/how-to/redis-outages" },
-          { text: "Check an installation", link: "/how-to/doctor" },
+          { text: "Set up monitoring", link: "/how-to/operate" },
+          { text: "Look and act", link: "/how-to/acting" },
           { text: "See a fleet in a browser", link: "/how-to/dashboard" },
-          { text: "Look and act by command", link: "/how-to/acting" },
-          { text: "Change a limit without a deploy", link: "/how-to/overrides" },
-          { text: "See who uses what", link: "/how-to/usage" },
-          { text: "Operate limiters from code", link: "/how-to/operate" },
-          { text: "Find and delete keys", link: "/how-to/redis-keys" },
+          { text: "Check an installation", link: "/how-to/doctor" },
           { text: "Runbook", link: "/how-to/runbook" },
         ],
       },
@@ -152,7 +148,6 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "Requests", link: "/reference/http" },
           { text: "Headers", link: "/reference/headers" },
-          { text: "Special cases", link: "/reference/special-cases" },
           { text: "The adapter API", link: "/reference/adapter-api" },
         ],
       },
@@ -160,9 +155,7 @@ const PARTS: readonly Part[] = [
         text: "Redis",
         items: [
           { text: "Keys, permissions, clusters", link: "/reference/redis" },
-          { text: "Faults", link: "/reference/faults" },
-          { text: "The directory", link: "/reference/directory" },
-          { text: "Usage", link: "/reference/usage" },
+          { text: "Usage and the directory", link: "/reference/usage" },
         ],
       },
       {
@@ -170,8 +163,6 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "The command", link: "/reference/cli" },
           { text: "Replay and recommend", link: "/reference/replay" },
-          { text: "The operator", link: "/reference/operator" },
-          { text: "The dashboard", link: "/reference/dashboard" },
           { text: "Telemetry", link: "/reference/telemetry" },
         ],
       },
@@ -202,7 +193,6 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "How the breaker works", link: "/understand/breaker" },
           { text: "Leases", link: "/understand/leases" },
-          { text: "The memory store", link: "/understand/memory" },
         ],
       },
       {

@@ -2,14 +2,19 @@ import { titleOf } from "../../test/bench/clients.mjs";
 import { ratioOf } from "../../test/bench/statistics.mjs";
 import { titleOfCase } from "../../test/bench/tables/decisions.mjs";
 
-/** The limiters that are faster than Headgate at the same task, as lines of a list; without the baselines. */
+/** The limiters that are faster than Headgate at the same task, as lines of a list, one for each task; without the baselines. */
 export function listLosses(rows) {
-  return [
+  const losses = [
     ...decisionLosses(rows),
     ...httpLosses(rows),
     ...redisLosses(rows),
     ...memoryLosses(rows),
   ];
+  const tasks = new Map();
+  for (const { task, loss, another } of losses) {
+    tasks.set(task, tasks.has(task) ? `${tasks.get(task)}; ${another}` : `${task}: ${loss}`);
+  }
+  return [...tasks.values()];
 }
 
 function decisionLosses(rows) {
@@ -26,7 +31,11 @@ function decisionLosses(rows) {
       const share = ratioOf(ours.perSecond, row.perSecond);
       if (share >= 1) return [];
       return [
-        `${titleOfCase(row)}, ${titleOf(row.library)}: ${percent(share)} of the decisions of ${row.name}`,
+        {
+          task: `${titleOfCase(row)}, ${titleOf(row.library)}`,
+          loss: `${percent(share)} of the decisions of ${row.name}`,
+          another: `${percent(share)} of ${row.name}`,
+        },
       ];
     });
 }
@@ -46,7 +55,11 @@ function httpLosses(rows) {
       const share = ratioOf(ours.perSecond, row.perSecond);
       if (share >= 1) return [];
       return [
-        `HTTP, ${row.framework}, ${row.outcome}: ${percent(share)} of the requests of ${row.name}`,
+        {
+          task: `HTTP, ${row.framework}, ${row.outcome}`,
+          loss: `${percent(share)} of the requests of ${row.name}`,
+          another: `${percent(share)} of ${row.name}`,
+        },
       ];
     });
 }
@@ -61,12 +74,24 @@ function redisLosses(rows) {
       const mode = row.mode === "alone" ? "one decision a call" : "full batches";
       const time =
         times > 1
-          ? [`Redis, ${mode}: fixedWindow takes ${times.toFixed(2)} × the time of ${row.name}`]
+          ? [
+              {
+                task: `Redis, ${mode}`,
+                loss: `fixedWindow takes ${times.toFixed(2)} × the time of ${row.name}`,
+                another: `${times.toFixed(2)} × that of ${row.name}`,
+              },
+            ]
           : [];
       const [bytes] = ours.bytes;
       const space =
         row.mode === "alone" && bytes > row.bytes[0]
-          ? [`Redis: a key takes ${bytes} bytes, one of ${row.name} ${row.bytes[0]}`]
+          ? [
+              {
+                task: "Redis",
+                loss: `a key takes ${bytes} bytes, one of ${row.name} ${row.bytes[0]}`,
+                another: `of ${row.name} ${row.bytes[0]}`,
+              },
+            ]
           : [];
       return [...time, ...space];
     });
@@ -80,7 +105,13 @@ function memoryLosses(rows) {
     .flatMap(({ name, nanoseconds }) => {
       const times = ratioOf(ours.nanoseconds, nanoseconds);
       return times > 1
-        ? [`in memory: a decision takes ${times.toFixed(1)} × the time of ${name}`]
+        ? [
+            {
+              task: "in memory",
+              loss: `a decision takes ${times.toFixed(1)} × the time of ${name}`,
+              another: `${times.toFixed(1)} × that of ${name}`,
+            },
+          ]
         : [];
     });
 }

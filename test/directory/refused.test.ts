@@ -66,9 +66,9 @@ describe("the documented users", () => {
     const { limiter, store } = start(own.client);
     await limiter.consume("u");
     await writeDirectory(store);
-    const permissions = documented("docs/reference/directory.md", "headgate-reader");
+    const permissions = documented("docs/reference/usage.md", "headgate-directory");
     expect(permissions).toContain("~hg:{directory}*");
-    const client = await connectAs("headgate-reader", ...permissions);
+    const client = await connectAs("headgate-directory", ...permissions);
     expect(await readDirectory(client)).toEqual(await readDirectory(own.client));
     const [key = ""] = await own.client.keys("hg:{u}*");
     await expect(client.get(key)).rejects.toThrow("NOPERM");

@@ -72,7 +72,7 @@ test.each(commands)("$place: $line", ({ line, place }) => {
       expect([...Object.keys(devDependencies), ...PACKAGES]).toContain(name);
     }
   } else {
-    // docs/how-to/redis-keys.md; redis.test.ts tries its patterns.
+    // docs/reference/redis.md; redis.test.ts tries its patterns.
     expect(program).toBe("redis-cli");
   }
 });

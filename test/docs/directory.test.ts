@@ -10,15 +10,13 @@ import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
 const own = useOwnRedis();
 
-const [all, limiterFields, useFields, keyRows, processFields, unreadFields] = tablesOf(
-  section(page("docs/reference/directory.md"), "Reading it"),
-);
+const DIRECTORY = section(page("docs/reference/usage.md"), "The directory");
+const [keyRows, keysInRedis] = tablesOf(DIRECTORY);
 
-type Rows = typeof all;
-
-/** The fields that a table lists. */
-function fieldsOf(table: Rows): string[] {
-  return table?.rows.flatMap(([field = ""]) => codeIn(field)).sort() ?? [];
+/** What a sentence names that begins so, in its paragraph; without what an example or a type says. */
+function named(start: string): string[] {
+  const [, paragraph = ""] = DIRECTORY.split(`\n${start} `);
+  return codeIn(paragraph.split("\n\n")[0] ?? "").sort();
 }
 
 function namesIn(value: object | undefined): string[] {
@@ -47,21 +45,20 @@ beforeAll(async () => {
   await Promise.all([limit, route, site, breaker].map((one) => one.close()));
 });
 
-test("the tables of docs/reference/directory.md have every field, and no other", () => {
-  expect(namesIn(found)).toEqual(fieldsOf(all));
+test("docs/reference/usage.md has every field of the directory, and no other", () => {
+  expect(namesIn(found)).toEqual(named("The result has"));
   const route = found.limiters.find(({ name }) => name === "route");
-  expect([...namesIn(route), "blockOn", "isCut", "others"].sort()).toEqual(fieldsOf(limiterFields));
-  expect(namesIn(route?.uses[0])).toEqual(fieldsOf(useFields));
-  expect(namesIn(found.processes[0])).toEqual(fieldsOf(processFields));
-  const why = ["damaged", "missing", "other-format", "wrong-type"];
-  expect(fieldsOf(unreadFields)).toEqual(why.map((one) => JSON.stringify(one)));
-});
-
-test("a breaker has the fields that the page names", () => {
-  const text = section(page("docs/reference/directory.md"), "Reading it");
-  const [, sentence = ""] = /\nA breaker has ([\s\S]*?)\n\n/.exec(text) ?? [];
+  expect([...namesIn(route), "blockOn", "isCut", "others"].sort()).toEqual(named("A limiter has"));
+  expect([...namesIn(route?.uses[0]), '"addresses"', '"function"'].sort()).toEqual(
+    named("One of its uses has"),
+  );
+  expect(namesIn(found.processes[0])).toEqual(named("A process has"));
   expect([...namesIn(found.breakers[0]), "isCut", "moreTargets", "openFor"].sort()).toEqual(
-    codeIn(sentence).sort(),
+    named("A breaker has"),
+  );
+  const why = ["damaged", "missing", "other-format", "wrong-type"];
+  expect(named("An entry of `unread` has")).toEqual(
+    [...why.map((one) => JSON.stringify(one)), "key", "why"].sort(),
   );
 });
 
@@ -84,7 +81,7 @@ test("keys say what the page says they say", () => {
 });
 
 test("keys in Redis are those of the page", async () => {
-  const rows = tablesOf(section(page("docs/reference/directory.md"), "In Redis"))[0]?.rows ?? [];
+  const rows = keysInRedis?.rows ?? [];
   const shown = rows.map(([key = ""]) => codeIn(key)[0]?.replace("...", "") ?? "");
   const store = redisStore(own.client);
   const limiter = createLimiter({ name: "x", store, limits: gcra({ limit: 5, window: "1m" }) });

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { likeIoredis } from "../support/like-ioredis.ts";
 import { codeIn, page, section, tablesOf } from "./markdown.ts";
 
-const FAULTS = page("docs/reference/faults.md");
+const FAULTS = page("docs/understand/when-redis-fails.md");
 const EVENTS = page("docs/reference/events.md");
 const limits = gcra({ limit: 5, window: "1m" });
 
@@ -54,12 +54,11 @@ test("the faults name every code that is logged while a store fails", () => {
   const documented = chapters.filter((chapter) =>
     /line\s+in\s+the\s+log|error\s+in\s+Fastify's\s+log/.test(chapter),
   );
-  const [words] = tablesOf(FAULTS.text);
-  const codes = new Map(words?.rows.map(([word = "", code = ""]) => [word, codeIn(code)[0]]));
-  const logged = tablesOf(FAULTS.text)
-    .filter(({ head }) => head.includes("log"))
-    .flatMap(({ head, rows }) => rows.map((row) => row[head.indexOf("log")] ?? ""));
-  const named = [...codes].flatMap(([word, code]) =>
+  const faults = section(FAULTS, "Each fault");
+  const words = [...faults.matchAll(/\*\*([a-z ]+)\*\*\s+is\s+`(HEADGATE_\w+)`/g)];
+  const [table] = tablesOf(faults);
+  const logged = table?.rows.map((row) => row[table.head.indexOf("log")] ?? "") ?? [];
+  const named = words.flatMap(([, word = "", code = ""]) =>
     logged.some((cell) => cell.includes(word)) ? [code] : [],
   );
   expect([...new Set(named)].sort()).toEqual(

@@ -19,7 +19,7 @@ interface LogLine {
   readonly err?: { readonly code: string };
 }
 
-const LOG = page("docs/how-to/redis-outages.md");
+const LOG = page("docs/understand/when-redis-fails.md");
 const EVENTS = page("docs/reference/events.md");
 const limits = gcra({ limit: 5, window: "1m" });
 

@@ -17,7 +17,7 @@ import { hearDecisions } from "../http/support/hear-decisions.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { writeDirectory } from "../support/write-directory.ts";
-import { blocksOf, codeIn, linksOf, page, ROOT, section } from "./markdown.ts";
+import { blocksOf, codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
 
 const PAGE = page("docs/how-to/runbook.md");
 const DIR = join(ROOT, "packages/telemetry/prometheus");
@@ -397,14 +397,14 @@ test("every alert and panel that the page names is there, and each alert leads t
   const panels = [...PAGE.text.matchAll(/panel "([^"]+)"/g)];
   expect(panels.length).toBeGreaterThan(0);
   for (const [, title] of panels) expect(dashboard).toContain(`"title": "${title}"`);
-  const alerts = section(page("docs/reference/telemetry.md"), "The alerts").split("\n- ");
+  const [alerts] = tablesOf(section(page("docs/reference/telemetry.md"), "The alerts"));
   for (const heading of PAGE.text.matchAll(/^## (.+)$/gm)) {
     const [, title = ""] = heading;
     const { path, text } = incidentOf(title);
     const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
     for (const name of codeIn(prose).filter((code) => /^Headgate[A-Z]/.test(code))) {
       expect(rules).toContain(`- alert: ${name}\n`);
-      const said = alerts.find((alert) => alert.startsWith(`**\`${name}\`**`)) ?? "";
+      const said = alerts?.rows.find(([alert = ""]) => codeIn(alert)[0] === name)?.at(-1) ?? "";
       const links = linksOf({ ...page("docs/reference/telemetry.md"), text: said });
       const anchor = title.toLowerCase().replaceAll(" ", "-");
       expect(links, name).toContainEqual({ target: path, anchor });

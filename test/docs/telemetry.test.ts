@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { INSTRUMENTS } from "../../packages/telemetry/src/instruments.ts";
-import { codeIn, page, ROOT, section, tablesOf } from "./markdown.ts";
+import { anchorsOf, codeIn, page, ROOT, section, tablesOf } from "./markdown.ts";
 
 const PAGE = page("docs/reference/telemetry.md");
 const DIR = join(ROOT, "packages/telemetry/prometheus");
@@ -33,9 +33,9 @@ test("the README has every name in Prometheus", () => {
 
 test("every panel of the dashboard is explained", () => {
   const { panels } = JSON.parse(readFileSync(join(DIR, "dashboard.json"), "utf8")) as {
-    panels: { title: string }[];
+    panels: { title: string; panels?: { title: string }[] }[];
   };
-  const titles = panels.map(({ title }) => title);
+  const titles = panels.flatMap((panel) => panel.panels ?? [panel]).map(({ title }) => title);
   expect(rowsOf("The dashboard").map(([title]) => title)).toEqual(titles);
 });
 
@@ -47,4 +47,20 @@ test("every alert is explained, with its severity", () => {
     severity,
   ]);
   expect(documented).toEqual(alerts.map(([, name, severity]) => [name, severity]));
+});
+
+test("every alert leads to a section of these pages", () => {
+  const rules = readFileSync(join(DIR, "alerts.yml"), "utf8");
+  const alerts = rules.split("- alert: ").slice(1);
+  const start = "{{ $externalLabels.headgate_docs }}/";
+  expect(section(page("docs/how-to/operate.md"), "Alerts and a dashboard")).toContain(
+    "`headgate_docs`",
+  );
+  for (const alert of alerts) {
+    const [, url = ""] = /^ {10}runbook_url: "(.+)"$/m.exec(alert) ?? [];
+    expect(url.startsWith(start), alert).toBe(true);
+    const [path = "", anchor = ""] = url.slice(start.length).split("#");
+    const target = page(`docs/${path}.md`);
+    if (anchor !== "") expect(anchorsOf(target), url).toContain(anchor);
+  }
 });

@@ -80,7 +80,7 @@ test("blocks are read by readers, and not by those who may only read usage", asy
     expect((await readBlocks(client)).blocks).toMatchObject([{ limiter: "api" }]);
     expect((await readCoverage(client)).reporting).toHaveLength(1);
   }
-  const reader = await connectAs(aclOf("docs/how-to/usage.md", "headgate-usage"));
+  const reader = await connectAs(aclOf("docs/reference/usage.md", "headgate-usage"));
   await expect(reader.get("hg:blocks{usage}")).rejects.toThrow("NOPERM");
 });
 
@@ -98,7 +98,7 @@ test("an application needs no other permissions, and a reader sees usage and not
   await use(await connectAs(aclOf("docs/reference/redis.md", "headgate")));
   const expected = withoutTime(await readUsage(own.client));
   expect(expected).toMatchObject({ limiters: [{ total: { allowed: 1, denied: 1 } }] });
-  const reader = await connectAs(aclOf("docs/how-to/usage.md", "headgate-usage"));
+  const reader = await connectAs(aclOf("docs/reference/usage.md", "headgate-usage"));
   expect(withoutTime(await readUsage(reader))).toEqual(expected);
   await expect(reader.get("hg:{ann}")).rejects.toThrow("NOPERM");
   await expect(reader.del("hg:{usage}")).rejects.toThrow("NOPERM");

@@ -61,16 +61,14 @@ async function fleet(path: string): Promise<() => Promise<void>> {
   };
 }
 
-/** The same shop, on a server that gives up whatever it likes when memory is full, with a limiter that somebody left in shadow. */
+/** A shop on a server that gives up whatever it likes when memory is full. */
 async function ailing(path: string): Promise<() => Promise<void>> {
-  const end = await fleet(path);
+  const end = await shop(path);
   const client = new Redis(path);
   await client.config("SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru");
   // A busy machine has slow commands of its own.
   await client.config("SET", "slowlog-log-slower-than", "10000000");
   await client.slowlog("RESET");
-  const shadow = { limiter: "login", shadow: true };
-  await operate(redisStore(client)).setOverride(shadow, { for: "forever", by: "ann" });
   client.disconnect();
   return end;
 }

@@ -8,7 +8,7 @@ import { asStore } from "./store.ts";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
-  /** The most subjects kept: 1 to 16,777,216. Default 100,000. `docs/understand/memory.md` says which are dropped first. */
+  /** The most subjects kept: 1 to 16,777,216. Default 100,000. `docs/understand/sizing.md` says which are dropped first. */
   readonly maxKeys?: number | undefined;
   /** Returns milliseconds since the epoch, for tests and replays. Default: the process's monotonic clock. */
   readonly clock?: Clock | undefined;

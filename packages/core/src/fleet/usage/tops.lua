@@ -31,7 +31,7 @@ local function cut(list, most)
   return kept
 end
 
--- A list with what is added to it: space-saving, of which docs/how-to/usage.md says why it holds.
+-- A list with what is added to it: space-saving, of which docs/reference/usage.md says why it holds.
 local function addList(list, given, most)
   given = cjson.decode(given)
   local places, floor, bytes = {}, list[2], 0
