@@ -267,6 +267,7 @@ test("no example is without a test", () => {
     .map(({ name }) => name);
   expect(folders.sort()).toEqual([
     "access-log",
+    "api-client",
     "behind-a-proxy",
     "calcom-throttler",
     "demo",

@@ -29,16 +29,15 @@ const PARTS: readonly Part[] = [
     text: "Start",
     under: ["/start/"],
     items: [
-      { text: "A first limit", link: "/start/" },
+      { text: "Start", link: "/start/" },
       { text: "Share a limit through Redis", link: "/start/with-redis" },
-      { text: "Choose whom to limit", link: "/start/whom-to-limit" },
-      { text: "Try limits on your traffic", link: "/start/your-traffic" },
     ],
   },
   {
     text: "How to",
     under: ["/how-to/", "/recipes/", "/moving/"],
     items: [
+      { text: "How-tos by question", link: "/how-to/" },
       {
         text: "Frameworks",
         items: [
@@ -49,7 +48,6 @@ const PARTS: readonly Part[] = [
           { text: "Use another framework", link: "/how-to/adapters" },
           { text: "Limit without HTTP", link: "/how-to/without-http" },
           { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
-          { text: "Edit limits under hot reload", link: "/how-to/hot-reload" },
         ],
       },
       {
@@ -60,11 +58,8 @@ const PARTS: readonly Part[] = [
           { text: "Change a limit", link: "/how-to/change-a-limit" },
           { text: "Decide several limits at once", link: "/how-to/several-limits" },
           { text: "Give each plan its own limits", link: "/how-to/plans" },
-          { text: "Set a quota by the calendar", link: "/how-to/calendar-windows" },
           { text: "Limit what runs at the same time", link: "/how-to/concurrency" },
           { text: "Charge what a request really cost", link: "/how-to/real-cost" },
-          { text: "Charge each limit differently", link: "/how-to/cost-by-limit" },
-          { text: "Read limits from a file", link: "/how-to/limits-from-a-file" },
         ],
       },
       {
@@ -80,8 +75,7 @@ const PARTS: readonly Part[] = [
       {
         text: "Answers",
         items: [
-          { text: "Count only some answers", link: "/how-to/count-some-answers" },
-          { text: "Answer denials yourself", link: "/how-to/own-answer" },
+          { text: "Limits for a public API", link: "/how-to/public-api" },
           { text: "Make requests wait", link: "/how-to/wait" },
         ],
       },
@@ -100,15 +94,12 @@ const PARTS: readonly Part[] = [
         text: "Recipes",
         items: [
           { text: "Protect a login", link: "/recipes/login" },
-          { text: "Plans from a database", link: "/recipes/plans" },
-          { text: "A limit for each customer", link: "/recipes/per-customer" },
           { text: "Monthly quotas", link: "/recipes/monthly-quota" },
           { text: "A gateway to a language model", link: "/recipes/language-model-gateway" },
           { text: "Two at a time", link: "/recipes/two-at-a-time" },
           { text: "WebSocket messages", link: "/recipes/websocket" },
           { text: "Webhooks out", link: "/recipes/webhooks" },
           { text: "Jobs across a fleet", link: "/recipes/jobs" },
-          { text: "Behind a proxy", link: "/recipes/behind-a-proxy" },
           { text: "A new limit in shadow first", link: "/recipes/shadow-first" },
           { text: "Tests of your application", link: "/recipes/testing" },
           { text: "Serverless and edge", link: "/recipes/serverless" },
@@ -137,7 +128,6 @@ const PARTS: readonly Part[] = [
           { text: "Options", link: "/reference/options" },
           { text: "Limits", link: "/reference/limits" },
           { text: "The limiter", link: "/reference/limiter" },
-          { text: "Decisions", link: "/reference/decision" },
           { text: "Events", link: "/reference/events" },
           { text: "Errors and warnings", link: "/reference/errors" },
           { text: "Breaker", link: "/reference/breaker" },
@@ -145,11 +135,7 @@ const PARTS: readonly Part[] = [
       },
       {
         text: "HTTP",
-        items: [
-          { text: "Requests", link: "/reference/http" },
-          { text: "Headers", link: "/reference/headers" },
-          { text: "The adapter API", link: "/reference/adapter-api" },
-        ],
+        items: [],
       },
       {
         text: "Redis",
@@ -182,7 +168,6 @@ const PARTS: readonly Part[] = [
       {
         text: "What to expect",
         items: [
-          { text: "Which algorithm", link: "/understand/algorithms" },
           { text: "Guarantees", link: "/understand/guarantees" },
           { text: "When Redis fails", link: "/understand/when-redis-fails" },
           { text: "Security", link: "/understand/security" },

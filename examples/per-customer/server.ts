@@ -1,4 +1,4 @@
-// A limit for each customer: docs/recipes/per-customer.md says more.
+// A limit for each customer: docs/how-to/plans.md says more.
 
 import { redisStore } from "@headgate/core/redis";
 import type { Store } from "@headgate/express";

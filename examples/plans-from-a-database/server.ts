@@ -1,4 +1,4 @@
-// Plans from a database: docs/recipes/plans.md says more.
+// Plans from a database: docs/how-to/plans.md says more.
 
 import { redisStore } from "@headgate/core/redis";
 import type { Store } from "@headgate/fastify";

@@ -61,8 +61,8 @@ test.each(commands)("$place: $line", ({ line, place }) => {
     // curl, alone or in a loop, of which the recipe's own test asks the same.
     expect(existsSync(join(ROOT, place.replace(/^docs(.+)\.md.*$/, "test$1.test.ts")))).toBe(true);
   } else if (program === "curl" || line.endsWith("node server.mjs")) {
-    // The server that a reader of docs/start writes; start.test.ts runs it, and asks.
-    expect(place).toMatch(/^docs\/start\//);
+    // The servers that a reader writes; start.test.ts and behind-a-proxy.test.ts run them, and ask.
+    expect(place).toMatch(/^docs\/(?:start|how-to\/(?:keys|proxies)\.md)/);
   } else if (program === "node") {
     expect(existsSync(join(ROOT, rest[0] ?? ""))).toBe(true);
   } else if (program === "npm") {
@@ -92,7 +92,9 @@ test("the options of start are those it has", () => {
     help += text;
   });
   const offered = [...help.matchAll(/^ +(?:-h, )?(--\w+)/gm)].map((match) => match[1] as string);
-  const [table] = tablesOf(section(page("docs/start/your-traffic.md"), "Try your own"));
+  const [table] = tablesOf(
+    section(page("docs/how-to/choosing-a-limit.md"), "Try limits on your traffic"),
+  );
   const documented = table?.rows.map(([option = ""]) => codeIn(option)[0]?.split(" ")[0]);
   expect([...(documented ?? []), "--help"]).toEqual(offered);
 });

@@ -106,13 +106,13 @@ function added({ headers }: Answer): string[] {
 }
 
 describe("the answers that pages show are real", () => {
-  const [first, draft6] = blocksOf([page("docs/reference/headers.md")], "http");
+  const [first, draft6] = blocksOf([page("docs/how-to/public-api.md")], "http");
   const [inReadme] = blocksOf([page("README.md")], "http");
   const [inStart] = blocksOf([page("docs/start/index.md")], "http");
 
   test.each([
-    { where: "docs/reference/headers.md", which: "first", shown: first },
-    { where: "docs/reference/headers.md, of draft 6", which: "draft6", shown: draft6 },
+    { where: "docs/how-to/public-api.md", which: "first", shown: first },
+    { where: "docs/how-to/public-api.md, of draft 6", which: "draft6", shown: draft6 },
     { where: "README.md", which: "denied", shown: inReadme },
     { where: "docs/start/index.md", which: "denied", shown: inStart },
   ] as const)("in $where", ({ which, shown }) => {
@@ -128,13 +128,13 @@ describe("the answers that pages show are real", () => {
     if (body !== undefined) expect(body.trimEnd()).toBe(answer.body);
   });
 
-  test("the problem document of docs/reference/http.md", () => {
-    const [problem] = blocksOf([page("docs/reference/http.md")], "json");
+  test("the problem document of docs/how-to/public-api.md", () => {
+    const [problem] = blocksOf([page("docs/how-to/public-api.md")], "json");
     expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.denied.body));
   });
 
   test("and that of a 503, with its headers", () => {
-    const [, problem] = blocksOf([page("docs/reference/http.md")], "json");
+    const [, problem] = blocksOf([page("docs/how-to/public-api.md")], "json");
     expect(answers.away.status).toBe("503 Service Unavailable");
     expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.away.body));
     expect(answers.away.headers.get("Retry-After")).toBe("1");
@@ -142,8 +142,8 @@ describe("the answers that pages show are real", () => {
   });
 });
 
-test("docs/reference/headers.md lists every header that is sent, and no other", () => {
-  const [table] = tablesOf(section(page("docs/reference/headers.md"), "All headers"));
+test("docs/how-to/public-api.md lists every header that is sent, and no other", () => {
+  const [table] = tablesOf(section(page("docs/how-to/public-api.md"), "All headers"));
   const sent = new Set([
     ...added(answers.first),
     ...added(answers.denied),

@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const OF_THE_RUN = /^│ (?:Requests per second|Latency p50, p99) .*\n/gm;
 
 test("what the page shows of start is what it prints", async () => {
-  const [shown] = blocksOf([page("docs/start/your-traffic.md")], "text");
+  const [shown] = blocksOf([page("docs/how-to/choosing-a-limit.md")], "text");
   const stdout = new PassThrough();
   const html = join(folder, "headgate-report.html");
   const exitCode = await run(["--log", "examples/access-log/sample.log", "--html", html], {

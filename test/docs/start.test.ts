@@ -80,12 +80,12 @@ function shownOf(language: string, text: string): string {
 }
 
 test.each(
-  ["index.md", "with-redis.md", "whom-to-limit.md"].flatMap((name) => [
+  ["start/index.md", "start/with-redis.md", "how-to/keys.md"].flatMap((name) => [
     { name, framework: "Express", at: 0 },
     { name, framework: "Fastify", at: 1 },
   ]),
-)("docs/start: $name shows what $framework answers", async ({ name, at }) => {
-  const it = page(`docs/start/${name}`);
+)("docs/$name shows what $framework answers", async ({ name, at }) => {
+  const it = page(`docs/${name}`);
   const server = atHome(blocksOf([it], "js")[at]?.text ?? "", redis.server.socket);
   // On a busy machine the first answer of Redis may take longer than the default, and the process would decide.
   writeFileSync(file, server.replace("limits:", 'storeTimeout: "10s", limits:'));

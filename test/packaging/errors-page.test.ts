@@ -4,19 +4,14 @@ import { ERROR_CODES } from "@headgate/core";
 import { expect, test } from "vitest";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/errors.md"), "utf8");
-const [head = "", ...chapters] = page.split(/^## /m);
+const [, ...chapters] = page.split(/^## /m);
 
 test("every error code has its chapter in docs/reference/errors.md, in the code's order, and no chapter is of a code that is gone", () => {
   expect(chapters.map((chapter) => chapter.split("\n")[0])).toEqual(Object.keys(ERROR_CODES));
 });
 
-test("the table at the head lists each chapter", () => {
-  const listed = [...head.matchAll(/^\| \[`(\w+)`\]\(#(\w+)\)/gm)].map(([, code]) => code);
-  expect(listed).toEqual(Object.keys(ERROR_CODES));
-});
-
-test("every chapter says what happened, why, and what to do", () => {
+test("every chapter says what happened, and what to do", () => {
   const isComplete = (chapter: string): boolean =>
-    /^HEADGATE_\w+\n\n\S.+\n\n\*\*Why\*\*: .+\n\n\*\*What to do\*\*: /s.test(chapter);
+    /^HEADGATE_\w+\n\n\S.+\n\n\*\*What to do\*\*: /s.test(chapter);
   expect(chapters.filter((chapter) => !isComplete(chapter))).toEqual([]);
 });

@@ -57,9 +57,7 @@ const FRAMEWORKS: Readonly<Record<string, (proxies: string[]) => Promise<Request
 
 /** The commands of the page, for a proxy at a URL, run by a shell as a reader would; what they print. */
 async function runCommands(url: string): Promise<string> {
-  const [commands = ""] = blocksOf([page("docs/recipes/behind-a-proxy.md")], "sh").map(
-    ({ text }) => text,
-  );
+  const [commands = ""] = blocksOf([page("docs/how-to/proxies.md")], "sh").map(({ text }) => text);
   expect(commands).toContain("http://localhost/");
   const lines = commands.trimEnd().replaceAll("http://localhost/", url).split("\n");
   const printed: string[] = [];
@@ -75,7 +73,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
     "%s answers the page's commands as the page prints",
     async (_, create) => {
       const url = await behindNginx(await create(["127.0.0.1", "::1"]));
-      const [shown] = blocksOf([page("docs/recipes/behind-a-proxy.md")], "json");
+      const [shown] = blocksOf([page("docs/how-to/proxies.md")], "json");
       expect(await runCommands(url)).toBe(shown?.text.trimEnd());
     },
   );

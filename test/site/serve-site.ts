@@ -9,7 +9,7 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Serves the site as a static host does: `/reference/http` is `reference/http.html`. */
+/** Serves the site as a static host does: `/reference/limiter` is `reference/limiter.html`. */
 export async function serveSite(): Promise<Served> {
   const app = Fastify({ forceCloseConnections: true });
   app.register(fastifyStatic, { root: DIST, extensions: ["html"], maxAge: "1h" });
