@@ -14,19 +14,10 @@ const exported = [
   ),
 ].flatMap(([, names = ""]) => names.split(",").flatMap((name) => name.trim() || []));
 
-describe("what the entry for adapters exports", () => {
-  const [table] = tablesOf(section(it, "What the entry exports"));
-
-  test("is on the page, and nothing else is", () => {
-    const documented = table?.rows.flatMap(([names = ""]) => codeIn(names)) ?? [];
-    expect(documented.toSorted()).toEqual(exported.toSorted());
-  });
-
-  test("is what there is", () => {
-    expect(exported).toContain("createHttpGuard");
-    const values = exported.filter((name) => name in http);
-    expect(values.toSorted()).toEqual(Object.keys(http).toSorted());
-  });
+test("the entry for adapters exports what its index lists", () => {
+  expect(exported).toContain("createHttpGuard");
+  const values = exported.filter((name) => name in http);
+  expect(values.toSorted()).toEqual(Object.keys(http).toSorted());
 });
 
 describe("coming from a limiter of these frameworks", () => {

@@ -10,10 +10,12 @@ async function print(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test("what is shown of recommend is what it prints", async () => {
+test("what is shown of recommend is how its output begins", async () => {
   const [, command = ""] = /```sh\n\S+ \S+ \S+ headgate (.*)\n```/.exec(RECOMMEND) ?? [];
   const [, shown] = /```text\n([\s\S]*?)```/.exec(RECOMMEND) ?? [];
-  expect(shown).toBe(await print(...command.split(" ")));
+  expect(shown).toContain("Proof, by replays");
+  const printed = await print(...command.split(" "));
+  expect(printed.slice(0, shown?.length)).toBe(shown);
 });
 
 test("the options of recommend are those it has", async () => {
