@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, inject, test } from "vitest";
@@ -208,12 +208,6 @@ test.concurrent("upstream-fleet", async ({ expect }) => {
     expect(line).toMatch(/^process . made 0 calls, .* none of them its own$/);
   expect(output).toContain(`The upstream was asked ${made} times.\n`);
   expect(output).toMatch(/\ntogether 5, and it was closed in all\n$/);
-  // The page shows what it printed once.
-  const guide = join(import.meta.dirname, "../docs/how-to/guard-an-upstream.md");
-  const [, shown = ""] =
-    /```text\n(The upstream fails\.\n[^`]+)```/.exec(readFileSync(guide, "utf8")) ?? [];
-  const withoutNumbers = (text: string): string => text.replace(/\d+/g, "n");
-  expect(withoutNumbers(output)).toBe(withoutNumbers(shown));
 });
 
 test.concurrent("demo", async ({ expect }) => {

@@ -46,7 +46,7 @@ const PARTS: readonly Part[] = [
           { text: "Use Hono", link: "/how-to/hono" },
           { text: "Use NestJS", link: "/how-to/nestjs" },
           { text: "Use another framework", link: "/how-to/adapters" },
-          { text: "Limit without HTTP", link: "/how-to/without-http" },
+          { text: "Limit jobs, mails and calls", link: "/how-to/jobs" },
           { text: "Guard an upstream", link: "/how-to/guard-an-upstream" },
         ],
       },
@@ -54,8 +54,7 @@ const PARTS: readonly Part[] = [
         text: "Limits",
         items: [
           { text: "Choose a limit", link: "/how-to/choosing-a-limit" },
-          { text: "Introduce a limit", link: "/how-to/introduce-a-limit" },
-          { text: "Change a limit", link: "/how-to/change-a-limit" },
+          { text: "Introduce or change a limit", link: "/how-to/change-a-limit" },
           { text: "Decide several limits at once", link: "/how-to/several-limits" },
           { text: "Give each plan its own limits", link: "/how-to/plans" },
           { text: "Limit what runs at the same time", link: "/how-to/concurrency" },
@@ -68,7 +67,6 @@ const PARTS: readonly Part[] = [
           { text: "Count by key, account or address", link: "/how-to/keys" },
           { text: "Limit behind a proxy or a CDN", link: "/how-to/proxies" },
           { text: "Let clients pass, or refuse them", link: "/how-to/lists" },
-          { text: "Deny addresses at run time", link: "/how-to/deny-list" },
           { text: "Lock out repeat offenders", link: "/how-to/blocks" },
         ],
       },
@@ -95,15 +93,9 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "Protect a login", link: "/recipes/login" },
           { text: "Monthly quotas", link: "/recipes/monthly-quota" },
-          { text: "A gateway to a language model", link: "/recipes/language-model-gateway" },
-          { text: "Two at a time", link: "/recipes/two-at-a-time" },
           { text: "WebSocket messages", link: "/recipes/websocket" },
-          { text: "Webhooks out", link: "/recipes/webhooks" },
-          { text: "Jobs across a fleet", link: "/recipes/jobs" },
-          { text: "A new limit in shadow first", link: "/recipes/shadow-first" },
           { text: "Tests of your application", link: "/recipes/testing" },
-          { text: "Serverless and edge", link: "/recipes/serverless" },
-          { text: "Several regions", link: "/recipes/several-regions" },
+          { text: "Serverless, edge, several regions", link: "/recipes/serverless" },
         ],
       },
       {
@@ -154,10 +146,7 @@ const PARTS: readonly Part[] = [
       },
       {
         text: "Headgate",
-        items: [
-          { text: "Versions", link: "/reference/versions" },
-          { text: "Glossary", link: "/reference/glossary" },
-        ],
+        items: [{ text: "Versions", link: "/reference/versions" }],
       },
     ],
   },
@@ -175,10 +164,7 @@ const PARTS: readonly Part[] = [
       },
       {
         text: "How it works",
-        items: [
-          { text: "How the breaker works", link: "/understand/breaker" },
-          { text: "Leases", link: "/understand/leases" },
-        ],
+        items: [{ text: "Leases", link: "/understand/leases" }],
       },
       {
         text: "Figures",

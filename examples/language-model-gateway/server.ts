@@ -1,4 +1,4 @@
-// A gateway to a language model: docs/recipes/language-model-gateway.md says more.
+// A gateway to a language model: docs/how-to/real-cost.md says more.
 
 import { once } from "node:events";
 import { redisStore } from "@headgate/core/redis";

@@ -134,9 +134,24 @@ describeSetUps<Traffic>(
   },
 );
 
-test("options may come from a provider", async () => {
-  const program = page(it.path).blocks.find(({ text }) => text.includes("useFactory"))?.text ?? "";
-  expect(statusesOf(await askProgram(program, times(3)))).toEqual([200, 200, 429]);
+test("options may come from a provider, as there", async () => {
+  class Settings {
+    limit = 2;
+  }
+  class SettingsModule {}
+  Module({ providers: [Settings], exports: [Settings] })(SettingsModule);
+  const from = { imports: [SettingsModule], inject: [Settings] };
+  const there = ThrottlerModule.forRootAsync({
+    ...from,
+    useFactory: ({ limit }: Settings) => [{ ttl: 60_000, limit }],
+  });
+  const here = HeadgateModule.forRootAsync({
+    ...from,
+    useFactory: ({ limit }: Settings) => ({ limits: slidingLog({ limit, window: "1m" }) }),
+  });
+  for (const limits of [there, here]) {
+    expect(statusesOf(await ask(await serve({ limits }), times(3)))).toEqual([200, 200, 429]);
+  }
 });
 
 const limits = fixedWindow({ limit: 1, window: "1m" });

@@ -11,7 +11,7 @@ import { HangingUpstream } from "./hanging-upstream.ts";
 
 /*
  * What other breakers get wrong, shown on them, and beside it the same calls through ours. A test of a peer that fails
- * after an update is good news: the comparison in docs/understand/breaker.md then changes.
+ * after an update is good news: the comparison in docs/how-to/guard-an-upstream.md then changes.
  */
 
 const START = 1_800_000_000_000;

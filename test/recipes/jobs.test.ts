@@ -5,7 +5,6 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { page } from "../docs/markdown.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { useCompiledExample } from "./compile-example.ts";
 
@@ -120,16 +119,4 @@ test("no job starts while Redis does not answer", async () => {
   // A process that counted by itself would have started the fourth in place of the complaint, or a quarter of a second later.
   await delay(400);
   expect(of("start")).toHaveLength(3);
-});
-
-test("the page shows such a run", () => {
-  const lines = page("docs/recipes/jobs.md").text.matchAll(
-    /^ *(\d+) ms {2}worker \d {2}(start|end) /gm,
-  );
-  const run = [...lines].map(([, ms, word]) => ({ at: Number(ms), word: word as Word }));
-  expect(run).toHaveLength(12);
-  expect(mostAtOnce(run)).toBe(3);
-  const starts = run.filter(({ word }) => word === "start").map(({ at }) => at);
-  // Six jobs at one every 100 ms.
-  expect(Number(starts.at(-1))).toBeGreaterThan(500);
 });

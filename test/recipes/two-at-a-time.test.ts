@@ -1,6 +1,9 @@
 import { redisStore } from "@headgate/core/redis";
+import { concurrency, gcra, rateLimit } from "@headgate/express";
+import express from "express";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/exports/server.ts";
+import { page } from "../docs/markdown.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
@@ -59,4 +62,27 @@ test("a client that hangs up ends its export, which frees the place", async () =
 test("a request that names no tenant is refused", async () => {
   const [one] = await startTwo();
   expect((await one("", 1)).status).toBe(400);
+});
+
+test("docs/how-to/concurrency.md shows the headers of a third export beside a quota", async () => {
+  const exports = rateLimit({
+    limits: [concurrency({ limit: 2, ttl: "30s" }), gcra({ limit: 20, window: "1h" })],
+    key: (req) => req.get("x-tenant"),
+  });
+  const app = express().get("/export", exports, (_, res) => void res.write("begun"));
+  const url = await serve(app);
+  const start = () => fetch(`${url}/export`, { headers: { "x-tenant": "acme" } });
+  await start();
+  await start();
+  const { status, headers } = await start();
+  const shown = page("docs/how-to/concurrency.md").blocks.find(
+    ({ language }) => language === "http",
+  );
+  const [first, ...lines] = shown?.text.trim().split("\n") ?? [];
+  expect(first).toContain(` ${status} `);
+  expect(lines).toHaveLength(3);
+  for (const line of lines) {
+    const [name = "", value] = line.split(": ");
+    expect(headers.get(name)).toBe(value);
+  }
 });

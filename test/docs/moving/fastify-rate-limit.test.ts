@@ -59,11 +59,6 @@ describeSetUps<Traffic>(
       statuses: [200, 200, 200, 200, 200, 200, 200, 200, 200],
       after: [200, 200, 200, 429, 429, 200, 200, 200, 200],
     },
-    "Some clients exempt, and an answer of your own": {
-      requests: [...times(3, from("198.51.100.7")), ...times(2, from("203.0.113.1"))],
-      statuses: [200, 200, 200, 200, 420],
-      hasSameBody: true,
-    },
   },
   compareAnswers(askProgram),
 );

@@ -68,11 +68,6 @@ describeSetUps<Traffic>(
       of: fiveTimes,
       answers: [200, 200, 429, 429, 429],
     },
-    "Points, penalties and what is left": {
-      call: "left",
-      of: ["ada", "ada", "grace"],
-      answers: [5, 0, 5],
-    },
     "A block after too many": { call: "waits", of: fiveTimes, answers: [0, 0, 60, 60, 60] },
     "Several limits": {
       call: "allows",
