@@ -10,17 +10,6 @@ const POLICIES = {
   "slidingLog 1": "`slidingLog`",
 };
 
-/** What memory was measured of. */
-const STORED = {
-  "gcra 1": "`gcra`",
-  "tokenBucket 1": "`tokenBucket`",
-  "fixedWindow 1": "`fixedWindow`",
-  "slidingWindow 1": "`slidingWindow`",
-  "slidingWindow, 10 buckets 1": "`slidingWindow`, 10 buckets",
-  "slidingLog 1": "`slidingLog`, 100 requests",
-  "gcra 3": "three `gcra`",
-};
-
 const SITES = [
   { name: "small", processes: 2, perSecond: 50, subjects: 5_000, policy: "gcra 1" },
   { name: "middle", processes: 40, perSecond: 6_000, subjects: 200_000, policy: "gcra 3" },
@@ -38,7 +27,6 @@ export function writeSizing(page, measured) {
   const run = withOneCall(measured);
   const parts = {
     costs: costsTable(run),
-    memory: memoryTable(run),
     sites: sitesTable(run),
     capacity: capacityTable(run),
     check: checkTable(run),
@@ -79,14 +67,6 @@ function costsTable({ costs }) {
       ...rows,
     ],
   );
-}
-
-function memoryTable({ memory }) {
-  const rows = Object.entries(STORED).map(([policy, name]) => [
-    name,
-    memory[policy].toLocaleString("en-US"),
-  ]);
-  return formatTable(["limits", "bytes a subject"], rows);
 }
 
 function sitesTable(run) {

@@ -11,7 +11,7 @@ import { codeIn, page, section, tablesOf } from "./markdown.ts";
 const own = useOwnRedis();
 
 const DIRECTORY = section(page("docs/reference/usage.md"), "The directory");
-const [keyRows, keysInRedis] = tablesOf(DIRECTORY);
+const [keyRows] = tablesOf(DIRECTORY);
 
 /** What a sentence names that begins so, in its paragraph; without what an example or a type says. */
 function named(start: string): string[] {
@@ -80,14 +80,20 @@ test("keys say what the page says they say", () => {
   expect(shown).toEqual(["ip", "header", "all", "function"]);
 });
 
-test("keys in Redis are those of the page", async () => {
-  const rows = keysInRedis?.rows ?? [];
-  const shown = rows.map(([key = ""]) => codeIn(key)[0]?.replace("...", "") ?? "");
+test("all keys in Redis begin as the page says, and expire within the time that it says", async () => {
+  const [, start = ""] =
+    /keys begin with `([^`]+)` and expire within two hours/.exec(DIRECTORY) ?? [];
   const store = redisStore(own.client);
   const limiter = createLimiter({ name: "x", store, limits: gcra({ limit: 5, window: "1m" }) });
   await writeDirectory(store);
   const keys = (await own.scan()).map(String).sort();
-  expect(keys).toHaveLength(shown.length);
-  for (const [i, key] of keys.entries()) expect(key.startsWith(shown[i] as string)).toBe(true);
+  const kinds = ["", ":process/", ":record/"];
+  expect(keys).toHaveLength(kinds.length);
+  for (const [i, key] of keys.entries()) {
+    expect(key.startsWith(`${start}${kinds[i]}`), key).toBe(true);
+    const expiry = await own.client.pttl(key);
+    expect(expiry).toBeGreaterThan(0);
+    expect(expiry).toBeLessThanOrEqual(2 * 3_600_000);
+  }
   await limiter.close();
 });

@@ -84,13 +84,20 @@ test("blocks are read by readers, and not by those who may only read usage", asy
   await expect(reader.get("hg:blocks{usage}")).rejects.toThrow("NOPERM");
 });
 
-test("keys in Redis are those of the page", async () => {
+test("all keys in Redis begin as the page says, and expire within the time that it says", async () => {
   await use(own.client);
-  const rows = tablesOf(section(PAGE, "In Redis"))[0]?.rows ?? [];
-  const shown = rows.map(([key = ""]) => codeIn(key)[0]?.replace("...", "") ?? "");
+  const text = section(PAGE, "In Redis");
+  const [, start = ""] = /begin with `([^`]+)`/.exec(text) ?? [];
+  const [, days = ""] = /expire after (\d+) days/.exec(text) ?? [];
   const keys = (await own.scan()).map(String).filter((key) => !key.includes("{ann}"));
-  for (const [i, key] of keys.sort().entries()) expect(key).toContain(shown[i]);
-  expect(keys).toHaveLength(shown.length);
+  const kinds = ["", ":day/", ":days/", ":limits/", ":process/", ":series/", ":top/"];
+  expect(keys).toHaveLength(kinds.length);
+  for (const [i, key] of keys.sort().entries()) {
+    expect(key.startsWith(`${start}${kinds[i]}`), key).toBe(true);
+    const expiry = await own.client.pttl(key);
+    expect(expiry).toBeGreaterThan(0);
+    expect(expiry).toBeLessThanOrEqual(Number(days) * 86_400_000);
+  }
 });
 
 test("an application needs no other permissions, and a reader sees usage and nothing else", async () => {
