@@ -21,6 +21,14 @@ describe.each(PAGES)("$path", (it) => {
   });
 });
 
+test("the how-tos by question lead to every how-to, recipe and move", () => {
+  const index = page("docs/how-to/index.md");
+  const leadsTo = new Set(linksOf(index).map(({ target }) => target));
+  const pages = PAGES.filter((it) => /^docs\/(?:how-to|recipes|moving)\//.test(it.path));
+  expect(pages.length).toBeGreaterThan(25);
+  expect(pages.filter((it) => it !== index && !leadsTo.has(it.path))).toEqual([]);
+});
+
 test("the path of a request has nine steps, and names no file twice", () => {
   const path = "CONTRIBUTING.md";
   const text = section(page(path), "The path of a request");
