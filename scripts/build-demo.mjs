@@ -22,8 +22,12 @@ export async function buildDemo(folder, at = Date.now()) {
     filter: (path) => !/\.(?:br|gz)$/.test(path),
   });
   const index = join(folder, "index.html");
-  const html = readFileSync(index, "utf8").replace('content="api/"', 'content="recording.json"');
+  const page = readFileSync(index, "utf8");
+  const html = page
+    .replace('content="api/"', 'content="recording.json"')
+    .replace('src="?slash"', 'src="./slash.js"');
   if (!html.includes("recording.json")) throw new Error("index.html names no source");
+  if (!html.includes("./slash.js")) throw new Error("index.html does not ask for slash.js");
   writeFileSync(index, html);
   writeFileSync(join(folder, "recording.json"), JSON.stringify(module.recordingAt(at)));
 }

@@ -49,6 +49,7 @@ function isChanged() {
   const sources = [
     "page/index.html",
     "page/logo.svg",
+    "page/public/slash.js",
     ...under("page/src"),
     ...under("page/styles"),
     // The view of reports draws with them.

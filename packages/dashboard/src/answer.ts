@@ -27,13 +27,18 @@ export async function answer(
 }
 
 async function route(dashboard: Dashboard, exchange: Exchange): Promise<Answer | undefined> {
-  const { path, raw } = exchange;
+  const { path, query, raw } = exchange;
   if (path.startsWith("assets/")) {
     requireMethod(raw.method, ["GET", "HEAD"]);
     return fileAnswer(dashboard, exchange, path) ?? textAnswer(404, "There is no such file.");
   }
   if (path.startsWith("api/")) return api(dashboard, exchange, path.slice("api/".length));
-  if (path !== "" && path !== "index.html") return textAnswer(404, "There is no such page.");
+  const isPage = path === "" || path === "index.html";
+  if (isPage && query.has("slash")) {
+    requireMethod(raw.method, ["GET", "HEAD"]);
+    return fileAnswer(dashboard, exchange, "slash.js") ?? textAnswer(503, NO_FILES);
+  }
+  if (!isPage) return textAnswer(404, "There is no such page.");
   requireMethod(raw.method, ["GET", "HEAD"]);
   const visitor = await visit(dashboard, exchange);
   if (visitor === undefined) return undefined;

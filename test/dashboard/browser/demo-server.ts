@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** As the dashboard's server sends it. */
 const POLICY =
-  "default-src 'none'; script-src 'self' 'sha256-U2qc3Jb4LJf3YajfzS2sqBmSe1pm0g79N7+y+EEf1yM='; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** An answer in place of the made-up fleet's own. */
 export interface Instead {

@@ -49,9 +49,7 @@ export class PageFiles {
     const headers = {
       ...SECURITY_HEADERS,
       "content-type": file.type,
-      "cache-control": path.startsWith("assets/")
-        ? "public, max-age=31536000, immutable"
-        : "no-cache",
+      "cache-control": cacheControlOf(path),
       etag: file.etag,
       vary: "Accept-Encoding",
     };
@@ -115,6 +113,12 @@ function readFiles(directory: string | undefined): ReadonlyMap<string, PageFile>
     });
   }
   return files;
+}
+
+/** A file in `assets` has its hash in its name, and slash.js says the same in every version. */
+function cacheControlOf(path: string): string {
+  if (path.startsWith("assets/")) return "public, max-age=31536000, immutable";
+  return path === "slash.js" ? "public, max-age=86400" : "no-cache";
 }
 
 /** The smallest form that the client takes. */
