@@ -6,7 +6,7 @@ import { chromium } from "playwright-core";
 /** Starts the first Chromium on the path; undefined where there is none. */
 export async function startChromium() {
   const dirs = (process.env.PATH ?? "").split(delimiter);
-  const names = ["chromium", "chromium-browser", "google-chrome"];
+  const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
   const executablePath = names
     .flatMap((name) => dirs.map((dir) => join(dir, name)))
     .find(existsSync);

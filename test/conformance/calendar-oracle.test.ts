@@ -2,7 +2,7 @@ import type { FixedWindowLimit, Limit } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import type { Steps } from "./compare-exact.ts";
 import { compareExact, nothingDone, sumOf } from "./compare-exact.ts";
-import { historiesOf, isWhole, runHistories, SCALE } from "./histories.ts";
+import { historiesOf, isWhole, runHistories, SHARE } from "./histories.ts";
 import type { Random } from "./random.ts";
 import { randomCalendar } from "./random-calendar.ts";
 import { randomCost, randomWait } from "./random-steps.ts";
@@ -13,7 +13,7 @@ import { randomCost, randomWait } from "./random-steps.ts";
  */
 
 /** Shorter where there are few, for each has zones of its own. */
-const LENGTH = SCALE > 1 ? 400 : 160;
+const LENGTH = SHARE > 1 ? 400 : 160;
 const HISTORIES = historiesOf(340, 3_400);
 
 /** Microseconds: somewhere in those years, with some weeks before the last moment there is. */
@@ -50,9 +50,9 @@ test("tens of thousands of operations are compared, in half of all zones", ({ sk
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
-    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SCALE);
+    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
-  expect(sumOf(done)).toBeGreaterThanOrEqual(60_000 * SCALE);
+  expect(sumOf(done)).toBeGreaterThanOrEqual(60_000 * SHARE);
   expect(zones.size).toBeGreaterThan(ZONES.length * 0.45);
 });
 

@@ -4,7 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { useOwnDatabases } from "../support/own-database.ts";
-import { runHistories, SCALE } from "./histories.ts";
+import { runHistories, SHARE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import type { Random } from "./random.ts";
 import { randomPolicy } from "./random-limits.ts";
@@ -120,14 +120,14 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
 
 test("denies nobody whom the store would admit, as long as nothing is given back elsewhere", async () => {
   const tally = { remembered: 0, wrong: 0 };
-  await runHistories(100 * SCALE, (random) => runHistory(random, false, tally), 32);
+  await runHistories(100 * SHARE, (random) => runHistory(random, false, tally), 32);
   expect(tally.wrong).toBe(0);
   expect(tally.remembered).toBeGreaterThan(200);
 });
 
 test("denies for at most a second after something was given back elsewhere", async () => {
   const tally = { remembered: 0, wrong: 0 };
-  await runHistories(100 * SCALE, (random) => runHistory(random, true, tally), 32);
+  await runHistories(100 * SHARE, (random) => runHistory(random, true, tally), 32);
   expect(tally.wrong).toBeGreaterThan(4);
 });
 

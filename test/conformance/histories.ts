@@ -10,6 +10,9 @@ export const isWhole: boolean = ONLY === undefined;
 /** `HEADGATE_LONG=1` runs 25 times as many. */
 export const SCALE: number = process.env["HEADGATE_LONG"] === "1" ? 25 : 1;
 
+/** The share of suites that take long and claim in proportion: half, so that each commit is tested soon. */
+export const SHARE: number = SCALE > 1 ? SCALE : 0.5;
+
 /** So many histories, or as many as are said for the long run; that is 25 times as many, where nothing is said. */
 export function historiesOf(count: number, long: number = SCALE * count): number {
   return SCALE > 1 ? long : count;

@@ -3,7 +3,7 @@ import { fixedWindow, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import type { Steps } from "./compare-exact.ts";
 import { compareExact, nothingDone } from "./compare-exact.ts";
-import { isWhole, runHistories, SCALE } from "./histories.ts";
+import { isWhole, runHistories, SHARE } from "./histories.ts";
 import type { Random } from "./random.ts";
 import { KINDS, randomLimit, randomPolicy } from "./random-limits.ts";
 import { randomCost, randomWait } from "./random-steps.ts";
@@ -12,8 +12,8 @@ import { randomCost, randomWait } from "./random-steps.ts";
 const LENGTH = 400;
 
 /** Steps for each kind alone, and for each way to combine limits. */
-const ALONE = (20_000 / LENGTH) * SCALE;
-const COMBINED = (40_000 / LENGTH) * SCALE;
+const ALONE = (20_000 / LENGTH) * SHARE;
+const COMBINED = (40_000 / LENGTH) * SHARE;
 
 /** What is done to both is counted, so that nobody makes it less by accident. */
 const done = nothingDone();
@@ -49,7 +49,7 @@ describe("memoryStore decides as exact rationals do", () => {
 });
 
 test("a log of thousands of entries is decided as exact rationals do", async () => {
-  await runHistories(2 * SCALE, (random) => {
+  await runHistories(2 * SHARE, (random) => {
     const limit = random.whole(500, 3_000);
     return compare(random, [slidingLog({ limit, window: limit })], {
       length: 10_000,
@@ -60,7 +60,7 @@ test("a log of thousands of entries is decided as exact rationals do", async () 
 });
 
 test("the binding limit is the one with the least share, however close the shares are", async () => {
-  await runHistories(80 * SCALE, (random) => {
+  await runHistories(80 * SHARE, (random) => {
     const limit = random.whole(900_000_000, 1_000_000_000);
     const close = [
       fixedWindow({ limit, window: "2h", name: "longer" }),
@@ -80,7 +80,7 @@ test("hundreds of thousands of requests are compared, and what is done between t
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
-    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SCALE);
+    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
 });
 

@@ -3,7 +3,7 @@ import { concurrency } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import type { Steps } from "./compare-exact.ts";
 import { compareExact, nothingDone, sumOf } from "./compare-exact.ts";
-import { isWhole, runHistories, SCALE } from "./histories.ts";
+import { isWhole, runHistories, SHARE } from "./histories.ts";
 import { nameOf } from "./oracle-definition.ts";
 import { isOfPlaces } from "./oracle-places.ts";
 import type { Random } from "./random.ts";
@@ -16,8 +16,8 @@ import { randomBlock, randomCost, randomWait } from "./random-steps.ts";
  */
 
 const LENGTH = 400;
-const ALONE = 80 * SCALE;
-const BESIDE = 92 * SCALE;
+const ALONE = 80 * SHARE;
+const BESIDE = 92 * SHARE;
 
 const done = nothingDone();
 const LEAST = {
@@ -50,9 +50,9 @@ test("a hundred thousand operations are compared", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
-    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SCALE);
+    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
-  expect(sumOf(done)).toBeGreaterThanOrEqual(96_000 * SCALE);
+  expect(sumOf(done)).toBeGreaterThanOrEqual(96_000 * SHARE);
 });
 
 function randomPlaces(random: Random): Limit[] {

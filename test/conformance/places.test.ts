@@ -13,7 +13,7 @@ import { places } from "../../packages/core/src/store/places.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame } from "./claim.ts";
-import { isWhole, runHistories, SCALE } from "./histories.ts";
+import { isWhole, runHistories, SHARE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { OraclePlaces } from "./oracle-places.ts";
 import type { Random } from "./random.ts";
@@ -209,7 +209,7 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
 describe("places in this process and in Redis", () => {
   test("are what they are by definition, to the microsecond, and never more than the limit on record", async () => {
     await runHistories(
-      48 * SCALE,
+      48 * SHARE,
       (random, history) =>
         compareWithOracle(random, `oracle ${history}`, (clock) => [
           requireStore(memoryStore({ clock })),
@@ -220,14 +220,14 @@ describe("places in this process and in Redis", () => {
   });
 
   test("are what they are by definition for very many who take, renew and leave them here", async () => {
-    await runHistories(1_600 * SCALE, (random) =>
+    await runHistories(1_600 * SHARE, (random) =>
       compareWithOracle(random, "oracle", (clock) => [requireStore(memoryStore({ clock }))]),
     );
   });
 
   test("are decided alike, alone and beside other limits, in every field", async () => {
     await runHistories(
-      32 * SCALE,
+      32 * SHARE,
       (random, history) => {
         const others = random.chance(0.3) ? [] : randomPolicy(random, random.whole(1, 2), 2);
         const limits = Array.from({ length: random.whole(1, 2) }, (_, i) =>
@@ -247,7 +247,7 @@ describe("places in this process and in Redis", () => {
 
 test("a clock that steps back holds no place for longer than it lasts, and takes none away", async () => {
   await runHistories(
-    24 * SCALE,
+    24 * SHARE,
     async (random, history) => {
       const numbers = { limit: random.whole(1, 4), ttlMs: 1_000 };
       const time = new MicroClock(randomStart(random));
@@ -277,6 +277,6 @@ test("enough is compared", ({ skip }) => {
   skip(compared.inBatches === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
     const times = compared[operation as keyof typeof compared];
-    expect(times, operation).toBeGreaterThanOrEqual(least * SCALE);
+    expect(times, operation).toBeGreaterThanOrEqual(least * SHARE);
   }
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame, claimSameCharge } from "./claim.ts";
-import { historiesOf, isWhole, runHistories, SCALE } from "./histories.ts";
+import { historiesOf, isWhole, runHistories, SHARE } from "./histories.ts";
 import { MicroClock } from "./micro-clock.ts";
 import { nameOf } from "./oracle-definition.ts";
 import type { Random } from "./random.ts";
@@ -61,7 +61,7 @@ describe("memoryStore and redisStore give equal decisions", () => {
 
   test("slidingLog, while its ring grows, turns and shrinks", async () => {
     await runHistories(
-      5 * SCALE,
+      5 * SHARE,
       async (random, history) => {
         const limit = random.whole(70, 400);
         await compare(random, `ring ${history}`, [slidingLog({ limit, window: limit })], {
@@ -160,7 +160,7 @@ test("enough operations are compared, of each kind", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {
-    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SCALE);
+    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
   }
 });
 

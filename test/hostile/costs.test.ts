@@ -3,7 +3,7 @@ import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect } from "vitest";
 import { isPlainObject } from "../../packages/core/src/base/plain-object.ts";
-import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import { watchUnhandled } from "../http/support/unhandled.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { expectRejection, garbage } from "./garbage.ts";
@@ -94,7 +94,7 @@ describe.each([
   );
 });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("a cost function may return, resolve, throw or reject with anything: nobody passes uncounted", async () => {
     const expectNothingUnhandled = watchUnhandled();
     let answer: () => unknown = () => 1;

@@ -1,6 +1,6 @@
 import { createLimiter, gcra } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import type { AnyRequest } from "../http/support/framework.ts";
 import { requestOf, sendRaw } from "./raw-http.ts";
 
@@ -10,7 +10,7 @@ const MARK = "s3cr3t";
 
 const header = ({ headers }: AnyRequest) => headers["x-key"] as string | undefined;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("no error of a limiter that a handler asks repeats what it was asked", async () => {
     const one = createLimiter({ limits: gcra({ limit: 1, window: "1h" }) });
     const two = createLimiter({

@@ -4,7 +4,7 @@ import { byHeader } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { expectNothingOf, headerValue, MARK } from "./header-value.ts";
 import { runs } from "./hostile-texts.ts";
@@ -12,7 +12,7 @@ import { requestOf, sendRaw } from "./raw-http.ts";
 
 /** A server that is gone makes no answer, header or warning of what a client sent. */
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test.each([
     ["local", [200, 429]],
     ["allow", [200, 200]],

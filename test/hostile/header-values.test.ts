@@ -3,7 +3,7 @@ import { gcra } from "@headgate/core";
 import { byHeader, byTier } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
-import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import type { AnyRequest } from "../http/support/framework.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { expectNothingOf, headerValue, MARK } from "./header-value.ts";
@@ -28,7 +28,7 @@ const broken = fc.constantFrom(
 
 const header = ({ headers }: AnyRequest) => headers["x-key"] as string | undefined;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   /** Each route reads the header in its own way; what an application throws goes to the framework's own handler. */
   async function start() {
     const store = redisStore(own.client, { prefix: "web" });

@@ -7,14 +7,15 @@ import { rateLimit } from "@headgate/express";
 import Fastify from "fastify";
 import { describe, expect, test } from "vitest";
 import { uniquePrefix, useRedis } from "../http/support/redis-client.ts";
+import { IS_LONG } from "./crowd.ts";
 import { liveMebibytes } from "./memory-use.ts";
 
 /** Limiters and breakers made in handlers, once for each request, and never closed: they must take no memory. */
 
 const redis = useRedis();
-const MADE = 20_000;
+const MADE = IS_LONG ? 20_000 : 5_000;
 /** Of what takes longer to make. */
-const FEW = 2_000;
+const FEW = IS_LONG ? 2_000 : 600;
 const limits = () => gcra({ limit: 1_000_000, window: "1m" });
 const patient = { storeTimeout: "1m" } as const;
 

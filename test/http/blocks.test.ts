@@ -3,7 +3,7 @@ import { subjectOfAddress } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { byAll, byIp, byTier, perRequest } from "@headgate/express";
 import { describe, expect, test, vi } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import { hearDecisions } from "./support/hear-decisions.ts";
 import { manualClock } from "./support/manual-clock.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
@@ -14,7 +14,7 @@ const guarded = fixedWindow({ limit: 2, window: "1d", block: ["1m", "1h"], name:
 /** Without a deny cache, whose second does not follow the clock of a test. */
 const options = { name: "login", storeTimeout: "1m", denyCache: false } as const;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("is not for a limiter with wait", async () => {
     const refused = {
       code: "HEADGATE_INVALID_OPTION",

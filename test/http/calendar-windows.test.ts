@@ -2,7 +2,7 @@ import { fixedWindow, gcra, memoryStore } from "@headgate/core";
 import { byHeader, byTier, perRequest } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest } from "./support/framework.ts";
 import { useLosableRedis } from "./support/losable-redis.ts";
 import { manualClock } from "./support/manual-clock.ts";
@@ -18,7 +18,7 @@ const monthly = (limit: number) =>
 const as = (user: string, plan = "") => ({ headers: { "x-user": user, "x-plan": plan } });
 const planOf = ({ headers }: AnyRequest) => Number(headers["x-plan"]);
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const redis = useRedis();
   const losable = useLosableRedis();
   const clock = manualClock();

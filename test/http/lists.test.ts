@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gcra } from "@headgate/core";
 import { afterAll, expect, test, vi } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, RunningSite, SharedOptions, Site } from "./support/framework.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
@@ -26,7 +26,7 @@ const forms: readonly (readonly [
   ["an async function", async (_, address) => address === "127.0.0.1", async () => false],
 ];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (options: Partial<SharedOptions>, more: Partial<Site> = {}) =>
     serve({ limits: { limits, ...options }, ...more });
 

@@ -1,7 +1,7 @@
 import { createLimiter, gcra } from "@headgate/core";
 import { byTier } from "@headgate/core/http";
 import { describe, expect, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { Route, RunningSite, SharedOptions, Site } from "./support/framework.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
@@ -36,7 +36,7 @@ const cases = Object.keys(options).flatMap((option) =>
   Object.keys(failures).map((failure) => ({ option, failure })),
 );
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const failing = (option: string, failure: string, reason: unknown, place: string) =>
     places[place]?.(options[option]?.(failures[failure]?.(reason) as never) as never) as Site;
 

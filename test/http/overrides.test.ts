@@ -6,7 +6,7 @@ import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { overridden } from "../support/overriding.ts";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 import { hearDecisions } from "./support/hear-decisions.ts";
 import { uniquePrefix, useRedis } from "./support/redis-client.ts";
@@ -20,7 +20,7 @@ const fieldsIn = (headers: object) => Object.keys(headers).filter((name) => OURS
 
 const redis = useRedis();
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("what an operator sets in Redis is what clients are told, by the time that was said", async () => {
     const prefix = uniquePrefix();
     const store = requireStore(redisStore(redis, { prefix }));

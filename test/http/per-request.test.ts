@@ -4,7 +4,7 @@ import { byHeader, perRequest } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { describeFrameworks } from "./support/describe-frameworks.ts";
+import { describeAdapters } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 import { uniquePrefix } from "./support/redis-client.ts";
 
@@ -41,7 +41,7 @@ const as = (user: string, plan: string) => ({ headers: { "x-user": user, "x-plan
 const fieldsIn = (headers: object) =>
   Object.keys(headers).filter((name) => /ratelimit|retry-after/.test(name));
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const serving = (more: Partial<SharedOptions> = {}) =>
     serve({
       limits: {

@@ -1,12 +1,12 @@
 import { gcra } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import { uniquePrefix, useRedis } from "../http/support/redis-client.ts";
 
 const redis = useRedis();
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test("a client that asks on and on is answered from leases, with headers as usual", async () => {
     const limits = gcra({ limit: 10_000, window: "365d" });
     const store = redisStore(redis, { prefix: uniquePrefix() });

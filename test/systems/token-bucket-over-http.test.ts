@@ -5,7 +5,7 @@ import autocannon from "autocannon";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { describeFrameworks } from "../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../http/support/describe-frameworks.ts";
 import type { AnyRequest } from "../http/support/framework.ts";
 import { parseFields } from "../http/support/rate-limit-fields.ts";
 import { secondsLeft } from "../http/support/seconds-left.ts";
@@ -84,7 +84,7 @@ async function scriptCalls(): Promise<Record<string, number>> {
   return Object.fromEntries(calls.map(([, command, count]) => [command, Number(count)]));
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(stores)("on $where", ({ where, open }) => {
     test("400 of 500 requests over 64 connections are admitted, and 100 are denied", async () => {
       await operator.flushall();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fixedWindow, gcra } from "@headgate/core";
 import { byAll, byHeader, byIp } from "@headgate/core/http";
 import { afterAll, describe, expect, test } from "vitest";
-import { describeFrameworks } from "../../http/support/describe-frameworks.ts";
+import { describeAdapters } from "../../http/support/describe-frameworks.ts";
 import type { SharedOptions } from "../../http/support/framework.ts";
 import { writeDirectory } from "../../support/write-directory.ts";
 import { useHeadgate } from "./use-headgate.ts";
@@ -91,7 +91,7 @@ const cases: Record<string, Case> = {
   },
 };
 
-describeFrameworks((framework) => {
+describeAdapters((framework) => {
   test.each(Object.entries(cases))("%s", async (_, { options, headers, args, input = "" }) => {
     const store = own.store();
     const site = await framework.serve({

@@ -4,14 +4,27 @@ import type { Page } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** All rules, and no report of what passes them. */
+const QUICKLY = '{ resultTypes: ["violations"], preload: false }';
+
 /** What axe-core objects to. The page's policy forbids its script as an element, and not as an evaluation by the browser's own door. */
 export async function violations(page: Page): Promise<readonly unknown[]> {
   const session = await page.context().newCDPSession(page);
-  const expression = `(() => { ${AXE}; return axe.run().then(({ violations }) => JSON.stringify(
-    violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 160))]))) })()`;
+  const expression = `(() => { if (globalThis.axe === undefined) { ${AXE} } return axe.run(${QUICKLY}).then(({ violations }) =>
+    JSON.stringify(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 160))]))) })()`;
   const { result } = await session.send("Runtime.evaluate", { expression, awaitPromise: true });
   await session.detach();
   return JSON.parse(String(result.value)) as readonly unknown[];
+}
+
+/** Waits until a view has its first answer. */
+export async function settle(page: Page): Promise<void> {
+  // The view of an address is drawn in the frame after it at the latest.
+  await page.evaluate(
+    "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))",
+  );
+  await page.locator("h1").first().waitFor();
+  await page.getByText("Loading…", { exact: true }).first().waitFor({ state: "hidden" });
 }
 
 /** Whether the page scrolls sideways. */

@@ -1,6 +1,6 @@
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { describe, expect, test, vi } from "vitest";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { AnyReply, AnyRequest, Route, SharedOptions } from "../support/framework.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
@@ -25,7 +25,7 @@ const routes = {
 const FAILED = ["/wrong", "/broken", "/nowhere"];
 const SUCCEEDED = ["/"];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(places)("counted in $name", ({ count: counting }) => {
     async function start(limit: number, options: Partial<SharedOptions>) {
       const { limiter, used } = counting(limit);

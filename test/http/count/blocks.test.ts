@@ -8,7 +8,7 @@ import { byTier, perRequest } from "@headgate/express";
 import { Redis } from "ioredis";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { deferred } from "../support/deferred.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { RunningSite, SharedOptions } from "../support/framework.ts";
 import { manualClock } from "../support/manual-clock.ts";
@@ -58,7 +58,7 @@ async function limiterOn(store: Store, more: Partial<LimiterOptions> = {}): Prom
   return limiter;
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(["memory", "Redis"])("counted in %s", (place) => {
     const storeOn = (clock: () => number): Store =>
       place === "Redis"

@@ -4,7 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { holdStore, started } from "../../support/held-store.ts";
 import { deferred } from "../support/deferred.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
@@ -20,7 +20,7 @@ const hourly = slidingLog({ limit: 20, window: "1h", name: "hourly" });
 
 const decisionOf = (request: AnyRequest) => request.rateLimit as Decision;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(places)("in $name, what a handler settles is not settled again", ({ count }) => {
     test.each<[string, (limiter: Limiter, decision: Decision) => Promise<unknown>, number]>([
       ["settle", (limiter, decision) => limiter.settle(decision, 4), 4],

@@ -1,7 +1,7 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { deferred } from "../support/deferred.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import type { Send } from "../support/framework.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import { usedOf } from "./places.ts";
@@ -34,7 +34,7 @@ const WRONG: readonly (readonly [string, () => unknown])[] = [
   ],
 ];
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test.each(WRONG)(
     "%s is reported once; the request stays charged, and its answer is not affected",
     async (_, count) => {

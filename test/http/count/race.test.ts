@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import { failure, usePlaces } from "./places.ts";
 
@@ -44,7 +44,7 @@ async function visit(
   return text.endsWith('"over"');
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(usePlaces())("counted in $name", ({ count }) => {
     test.each(SEEDS)("clients that hang up at any moment gain no room: seed %i", async (seed) => {
       const random = new Random(seed);

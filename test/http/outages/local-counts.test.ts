@@ -1,7 +1,7 @@
 import type { Store } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
 import { expect, test } from "vitest";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 
 /** Nothing comes back while a test runs. */
@@ -20,7 +20,7 @@ async function countedIn(store: Store): Promise<number> {
   return 10 - 1 - remaining;
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
   const key = () => "one";
 

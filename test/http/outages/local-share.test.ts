@@ -1,7 +1,7 @@
 import type { Limit } from "@headgate/core";
 import { fixedWindow, gcra, slidingLog, slidingWindow, tokenBucket } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { parseFields } from "../support/rate-limit-fields.ts";
 
@@ -16,7 +16,7 @@ const algorithms: Record<string, (limit: number) => Limit> = {
   slidingLog: (limit) => slidingLog({ limit, window: "366d" }),
 };
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
 
   /** A site whose store is away. */

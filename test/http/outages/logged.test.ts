@@ -1,12 +1,12 @@
 import { gcra } from "@headgate/core";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 
 const limits = gcra({ limit: 1_000, window: "1h" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
 
   test("each change is logged once, with its code and its reason, however many limiters there are", async () => {

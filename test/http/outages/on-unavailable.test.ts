@@ -3,7 +3,7 @@ import { gcra } from "@headgate/core";
 import { HeadgateDenied } from "@headgate/core/http";
 import { expect, test } from "vitest";
 import type { Answer } from "../support/ask.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { parseFields } from "../support/rate-limit-fields.ts";
 import { secondsLeft } from "../support/seconds-left.ts";
@@ -19,7 +19,7 @@ function numbersIn({ headers }: Answer): string[] {
   return Object.keys(headers).filter((name) => /^(x-)?ratelimit/.test(name));
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
 
   test('"local", the default: the same limits, counted in this process, marked', async () => {

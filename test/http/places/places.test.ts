@@ -9,7 +9,7 @@ import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../support/wait-until.ts";
 import { askAt } from "../support/ask.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import type { Handled } from "./sites.ts";
 import { describeSites } from "./sites.ts";
@@ -138,7 +138,7 @@ describeSites((serve) => {
   });
 });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   const key = () => "everybody";
 
   test("a place is given back whatever the handler does", async () => {

@@ -6,7 +6,7 @@ import type { Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { holdStore, started } from "../../support/held-store.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
 import { manualClock } from "../support/manual-clock.ts";
@@ -29,7 +29,7 @@ async function isAnybodyWaiting(limiter: Limiter, maxQueue: number): Promise<boo
   return (await Promise.all(waits)).includes("HEADGATE_QUEUE_FULL");
 }
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(places)("counted in $name", ({ make }) => {
     test("one who hangs up while it waits costs nothing, holds nobody up, and is not handled", async () => {
       const line = watchLine();

@@ -3,7 +3,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { startRedis } from "../../support/redis-process.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import type { SharedOptions } from "../support/framework.ts";
 import { useLosableRedis } from "../support/losable-redis.ts";
 import { manualClock } from "../support/manual-clock.ts";
@@ -13,7 +13,7 @@ const losable = useLosableRedis();
 const WINDOW_MS = 100;
 const limits = slidingLog({ limit: 1, window: WINDOW_MS });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   test.each([
     ["deny", [503, 503]],
     ["allow", [200, 200]],

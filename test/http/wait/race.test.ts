@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gcra, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random.ts";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import { statusOf, usePlaces, visit } from "./visitors.ts";
 
@@ -14,7 +14,7 @@ const SEEDS = Array.from(
 
 const CLIENTS = 80;
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(usePlaces())("counted in $name", ({ make }) => {
     test.each(SEEDS)(
       "clients that hang up at any moment of their wait are not charged: seed %i",

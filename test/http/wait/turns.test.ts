@@ -2,7 +2,7 @@ import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@head
 import { redisStore } from "@headgate/core/redis";
 import { byTier, perRequest } from "@headgate/express";
 import { describe, expect, test } from "vitest";
-import { describeFrameworks } from "../support/describe-frameworks.ts";
+import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import type { AnyRequest } from "../support/framework.ts";
 import { hearDecisions } from "../support/hear-decisions.ts";
@@ -14,7 +14,7 @@ const places = usePlaces();
 const redis = useRedis();
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 
-describeFrameworks(({ serve }) => {
+describeAdapters(({ serve }) => {
   describe.each(places)("counted in $name", ({ make }) => {
     test("requests that would be denied are admitted, first come, first served, at the limit's pace", async () => {
       const limiter = make({ limits: gcra({ limit: 1, window: "100ms" }) });
