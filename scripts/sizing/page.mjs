@@ -16,12 +16,6 @@ const SITES = [
   { name: "large", processes: 400, perSecond: 100_000, subjects: 5_000_000, policy: "gcra 3" },
 ];
 
-const CHECKS = {
-  one: { name: "one limit", policy: "gcra 1", slots: 1 },
-  three: { name: "three limits of one subject", policy: "gcra 3", slots: 1 },
-  dimensions: { name: "three limits of three subjects", policy: "gcra 1", slots: 3 },
-};
-
 /** The page with what a run says between its markers. */
 export function writeSizing(page, measured) {
   const run = withOneCall(measured);
@@ -29,7 +23,6 @@ export function writeSizing(page, measured) {
     costs: costsTable(run),
     sites: sitesTable(run),
     capacity: capacityTable(run),
-    check: checkTable(run),
     machine: `Measured on ${run.machine.processor}; ${run.machine.node}, ${run.machine.redis}.`,
   };
   return Object.entries(parts).reduce((text, [name, part]) => putBetween(text, name, part), page);
@@ -99,20 +92,4 @@ function capacityTable(run) {
       ...[1, 16, 64].map((perCall) => digits(capacityOf(run, policy, perCall))),
     ]),
   );
-}
-
-function checkTable(run) {
-  const rows = Object.entries(CHECKS).map(([key, { name, policy, slots }]) => {
-    const { decisions, calls, cpu, input, output } = run.check[key];
-    const calculated = calculate(run, { policy, slots, perSecond: decisions, isCalm: true });
-    const times = (measured, expected) => (measured / expected).toFixed(2);
-    return [
-      name,
-      times(calls, calculated.calls),
-      times(cpu, calculated.cores * 1e6),
-      times(input, calculated.input),
-      times(output, calculated.output),
-    ];
-  });
-  return formatTable(["measured / calculated", "calls", "processor", "to Redis", "back"], rows);
 }
