@@ -20,6 +20,8 @@ export type { AdapterGuard, OwnParts } from "./http/http-guard.ts";
 export { createAdapterGuard } from "./http/http-guard.ts";
 export type { GuardSettings } from "./http/parse-guard.ts";
 export { parseGuard } from "./http/parse-guard.ts";
+export type { ReplyOnRaw, ShownHeaders } from "./http/raw-headers.ts";
+export { showOnRaw } from "./http/raw-headers.ts";
 export { watchResponse } from "./http/response/response-end.ts";
 export { isFirst, toError, warnOnce } from "./http/warn.ts";
 export { partsOf } from "./limiter/limiter-parts.ts";

@@ -1,14 +1,14 @@
 import type { Decision } from "@headgate/core";
-import type { Header, Verdict, Warn } from "@headgate/core/http";
+import type { Verdict, Warn } from "@headgate/core/http";
 import {
   BODY_HEADERS,
   DENIAL_HEADERS,
   DeniedResponse,
   letAnswer,
+  showOnRaw,
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Shown } from "./reply.ts";
-import { isPayload, reject, setHeaders, showOnRaw } from "./reply.ts";
+import { isPayload, reject, setHeaders } from "./reply.ts";
 import { watchReply } from "./watched-reply.ts";
 
 /**
@@ -32,7 +32,7 @@ export async function answerDenied(
   { decision, headers, rejection, conclude }: Verdict & { readonly kind: "denied" },
   warn: Warn,
 ): Promise<boolean> {
-  const putBack = noteHeaders(reply, headers);
+  const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
   setHeaders(reply, headers);
   // Not with code(): a redirect without its own status would take it for the application's choice.
   reply.raw.statusCode = rejection.status;
@@ -56,7 +56,7 @@ export async function answerDenied(
   } catch (error) {
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     reply.raw.statusCode = 200;
-    takeOver(reply, shown);
+    shown.takeOver();
     throw error;
   }
   if (watched.hasSent || reply.sent) return false;
@@ -67,7 +67,8 @@ export async function answerDenied(
   }
   if (response.isLetOnBy(result)) {
     reply.raw.statusCode = 200;
-    putBack();
+    setHeaders(reply, before);
+    shown.hide();
     return true;
   }
   if (isPayload(result)) {
@@ -78,26 +79,4 @@ export async function answerDenied(
     watched.close(rejection.status);
   }
   return false;
-}
-
-/** Leaves headers on the reply as `onDenied` left them on the raw response: the error handler sees the reply. */
-function takeOver(reply: FastifyReply, shown: Shown): void {
-  for (const [name, value] of shown) {
-    const now = reply.raw.getHeader(name);
-    if (now === undefined) reply.removeHeader(name);
-    else if (String(now) !== String(value)) reply.header(name, now);
-  }
-}
-
-/** Notes the headers of a reply before a denial; the returned function undoes those that only a denial has. */
-function noteHeaders(reply: FastifyReply, headers: readonly Header[]): () => void {
-  const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
-  const rawBefore = headers.map(([name]) => [name, reply.raw.getHeader(name)] as const);
-  return () => {
-    setHeaders(reply, before);
-    for (const [name, value] of rawBefore) {
-      if (value === undefined) reply.raw.removeHeader(name);
-      else reply.raw.setHeader(name, value);
-    }
-  };
 }

@@ -20,27 +20,6 @@ export function setHeaders(reply: FastifyReply, headers: readonly Header[]): voi
   }
 }
 
-/** A header's name and value on a reply. */
-export type Shown = readonly (readonly [name: string, value: string])[];
-
-/**
- * Sets headers of a reply on its raw response too, for code that answers there. What is then removed from the reply is removed
- * from both.
- */
-export function showOnRaw(reply: FastifyReply, headers: readonly Header[]): Shown {
-  const shown = headers
-    .filter(([, value]) => value !== undefined)
-    .map(([name]) => [name, reply.getHeader(name) as string] as const);
-  for (const [name, value] of shown) reply.raw.setHeader(name, value);
-  const names = new Set(shown.map(([name]) => name.toLowerCase()));
-  const { removeHeader } = reply;
-  reply.removeHeader = (name) => {
-    if (names.has(name.toLowerCase()) && !reply.raw.headersSent) reply.raw.removeHeader(name);
-    return removeHeader.call(reply, name);
-  };
-  return shown;
-}
-
 /** Answers a request that does not go on. */
 export function reject(reply: FastifyReply, { status, contentType, body }: Rejection): void {
   // Bytes, because a serializer of the route or a hook would change even a finished string.

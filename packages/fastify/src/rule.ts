@@ -11,13 +11,14 @@ import {
   partsOf,
   readStore,
   settle,
+  showOnRaw,
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
-import { reject, setHeaders, showOnRaw } from "./reply.ts";
+import { reject, setHeaders } from "./reply.ts";
 
 /** A hook's callback, with an error or without. */
 export type Done = (error?: Error) => void;

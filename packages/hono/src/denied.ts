@@ -33,6 +33,33 @@ export function deniedError(c: Context, { decision, rejection }: Denied): Headga
   return Object.assign(new HeadgateDenied(decision), { getResponse: () => reject(c, rejection) });
 }
 
+/**
+ * Adds the headers of a denial, those that are still set, to an answer that was not made by the context. Hono adds them
+ * itself, but not where the limiter is all that a path meets. Headers that the answer has already stay.
+ */
+function withHeaders(c: Context, headers: readonly Header[], answer: Response): Response {
+  const { headers: set } = c.res;
+  const missing = headers.filter(([name]) => set.has(name) && !answer.headers.has(name));
+  if (missing.length === 0) return answer;
+  const kept = new Response(answer.body, answer);
+  for (const [name] of missing) kept.headers.set(name, set.get(name) as string);
+  return kept;
+}
+
+/** By the methods that were put on errors, those of the errors' own: an application may throw the same error again. */
+const ownMethods = new WeakMap<() => Response, () => Response>();
+
+/** Keeps the headers of a denial on the answer that an error brings, as `HTTPException` does. */
+function keepOnAnswer(c: Context, headers: readonly Header[], error: Error): Error {
+  const { getResponse } = error as { getResponse?: () => Response };
+  if (typeof getResponse !== "function") return error;
+  const own = ownMethods.get(getResponse) ?? getResponse;
+  const value = (): Response => withHeaders(c, headers, own.call(error));
+  ownMethods.set(value, own);
+  Reflect.defineProperty(error, "getResponse", { value, configurable: true, writable: true });
+  return error;
+}
+
 /** Lets `onDenied` answer. Resolves with the answer; undefined if the request goes on. Rejects with what goes to `onError`. */
 export async function answerDenied(
   onDenied: OnDenied,
@@ -57,7 +84,7 @@ export async function answerDenied(
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     c.status(200);
     conclude?.(false);
-    throw toError(error);
+    throw keepOnAnswer(c, headers, toError(error));
   }
   const isAllowed = result === "allow" && !c.finalized && !isOver;
   conclude?.(isAllowed);
@@ -66,6 +93,6 @@ export async function answerDenied(
     setHeaders(c, before);
     return undefined;
   }
-  if (result instanceof Response) return result;
+  if (result instanceof Response) return withHeaders(c, headers, result);
   return c.finalized ? c.res : reject(c, rejection);
 }

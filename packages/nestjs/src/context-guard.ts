@@ -9,7 +9,7 @@ import { carrierOf, limitedIn, routeOf, serverOf } from "./limited.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { askOnDenied } from "./on-denied.ts";
 import { exceptionFor } from "./rate-limit-exception.ts";
-import { nodeOf, setReplyHeaders } from "./reply.ts";
+import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 
 const ADAPTER = { name: "nestjs", warn, routeOf, onDenied: true, count: true } as const;
 
@@ -69,7 +69,10 @@ export class ContextGuard {
       );
       if (outcome === "answered") return never();
       if (outcome === "allowed") return true;
-    } else if (reply !== undefined) setReplyHeaders(reply, verdict.headers);
+    } else if (reply !== undefined) {
+      const set = verdict.kind === "allowed" ? setReplyHeaders : setDenialHeaders;
+      set(reply, verdict.headers);
+    }
     if (verdict.kind === "allowed") return true;
     if (verdict.kind === "denied" && this.#onDenied === "error") {
       throw new HeadgateDenied(verdict.decision);

@@ -10,7 +10,7 @@ import {
 import type { ExecutionContext } from "@nestjs/common";
 import type { Limited } from "./limited.ts";
 import type { Reply } from "./reply.ts";
-import { nodeOf, setReplyHeaders } from "./reply.ts";
+import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 
 /**
  * Answers what is denied, when status, headers and `Retry-After` are already set: throws an exception of yours, or answers
@@ -54,7 +54,7 @@ async function answerOn(
 ): Promise<Outcome> {
   const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
   const node = nodeOf(reply);
-  setReplyHeaders(reply, headers);
+  const shown = setDenialHeaders(reply, headers);
   node.statusCode = rejection.status;
   const onLate = (error: unknown): void =>
     warn(
@@ -74,6 +74,7 @@ async function answerOn(
     if (response.isLetOnBy(result)) {
       node.statusCode = 200;
       setReplyHeaders(reply, before);
+      shown?.hide();
       conclude?.(true);
       return "allowed";
     }
@@ -83,6 +84,7 @@ async function answerOn(
   } catch (error) {
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     node.statusCode = 200;
+    shown?.takeOver();
     conclude?.(false);
     throw toError(error);
   } finally {

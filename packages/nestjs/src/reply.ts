@@ -1,5 +1,7 @@
 import type { Header, Rejection } from "@headgate/core/http";
 import { sendRejection, setHeaders } from "@headgate/core/http";
+import type { ReplyOnRaw, ShownHeaders } from "@headgate/core/internal-http";
+import { showOnRaw } from "@headgate/core/internal-http";
 
 type HeaderMethod = (name: string, value: string) => unknown;
 
@@ -23,6 +25,9 @@ export interface NodeReply {
   statusCode: number;
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
+  getHeader(name: string): unknown;
+  setHeader(name: string, value: string): unknown;
+  removeHeader(name: string): unknown;
 }
 
 /** Node's response of a reply. */
@@ -42,6 +47,18 @@ export function setReplyHeaders(reply: Reply, headers: readonly Header[]): void 
     },
     headers,
   );
+}
+
+/**
+ * Sets the headers of a request that does not go on. On Fastify they are on Node's response too, for filters that answer there.
+ * Returns those; undefined on Express, where both are one.
+ */
+export function setDenialHeaders(
+  reply: Reply,
+  headers: readonly Header[],
+): ShownHeaders | undefined {
+  setReplyHeaders(reply, headers);
+  return reply.raw === undefined ? undefined : showOnRaw(reply as ReplyOnRaw, headers);
 }
 
 /** Answers a request that does not go on. */

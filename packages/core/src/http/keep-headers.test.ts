@@ -25,6 +25,20 @@ test("headers of its own stay, whatever their letters", () => {
   expect(own).toEqual({ "retry-after": "60", "WWW-Authenticate": "Bearer" });
 });
 
+test("an error that is thrown again gets the headers of the new denial", () => {
+  const error = Object.assign(new Error("too fast"), { headers: { "WWW-Authenticate": "Bearer" } });
+  keepHeaders(error, HEADERS);
+  expect(keepHeaders(error, [["Retry-After", "7"]]).headers).toEqual({
+    "WWW-Authenticate": "Bearer",
+    "Retry-After": "7",
+  });
+  error.headers = { "WWW-Authenticate": "Basic" };
+  expect(keepHeaders(error, [["Retry-After", "6"]]).headers).toEqual({
+    "WWW-Authenticate": "Basic",
+    "Retry-After": "6",
+  });
+});
+
 test.each([
   ["frozen", Object.freeze(new RangeError("too fast"))],
   [

@@ -6,6 +6,9 @@ export interface ErrorWithHeaders extends Error {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** By the headers that were put on errors, those of the errors' own: an application may throw the same error again. */
+const ownHeaders = new WeakMap<object, unknown>();
+
 /**
  * Puts the headers of a denial on the error that answers it, as `error.headers`: some frameworks, such as Koa, drop those of the
  * response when they answer an error, and send the error's. Headers that the error has already stay. `reason` is what was thrown;
@@ -13,12 +16,14 @@ export interface ErrorWithHeaders extends Error {
  */
 export function keepHeaders(reason: unknown, headers: readonly Header[]): ErrorWithHeaders {
   const error = toError(reason);
-  const { headers: own } = error as { headers?: unknown };
+  const { headers: found } = error as { headers?: unknown };
+  const own = ownHeaders.has(Object(found)) ? ownHeaders.get(Object(found)) : found;
   const kept: Record<string, string> = { ...(typeof own === "object" ? own : undefined) };
   const names = new Set(Object.keys(kept).map((name) => name.toLowerCase()));
   for (const [name, value] of headers) {
     if (value !== undefined && !names.has(name.toLowerCase())) kept[name] = value;
   }
+  ownHeaders.set(kept, own);
   const property = { value: kept, enumerable: true, configurable: true, writable: true };
   // A frozen error is answered in the shape of its own.
   if (!Reflect.defineProperty(error, "headers", property)) {

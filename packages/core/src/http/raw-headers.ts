@@ -1,0 +1,55 @@
+import type { Header } from "./verdict.ts";
+
+/** Fastify's reply, which has headers of its own, beside those of Node's response under it. */
+export interface ReplyOnRaw {
+  readonly raw: {
+    readonly headersSent: boolean;
+    getHeader(name: string): unknown;
+    setHeader(name: string, value: string): unknown;
+    removeHeader(name: string): unknown;
+  };
+  getHeader(name: string): unknown;
+  header(name: string, value: unknown): unknown;
+  removeHeader(name: string): unknown;
+}
+
+/** Headers that are on a reply and on its raw response. */
+export interface ShownHeaders {
+  /** Leaves them on the reply as they now are on the raw response: an error handler sees the reply. */
+  takeOver(): void;
+  /** Leaves the raw response as it was before. */
+  hide(): void;
+}
+
+/**
+ * Sets headers of a reply on its raw response too, for code that answers there. What is then removed from the reply is removed
+ * from both.
+ */
+export function showOnRaw(reply: ReplyOnRaw, headers: readonly Header[]): ShownHeaders {
+  const { raw, removeHeader } = reply;
+  const before = headers.map(([name]) => [name, raw.getHeader(name)] as const);
+  const shown = headers
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => [name, reply.getHeader(name) as string] as const);
+  for (const [name, value] of shown) raw.setHeader(name, value);
+  const names = new Set(shown.map(([name]) => name.toLowerCase()));
+  reply.removeHeader = (name) => {
+    if (names.has(name.toLowerCase()) && !raw.headersSent) raw.removeHeader(name);
+    return removeHeader.call(reply, name);
+  };
+  return {
+    takeOver() {
+      for (const [name, value] of shown) {
+        const now = raw.getHeader(name);
+        if (now === undefined) reply.removeHeader(name);
+        else if (String(now) !== String(value)) reply.header(name, now);
+      }
+    },
+    hide() {
+      for (const [name, value] of before) {
+        if (value === undefined) raw.removeHeader(name);
+        else raw.setHeader(name, value as string);
+      }
+    },
+  };
+}
