@@ -28,7 +28,7 @@ export function createChat(store: Store): Server {
   const messages = createLimiter({
     name: "messages",
     store,
-    limits: gcra({ limit: 10, window: "10s" }),
+    limits: gcra({ limit: 20, window: "10s" }),
   });
 
   /** Answers messages one after another, until the client is gone or was denied too often. */

@@ -3,6 +3,10 @@ import type { AddressInfo } from "node:net";
 import type { HeadersOption } from "@headgate/core/http";
 import { fixedWindow, memoryStore, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import { HeadgateModule } from "@headgate/nestjs";
+import type { DynamicModule, Provider } from "@nestjs/common";
+import { APP_GUARD } from "@nestjs/core";
+import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
 import { Octokit } from "@octokit/core";
 import { throttling } from "@octokit/plugin-throttling";
 import type { RequestHandler } from "express";
@@ -13,7 +17,8 @@ import Fastify from "fastify";
 import type { RateLimiterRes } from "rate-limiter-flexible";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { parseRateLimit } from "ratelimit-header-parser";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { controller, PLATFORMS, serveNest } from "./nest/serve-nest.ts";
 import { listen } from "./support/listen.ts";
 
 /*
@@ -114,6 +119,41 @@ test.each([
   const [theirs, own] = both;
   // They send no list of quotas.
   expect(own?.map(({ "ratelimit-policy": _policy, ...others }) => others)).toEqual(theirs);
+});
+
+describe.each(PLATFORMS)("Nest on %s", (platform) => {
+  async function headersBy(
+    imports: readonly DynamicModule[],
+    ...providers: readonly Provider[]
+  ): Promise<Record<string, string>[]> {
+    const controllers = [controller({ "": [] })];
+    const { app } = await serveNest({ imports, controllers, providers }, platform);
+    return headersOf(await app.getUrl());
+  }
+
+  test.each([
+    ["blocks for a window from its denial", {}, "1m"],
+    ["denies until its window ends", { blockDuration: 0 }, undefined],
+  ] as const)("a throttler that %s", async (_, there, block) => {
+    const theirs = await headersBy(
+      [ThrottlerModule.forRoot([{ ttl: windowMs, limit: 2, ...there }])],
+      { provide: APP_GUARD, useClass: ThrottlerGuard },
+    );
+    const store = memoryStore({ clock: () => Date.now() });
+    const own = await headersBy([
+      HeadgateModule.forRoot({
+        name: "api",
+        limits: { ...limits, ...(block !== undefined && { block }) },
+        store,
+        headers: { standard: false },
+      }),
+    ]);
+    expect(theirs[0]).toHaveProperty("x-ratelimit-reset", "60");
+    expect(own.slice(0, 2)).toEqual(theirs.slice(0, 2));
+    // Theirs of a denial are no more than this.
+    expect(Object.keys(theirs[2] ?? {})).toEqual(["retry-after"]);
+    expect(own[2]).toMatchObject(theirs[2] ?? {});
+  });
 });
 
 test("the headers that rate-limiter-flexible's page sets", async () => {

@@ -3,16 +3,25 @@ import type { Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
+import { rateLimit as honoRateLimit } from "@headgate/hono";
+import { RateLimit, RateLimitFilter } from "@headgate/nestjs";
+import type { CanActivate, ExecutionContext } from "@nestjs/common";
+import { UseGuards } from "@nestjs/common";
+import { APP_FILTER } from "@nestjs/core";
 import type { Request, RequestHandler } from "express";
 import express5 from "express";
 import express4 from "express4";
 import type { FastifyRequest } from "fastify";
 import Fastify from "fastify";
+import type { Context } from "hono";
+import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
 import { start } from "./fastify/start.ts";
+import { controller, PLATFORMS, serveNest } from "./nest/serve-nest.ts";
 import type { Ask } from "./support/ask.ts";
 import { askAt } from "./support/ask.ts";
 import { listen } from "./support/listen.ts";
+import { serveHono } from "./support/serve-hono.ts";
 
 /** So many sites of each framework. */
 const RUNS = process.env["HEADGATE_LONG"] === "1" ? 1_000 : 25;
@@ -138,10 +147,53 @@ const serveFastify: Serve = async (mounts) => {
   return start(app);
 };
 
+const serveOnHono: Serve = async (mounts) => {
+  const app = new Hono();
+  const middleware = mounts.map(({ limiter }) => honoRateLimit(optionsFor(limiter)));
+  const early = middleware.filter((_, i) => mounts[i]?.isEarly);
+  const late = middleware.filter((_, i) => !mounts[i]?.isEarly);
+  for (const one of early) app.use(one);
+  app.use(async (c: Context & Known, next) => {
+    c.user = c.req.header("x-user");
+    await next();
+  });
+  for (const one of late) app.get("/", one);
+  app.get("/", (c) => c.text("ok"));
+  return serveHono(app);
+};
+
+/** Guards of a controller come before those of its routes. */
+function serveNestOn(platform: "Express" | "Fastify"): Serve {
+  const users: CanActivate = {
+    canActivate(context: ExecutionContext & Known) {
+      context.user = context.switchToHttp().getRequest().headers["x-user"];
+      return true;
+    },
+  };
+  return async (mounts) => {
+    const decorators = (isEarly: boolean) =>
+      mounts
+        .filter((mount) => mount.isEarly === isEarly)
+        .map(({ limiter }) => RateLimit(optionsFor(limiter)));
+    const pages = controller(
+      { "": decorators(false) },
+      ...decorators(true),
+      UseGuards(users) as ClassDecorator,
+    );
+    const { ask } = await serveNest(
+      { controllers: [pages], providers: [{ provide: APP_FILTER, useClass: RateLimitFilter }] },
+      platform,
+    );
+    return ask;
+  };
+}
+
 test.each<[string, Serve]>([
   ["Express 4", serveExpress(express4)],
   ["Express 5", serveExpress(express5)],
   ["Fastify", serveFastify],
+  ["Hono", serveOnHono],
+  ...PLATFORMS.map((platform): [string, Serve] => [`Nest on ${platform}`, serveNestOn(platform)]),
 ])(
   "%s: no request is admitted uncounted, wherever limiters are mounted and whatever they leave out",
   async (_, serve) => {

@@ -1,0 +1,108 @@
+// Monthly budgets of an organisation, its teams and their keys, with alerts: docs/recipes/budgets.md says more.
+
+import type { Decision, Store } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { fixedWindow, perRequest, rateLimit } from "@headgate/express";
+import type { Express, Request } from "express";
+import express from "express";
+import { Redis } from "ioredis";
+
+/** Pages a month. */
+interface Budgets {
+  readonly organisation: number;
+  readonly team: number;
+  readonly key: number;
+}
+
+/** Whose key it is. Ids of teams and keys must differ between organisations. */
+export interface Holder {
+  readonly organisation: string;
+  readonly team: string;
+  readonly key: string;
+  readonly budgets: Budgets;
+}
+
+/** Your database: finds the holder of an API key, which it checks. */
+export type FindHolder = (key: string | undefined) => Promise<Holder | undefined>;
+
+/** Who is to be told that a budget is used up to this share. */
+export interface Alert {
+  readonly budget: string;
+  readonly of: string;
+  readonly share: number;
+}
+
+const SHARES = [0.8, 1];
+
+const monthly = ({ organisation, team, key }: Budgets) => [
+  fixedWindow({ limit: organisation, window: "month", per: "organisation", name: "organisation" }),
+  fixedWindow({ limit: team, window: "month", per: "team", name: "team" }),
+  fixedWindow({ limit: key, window: "month", per: "key", name: "key" }),
+];
+
+/** The alerts for the budgets that a decision took past a share. Another decision never takes them past it again in that month. */
+function alertsFor(decision: Decision, cost: number, holder: Holder): Alert[] {
+  // Counts of one process say nothing about the budget.
+  if (!decision.allowed || decision.degraded) return [];
+  return decision.limits.flatMap(({ name, per, limit, remaining, overdrawn }) => {
+    const used = limit - remaining + overdrawn;
+    const passed = SHARES.filter((share) => used >= share * limit && used - cost < share * limit);
+    return passed.map((share) => ({ budget: name, of: holder[per as keyof Budgets], share }));
+  });
+}
+
+export function createApp(store: Store, find: FindHolder, tell: (alert: Alert) => void): Express {
+  const app = express();
+  const holders = new WeakMap<Request, Holder>();
+  const holderOf = (req: Request) => holders.get(req) as Holder;
+  const pagesOf = (req: Request) => Number(req.query["pages"] ?? 1);
+
+  app.use(async (req, res, next) => {
+    const holder = await find(req.get("x-api-key"));
+    const pages = pagesOf(req);
+    if (holder === undefined) {
+      res.status(401).json({ error: "unknown API key" });
+    } else if (!Number.isInteger(pages) || pages < 1 || pages > 100) {
+      res.status(400).json({ error: "pages must be a number from 1 to 100" });
+    } else {
+      holders.set(req, holder);
+      next();
+    }
+  });
+
+  const budgets = rateLimit({
+    name: "budgets",
+    store,
+    limits: perRequest(monthly({ organisation: 1_000, team: 500, key: 100 }), (req) =>
+      monthly(holderOf(req).budgets),
+    ),
+    key: {
+      organisation: (req) => holderOf(req).organisation,
+      team: (req) => holderOf(req).team,
+      key: (req) => holderOf(req).key,
+    },
+    cost: pagesOf,
+  });
+
+  app.use(budgets, (req, _res, next) => {
+    const { decision } = budgets.of(req) ?? {};
+    if (decision !== undefined) alertsFor(decision, pagesOf(req), holderOf(req)).forEach(tell);
+    next();
+  });
+
+  app.post("/render", (req, res) => {
+    const left = req.rateLimit?.limits.map(({ name, remaining }) => [name, remaining]) ?? [];
+    res.json({ rendered: pagesOf(req), left: Object.fromEntries(left) });
+  });
+
+  return app;
+}
+
+// Started as a program, not imported by a test.
+if (process.argv[1] === import.meta.filename) {
+  const budgets = { organisation: 1_000, team: 500, key: 100 };
+  const ada = { organisation: "acme", team: "acme/press", key: "acme/press/ada", budgets };
+  const holders = new Map<string | undefined, Holder>([["ada-key", ada]]);
+  const find: FindHolder = async (key) => holders.get(key);
+  createApp(redisStore(new Redis()), find, console.log).listen(3000);
+}
