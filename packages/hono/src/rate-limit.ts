@@ -71,6 +71,12 @@ export interface RateLimit extends MiddlewareHandler {
    */
   of(c: object): RequestDecision | undefined;
   /**
+   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a
+   * good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
+   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   */
+  forgive(c: object): Promise<boolean>;
+  /**
    * Prepares the store for the first request: await it before the server listens. Resolves with whether the store
    * answered, within `connectTimeout`. A store that is away is no error.
    */
@@ -105,7 +111,7 @@ export function rateLimit(
   const guard = createAdapterGuard<HonoRequest>(OWNER, options, ADAPTER, {
     optionNames: ["connInfo"],
   });
-  const { check, needsResponse, limiter: only, tiers, of, ready, close } = guard;
+  const { check, needsResponse, limiter: only, tiers, of, forgive, ready, close } = guard;
   const { onDenied, connInfo } = options;
   requireConnInfo(connInfo);
   const needsEnd = needsResponse || typeof onDenied === "function";
@@ -148,7 +154,9 @@ export function rateLimit(
   }
 
   const handle = only === undefined ? { tiers } : { limiter: only };
-  return Object.assign(middleware, handle, { of, ready, close }) as RateLimit | TieredRateLimit;
+  return Object.assign(middleware, handle, { of, forgive, ready, close }) as
+    | RateLimit
+    | TieredRateLimit;
 }
 
 /** Lets a request on whose answer is one of the Fetch API, and watches that. */

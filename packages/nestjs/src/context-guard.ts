@@ -84,6 +84,10 @@ export class ContextGuard {
     return this.#guard.of(carrierOf(what));
   }
 
+  forgive(what: object): Promise<boolean> {
+    return this.#guard.forgive(carrierOf(what));
+  }
+
   ready(): Promise<boolean> {
     return this.#guard.ready();
   }

@@ -59,6 +59,15 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
     return this.#guard?.of(what);
   }
 
+  /**
+   * Forgets what the module's limit counted for the client of a request, blocks included, in the dimensions of the option `forgive`:
+   * after a good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects
+   * with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   */
+  async forgive(what: object): Promise<boolean> {
+    return (await this.#guard?.forgive(what)) ?? false;
+  }
+
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (this.#guard === undefined || isLifted(context, "application")) return true;
     return this.#guard.decide(context);

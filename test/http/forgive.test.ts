@@ -1,0 +1,79 @@
+import { fixedWindow } from "@headgate/core";
+import { rateLimit } from "@headgate/hono";
+import { HeadgateGuard, HeadgateModule } from "@headgate/nestjs";
+import type { ExecutionContext } from "@nestjs/common";
+import { Hono } from "hono";
+import { expect, onTestFinished, test } from "vitest";
+import { controller, PLATFORMS, serveNest } from "./nest/serve-nest.ts";
+import type { Ask } from "./support/ask.ts";
+import { serveHono } from "./support/serve-hono.ts";
+
+/*
+ * Express and Fastify forgive in the recipe of a login.
+ */
+
+/** How a client is forgiven that has just asked. */
+interface Site {
+  readonly ask: Ask;
+  forgive(): Promise<boolean>;
+}
+
+type Serve = (forgive: readonly "account"[] | undefined) => Promise<Site>;
+
+const limits = fixedWindow({ limit: 1, window: "1h", per: "account" });
+
+const serveOnHono: Serve = async (forgive) => {
+  let last: object = {};
+  const limit = rateLimit({
+    limits,
+    forgive,
+    key: {
+      account: (c) => {
+        last = c;
+        return c.req.header("x-account");
+      },
+    },
+  });
+  onTestFinished(() => limit.close());
+  const app = new Hono().get("/page", limit, (c) => c.text("page"));
+  return { ask: await serveHono(app), forgive: () => limit.forgive(last) };
+};
+
+const serveNestOn =
+  (platform: (typeof PLATFORMS)[number]): Serve =>
+  async (forgive) => {
+    let last: object = {};
+    const account = (context: ExecutionContext) => {
+      last = context.switchToHttp().getRequest();
+      return context.switchToHttp().getRequest().headers["x-account"];
+    };
+    const imports = [HeadgateModule.forRoot({ limits, forgive, key: { account } })];
+    const { app, ask } = await serveNest(
+      { imports, controllers: [controller({ page: [] })] },
+      platform,
+    );
+    return { ask, forgive: () => app.get(HeadgateGuard).forgive(last) };
+  };
+
+const FRAMEWORKS: readonly [string, Serve][] = [
+  ["Hono", serveOnHono],
+  ...PLATFORMS.map((platform): [string, Serve] => [`Nest on ${platform}`, serveNestOn(platform)]),
+];
+
+test.each(FRAMEWORKS)("%s: one client is forgiven, in one line", async (_, serve) => {
+  const { ask, forgive } = await serve(["account"]);
+  const statusOf = async (account: string) =>
+    (await ask("/page", { headers: { "x-account": account } })).status;
+  expect(await statusOf("grace")).toBe(200);
+  expect(await statusOf("ada")).toBe(200);
+  expect(await statusOf("ada")).toBe(429);
+  expect(await forgive()).toBe(true);
+  expect(await statusOf("ada")).toBe(200);
+  expect(await statusOf("grace")).toBe(429);
+});
+
+test.each(FRAMEWORKS)("%s: without the option, forgiving is an error", async (_, serve) => {
+  const { ask, forgive } = await serve(undefined);
+  await ask("/page", { headers: { "x-account": "ada" } });
+  await expect(forgive()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+});
