@@ -3,7 +3,7 @@ const COLON = 0x3a;
 /** The bit that makes a letter lower case. */
 const LOWER_CASE = 0x20;
 
-// Every request reads addresses. Splitting the text and parsing its parts takes three times as long.
+// Runs for every request: splitting the text and parsing the parts takes three times as long.
 
 /** The two groups of 16 bits of a valid IPv4 address. */
 export function ipv4Groups(address: string): number[] {
@@ -19,7 +19,7 @@ export function ipv4Groups(address: string): number[] {
 
 /** The eight groups of 16 bits of a valid IPv6 address without a zone. */
 export function ipv6Groups(address: string): number[] {
-  // An IPv4 address may stand for the last two.
+  // The last two groups may be written as an IPv4 address.
   const hex = address.includes(".") ? withHexEnd(address) : address;
   const groups = [0, 0, 0, 0, 0, 0, 0, 0];
   let at = 0;
@@ -35,7 +35,7 @@ export function ipv6Groups(address: string): number[] {
       i += 1;
     }
   }
-  // Groups behind the gap belong to the end.
+  // Groups after the gap are aligned to the end.
   for (let to = 7; at >= gap && at < to; at -= 1, to -= 1) {
     groups[to] = groups[at] as number;
     groups[at] = 0;
@@ -53,7 +53,7 @@ function withHexEnd(address: string): string {
   return address.slice(0, end) + groups.join(":");
 }
 
-/** An address of two or eight groups in its one form: dotted, or that of RFC 5952. */
+/** The canonical form of an address of two or eight groups: dotted for IPv4, RFC 5952 for IPv6. */
 export function formatAddress(groups: readonly number[]): string {
   if (groups.length === 2) return groups.flatMap((group) => [group >> 8, group & 0xff]).join(".");
   // The first of the longest runs of zeros is left out, unless it is a single zero.
@@ -68,13 +68,16 @@ export function formatAddress(groups: readonly number[]): string {
   return `${hex.slice(0, start).join(":")}::${hex.slice(start + length).join(":")}`;
 }
 
-/** The first `prefix` bits of an address as a network, such as `203.0.113.0/24`; an address if that is all of it. */
+/**
+ * The first `prefix` bits of an address as a network, such as `203.0.113.0/24`; the address alone
+ * if the prefix covers all of it.
+ */
 export function formatNetwork(groups: readonly number[], prefix: number): string {
   const address = formatAddress(groups.map((group, i) => group & ~bitsBehind(prefix, i)));
   return prefix === groups.length * 16 ? address : `${address}/${prefix}`;
 }
 
-/** The bits of the group at `i` that are behind the first `prefix` bits of an address. */
+/** A mask of the bits in group `i` that lie beyond the first `prefix` bits of an address. */
 export function bitsBehind(prefix: number, i: number): number {
   return 0xffff >> Math.min(16, Math.max(0, prefix - i * 16));
 }

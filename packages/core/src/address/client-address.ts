@@ -1,7 +1,10 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { formatNetwork, ipv4Groups, ipv6Groups } from "./address-groups.ts";
 
-/** The default size of the IPv6 network that counts as one client: the smallest that a provider gives to a customer. */
+/**
+ * The default size of the IPv6 network that counts as one client: the smallest that providers
+ * assign to a customer.
+ */
 export const DEFAULT_IPV6_PREFIX = 64;
 
 /** The prefix of a single IPv6 address. */
@@ -18,9 +21,10 @@ const IPV4_NETWORKS: readonly (readonly number[])[] = [
 ];
 
 /**
- * The subject of a client's address: an IPv4 address itself, also inside an IPv6 address (IPv4-mapped, SIIT, NAT64); of any
- * other IPv6 address the network of `ipv6Prefix` bits, without its zone. A port that a proxy left behind it is dropped.
- * Other text, such as a host that a proxy names, is a subject unchanged.
+ * The subject for a client's address. For an IPv4 address, also one embedded in IPv6 (IPv4-mapped,
+ * SIIT, NAT64), it is that address; for any other IPv6 address, its network of `ipv6Prefix` bits,
+ * without the zone. A port left by a proxy is dropped. Any other text, such as a host name from a
+ * proxy, is used unchanged.
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
   if (isIPv4(address)) return address;
@@ -28,13 +32,13 @@ export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV
   if (ipv4 !== undefined) return ipv4;
   const groups = addressGroups(address);
   if (groups !== undefined) return formatNetwork(groups, groups.length === 2 ? 32 : ipv6Prefix);
-  // No text may pass for a network.
+  // Escape text that could be mistaken for a network.
   return address.includes("/") || address.startsWith("~") ? `~text~${address}` : address;
 }
 
 /**
- * A client's address in groups of 16 bits: the two of an IPv4 address, also inside an IPv6 address, the eight of any other IPv6
- * address. Undefined for other text.
+ * A client's address in groups of 16 bits: two for an IPv4 address, also one embedded in IPv6, and
+ * eight for any other IPv6 address. Undefined for other text.
  */
 export function addressGroups(address: string): readonly number[] | undefined {
   const bare = writtenIpv4(address) ?? bareAddress(address);
@@ -44,7 +48,7 @@ export function addressGroups(address: string): readonly number[] | undefined {
   return isIpv4Inside(groups) ? groups.slice(6) : groups;
 }
 
-/** An IPv4 address as Node writes it: as it is, or IPv4-mapped. */
+/** An IPv4 address as Node writes it: plain or IPv4-mapped. */
 function writtenIpv4(address: string): string | undefined {
   if (isIPv4(address)) return address;
   if (!address.startsWith(MAPPED)) return undefined;
@@ -52,7 +56,7 @@ function writtenIpv4(address: string): string | undefined {
   return isIPv4(mapped) ? mapped : undefined;
 }
 
-/** The address in a text, without its zone and without a port that a proxy left behind it. */
+/** The address in a text, without its zone and without a port that a proxy appended. */
 function bareAddress(text: string): string | undefined {
   const bare = stripPort(text);
   if (isIPv4(bare)) return bare;

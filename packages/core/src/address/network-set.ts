@@ -1,7 +1,7 @@
 import type { Network, Position } from "./network.ts";
 import { compare } from "./network.ts";
 
-/** Networks, sorted so that an address is looked up by few comparisons. */
+/** Networks, sorted so that a lookup takes few comparisons. */
 export interface NetworkSet {
   /** Whether a network includes the address at this position. */
   has(position: Position): boolean;
@@ -19,7 +19,7 @@ export function createNetworkSet(networks: readonly Network[]): NetworkSet {
   };
 }
 
-/** Positions in columns of numbers: reading them from objects takes several times as long. */
+/** Positions as columns of numbers: reading them from objects takes several times as long. */
 interface Columns {
   readonly high: Float64Array;
   readonly middle: Float64Array;
@@ -43,7 +43,7 @@ function compareAt({ high, middle, low }: Columns, index: number, position: Posi
   );
 }
 
-/** Networks in order, without those inside others: of two that overlap, one is inside the other. */
+/** Networks in order, without those that lie inside another. Networks never overlap partly. */
 function withoutInner(networks: readonly Network[]): readonly Network[] {
   const kept: Network[] = [];
   for (const network of networks.toSorted(outerFirst)) {
@@ -57,7 +57,10 @@ function outerFirst(a: Network, b: Network): number {
   return compare(a.first, b.first) || compare(b.last, a.last);
 }
 
-/** The last index below `count` for which `holds` is true, as it is for all indexes before; -1 if there is none. */
+/**
+ * The last index below `count` for which `holds` is true, where `holds` is also true for every
+ * index before it; -1 if there is none.
+ */
 export function lastIndexWhere(count: number, holds: (index: number) => boolean): number {
   let from = 0;
   let to = count;

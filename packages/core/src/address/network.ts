@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { bitsBehind, formatNetwork } from "./address-groups.ts";
 import { addressGroups } from "./client-address.ts";
 
-/** An address as three numbers that sort it, the most significant first: IPv4 before IPv6. */
+/** An address as three numbers, most significant first, that sort IPv4 before IPv6. */
 export interface Position {
   readonly high: number;
   readonly middle: number;
@@ -41,7 +41,10 @@ export function readNetwork(text: unknown): Network | undefined {
   };
 }
 
-/** An address or network in its one form, such as `203.0.113.0/24` for `::ffff:203.0.113.7/120`; undefined for anything else. */
+/**
+ * The canonical form of an address or network, such as `203.0.113.0/24` for
+ * `::ffff:203.0.113.7/120`; undefined for anything else.
+ */
 export function normaliseNetwork(
   text: unknown,
 ): { readonly network: string; readonly version: 4 | 6; readonly prefix: number } | undefined {
@@ -58,13 +61,13 @@ function parseNetwork(text: unknown): WrittenNetwork | undefined {
   const groups = version === 0 ? undefined : addressGroups(address);
   if (groups === undefined) return undefined;
   const most = groups.length * 16;
-  // The prefix of an IPv4 network inside IPv6 includes the bits in front of it.
+  // The prefix of an IPv4 network embedded in IPv6 includes the 96 bits before it.
   const around = version === 6 ? 128 - most : 0;
   const prefix = bits === undefined ? most : Number(bits) - around;
   return prefix < 0 || prefix > most ? undefined : { groups, prefix };
 }
 
-/** A number holds three groups exactly, but not four. */
+/** One number holds three groups exactly, but not four. */
 function toPosition(groups: readonly number[]): Position {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   if (groups.length === 2) return { high: join(a, b) - 2 ** 32, middle: 0, low: 0 };
@@ -75,7 +78,7 @@ function join(before: number, group: number): number {
   return before * 2 ** 16 + group;
 }
 
-/** Below zero where `a` comes before `b`, above where it comes after. */
+/** Negative if `a` sorts before `b`, positive if after. */
 export function compare(a: Position, b: Position): number {
   return a.high - b.high || a.middle - b.middle || a.low - b.low;
 }

@@ -1,61 +1,75 @@
 import type { Limit, LimitDescription } from "../base/policy.ts";
 import type { Calendar } from "./calendar.ts";
 
-/** A Lua script as the generator embeds it. */
+/** A Lua script, as embedded by the generator. */
 export interface LuaSource {
   readonly sha1: string;
   readonly source: string;
 }
 
-/** Everything about a limit except its numbers of units. */
+/** Everything about a limit except its unit counts. */
 export interface LimitShape {
-  /** Equal if and only if two limits count in the same way: it goes into the key. */
+  /** Equal if and only if two limits count in the same way; part of the key. */
   readonly id: string;
   /** The file of the Lua twin, beside the algorithm. */
   readonly part: string;
-  /** The numbers that are kept, and how many bytes each takes. */
+  /** The numbers in the state, and how many bytes each takes. */
   readonly state: ReadonlyArray<readonly [name: string, bytes: number]>;
-  /** A row of numbers that follows those of all limits, which the twin reads and writes itself. */
+  /** A row of numbers after those of all limits, which the twin reads and writes itself. */
   readonly tail?: { readonly count: number; readonly bytes: number };
-  /** The names of its numbers of units, in the order in which a call brings them. */
+  /** The names of its unit counts, in the order in which a call passes them. */
   readonly numbers: readonly string[];
-  /** Other names of the same numbers. */
+  /** Other names for the same numbers. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Names of times that a call brings behind the numbers of all limits, in microseconds since the epoch. */
+  /**
+   * Names of the times that a call passes after the numbers of all limits, in microseconds since
+   * the epoch.
+   */
   readonly times?: readonly string[];
-  /** The values of the names in capitals. */
+  /** The values of the constants, which have names in capitals. */
   readonly constants: Readonly<Record<string, string>>;
-  /** The other names that sections of the twin share. */
+  /** Other local names that the sections of the twin share. */
   readonly locals?: readonly string[];
   /** Names of the numbers reported with the state. */
   readonly reported?: readonly string[];
-  /** Names of numbers that are times, not amounts: an unused state keeps them. */
+  /** Names of state numbers that are times, not amounts: an unused state keeps them. */
   readonly dates?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
-  /** For a limit on places: how long a place is held unless it is renewed, in microseconds. */
+  /** For a concurrency limit: how long a slot is held unless it is renewed, in microseconds. */
   readonly heldFor?: number;
-  /** Whether its denials block. */
+  /** Whether its denials set blocks. */
   readonly blocks?: boolean;
-  /** Whether several of them do, which it counts. */
+  /** Whether it takes several denials to set a block, so that they are counted. */
   readonly countsDenials?: boolean;
-  /** Whether its kept units set blocks. */
+  /** Whether confirmed charges set blocks. */
   readonly keeps?: boolean;
 }
 
 /** How a limit blocks. */
 export interface BlockRule {
-  /** The lengths in microseconds of the first block in a row, the second, and so on; the last one repeats. 1 to 16 of them. */
+  /**
+   * The lengths in microseconds of the first block in a row, the second, and so on; the last one
+   * repeats. 1 to 16 entries.
+   */
   readonly spans: readonly number[];
-  /** After at least this many microseconds without another block, the next one is the first again. */
+  /**
+   * After this many microseconds without a block, the next one starts again at the first length.
+   */
   readonly quiet: number;
-  /** Denials that set a block, counted for `quiet` from the first one on; undefined if the first one does. */
+  /**
+   * How many denials set a block, counted for `quiet` from the first one; undefined if one denial
+   * does.
+   */
   readonly after?: number | undefined;
 }
 
-/** What is left of a limit, in whole units and microseconds. */
+/** The state of a limit for callers, in whole units and microseconds. */
 export interface Report {
-  /** Whole units that could be spent now; below 0 if more is used than the limit, because it was higher once or more was charged. */
+  /**
+   * Whole units that could be spent now. Negative if usage exceeds the limit, because the limit was
+   * lowered or a charge exceeded what was left.
+   */
   readonly remaining: number;
   /** Until the limit is unused again. */
   readonly reset: number;
@@ -64,72 +78,85 @@ export interface Report {
 }
 
 /**
- * Pure arithmetic on one limit's state: no clock, no I/O. Each implementation has a Lua twin
- * with the same arithmetic and the same local names, which decides if counts are in Redis; it returns the state,
- * from which this one computes the rest.
+ * Pure arithmetic on one limit's state: no clock, no I/O. Each implementation has a Lua twin with
+ * the same arithmetic and the same local names. The twin decides when counts are in Redis and
+ * returns the state, from which this one computes the rest.
  *
- * A state is a working copy, changed in place. It is brought to the present first (`advance`), asked
- * (`wait`), charged if every limit of the decision allows, or unconditionally (`spend`), and reported (`report`).
- * Advancing twice is advancing once by the sum, so a state that was advanced and not charged is unchanged.
+ * A state is a working copy, changed in place: it is first brought up to date (`advance`), then
+ * checked (`wait`), charged if every limit of the decision allows it or unconditionally (`spend`),
+ * and reported (`report`). Advancing twice equals advancing once by the sum, so a state that was
+ * advanced but not charged counts as unchanged.
  */
 export interface Algorithm<State, Quota> {
   /** The state of an unused limit. */
   fresh(quota: Quota): State;
-  /** The state that a script returned, from its numbers in the order of the shape; for a log, from what it reports. `now`: the time of that state. */
+  /**
+   * The state that a script returned, from its numbers in the order of the shape; for a log, from
+   * the reported numbers. `now` is the time of that state.
+   */
   read(numbers: readonly number[], quota: Quota, now: number): State;
-  /** A copy to spend from and to report, while the original does not change. */
+  /** A copy to spend from and report, which leaves the original unchanged. */
   copy(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
   advance(state: State, quota: Quota, elapsed: number, now: number): void;
-  /** Microseconds until `cost` would be allowed if nobody else spent: 0 is now, `NEVER` is never. */
+  /**
+   * Microseconds until `cost` would be allowed if no other request is charged: 0 means now, `NEVER`
+   * means never.
+   */
   wait(state: State, quota: Quota, cost: number): number;
-  /** Charges a cost, whatever is left. `beside`: units that the same request was charged before; only a share of a limit uses it. */
+  /**
+   * Charges a cost regardless of how much is left. `beside`: units already charged to the same
+   * request; used only by a process's share of a limit.
+   */
   spend(state: State, quota: Quota, cost: number, beside?: number): void;
-  /** Takes back what is left of a cost charged `age` microseconds ago; false if nothing is left. `beside`: units that stay charged. */
+  /**
+   * Refunds the remainder of a cost charged `age` microseconds ago; false if nothing remains.
+   * `beside`: units that stay charged.
+   */
   refund(state: State, quota: Quota, cost: number, age: number, beside?: number): boolean;
   report(state: State, quota: Quota): Report;
   /** Entries held in a log, for memory bounds; 0 for states of fixed size. */
   entries?(state: State): number;
-  /** Microseconds until nothing of the state is left, if that differs from `reset`, which is reported. */
+  /** Microseconds until the state is empty, if that differs from the reported `reset`. */
   lasts?(state: State, reset: number): number;
-  /** For a limit on places, instead of `spend`: takes places for a holder who has none. */
+  /** For a concurrency limit, in place of `spend`: takes slots for a holder that has none. */
   hold?(state: State, quota: Quota, holder: string, number: number): void;
-  /** Gives a holder's places back; returns how many there were. */
+  /** Releases a holder's slots; returns how many it had. */
   leave?(state: State, holder: string): number;
-  /** Of a window: microseconds since it began. */
+  /** For a window: microseconds since it began. */
   age?(state: State): number;
   /**
-   * For a limit that blocks by its kept units: keeps `units` of those that were `charged` `age` microseconds ago; `age` is infinite
-   * if another generation of the counter was charged.
+   * For a limit that blocks on confirmed charges: confirms `units` of the `charged` ones from `age`
+   * microseconds ago. `age` is infinite if the charge went to an earlier generation of the counter.
    */
   keep?(state: State, quota: Quota, units: number, charged: number, age: number): void;
-  /** Units that are kept in this window. */
+  /** Units confirmed in this window. */
   kept?(state: State): number;
   /** For a limit that blocks after several denials: counts one; true if it sets a block. */
   deny?(state: State, rule: BlockRule): boolean;
 }
 
-/** What an algorithm makes of a limit; `name` is the default one. */
+/** The result of compiling a limit; `name` is the default one. */
 export type CompiledAlgorithm<State = unknown, Quota = unknown> = Omit<
   CompiledLimit<State, Quota>,
   "per" | "source"
 >;
 
-/** A limit that was validated and is ready to be decided. */
+/** A validated limit, ready for decisions. */
 export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDescription {
-  /** The limit as it was written. */
+  /** The limit as configured. */
   readonly source: Limit;
   readonly algorithm: Algorithm<State, Quota>;
   readonly quota: Quota;
   readonly shape: LimitShape;
-  /** Where its windows begin, for a calendar window; `windowMs` is then longer than any of them. */
+  /** For a calendar window: where its windows begin. `windowMs` is then longer than any of them. */
   readonly calendar?: Calendar | undefined;
-  /** Its numbers of units, as the shape names them. */
+  /** Its unit counts, in the order that the shape names them. */
   readonly numbers: readonly number[];
-  /** How it blocks; undefined when it does not. */
+  /** How it blocks; undefined if it does not. */
   readonly block?: BlockRule | undefined;
   /** How many counters a decision reads. Default 1. */
   readonly counters?: number | undefined;
-  /** Algorithm and parameters in canonical form: equal if and only if two limits are. */
+  /** Algorithm and parameters in canonical form: equal if and only if the limits are equal. */
   readonly canonical: string;
 }

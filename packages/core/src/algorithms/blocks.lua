@@ -58,7 +58,8 @@ if used == 0 then
 end
 
 --- @section kept-judge
--- It counts in the window in which it is known: to hold answers back until the next one gains nothing.
+-- Counts in the window in which it is reported: a client gains nothing by delaying responses until
+-- the next window.
 if not (isHere and since <= AGE) then
   used = math.min(MOST, used + math.min(given, cost))
 end
@@ -68,7 +69,7 @@ kept = math.min(MOST, kept + cost)
 kept >= GRANTED
 
 --- @section exceeded
--- Takes the block of a limit that is exceeded, where it is longer than those of others.
+-- If the limit is exceeded, sets its block if that is longer than those of other limits.
 if EXCEEDS then
   local place = RULE_AT + 5 * math.min(level + 1, LEVELS)
   local d1, d2, d3, d4, d5 = string.byte(DIGITS, place + 1, place + 5)

@@ -5,21 +5,22 @@ import { MAX_DURATION_MS, parseDuration } from "../base/time.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
 import { readWindow, rejectLimit } from "./read-limit.ts";
 
-/* How limits block: by a denial, the last of several denials, or their kept units. Twin of blocks.lua. */
+/* Blocks: set by a denial, by the last of several denials, or by confirmed charges. Twin of blocks.lua. */
 
-/** The most blocks in a list: in the scripts, LEVELS. */
+/** The most block lengths in a list; LEVELS in the scripts. */
 export const LEVELS = 16;
 
-/** The most denials before a block: in the scripts, 3 digits of 7 bits, and 3 bytes of the state. */
+/** The most denials before a block: 3 digits of 7 bits in the scripts, and 3 bytes of state. */
 const MOST_DENIALS = 1_000_000;
 
-/** Units that a limit can hold: in the scripts, MOST. */
+/** The most units that a limit can hold; MOST in the scripts. */
 const MOST = 2_000_000_000;
 
 /**
- * A limit with its option `block`. Whether a limit blocks, and by what, is part of its shape. How many denials, and for how long, is
- * not: with other numbers, the count continues. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` if it should block by
- * its kept units and is no `fixedWindow`.
+ * A limit with its option `block`. Whether and on what a limit blocks is part of its shape. The
+ * number of denials and the block lengths are not: when they change, the count continues. Throws
+ * `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` for a limit other than `fixedWindow` that
+ * should block on confirmed charges.
  */
 export function withBlock(limit: Limit, compiled: CompiledLimit, blockOn: BlockOn): CompiledLimit {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return compiled;
@@ -65,8 +66,8 @@ function readSpans(limit: Limit, option: string, lengths: unknown): number[] {
 }
 
 /**
- * How long the level is kept without another block: the window, or the time in which all units come back if that is longer;
- * for a calendar window, the longest that it can last.
+ * How long the block level is remembered without another block: the window, or the time to recover
+ * in full if that is longer; for a calendar window, its longest possible length.
  */
 function quietOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
   const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;
@@ -103,7 +104,10 @@ function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLim
   };
 }
 
-/** `at`: where the numbers are in a state that is read; undefined if the script reports other numbers. */
+/**
+ * `at`: the index of these numbers in a state that is read; undefined if the script reports other
+ * numbers.
+ */
 function countDenials(
   limit: Algorithm<object, unknown>,
   at: number | undefined,
@@ -192,7 +196,8 @@ function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow
       if (state.used === 0) state.kept = 0; // a new window
     },
 
-    // It counts in the window in which it is reported: holding answers back until the next window gains nothing.
+    // Counts in the window in which it is reported: a client gains nothing by delaying responses
+    // until the next window.
     keep(state, _, units, charged, age) {
       const isHere = age <= (window.age?.(state) as number);
       if (!isHere) state.used = Math.min(MOST, state.used + Math.min(charged, units));

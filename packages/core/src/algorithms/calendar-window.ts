@@ -53,7 +53,7 @@ const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
     state.used += cost;
   },
 
-  // Only into the window that was charged.
+  // Refunds only into the window that was charged.
   refund(state, _, cost, age) {
     if (age > state.now - state.starts || state.used === 0) return false;
     state.used = Math.max(0, state.used - cost);
@@ -70,7 +70,10 @@ const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
 
 const DAY = 86_400_000_000;
 
-/** Microseconds: no window lasts longer, whatever clock changes are in it: some zones have put clocks back by a day. */
+/**
+ * The longest possible windows, in microseconds, with any clock changes in them: some zones have
+ * put clocks back by a day.
+ */
 const LONGEST_WINDOWS: Readonly<Record<CalendarWindow, number>> = {
   day: 2 * DAY,
   week: 8 * DAY,

@@ -4,7 +4,7 @@ import type { CalendarWindow } from "../base/policy.ts";
 import { toMilliseconds } from "../base/time.ts";
 import { openTimeZone } from "./time-zone.ts";
 
-/** The boundaries of three windows that follow each other, in microseconds since the epoch. */
+/** The boundaries of three consecutive windows, in microseconds since the epoch. */
 export type Boundaries = readonly [
   earliest: number,
   opening: number,
@@ -14,11 +14,14 @@ export type Boundaries = readonly [
 
 /** Where the days, weeks, months or years of a time zone begin. */
 export interface Calendar {
-  /** The window that a moment is in, between those beside it; the same object while the window lasts. */
+  /**
+   * The window around a moment, with the windows before and after it; the same object while the
+   * window lasts.
+   */
   around(now: number): Boundaries;
 }
 
-/** The first midnight of the window that comes some windows after that of a day. */
+/** The first midnight of the window that is `after` windows later than a day's own. */
 const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number) => number>> = {
   day: (day, after) => midnightOf(day, day.getUTCMonth(), day.getUTCDate() + after),
   week: (day, after) =>
@@ -28,8 +31,9 @@ const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number
 };
 
 /**
- * Windows, starting with the one in which a moment falls by its date. The moment may already be in the next one, if clocks are put back across
- * midnight; and a day that a zone skips does not count.
+ * Windows, relative to the one that contains the moment's local date. The moment may already be in
+ * the next window if clocks are put back across midnight; and a day that the zone skips does not
+ * count.
  */
 const NEAR = [-3, -2, -1, 0, 1, 2, 3, 4];
 
@@ -54,7 +58,8 @@ export function calendarOf(window: CalendarWindow, timeZone: string): Calendar {
 
 function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
   const zone = openTimeZone(timeZone);
-  // Two, because slightly different clocks ask about both sides of a boundary in turn, and a search takes long.
+  // Two, because callers with slightly different clocks alternate around a boundary, and a search
+  // is slow.
   let last: Boundaries = [0, 0, 0, 0];
   let other = last;
 
@@ -65,7 +70,7 @@ function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
     const distinct = [...new Set(starts)];
     const present = distinct.findLastIndex((start) => start <= moment);
     const found = distinct.slice(present - 1, present + 3);
-    // The server's clock, and the times that it keeps, begin with the epoch.
+    // The server's clock and the times that it stores start at the epoch.
     return found.map((start) => Math.max(0, start) * 1_000) as unknown as Boundaries;
   }
 
@@ -85,7 +90,10 @@ function midnightOf(day: Date, month: number, date: number): number {
   return Date.UTC(day.getUTCFullYear(), month, date);
 }
 
-/** Milliseconds in which a limit comes back in full: by the calendar, those of the window that a moment is in. */
+/**
+ * Milliseconds in which a limit recovers in full; for a calendar window, the length of the window
+ * around a moment.
+ */
 export function windowMsAt(
   limit: { readonly calendar?: Calendar | undefined; readonly windowMs: number },
   now: number,

@@ -20,8 +20,8 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledAlgorithm>
 };
 
 /**
- * Validates a limit and makes it ready to be decided. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` if it cannot
- * block in this way.
+ * Validates and compiles a limit. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` if
+ * it cannot block in this way.
  */
 export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;
@@ -31,7 +31,7 @@ export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): Compile
   return withBlock(limit, { ...own, name, per, source: limit }, blockOn);
 }
 
-/** A limit with other numbers, which blocks in the same way. Throws as `compileLimit`. */
+/** Compiles a limit with other numbers that blocks in the same way. Throws like `compileLimit`. */
 export function compileLike({ shape }: CompiledLimit, limit: Limit): CompiledLimit {
   return compileLimit(limit, shape.keeps ? "settle" : "denial");
 }

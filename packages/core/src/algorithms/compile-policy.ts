@@ -3,10 +3,12 @@ import type { BlockOn, Limit, LimitDescription, Policy } from "../base/policy.ts
 import type { CompiledLimit } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
 
-/** The most limits in one policy: all of them are in one script, which grows with each. */
+/** The most limits in one policy: they share one script, which grows with each. */
 const MAX_LIMITS = 100;
 
-/** Validates a policy and compiles its limits, in the order in which they were written. Throws as `compileLimit`. */
+/**
+ * Validates a policy and compiles its limits, in the configured order. Throws like `compileLimit`.
+ */
 export function compilePolicy(policy: Policy, blockOn?: BlockOn): CompiledLimit[] {
   const limits = eachLimit(policy, (limit) => compileLimit(limit as Limit, blockOn));
   rejectTwins(limits);

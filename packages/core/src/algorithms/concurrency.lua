@@ -13,11 +13,11 @@ local SLOT = 15
 --- @section reach
 --- @include length
 places, from = "", nil
--- Takes a holder's places off the record. Returns how many those were.
+-- Removes a holder's slots from the record. Returns how many there were.
 function leave(holder)
   local at = string.find(places, holder, 1, true)
   while at and at % SLOT ~= SLOT - HOLDER_BYTES + 1 do
-    at = string.find(places, holder, at + 1, true) -- not a holder, but pieces of two records
+    at = string.find(places, holder, at + 1, true) -- a match across two records, not a holder
   end
   if not at then
     return 0
@@ -31,7 +31,7 @@ function leave(holder)
   from, count = math.min(from or before, before), count - number
   return number
 end
--- Puts a holder's places on the record, from now on.
+-- Records a holder's slots, starting now.
 function hold(holder, number)
   from = from or #places
   places = places .. string.rep(struct.pack(">I7", clock + PERIOD) .. holder, number)
@@ -66,7 +66,7 @@ end
 (count + PLACES <= limit or leave(HOLDER) > 0)
 
 --- @section charge
-leave(HOLDER) -- it is there where an answer was lost and the client sent the call again
+leave(HOLDER) -- already there if a reply was lost and the client resent the call
 hold(HOLDER, PLACES)
 taken = count
 
@@ -77,11 +77,11 @@ taken = count
 if longest < PERIOD then
   longest = PERIOD
 end
-mustSet = mustSet or from and length == 0 -- a string that is new has no expiry yet
+mustSet = mustSet or from and length == 0 -- a new string has no expiry yet
 
 --- @section store
 if from and length == 0 then
-  call("SET", LOG, places, "PX", life) -- at once with its expiry: a script that fails is not undone
+  call("SET", LOG, places, "PX", life) -- set together with its expiry: a script that fails is not rolled back
 else
   if from then
     call("SETRANGE", LOG, from .. "", string.sub(places, from + 1))

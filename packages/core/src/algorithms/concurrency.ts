@@ -30,13 +30,16 @@ interface PlacesQuota {
   readonly ttl: number;
 }
 
-/** The largest limit: all places of a subject are read by each decision. */
+/** The largest limit: every decision reads all slots of a subject. */
 const MAX_LIMIT = 10_000;
 
-/** In microseconds: nobody knows when a place comes free, so a denied subject is told to ask again after a second. */
+/**
+ * In microseconds. There is no way to know when a slot comes free, so a denied subject is asked to
+ * retry after a second.
+ */
 const RETRY = 1_000_000;
 
-/** For a state that a script returned, only the number of taken places is known. */
+/** For a state that a script returned, only the number of slots in use is known. */
 const UNKNOWN: Map<string, Held> = new Map();
 
 const places: Algorithm<Places, PlacesQuota> = {
@@ -44,7 +47,7 @@ const places: Algorithm<Places, PlacesQuota> = {
 
   read: ([taken]) => ({ taken: taken as number, holders: UNKNOWN, last: 0, clock: 0 }),
 
-  // Spending from it needs no holder.
+  // `spend` needs no holder.
   copy: (state) => ({ ...state }),
 
   advance(state, _, elapsed) {
@@ -88,8 +91,8 @@ const places: Algorithm<Places, PlacesQuota> = {
 };
 
 /**
- * A limit of `limit` places (0 to 10,000) taken at the same time. A request holds its place until it ends; a place that is not renewed
- * is free again after `ttl` (1 ms to 366 days).
+ * At most `limit` (0 to 10,000) requests at the same time. A request holds its slot until it ends;
+ * a slot that is not renewed is free again after `ttl` (1 ms to 366 days).
  *
  * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */

@@ -8,15 +8,16 @@
 const SAFE = Number.MAX_SAFE_INTEGER;
 
 /**
- * The longest wait that is reported, in microseconds: 285 years. Whole milliseconds, and below the last integers before 2^53,
- * which the parsers of ioredis 6 and node-redis 6 read wrong by one.
+ * The longest wait that is reported, in microseconds: 285 years. A whole number of milliseconds,
+ * and below the last integers before 2^53, which the parsers of ioredis 6 and node-redis 6 misread
+ * by one.
  */
 export const LONGEST = 9_007_199_254_740_000;
 
-/** Instead of a wait: no wait would help. */
+/** In place of a wait: waiting does not help. */
 export const NEVER = -1;
 
-/** The remainder that the last call of `mulDiv` left; a second return value without an allocation. */
+/** The remainder left by the last call of `mulDiv`: a second return value without an allocation. */
 export let mulDivPart = 0;
 
 /** `a * b / n` as whole units, the remainder of n-ths in `mulDivPart`, for `b` and `n` < 2^45; exact where the units are below 2^53. */

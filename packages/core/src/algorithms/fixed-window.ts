@@ -56,7 +56,7 @@ const fixed: Algorithm<Window, WindowQuota> = {
     state.used += cost;
   },
 
-  // Only into the window that was charged.
+  // Refunds only into the window that was charged.
   refund(state, _, cost, age) {
     if (age > state.age || state.used === 0) return false;
     state.used = Math.max(0, state.used - cost);
@@ -128,7 +128,10 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledAlgorithm {
   };
 }
 
-/** Throws for an option that only a calendar window takes, and for text that is neither a calendar window nor a duration. */
+/**
+ * Throws for an option that only a calendar window accepts, and for text that is neither a calendar
+ * window nor a duration.
+ */
 function rejectCalendarOptions(limit: FixedWindowLimit): void {
   const { window, timeZone } = limit;
   if (typeof window === "string" && !/^\d/.test(window)) {

@@ -24,16 +24,19 @@ export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
   return { algorithm: "gcra", ...options };
 }
 
-/** GCRA's arithmetic is the token bucket's: the theoretical arrival time is ahead of now by the time that the debt takes to drain. */
+/**
+ * GCRA uses the arithmetic of the token bucket: the theoretical arrival time is ahead of now by the
+ * time that the debt takes to drain.
+ */
 export function compileGcra(limit: GcraLimit): CompiledAlgorithm {
   requireShape(limit, ["limit", "window", "burst"]);
   const window = readWindow(limit, "window");
   const rate = readRate(limit, "limit", window, "window");
   const burst = limit.burst === undefined ? rate : readCount(limit, "burst");
-  // A limit of 0 has no rate to drain by: units from before drain one by one.
+  // A limit of 0 has no rate to drain at: units charged earlier drain one by one.
   const bucket = rate === 0 ? compileBucket(0, 1, window) : compileBucket(burst, rate, window);
   const shape = bucketShape(`gcra(${window})`, window);
-  // Most limits have no burst of their own, and bring one number.
+  // Most limits have no burst of their own, so they pass a single number.
   const isOne = burst === rate && rate > 0;
   return {
     ...bucket,

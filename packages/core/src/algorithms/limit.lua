@@ -1,6 +1,7 @@
 --[[
-Sections of limits whose algorithm has none of its own under that name; and, where the cost is by name, what stands around the
-algorithm's: a limit that is left out allows all, and is neither charged nor given anything back.
+Default sections, for algorithms that have none of their own under that name. With a cost by name,
+they also wrap the algorithm's own sections: a limit that is left out allows everything, and is
+neither charged nor refunded.
 ]]
 
 --- @section allows
@@ -15,7 +16,7 @@ local units, held = cost, used
 used = used + units
 
 --- @section refund
--- Only into the window that was charged.
+-- Refunds only into the window that was charged.
 if since <= AGE and used > 0 then
   isGiven, used = true, math.max(0, used - given)
 end
@@ -42,7 +43,7 @@ if given > 0 then
 end
 
 --- @section hold
--- Leaves of the `units` those that a limit can hold beside the ones that are `held`.
+-- Reduces `units` to what the limit can still hold beside the `held` ones.
 if units > MOST - held then
   units = math.max(0, MOST - held)
 end
@@ -51,18 +52,19 @@ if counted > units then
 end
 
 --- @section length
--- How many bytes a string beside the counter has, which its limit keeps there.
+-- The length in bytes of a string beside the counter, where its limit stores entries.
 length = redis.pcall("STRLEN", LOG)
 if type(length) == "table" then
   if not string.find(length.err, "^WRONGTYPE") then
-    call("STRLEN", LOG) -- ends the script, in the server's own words
+    call("STRLEN", LOG) -- fails with the server's own error
   end
   isWrongType, length = true, 0
 end
 
 --- @section division
--- span * factor / PERIOD as whole `units` and a `rest` of PERIOD-ths, where the product may pass 2^53; factor, PERIOD < 2^45.
--- 7 bits of the factor at a time: rest * 128 + odd * digit < 2^45 * 255 < 2^53.
+-- span * factor / PERIOD as whole `units` and a `rest` in PERIOD-ths, where the product may exceed
+-- 2^53; factor, PERIOD < 2^45. Takes 7 bits of the factor at a time: rest * 128 + odd * digit <
+-- 2^45 * 255 < 2^53.
 local odd, left, scale = span % PERIOD, factor, 4398046511104 -- 2^42
 units, rest = 0, 0
 repeat

@@ -1,21 +1,24 @@
 /** The entries of a sliding log, oldest first, numbered from 1 as in the Lua twin. */
 export interface LogEntries {
   count(): number;
-  /** When entry `i` came, in microseconds on the log's clock. */
+  /** The arrival time of entry `i`, in microseconds on the log's clock. */
   time(i: number): number;
   /** The running total of units through entry `i`. */
   total(i: number): number;
   append(time: number, total: number): void;
   set(i: number, time: number, total: number): void;
-  /** Removes the newest. */
+  /** Removes the newest entry. */
   pop(): void;
-  /** Removes the `count` oldest. */
+  /** Removes the `count` oldest entries. */
   drop(count: number): void;
-  /** A copy that can be appended to, and holds while this does not change. */
+  /** A copy to append to, valid while this log does not change. */
   copy(): LogEntries;
 }
 
-/** Entries in this process: two arrays whose dead front is cut off once it is the larger part; O(1) for each entry. */
+/**
+ * Entries in this process: two arrays, whose unused front is cut off once it is the larger part.
+ * O(1) for each entry.
+ */
 export function createLogEntries(times: number[] = [], totals: number[] = []): LogEntries {
   let first = 0;
 
@@ -53,7 +56,10 @@ export function createLogEntries(times: number[] = [], totals: number[] = []): L
   };
 }
 
-/** A copy that reads the original until it is used for anything but appending, so that looking ahead reads nothing. */
+/**
+ * A copy that reads the original until it is used for anything but appending, so that a look ahead
+ * copies nothing.
+ */
 function createCopy(original: LogEntries, duplicate: () => LogEntries): LogEntries {
   const under = original.count();
   const added = createLogEntries();

@@ -4,10 +4,10 @@ import type { Limit } from "../base/policy.ts";
 import { parseDuration } from "../base/time.ts";
 import { isCalendarWindow } from "./calendar.ts";
 
-/** The largest limit, burst, capacity and refill that is decided exactly. */
+/** The largest limit, burst, capacity and refill for which decisions are exact. */
 const MAX_COUNT = 1_000_000_000;
 
-/** The fastest rate that is decided exactly: one unit per microsecond. */
+/** The fastest rate for which decisions are exact: one unit per microsecond. */
 const MAX_PER_MICROSECOND = 1;
 
 /** Throws `HEADGATE_INVALID_LIMIT`, naming the limit's algorithm and option. */
@@ -61,7 +61,10 @@ export function readWindow(limit: Limit, option: string): number {
   return parseDuration(value, `${limit.algorithm}: ${option}`, "HEADGATE_INVALID_LIMIT");
 }
 
-/** Throws for an unknown property, because a misspelt one must not be ignored, and for an invalid `name` or `per`. */
+/**
+ * Throws for an unknown property, since a misspelt one must not be ignored, and for an invalid
+ * `name` or `per`.
+ */
 export function requireShape(limit: Limit, known: readonly string[]): void {
   const common = limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "per"];
   const taken = [...known, ...common];

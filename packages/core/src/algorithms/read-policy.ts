@@ -21,7 +21,7 @@ export function readPolicy(value: unknown): ReadPolicy {
   return policy;
 }
 
-/** Copies own data properties only; calls no getter. */
+/** Copies own data properties only and calls no getter. */
 function copyLimit(value: unknown): Limit {
   if (!isPlainObject(value)) rejectForm(value);
   return copyPlain(value, copyValue) as unknown as Limit;
@@ -40,7 +40,10 @@ function copyPlain(value: object, copy: (value: unknown) => unknown): object {
   return Object.fromEntries(properties);
 }
 
-/** The values of a valid limit are primitives, lists of them, and, for `block`, an object with those. */
+/**
+ * The values in a valid limit are primitives, lists of primitives, and, for `block`, an object of
+ * those.
+ */
 function copyValue(value: unknown): unknown {
   return isPlainObject(value) ? copyPlain(value, copyList) : copyList(value);
 }

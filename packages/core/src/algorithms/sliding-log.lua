@@ -10,7 +10,7 @@ it is full it grows by a quarter, so that this costs each entry a constant share
 Reported are the units used, and the ages of three entries: `grows`, the first without which more would remain; the newest; and
 `frees`, the first without which a cost that is denied would fit.
 ]]
-local SLOT, NEWER = 13, 1000 -- a refund reads and rewrites at most so many entries
+local SLOT, NEWER = 13, 1000 -- a refund reads and rewrites at most this many entries
 
 --- @section reach
 --- @include length
@@ -20,19 +20,20 @@ first <= size and count <= size and count <= total - base and length >= size * S
 
 --- @section advance
 times, totals, ends = {}, {}, clock
--- The time, or the total, of an entry; `column` is one of both lists, which are by slot.
+-- The time or the total of an entry; `column` is one of the two lists, indexed by slot.
 function entry(column, i)
   local slot = (first + i - 1) % size
   if not column[slot] then
     local bytes = call("GETRANGE", LOG, slot * SLOT .. "", slot * SLOT + SLOT - 1 .. "")
     local time, sum = struct.unpack(">I7I6", bytes)
-    -- No entry is newer than the log, and no total is outside, whatever is found in a slot.
+    -- Clamp what is found in a slot: no entry is newer than the log, and no total is out of range.
     times[slot] = time < ends and time or ends
     totals[slot] = sum < base and base or sum > total and total or sum
   end
   return column[slot]
 end
--- How many of the first `most` entries have at most such a time, or total; both only grow. O(log answer).
+-- How many leading entries, up to `most`, have a time (or total) of at most `bound`; both only
+-- grow. O(log answer).
 function leading(column, most, bound)
   local low, high = 0, 1
   while high <= most and entry(column, high) <= bound do
@@ -108,7 +109,7 @@ elseif isResized then
   call("SET", LOG, kept .. string.rep("\0", size * SLOT - #kept), "PX", life)
 else
   if tail and tail ~= "" then
-    -- Up to the end of the ring, and the rest from its beginning.
+    -- Up to the end of the ring, then the rest from its beginning.
     local slot = (first + at - 1) % size
     local room = (size - slot) * SLOT
     call("SETRANGE", LOG, slot * SLOT .. "", string.sub(tail, 1, room))
@@ -122,13 +123,15 @@ else
 end
 
 --- @section refund
--- Units of one time are alike, so those that go are the newest of that time, whichever decision they were of.
+-- Units charged at the same time are interchangeable, so the newest ones of that time are removed,
+-- whichever decision charged them.
 local time, last, least = clock - since, count, math.max(1, count - NEWER)
 while last >= least and entry(times, last) > time do
   last = last - 1
 end
 if last >= least and entry(times, last) == time then
-  -- The running total through that time without the units, and the entry that will be the last to count towards it.
+  -- The running total through that time without the units, and the last entry that will still count
+  -- towards it.
   local newer, left, isThere = last + 1, entry(totals, last) - given, true
   while isThere and left < (last > 1 and entry(totals, last - 1) or base) do
     last = last - 1

@@ -29,7 +29,7 @@ interface LogQuota {
   readonly window: number;
 }
 
-/** The largest limit of a log: one key should not hold more entries. */
+/** The largest limit of a log, to bound the entries in one key. */
 const MAX_LIMIT = 1_000_000;
 
 /** The most entries that a refund reads and rewrites. */
@@ -38,7 +38,7 @@ const NEWER = 1_000;
 const log: Algorithm<Log, LogQuota> = {
   fresh: () => ({ entries: createLogEntries(), base: 0, total: 0, clock: 0 }),
 
-  // What the script reports about a log: the units used, and the ages of three entries that represent all.
+  // The script reports the units used, and the ages of three entries that stand for all.
   read([used, grows, newest, frees], quota) {
     const total = used as number;
     if (total === 0) return log.fresh(quota);
@@ -79,7 +79,8 @@ const log: Algorithm<Log, LogQuota> = {
     state.entries.append(state.clock, state.total);
   },
 
-  // Units of one time are alike, so the newest of that time are removed, whatever decision they belong to.
+  // Units charged at the same time are interchangeable, so the newest ones of that time are
+  // removed, whichever decision charged them.
   refund(state, _, cost, age) {
     const { entries } = state;
     const time = state.clock - age;
@@ -89,7 +90,8 @@ const log: Algorithm<Log, LogQuota> = {
     while (newest >= oldest && entries.time(newest) > time) newest -= 1;
     if (newest < oldest || entries.time(newest) !== time) return false;
     const before = (i: number) => (i > 1 ? entries.total(i - 1) : state.base);
-    // The running total through that time without the units, and the entry that will be the last to count towards it.
+    // The running total through that time without the units, and the last entry that will still
+    // count towards it.
     const left = entries.total(newest) - cost;
     let last = newest;
     while (before(last) > left) {
@@ -125,7 +127,9 @@ const log: Algorithm<Log, LogQuota> = {
   entries: (state) => state.entries.count(),
 };
 
-/** How many leading entries satisfy a condition that, once false, stays false. O(log answer). */
+/**
+ * How many leading entries satisfy a condition that stays false once it is false. O(log answer).
+ */
 function leading(count: number, holds: (i: number) => boolean): number {
   let low = 0;
   let high = 1;

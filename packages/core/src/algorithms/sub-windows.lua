@@ -1,8 +1,9 @@
 --[[
-Sliding window over counters of sub-windows, of which the oldest, partly covered, counts whole. Twin of sub-windows.ts, which
-describes the state.
+Sliding window over sub-window counters, of which the oldest is partly covered but counts in full.
+Twin of sub-windows.ts, which describes the state.
 
-PERIOD: microseconds of a sub-window. LAST: how many are kept. COUNTS: the format of their counts. ZEROS: as many zeros.
+PERIOD: microseconds of a sub-window. LAST: how many sub-windows are stored. COUNTS: the format of
+their counts. ZEROS: as many zeros.
 ]]
 
 --- @section open
@@ -48,7 +49,7 @@ if longest < LAST * PERIOD - age then
 end
 
 --- @section refund
--- Only into the sub-window that was charged, while it counts.
+-- Refunds only into the sub-window that was charged, while it still counts.
 local index = since > age and 1 + math.ceil((since - age) / PERIOD) or 1
 if index <= LAST and counts[index] > 0 then
   isGiven, counts[index] = true, math.max(0, counts[index] - given)

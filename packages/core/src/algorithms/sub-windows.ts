@@ -42,7 +42,7 @@ const windows: Algorithm<Windows, WindowsQuota> = {
     const { age, counts } = state;
     let used = sum(counts);
     let wait = 0;
-    // The oldest sub-window leaves first, the others one after another.
+    // The oldest sub-window expires first, then the others one by one.
     for (let oldest = quota.last - 1; used > room; oldest -= 1) {
       used -= counts[oldest] as number;
       wait = (quota.last - oldest) * quota.size - age;
@@ -54,7 +54,7 @@ const windows: Algorithm<Windows, WindowsQuota> = {
     counts[0] = (counts[0] as number) + cost;
   },
 
-  // Only into the sub-window that was charged, while it counts.
+  // Refunds only into the sub-window that was charged, while it still counts.
   refund({ age: current, counts }, { size }, cost, age) {
     const index = age > current ? Math.ceil((age - current) / size) : 0;
     const count = counts[index] ?? 0;
@@ -69,7 +69,8 @@ const windows: Algorithm<Windows, WindowsQuota> = {
     const reset = newest < 0 ? 0 : (quota.last - newest) * quota.size - age;
     const remaining = quota.limit - sum(counts);
     const more = Math.max(0, remaining) + 1;
-    // Nothing grows above the limit, nor a limit of 0 before it is unused.
+    // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is
+    // unused.
     const growth = more > quota.limit ? reset : windows.wait(state, quota, more);
     return { remaining, reset, growth };
   },
@@ -91,14 +92,14 @@ export function subWindows(
   CompiledLimit<Windows, WindowsQuota>,
   "algorithm" | "quota" | "numbers" | "shape" | "counters"
 > {
-  // Rounded up, so that the sub-windows together never cover less than the window.
+  // Rounded up, so that the sub-windows together cover at least the window.
   const size = Math.ceil(window / buckets);
   const last = buckets + 1;
   return {
     algorithm: windows,
     quota: { limit, size, last },
     numbers: [limit],
-    // Eight sub-windows weigh as much as one counter elsewhere.
+    // Reading eight sub-windows costs about as much as one counter elsewhere.
     counters: 1 + Math.floor(buckets / 8),
     shape: {
       id,

@@ -1,6 +1,7 @@
 --[[
-Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.ts, which describes the state. GCRA is
-the same arithmetic. PERIOD: microseconds in which `refill` units drain.
+Token bucket, counted as debt: units spent that have not drained yet. Twin of token-bucket.ts, which
+describes the state. GCRA uses the same arithmetic. PERIOD: microseconds in which `refill` units
+drain.
 ]]
 
 --- @section sound
@@ -18,7 +19,7 @@ if product <= SAFE then
   local rest = product % PERIOD
   whole, part = whole - (product - rest) / PERIOD, part - rest
 elseif product > (whole + 2) * PERIOD then
-  whole = -1 -- far more than there is drains: nobody needs the exact quotient
+  whole = -1 -- drains far more than there is, so the exact quotient does not matter
 else
   local span, factor, units, rest = elapsed, refill, nil, nil
   --- @include division
@@ -52,8 +53,8 @@ end
 lives < LAST_SECOND and (whole * PERIOD + part) / refill > lives * 1000000 - now
 
 --- @section refund
--- What is left of a charge is at least its cost less all that can have drained since: to give back that much can never leave more
--- room than if it had not been asked.
+-- The remainder of a charge is at least its cost minus all that can have drained since. Refunding
+-- that much never leaves more room than if the request had not been made.
 local span, factor, units, rest = since, fastest, given, 0
 if span * factor < (given + 1) * PERIOD then
   --- @include division

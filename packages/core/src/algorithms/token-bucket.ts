@@ -51,8 +51,8 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     state.whole += cost;
   },
 
-  // What is left of a charge is at least its cost minus all that can have drained since: giving back that much can never leave
-  // more room than if the request had not been made.
+  // The remainder of a charge is at least its cost minus all that can have drained since. Refunding
+  // that much never leaves more room than if the request had not been made.
   refund(state, { every }, cost, age) {
     const drained = mulDiv(age, state.fastest, every);
     if (drained >= cost) return false;
@@ -69,7 +69,8 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     const { whole, part } = state;
     if (whole === 0 && part === 0) return { remaining: quota.capacity, reset: 0, growth: 0 };
     const remaining = quota.capacity - whole - (part > 0 ? 1 : 0);
-    // Above capacity, several units have to drain before one is left; of a capacity of 0, all.
+    // Above capacity, several units have to drain before one is available; with a capacity of 0,
+    // all of them.
     const [units, rest] =
       remaining < 0
         ? [Math.min(1, quota.capacity) - quota.capacity + whole, part]
@@ -117,7 +118,7 @@ function drain(debt: Debt, quota: BucketQuota, elapsed: number): void {
   debt.part = part;
 }
 
-/** A bucket of `capacity` into which `refill` units come back every `every` microseconds, ready to be decided. */
+/** A bucket of `capacity` that regains `refill` units every `every` microseconds, compiled. */
 export function compileBucket(
   capacity: number,
   refill: number,
@@ -132,12 +133,12 @@ export function compileBucket(
     quota,
     numbers: [capacity, refill],
     limit: capacity,
-    // A window of 0 would say that the limit counts slots.
+    // A window of 0 would mean a concurrency limit.
     windowMs: toMilliseconds(capacity === 0 ? every : drainTime(quota, capacity, 0)),
   };
 }
 
-/** The shape of buckets that fill in the same time, which `id` names. */
+/** The shape of buckets with the same fill time; `id` is its name. */
 export function bucketShape(id: string, every: number): LimitShape {
   return {
     id,

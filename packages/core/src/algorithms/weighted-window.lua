@@ -1,6 +1,7 @@
 --[[
-Sliding window over two counters: the previous window counts by the share of it that the sliding window still covers. Twin of
-weighted-window.ts, which describes the state. PERIOD: microseconds of a window.
+Sliding window over two counters: the previous window counts by the share of it that the sliding
+window still covers. Twin of weighted-window.ts, which describes the state. PERIOD: microseconds of
+a window.
 ]]
 
 --- @section sound
@@ -48,7 +49,7 @@ if longest < 2 * PERIOD - age then
 end
 
 --- @section refund
--- Only into the window that was charged, while it counts.
+-- Refunds only into the window that was charged, while it still counts.
 if since <= age then
   isGiven, current = isGiven or current > 0, math.max(0, current - given)
 elseif since <= age + PERIOD then

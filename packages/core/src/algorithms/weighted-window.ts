@@ -49,7 +49,7 @@ const weighted: Algorithm<Windows, WindowsQuota> = {
     state.current += cost;
   },
 
-  // Only into the window that was charged, while it counts.
+  // Refunds only into the window that was charged, while it still counts.
   refund(state, quota, cost, age) {
     const window = age <= state.age ? "current" : "previous";
     if (age > state.age + quota.window || state[window] === 0) return false;
@@ -63,7 +63,8 @@ const weighted: Algorithm<Windows, WindowsQuota> = {
     const reset = windows === 0 ? 0 : windows * quota.window - age;
     const remaining = quota.limit - used(state, quota);
     const more = Math.max(0, remaining) + 1;
-    // Nothing grows above the limit, nor a limit of 0 before it is unused.
+    // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is
+    // unused.
     const growth = more > quota.limit ? reset : weighted.wait(state, quota, more);
     return { remaining, reset, growth };
   },
@@ -74,7 +75,7 @@ function used({ age, current, previous }: Windows, { window }: WindowsQuota): nu
   return current + mulDiv(window - age, previous, window) + (mulDivPart > 0 ? 1 : 0);
 }
 
-/** Microseconds until `count` units, counting less and less through a whole window, count at most `room`. */
+/** Microseconds until `count` units, which fade over a whole window, count for at most `room`. */
 function fade(count: number, room: number, window: number): number {
   return room >= count ? 0 : window - mulDiv(room, window, count);
 }

@@ -2,14 +2,15 @@
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back once when a signal aborts, until the returned function is called. However many wait for a signal, it
- * has one listener of ours: thousands of calls may share the signal of a process, and Node warns at eleven listeners.
+ * Calls back once when a signal aborts, unless the returned function is called first. We add one
+ * listener to a signal however many calls wait for it: thousands of calls may share the signal of a
+ * process, and Node warns at eleven listeners.
  */
 export function onceAborted(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listenTo(signal);
   callbacks.add(callback);
   return () => {
-    // Leaving twice must not remove the listener of those who came later.
+    // Unsubscribing twice must not remove the listener of later callers.
     if (!callbacks.delete(callback) || callbacks.size > 0) return;
     waiting.delete(signal);
     signal.removeEventListener("abort", callAll);

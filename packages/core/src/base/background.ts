@@ -2,28 +2,31 @@ import { AsyncResource } from "node:async_hooks";
 import { LONGEST_TIMER_MS } from "./time.ts";
 
 /**
- * An async context outside of all requests, from the moment this module is loaded: work that many requests share runs in it, and keeps
- * none of their contexts.
+ * An async context outside of all requests, created when this module is loaded: work shared by many
+ * requests runs in it, and keeps none of their contexts alive.
  */
 export const background: AsyncResource = new AsyncResource("HeadgateBackground");
 
-/** A timer in the background. It keeps no process alive. */
+/** A timer in the background. It does not keep the process alive. */
 export class Alarm {
   readonly #ring: () => unknown;
   #timer: NodeJS.Timeout | undefined;
-  /** When it rings, in milliseconds of `performance.now()`. */
+  /** When it fires, in milliseconds of `performance.now()`. */
   #at = Number.POSITIVE_INFINITY;
 
   constructor(ring: () => unknown) {
     this.#ring = ring;
   }
 
-  /** Whether it is going to ring. */
+  /** Whether it is due to fire. */
   get isSet(): boolean {
     return this.#timer !== undefined;
   }
 
-  /** Rings once after so many milliseconds, or after 24.8 days if they are more. Replaces the time that was set before. */
+  /**
+   * Fires once after this many milliseconds, or after 24.8 days if that is less. Replaces an
+   * earlier setting.
+   */
   set(ms: number): void {
     clearTimeout(this.#timer);
     const wait = Math.min(Math.max(1, Math.ceil(ms)), LONGEST_TIMER_MS);
@@ -31,7 +34,7 @@ export class Alarm {
     this.#timer = background.runInAsyncScope(start, undefined, this, wait);
   }
 
-  /** The same, unless it rings earlier. */
+  /** The same, unless it is already set to fire earlier. */
   setBy(ms: number): void {
     if (performance.now() + ms < this.#at) this.set(ms);
   }
@@ -56,7 +59,7 @@ function ring(alarm: Alarm): void {
   alarm.ring();
 }
 
-/** Calls back with an object as long as it is in use elsewhere: an alarm does not keep it in memory. */
+/** Calls back with an object while it is in use elsewhere, without keeping it in memory. */
 export function weakly<T extends object>(object: T, callback: (object: T) => unknown): () => void {
   const weak = new WeakRef(object);
   return () => {
@@ -65,7 +68,10 @@ export function weakly<T extends object>(object: T, callback: (object: T) => unk
   };
 }
 
-/** A time, and up to a share more, so that processes that started together do not write together. */
+/**
+ * A time, extended at random by up to `share` of it, so that processes that started together do not
+ * write together.
+ */
 export function spread(ms: number, share: number): number {
   return ms * (1 + share * Math.random());
 }

@@ -13,10 +13,10 @@ export const CHANNELS = {
   degraded: "headgate:decision:degraded",
   /** A decision was taken. */
   decision: "headgate:decision",
-  /** A request's client was on a list, so no limiter was asked. */
+  /** A request's client was on a list, so it was decided without a limiter. */
   listed: "headgate:request:listed",
-  /** How many calls of `wait` have not been admitted yet. */
+  /** How many calls of `wait` are waiting for admission. */
   waiting: "headgate:waiting",
-  /** How many places are held. */
+  /** How many concurrency slots are held. */
   places: "headgate:places",
 } as const;

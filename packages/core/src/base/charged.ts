@@ -1,27 +1,36 @@
 import type { Cost, CostByName, UnitsAs } from "./cost.ts";
 
-/** What became of units that were charged, or of a decision that was settled; by name, where the units were given so. */
+/** The result of a charge, or of settling a decision; by name if the units were given by name. */
 export interface Charged<Units extends Cost = number> {
-  /** The units that count: those that were charged, and of a settled decision all that it costs. 0 when nothing was done. */
+  /**
+   * The units that count: those charged, or for a settled decision its total cost. 0 if nothing was
+   * done.
+   */
   readonly counted: UnitsAs<Units>;
-  /** Units beyond what a counter can hold: 2 * 10^9 of a limit, 1,048,576 entries of a log. Mostly 0. */
+  /**
+   * Units beyond what a counter can hold: 2 * 10^9 of a limit, 1,048,576 entries of a log. Usually
+   * 0.
+   */
   readonly overflow: UnitsAs<Units>;
-  /** Whether the store did not get it, or not in every slot of a cluster; `counted` is what counts all the same. */
+  /**
+   * Whether the store did not get the charge, or only some of a cluster's hash slots did; `counted`
+   * is the part that counts regardless.
+   */
   readonly degraded: boolean;
 }
 
 /** Nothing was charged, so there is nothing to settle. */
 export const NOTHING_CHARGED: Charged = { counted: 0, overflow: 0, degraded: false };
 
-/** The same of limits by their names. */
+/** The same, by the names of limits. */
 export function nothingCharged(limits: readonly { readonly name: string }[]): Charged<CostByName> {
   const none = Object.fromEntries(limits.map(({ name }) => [name, 0]));
   return { counted: none, overflow: none, degraded: false };
 }
 
 /**
- * What became of units that were charged in several places, all of one form: what counts is what all of them could hold that got
- * it.
+ * The result of one charge made in several places, all in the same form. It counts the units that
+ * every place that received the charge could hold.
  */
 export function joinCharged<Units extends Cost>(
   charged: readonly Charged<Units>[],
@@ -37,7 +46,7 @@ export function joinCharged<Units extends Cost>(
   };
 }
 
-/** Units by name or not, each put together with others of the same form; of a name that those lack, with 0. */
+/** Combines two unit counts of the same form; a name missing from `others` counts as 0. */
 function combine(units: Cost, others: Cost, by: (one: number, other: number) => number): Cost {
   if (typeof units === "number") return by(units, others as number);
   const named = others as CostByName;

@@ -1,12 +1,14 @@
-/*
- * The state that all copies of Headgate in a process share: two copies, such as of two versions, must not count the same
- * counters apart. A feature declares its part here by name, and makes it when it is first asked for.
- */
+/* State shared by all copies of Headgate in a process: two copies, such as two versions, must not count the same counters separately. A feature declares its part here by name, and creates it on first use. */
 
-/** Changes with the methods or the fields of any part: copies that differ in it share nothing. */
+/**
+ * Change this with the methods or fields of any part: copies with different symbols share nothing.
+ */
 const STATES: unique symbol = Symbol.for("@headgate/core/2.state") as never;
 
-/** The parts of a client's state; `renewals` belong to a store, and `breakerLinks` to a breaker's name. */
+/**
+ * The parts of a client's state; `renewals` belongs to a store, and `breakerLinks` to a breaker's
+ * name.
+ */
 type ClientPart =
   | "breakerLinks/2"
   | "connecting"
@@ -65,7 +67,10 @@ interface Place {
   readonly prefix: string;
 }
 
-/** Declares a part of the state of each client and prefix. `drop` has it made again when it is next asked for. */
+/**
+ * Declares a part of the state of each client and prefix. After `drop`, it is created again on next
+ * use.
+ */
 export function prefixPart<P extends Place, T extends object>(
   name: PrefixPart,
   make: (place: P, drop: () => void) => T,

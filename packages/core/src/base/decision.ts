@@ -1,15 +1,15 @@
 import type { Cost } from "./cost.ts";
 import type { LimitDescription } from "./policy.ts";
 
-/** What one limit says about one request. */
+/** The state of one limit in a decision. */
 export interface LimitState extends LimitDescription {
   /** Whether this limit alone would have allowed the request. */
   readonly allowed: boolean;
   /** Whole units left, never negative. */
   readonly remaining: number;
   /**
-   * Units used beyond the limit, because it was higher before or because more was charged than was left. They must drain or
-   * expire before any units remain. Usually 0.
+   * Units used beyond the limit, because the limit was lowered or a charge exceeded what was left.
+   * They must drain or expire before any units remain. Usually 0.
    */
   readonly overdrawn: number;
   /** Milliseconds until this limit would allow the same cost, rounded up; 0 when it allows, `Infinity` when it never will. */
@@ -20,7 +20,7 @@ export interface LimitState extends LimitDescription {
   readonly growsAfterMs: number;
 }
 
-/** Where the decision came from; with one of the last three, the store could not answer. */
+/** Where the decision came from; for the last three, the store could not answer. */
 export type DecisionSource = "store" | "deny-cache" | "lease" | "local" | "allow" | "deny";
 
 /** The answer to one request: plain read-only data, safe to log. `JSON.stringify` writes `Infinity` as `null`. */
@@ -34,35 +34,44 @@ export interface Decision {
   readonly retryAfterMs: number;
   /** Milliseconds until the binding limit is unused again if nothing more is charged, rounded up. */
   readonly resetAfterMs: number;
-  /** Every limit, in the order of the policy, except those that a cost by name leaves out. */
+  /** Every limit, in the order of the policy, except limits left out by a cost by name. */
   readonly limits: readonly LimitState[];
-  /** The units asked for; if they were given by name, those of each limit that was asked, by its name. */
+  /** The cost of the request; if given by name, the cost for each limit that was asked. */
   readonly cost: Cost;
-  /** What took the decision: the store, or what replaced it. */
+  /** What made the decision: the store, or its replacement. */
   readonly source: DecisionSource;
   /** True if the store could not answer, false otherwise. */
   readonly degraded: boolean;
   /** True if a block denied the request, whether a limit or an operator set it. */
   readonly blocked: boolean;
-  /** True if an operator's override was in force: other numbers than the application's, or another `shadow`. */
+  /**
+   * True if an operator's override was in force: numbers, or a `shadow`, other than the
+   * application's.
+   */
   readonly overridden: boolean;
-  /** True for a limiter in shadow mode, which denies nobody: `allowed` is true whatever the limits say. */
+  /**
+   * True for a limiter in shadow mode, which denies no request: `allowed` is true whatever the
+   * limits say.
+   */
   readonly shadow: boolean;
   /** What `allowed` would be without `shadow`. */
   readonly wouldAllow: boolean;
   /**
-   * For a decision that took a place: aborts when the place is lost, or, in HTTP, when the client has left. Otherwise undefined.
-   * Not enumerable.
+   * For a decision that took a concurrency slot: aborts when the slot is lost or, in HTTP, when the
+   * client disconnects. Otherwise undefined. Not enumerable.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whether a limit counts places: nobody knows when one comes free. */
+/** Whether a limit is a concurrency limit: there is no way to know when a slot comes free. */
 export function isOfPlaces({ windowMs }: LimitDescription): boolean {
   return windowMs === 0;
 }
 
-/** The binding limit: the longest wait if denied, the least share left if allowed; ties go to the longer window, then to the name. */
+/**
+ * The binding limit: the longest wait if denied, the smallest remaining share if allowed; ties go
+ * to the longer window, then to the name.
+ */
 export function bindingLimit(limits: readonly LimitState[], allowed: boolean): LimitState {
   let binding = limits[0] as LimitState;
   for (let i = 1; i < limits.length; i += 1) {
@@ -72,7 +81,7 @@ export function bindingLimit(limits: readonly LimitState[], allowed: boolean): L
   return binding;
 }
 
-/** The sign of `a * b - c * d`, also where the products pass 2^53. */
+/** The sign of `a * b - c * d`, even if the products exceed 2^53. */
 function compareProducts(a: number, b: number, c: number, d: number): number {
   const first = a * b;
   const second = c * d;
@@ -80,7 +89,7 @@ function compareProducts(a: number, b: number, c: number, d: number): number {
   return Number(BigInt(a) * BigInt(b) - BigInt(c) * BigInt(d));
 }
 
-/** Of a limit of 0, the least share is left. */
+/** For a limit of 0, the remaining share is the smallest possible. */
 function shareable({ limit }: LimitState): number {
   return Math.max(1, limit);
 }
@@ -89,7 +98,7 @@ function isTighter(next: LimitState, binding: LimitState, allowed: boolean): boo
   const difference = allowed
     ? compareProducts(binding.remaining, shareable(next), next.remaining, shareable(binding))
     : next.retryAfterMs - binding.retryAfterMs;
-  // Infinity - Infinity is NaN: both can never pass, which is a tie.
+  // Infinity - Infinity is NaN: neither can ever pass, which is a tie.
   if (difference !== 0 && !Number.isNaN(difference)) return difference > 0;
   if (next.windowMs !== binding.windowMs) return next.windowMs > binding.windowMs;
   return next.name < binding.name;

@@ -62,8 +62,8 @@ export const ERROR_CODES = {
 export type HeadgateErrorCode = keyof typeof ERROR_CODES;
 
 /**
- * An error that Headgate throws on purpose. Recognise it by `code`, not by `instanceof`:
- * two copies of this package may live in one process.
+ * An error that Headgate throws on purpose. Recognise it by `code`, not by `instanceof`: a process
+ * may contain two copies of this package.
  */
 export class HeadgateError extends Error {
   override readonly name: string = "HeadgateError";
@@ -75,15 +75,15 @@ export class HeadgateError extends Error {
   }
 }
 
-/** The code of an error that any copy of Headgate created; undefined for everything else. */
+/** The code of an error created by any copy of Headgate; undefined for everything else. */
 export function codeOf(error: unknown): HeadgateErrorCode | undefined {
   const code = error instanceof Error ? (error as Partial<HeadgateError>).code : undefined;
   return typeof code === "string" && code in ERROR_CODES ? code : undefined;
 }
 
 /**
- * A received value for an error message: short and unambiguous; never throws. Texts in an object are not shown, nor the user in a URL,
- * because options in the wrong place may hold a password.
+ * A received value for an error message: short and unambiguous; never throws. Leaves out texts
+ * inside objects and the user in a URL, because a misplaced option may hold a password.
  */
 export function formatReceived(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(shorten(withoutUser(value)));
@@ -106,7 +106,7 @@ function hideText(_name: string, value: unknown): unknown {
   return typeof value === "string" ? "..." : value;
 }
 
-/** The most items of a list that are looked at; more do not fit into a message. */
+/** The most items of a list that are inspected; more do not fit into a message. */
 const MOST_SHOWN = 40;
 
 /** A URL without its user and password. */
@@ -114,14 +114,17 @@ function withoutUser(text: string): string {
   return text.replace(/(\w:\/\/)[^/?#]*@/g, "$1...@");
 }
 
-/** The kind of a value, for messages that may reach a client or a log and must not show its content. */
+/**
+ * The kind of a value, for messages that may reach a client or a log and must not reveal its
+ * content.
+ */
 export function formatKind(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** A number, or what kind of value stands in its place: for what may come from a client. */
+/** A number, or the kind of any other value: for values that may come from a client. */
 export function formatNumber(value: unknown): string {
   return typeof value === "number" ? String(value) : formatKind(value);
 }

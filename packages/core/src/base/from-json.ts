@@ -1,6 +1,6 @@
 import { isPlainObject } from "./plain-object.ts";
 
-/** What a text says as JSON; undefined where it is none. */
+/** The value of a JSON text; undefined if it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

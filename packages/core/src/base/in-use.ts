@@ -7,11 +7,14 @@ import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:waiting` and `headgate:places`. */
 export interface Occupancy extends ReportedLimiter {
-  /** How many there are in this process, in limiters of this name. Those that began before anybody listened are left out. */
+  /**
+   * How many there are in this process, in limiters of this name. Excludes those that began before
+   * the channel had a subscriber.
+   */
   readonly count: number;
 }
 
-/** What can be in use in a limiter: places, or calls that wait. */
+/** What can be in use in a limiter: concurrency slots, or waiting calls. */
 type InUseOf = "waiting" | "places";
 
 /** How many are in use, by the limiter's name. */
@@ -26,8 +29,8 @@ const IN_USE: Readonly<Record<InUseOf, Channel>> = {
 };
 
 /**
- * Counts so many as in use, and returns a function that ends this, once. Undefined if nobody listens:
- * then they are not counted.
+ * Counts this many as in use, and returns a function that ends this, once. Undefined if the channel
+ * has no subscriber: then nothing is counted.
  */
 export function noteInUse(
   what: InUseOf,

@@ -1,23 +1,27 @@
 import { createHash } from "node:crypto";
 
-/** A longer part of a key is replaced by its hash, so that no client chooses the size of a key. */
+/**
+ * Longer parts of a key are replaced by their hash, so that a client cannot choose the size of a
+ * key.
+ */
 const MAX_PART = 64;
 
 /**
- * Writes text as a part of a key: letters, digits and harmless signs stand for themselves, everything else is escaped, so
- * that two texts never give the same part and no text can leave its part (a colon) or the hash tag (a brace).
- * A part that would be longer than 64 bytes becomes `#` and a SHA-256; no literal part holds a `#`.
+ * Escapes text for use as a part of a key. Letters, digits and harmless signs stay as they are and
+ * everything else is escaped, so that two texts never give the same part, and no text can end its
+ * part (a colon) or the hash tag (a brace). A part that would exceed 64 bytes becomes `#` and a
+ * SHA-256; no literal part contains a `#`.
  */
 export function escapePart(text: string): string {
   return write(text, /^[\w.~@/-]*$/, /[^\w.~@/-]/g);
 }
 
-/** The same for the subject, which braces enclose: colons of IPv6 addresses stay readable. */
+/** The same for the subject, which is inside braces: colons of IPv6 addresses stay readable. */
 export function escapeSubject(subject: string): string {
   return write(subject, /^[\w.~@/:-]*$/, /[^\w.~@/:-]/g);
 }
 
-/** The text that a part of a key stands for; undefined where it is a hash, or no part. */
+/** The text that a part of a key stands for; undefined for a hash or an invalid part. */
 export function readPart(part: string): string | undefined {
   const text = part.replace(/%u([\da-f]{4})|%([\da-f]{2})/g, (_, unit, byte) =>
     String.fromCharCode(Number.parseInt(unit ?? byte, 16)),
@@ -25,12 +29,12 @@ export function readPart(part: string): string | undefined {
   return escapeSubject(text) === part && !part.startsWith("#") ? text : undefined;
 }
 
-/** 48 bits that stand for a text: enough to tell the policies of one limiter apart. */
+/** A 48-bit fingerprint of a text: enough to tell the policies of one limiter apart. */
 export function fingerprint(text: string): string {
   return createHash("sha256").update(text).digest("base64url").slice(0, 8);
 }
 
-/** Escapes UTF-16 code units, not bytes: a lone surrogate has no bytes of its own. */
+/** Escapes UTF-16 code units, not bytes: a lone surrogate has no bytes. */
 function escapeUnit(unit: string): string {
   const code = unit.charCodeAt(0);
   return code < 0x100
@@ -40,7 +44,8 @@ function escapeUnit(unit: string): string {
 
 function write(text: string, plain: RegExp, special: RegExp): string {
   if (plain.test(text)) return text.length <= MAX_PART ? text : hash(text);
-  // Its code units, not its escapes, which could be many; no escaped text begins with the sign in front of them.
+  // Hashes the code units, not their escapes, which could be many; no escaped text begins with the
+  // sign before the hash.
   if (text.length > MAX_PART) return hash("#", Buffer.from(text, "utf16le"));
   const escaped = text.replace(special, escapeUnit);
   return escaped.length <= MAX_PART ? escaped : hash(escaped);

@@ -1,6 +1,7 @@
 /**
- * A map of at most `max` entries; beyond that, a new one drops the least recently used. It replaces lru-cache where every
- * application loads it: the package takes longer to load than it saves.
+ * A map of at most `max` entries: a new one beyond that evicts the least recently used. Used
+ * instead of lru-cache in code that every application loads: that package takes longer to load than
+ * it saves.
  */
 export class LruMap<Key, Value extends object> {
   readonly #max: number;
@@ -16,9 +17,9 @@ export class LruMap<Key, Value extends object> {
     return value;
   }
 
-  /** Returns the value that was dropped, if any. */
+  /** Returns the evicted value, if any. */
   set(key: Key, value: Value): Value | undefined {
-    // A map lists its keys in the order in which they were added.
+    // A map iterates over its keys in insertion order, so re-inserting makes this the newest.
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.#max) return undefined;
@@ -29,7 +30,7 @@ export class LruMap<Key, Value extends object> {
     return undefined;
   }
 
-  /** The least recently used first. */
+  /** From the least recently used on. */
   values(): Iterable<Value> {
     return this.#entries.values();
   }

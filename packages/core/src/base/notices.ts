@@ -3,15 +3,15 @@ import type { HeadgateError, HeadgateErrorCode } from "./errors.ts";
 
 const TELL_AGAIN_MS = 3_600_000;
 
-/** Errors that name a slot and a server, and are the same trouble whatever they name. */
+/** Errors that name a hash slot and a server, and mean the same problem whatever they name. */
 const REDIRECTION = /^(?:MOVED|ASK) .*/s;
 
-/** The most different texts that are logged for one code. */
+/** The most different messages logged for one code. */
 const MANY_WORDS = 20;
 
 export function createNotices(): Notices {
   const logs = new Set<Log>();
-  /** When words were logged, by code. */
+  /** When each message was last logged, by code. */
   const logged = new Map<HeadgateErrorCode, Map<string, number>>();
 
   function log(code: HeadgateErrorCode, message: string, error?: Error): void {
@@ -20,7 +20,7 @@ export function createNotices(): Notices {
       try {
         write(code, message, error);
       } catch {
-        // A log that fails must not fail requests, nor lose the message.
+        // A log that fails must not fail requests, and the message must not be lost.
         warn(code, message);
       }
     }
@@ -33,7 +33,7 @@ export function createNotices(): Notices {
       error,
       consequence = "limits are decided by onUnavailable, and breakers by this process alone",
     ) {
-      // The server's words, without the keys that they name.
+      // The server's message, without the keys that it names.
       const cause = error.cause instanceof Error ? error.cause.message : "";
       const words = cause.replace(REDIRECTION, "");
       const now = performance.now();
@@ -52,13 +52,13 @@ export function createNotices(): Notices {
   };
 }
 
-/** An error with its cause's words, for the operator only. */
+/** An error with the message of its cause, for the operator only. */
 export function explain({ message, cause }: HeadgateError): string {
   if (cause === undefined) return message;
   return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
 }
 
-/** Emits a process warning, for lack of a log. `detail` is printed below the message. */
+/** Emits a process warning, used when there is no log. `detail` is printed below the message. */
 export function warn(code: string, message: string, detail?: string): void {
   const more = detail === undefined ? {} : { detail };
   process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...more });
@@ -67,10 +67,13 @@ export function warn(code: string, message: string, detail?: string): void {
 /** Logs something for the operator. */
 export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
-/** What is logged for the operator: as process warnings, or in the logs that were added. */
+/** Messages for the operator: process warnings, or entries in the added logs. */
 export interface Notices {
   readonly log: Log;
-  /** Logs an error that does not go away by waiting, and its consequence; the same words at most once an hour. */
+  /**
+   * Logs an error that waiting will not fix, and its consequence; the same message at most once an
+   * hour.
+   */
   logOnce(error: HeadgateError, consequence?: string): void;
   /** Writes to `log` instead of process warnings, until the returned function is called. */
   addLog(log: Log): () => void;

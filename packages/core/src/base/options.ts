@@ -15,7 +15,7 @@ export function rejectUnknownOptions(
     );
   }
   const given = Object.keys(options);
-  // An AbortSignal instead of options, for example, has no keys of its own and would pass.
+  // An AbortSignal passed as options, for example, has no own keys and would pass.
   if (given.length === 0 && !isPlainObject(options)) {
     throw new HeadgateError(
       "HEADGATE_INVALID_OPTION",
@@ -33,7 +33,10 @@ export function rejectUnknownOptions(
 /** The most unknown options that a message lists. */
 const MOST_LISTED = 10;
 
-/** All unknown options in one sentence: each with Headgate's equivalent, if `hints` has one, else with the options that are known. */
+/**
+ * All unknown options in one sentence: each with Headgate's equivalent if `hints` has one,
+ * otherwise with the list of known options.
+ */
 export function formatUnknown(
   unknown: readonly string[],
   known: readonly string[],
@@ -70,7 +73,10 @@ export function formatOptions(options: object): string {
   return `{ ${written.join(", ")} }`;
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would be ignored. */
+/**
+ * Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would otherwise be ignored
+ * silently.
+ */
 export function rejectMore(signature: string, more: unknown): void {
   if (more === undefined) return;
   throw new HeadgateError(
@@ -80,8 +86,9 @@ export function rejectMore(signature: string, more: unknown): void {
 }
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for options of `close`, which has none. Other arguments are ignored, because `close` is
- * passed to shutdown hooks, which call it with a signal's name, an event or a result.
+ * Throws `HEADGATE_INVALID_OPTION` for an options object passed to `close`, which has no options.
+ * Other arguments are ignored, because `close` is used as a shutdown hook, and hooks are called
+ * with a signal's name, an event or a result.
  */
 export function rejectCloseOptions([given]: readonly unknown[]): void {
   if (isPlainObject(given)) rejectMore("close()", given);

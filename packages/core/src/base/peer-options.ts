@@ -1,4 +1,4 @@
-/** What other limiters call the options of a limiter, and how Headgate does. */
+/** Options of other rate limiters, with Headgate's equivalent. */
 export const PEER_LIMITER_OPTIONS: Readonly<Record<string, string>> = {
   max: "limits: fixedWindow({ limit, window })",
   limit: "limits: fixedWindow({ limit, window })",
@@ -46,7 +46,7 @@ export const PEER_LIMITER_OPTIONS: Readonly<Record<string, string>> = {
   maxQueueSize: "maxQueue",
 };
 
-/** The same of the options that adapters have beside them. */
+/** The same for the options that only adapters have. */
 export const PEER_REQUEST_OPTIONS: Readonly<Record<string, string>> = {
   keyGenerator: "key: (request) => ...",
   getTracker: "key: (request) => ...",

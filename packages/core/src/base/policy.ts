@@ -3,11 +3,17 @@ import type { CheckedDuration, Duration } from "./time.ts";
 interface CommonLimit<Per extends string> {
   /** The limit's name, as clients see it: 1 to 64 printable ASCII characters. Default `"<limit>-per-<window>"`. */
   readonly name?: string | undefined;
-  /** The dimension that the limit counts by. Default `"default"`; `"global"` counts everybody together. */
+  /**
+   * The dimension that the limit counts by. Default `"default"`; `"global"` counts all clients
+   * together.
+   */
   readonly per?: Per | undefined;
 }
 
-/** How long blocks last: all of them, or the first in a row, the second and so on; the last one of 1 to 16 repeats. */
+/**
+ * How long blocks last: one length for all of them, or a list for the first in a row, the second
+ * and so on (1 to 16; the last one repeats).
+ */
 type BlockLengths = Duration | readonly Duration[];
 
 /** A block after several denials. */
@@ -20,13 +26,14 @@ interface BlockAfter {
 /** A limit on units over time. */
 interface RateLimit<Per extends string> extends CommonLimit<Per> {
   /**
-   * How long a subject is blocked: from its first denial, or, with `{ after, for }`, after so many denials within the limit's window.
-   * A list of 1 to 16 durations is for the first block in a row, the second and so on; the last one repeats. Default: no block.
+   * How long a subject is blocked: from its first denial or, with `{ after, for }`, once it has
+   * been denied that often within the limit's window. A list of 1 to 16 durations applies to the
+   * first block in a row, the second and so on; the last one repeats. Default: no block.
    */
   readonly block?: BlockLengths | BlockAfter | undefined;
 }
 
-/** A limit as the builder `gcra` returns it. */
+/** A limit as returned by `gcra`. */
 export interface GcraLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "gcra";
   readonly limit: number;
@@ -34,7 +41,7 @@ export interface GcraLimit<Per extends string = string> extends RateLimit<Per> {
   readonly burst?: number | undefined;
 }
 
-/** A limit as the builder `tokenBucket` returns it. */
+/** A limit as returned by `tokenBucket`. */
 export interface TokenBucketLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "tokenBucket";
   readonly capacity: number;
@@ -45,7 +52,7 @@ export interface TokenBucketLimit<Per extends string = string> extends RateLimit
 /** A window of the calendar: a day, a week (from Monday), a month or a year in a time zone. */
 export type CalendarWindow = "day" | "week" | "month" | "year";
 
-/** A limit as the builder `fixedWindow` returns it. */
+/** A limit as returned by `fixedWindow`. */
 export interface FixedWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "fixedWindow";
   readonly limit: number;
@@ -56,7 +63,7 @@ export interface FixedWindowLimit<Per extends string = string> extends RateLimit
   readonly timeZone?: string | undefined;
 }
 
-/** A limit as the builder `slidingWindow` returns it. */
+/** A limit as returned by `slidingWindow`. */
 export interface SlidingWindowLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingWindow";
   readonly limit: number;
@@ -64,21 +71,21 @@ export interface SlidingWindowLimit<Per extends string = string> extends RateLim
   readonly buckets?: number | undefined;
 }
 
-/** A limit as the builder `slidingLog` returns it. */
+/** A limit as returned by `slidingLog`. */
 export interface SlidingLogLimit<Per extends string = string> extends RateLimit<Per> {
   readonly algorithm: "slidingLog";
   readonly limit: number;
   readonly window: Duration;
 }
 
-/** A limit as the builder `concurrency` returns it. */
+/** A limit as returned by `concurrency`. */
 export interface ConcurrencyLimit<Per extends string = string> extends CommonLimit<Per> {
   readonly algorithm: "concurrency";
   readonly limit: number;
   readonly ttl: Duration;
 }
 
-/** One limit as plain data: what a builder returns, and what JSON may hold. */
+/** One limit as plain data: returned by a builder, or parsed from JSON. */
 export type Limit<Per extends string = string> =
   | GcraLimit<Per>
   | TokenBucketLimit<Per>
@@ -89,7 +96,10 @@ export type Limit<Per extends string = string> =
 
 type CheckedLengths<Text extends string> = CheckedDuration<Text> | readonly CheckedDuration<Text>[];
 
-/** Durations of limits as builders take them: the compiler finds a misspelt literal. `Text` is inferred. */
+/**
+ * The durations of limits as builders accept them, so that the compiler finds a misspelt literal.
+ * `Text` is inferred.
+ */
 export interface CheckedBlock<Text extends string> {
   readonly block?:
     | CheckedLengths<Text>
@@ -101,10 +111,7 @@ export interface CheckedWindow<Text extends string> extends CheckedBlock<Text> {
   readonly window: CheckedDuration<Text>;
 }
 
-/*
- * What a builder takes when the compiler knows whether a dimension is named, in two overloads: were they one, it would take
- * any text for the dimension of a limit that names none, and let misspelt ones pass.
- */
+/* The argument of a builder whose limit names no dimension. Builders have two overloads: with a single one, the compiler would accept any text as the dimension of such a limit, and misspelt ones would pass. */
 export type WithoutPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
   readonly per?: undefined;
 };
@@ -112,19 +119,24 @@ export type WithPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
   readonly per: NonNullable<L["per"]>;
 };
 
-/** One or several limits that are decided together: a request is charged to all of them, or to none. */
+/**
+ * One or several limits that are decided together: a request is charged to all of them or to none.
+ */
 export type Policy<Per extends string = string> = Limit<Per> | readonly Limit<Per>[];
 
-/** When limits set their blocks: on a denial, or when a charge is settled, by the units that it keeps. */
+/**
+ * When limits set their blocks: on a denial, or when a charge is settled and enough of it is
+ * confirmed.
+ */
 export type BlockOn = "denial" | "settle";
 
 /** The dimension of limits that do not name one. */
 export const DEFAULT_DIMENSION = "default";
 
-/** The dimension with a single subject: everybody. */
+/** The dimension with a single subject for all clients. */
 export const GLOBAL_DIMENSION = "global";
 
-/** A limit in the numbers that clients are told. */
+/** A limit in the numbers that clients see. */
 export interface LimitDescription {
   /** The limit's name, printable ASCII. */
   readonly name: string;
@@ -133,8 +145,8 @@ export interface LimitDescription {
   /** The most it grants at once, in units. */
   readonly limit: number;
   /**
-   * Milliseconds until a fully used limit is unused again, rounded up. For a calendar window: its current length. For `concurrency`: 0,
-   * because nobody knows.
+   * Milliseconds until a fully used limit is unused again, rounded up. For a calendar window: its
+   * current length. For `concurrency`: 0, because there is no way to know.
    */
   readonly windowMs: number;
 }

@@ -2,22 +2,22 @@ import type { Channel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { warn } from "./notices.ts";
 
-/** Where Node keeps a channel's subscribers: it has no public way to list them. */
+/** Where Node stores a channel's subscribers: it has no public way to list them. */
 interface Subscribed {
   readonly _subscribers?: unknown;
-  /** Where later versions keep some of them. */
+  /** Where later versions store some of them. */
   readonly _bypassSubscribers?: unknown;
 }
 
 type Subscriber = (message: unknown, channel: string | symbol) => unknown;
 
-/** The channels of which it was logged that a subscriber failed. */
+/** Channels for which a failing subscriber has been logged. */
 const logged = new Set<string | symbol>();
 
 /**
- * Publishes a message as `channel.publish` does, except that a subscriber that throws, or whose promise rejects, is only logged,
- * once for a channel: Node would make an uncaught exception of it, which ends the process. A version of Node that keeps the
- * subscribers elsewhere publishes in its own way.
+ * Publishes a message like `channel.publish`, except that a subscriber that throws or rejects is
+ * only logged, once per channel. Node would turn it into an uncaught exception, which ends the
+ * process. On a version of Node that stores the subscribers elsewhere, `channel.publish` is used.
  */
 export function publish(channel: Channel, message: unknown): void {
   const { _subscribers: subscribers, _bypassSubscribers: more } = channel as Subscribed;
@@ -45,7 +45,7 @@ function log({ name }: Channel, reason: unknown): void {
   );
 }
 
-/** What was thrown may be anything, also what throws when it is looked at. */
+/** The thrown value may be anything, even something that throws when inspected. */
 function describe(reason: unknown): string {
   try {
     return inspect(reason);

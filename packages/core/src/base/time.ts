@@ -1,18 +1,22 @@
 import type { HeadgateErrorCode } from "./errors.ts";
 import { formatReceived, HeadgateError } from "./errors.ts";
 
-/** The texts of durations that the compiler can tell from others. */
+/** Duration texts that the compiler can check. */
 type DurationText =
   | `${number}${"ms" | "s" | "m" | "h" | "d"}`
   | `${number} ${"millisecond" | "second" | "minute" | "hour" | "day"}${"" | "s"}`;
 
 /**
- * A duration: a whole number of milliseconds, or a whole number with a unit, such as `"250ms"`, `"10s"`, `"1m"`, `"1h"`, `"7d"`,
- * `"30 seconds"` or `"1 day"`. Text that the compiler does not know, such as an environment variable, is checked when it is read.
+ * A duration: a whole number of milliseconds, or a whole number with a unit, such as `"250ms"`,
+ * `"10s"`, `"1m"`, `"1h"`, `"7d"`, `"30 seconds"` or `"1 day"`. Text that the compiler does not
+ * know, such as an environment variable, is checked at run time.
  */
 export type Duration = number | DurationText | (string & Record<never, never>);
 
-/** A duration in which the compiler finds a misspelt literal. `Text` is inferred: `string` for text that it does not know. */
+/**
+ * A duration in which the compiler finds a misspelt literal. `Text` is inferred: `string` for text
+ * that the compiler does not know.
+ */
 export type CheckedDuration<Text extends string> =
   | number
   | (string extends Text ? Text : DurationText);
@@ -36,10 +40,13 @@ const MS_PER_UNIT: ReadonlyMap<string, number> = new Map(
 /** The longest duration Headgate takes, in milliseconds: 366 days. */
 export const MAX_DURATION_MS: number = 366 * 86_400_000;
 
-/** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer times go in several. */
+/** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer waits use several timers. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** Reads a duration as integer microseconds. Throws an error with `code`, which names the `option` and, written by `format`, what was received. */
+/**
+ * Reads a duration as integer microseconds. Throws an error with `code`, naming the `option` and
+ * the received value, as written by `format`.
+ */
 export function parseDuration(
   value: unknown,
   option: string,

@@ -1,17 +1,18 @@
-/** A place in a list; none of the list's when it has no neighbours. */
+/** An item's links in a list; an item without neighbours is not in the list. */
 export interface Waiting {
   before: Waiting | undefined;
   after: Waiting | undefined;
 }
 
 /**
- * The calls that wait, in order of arrival. Leaving is as cheap as coming, and a call that left keeps no other alive: a `Set` that is used
- * as a queue keeps, in each table that it has outgrown, all its entries of that time, until the next major collection.
+ * Waiting calls, in order of arrival. Removal is as cheap as insertion, and a removed call keeps no
+ * other alive. A `Set` used as a queue does: each table that it has outgrown holds all its former
+ * entries until the next major collection.
  */
 export class WaitingList<Item extends Waiting> {
-  /** Stands before the first and after the last. */
+  /** Comes before the first and after the last. */
   readonly #end: Waiting = { before: undefined, after: undefined };
-  /** Written by the list alone. */
+  /** Written only by the list. */
   size = 0;
 
   constructor() {
@@ -24,7 +25,7 @@ export class WaitingList<Item extends Waiting> {
     return after === this.#end ? undefined : (after as Item);
   }
 
-  /** All that wait now, in order. */
+  /** All waiting items, in order. */
   get all(): Item[] {
     const items: Item[] = [];
     for (let item = this.#end.after; item !== this.#end; item = (item as Item).after) {
@@ -42,7 +43,7 @@ export class WaitingList<Item extends Waiting> {
     this.size += 1;
   }
 
-  /** False when it was not there. */
+  /** False if it was not in the list. */
   delete(item: Item): boolean {
     const { before, after } = item;
     if (before === undefined || after === undefined) return false;

@@ -1,18 +1,18 @@
-/** So many that were collected may stay in a list before it is looked through. */
+/** How many collected objects may stay in a list before it is swept. */
 const MIN_LOOK = 64;
 
-/** Objects that the list does not keep alive, in the order in which they were added. */
+/** Objects that the list does not keep alive, in insertion order. */
 export class WeakList<T extends object> {
   readonly #refs = new Set<WeakRef<T>>();
   readonly #onEmpty: () => void;
   #lookAt = MIN_LOOK;
 
-  /** `onEmpty` is called when the last one was taken off. */
+  /** `onEmpty` is called when the last one is removed. */
   constructor(onEmpty: () => void = () => {}) {
     this.#onEmpty = onEmpty;
   }
 
-  /** Returns how to take it off again. */
+  /** Returns a function that removes it. */
   add(item: T): () => void {
     const ref = new WeakRef(item);
     this.#refs.add(ref);

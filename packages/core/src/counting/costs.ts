@@ -10,7 +10,10 @@ interface Named {
   readonly name: string;
 }
 
-/** Units for all limits of a name, in any dimension and in either of two limiters. */
+/**
+ * The units given for a limit's name: they apply to all limits of that name, in any dimension and
+ * in both limiters if one extends the other.
+ */
 export function unitsFor(units: CostByName, name: string): number | undefined {
   return Object.hasOwn(units, name) ? units[name] : undefined;
 }
@@ -24,7 +27,7 @@ function requireUnits(what: string, units: unknown): number {
   );
 }
 
-/** Units by the names of limits, each a whole number of at least 0. Throws `HEADGATE_INVALID_COST`. */
+/** Units by the names of limits, each a whole number from 0. Throws `HEADGATE_INVALID_COST`. */
 function requireUnitsByName(
   what: string,
   units: object | null,
@@ -42,14 +45,17 @@ function requireUnitsByName(
   return Object.fromEntries(read);
 }
 
-/** A cost, or one by the names of limits. Throws `HEADGATE_INVALID_COST`. */
+/** A cost as one number, or by the names of limits. Throws `HEADGATE_INVALID_COST`. */
 export function requireCost(what: string, cost: unknown, limits: readonly Named[]): Cost {
   return typeof cost === "object" && cost !== null
     ? requireUnitsByName(what, cost, limits)
     : requireUnits(what, cost);
 }
 
-/** Throws `HEADGATE_INVALID_COST` for one number other than 0, if the decision was charged by name. */
+/**
+ * Throws `HEADGATE_INVALID_COST` if the decision was charged by name and `units` is one number
+ * other than 0.
+ */
 export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): void {
   if (typeof units !== "number" || units === 0) return;
   if (typeof Object(decision).cost !== "object") return;
@@ -58,16 +64,17 @@ export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): v
   );
 }
 
-/** The units that a call asks of some counters. */
+/** The units that a call requests from some counters. */
 export interface AskedUnits<C extends Counter> {
   readonly counters: readonly C[];
-  /** If the cost is by name, the largest that a limit is asked for. */
+  /** With a cost by name, the largest cost of any limit. */
   readonly cost: number;
 }
 
 /**
- * Counters, and the units asked of them. By name, a limit that is not named is asked for 1. A cost of 0 for every limit is one number:
- * such a decision charges nothing, and may be settled in either form.
+ * Counters with the cost for each. With a cost by name, limits that are not named cost 1. A cost of
+ * 0 for every limit becomes one number: such a decision charges nothing, and may be settled in
+ * either form.
  */
 export function askedUnits<C extends Counter>(counters: readonly C[], cost: Cost): AskedUnits<C> {
   if (typeof cost === "number") return { counters, cost };
@@ -80,12 +87,12 @@ export function askedUnits<C extends Counter>(counters: readonly C[], cost: Cost
     : { counters, cost: 0 };
 }
 
-/** Those counters that are asked or charged; the others are left out by a cost of 0 of each of their limits. */
+/** The counters to ask or charge, without those left out because each of their limits costs 0. */
 export function askedOf<C extends Counter>(counters: readonly C[]): readonly C[] {
   return areByName(counters) ? counters.filter(isAsked) : counters;
 }
 
-/** Those that a cost by name leaves out. */
+/** The counters that a cost by name leaves out. */
 export function leftOutOf<C extends Counter>(counters: readonly C[]): readonly C[] {
   return counters.filter((counter) => !isAsked(counter));
 }
@@ -94,17 +101,17 @@ function isAsked({ costs }: Counter): boolean {
   return costs === undefined || costs.some((units) => units > 0);
 }
 
-/** The most that is asked of a limit. */
+/** The largest cost of any limit. */
 export function largestCost(counters: readonly Counter[]): number {
   return Math.max(...asksOf(counters).map(([, units]) => units));
 }
 
-/** What is asked of each limit that is asked, by its name. */
+/** The cost for each limit that is asked, by its name. */
 export function costByName(counters: readonly Counter[]): CostByName {
   return Object.freeze(Object.fromEntries(asksOf(counters).filter(([, units]) => units > 0)));
 }
 
-/** What happened to units that were charged, by the store's reply. */
+/** The result of a charge, from the store's reply. */
 export function readCharged(
   counters: readonly Counter[],
   cost: number,
@@ -126,7 +133,7 @@ export function readCharged(
   return joinCharged<CostByName>(charged.filter(({ units }) => units > 0));
 }
 
-/** The name of each limit, and what is asked of it. */
+/** The name and the cost of each limit. */
 function asksOf(counters: readonly Counter[]): readonly (readonly [name: string, units: number])[] {
   return counters.flatMap(({ limits, costs = [] }) =>
     limits.map(({ name }, i) => [name, costs[i] as number] as const),

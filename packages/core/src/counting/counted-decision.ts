@@ -11,46 +11,49 @@ import type { OverriddenTerms, SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
 import type { HeldPlaces } from "./held-places.ts";
 
-/** How any copy of Headgate asks a decision for its receipts, which only the decision itself can read. */
+/**
+ * Lets any copy of Headgate take the receipts out of a decision, which only the decision itself can
+ * read.
+ */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
-/** How it is asked for its places. */
+/** Lets any copy get the slots of a decision. */
 const PLACES_OF = Symbol.for("@headgate/core.places-of");
 
-/** How it learns that receipts that were taken out were not used. */
+/** Lets any copy return receipts that it took but did not use. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 
-/** How it learns of limits that a decision left out. */
+/** Lets any copy read the limits that a decision left out. */
 const DESCRIBE_LIMITS = Symbol.for("@headgate/core.describe-limits");
 
-/** What is known about a decision once it has been taken. */
+/** The result of deciding, from which a decision is made. */
 export interface Outcome {
-  /** What the limits say: in shadow, what the decision would be. */
+  /** Whether the limits allow it; in shadow mode, whether they would have. */
   readonly allowed: boolean;
-  /** In the order of the policy; none when nothing was counted. */
+  /** In the order of the policy; empty if nothing was counted. */
   readonly limits: readonly LimitState[];
   readonly cost: Cost;
   readonly source: DecisionSource;
-  /** Of what was charged where the decision was taken, as `source` says. */
+  /** For the charges made where the decision was made, as `source` says. */
   readonly receipts: readonly Receipt[];
-  /** Places that it took. */
+  /** The concurrency slots that it took. */
   readonly places?: HeldPlaces | undefined;
-  /** Whether a block denied. Default false. */
+  /** Whether a block denied it. Default false. */
   readonly blocked?: boolean;
-  /** How long a denial lasts for which no limit was asked. Default 0. */
+  /** How long a denial lasts that was made without asking a limit. Default 0. */
   readonly retryAfterMs?: number;
-  /** The counters of a cost by name, those it leaves out too. */
+  /** With a cost by name, all counters, including those that were left out. */
   readonly named?: readonly SubjectCounter[];
-  /** What overrides make of it; undefined where none was in force. */
+  /** The terms of the overrides in force; undefined if there are none. */
   readonly terms?: OverriddenTerms | undefined;
 }
 
-/** What a decision that asked no limit reports. */
+/** The numbers of a decision that was made without asking a limit. */
 const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 
 const NONE: readonly Receipt[] = [];
 
-/** A decision, and the receipts of what it charged. */
+/** A decision, and the receipts for its charges. */
 export class CountedDecision implements Decision {
   readonly allowed: boolean;
   readonly limit: number;
@@ -65,13 +68,13 @@ export class CountedDecision implements Decision {
   readonly overridden: boolean;
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
-  /** The counters that were asked. */
+  /** The policy whose counters were asked. */
   readonly #counted: CountedPolicy;
-  /** Private, so that none can be forged; removed once they are used. */
+  /** Private, so that receipts cannot be forged; removed once they are used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
   readonly #places: HeldPlaces | undefined;
-  /** The counters of a cost by name, those it leaves out too. */
+  /** With a cost by name, all counters, including those that were left out. */
   readonly #named: readonly SubjectCounter[] | undefined;
 
   constructor(counted: CountedPolicy, outcome: Outcome) {
@@ -105,16 +108,18 @@ export class CountedDecision implements Decision {
     return #places in this ? this.#places?.signal : undefined;
   }
 
-  /** Takes the receipts out: they can be used once. `false` when other counters were charged. */
+  /**
+   * Takes the receipts out: they can be used once. `false` if the decision charged other counters.
+   */
   static take(decision: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
-    // An object that inherits from a decision, or imitates one, has no receipts of its own.
+    // An object that inherits from a decision, or imitates one, has no receipts.
     if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
     decision.#taken = decision.#receipts;
     decision.#receipts = NONE;
     return decision.#taken;
   }
 
-  /** The places that it took, if any. `false` when they were taken of other counters. */
+  /** The slots that it took, if any. `false` if they belong to other counters. */
   static placesOf(
     decision: CountedDecision,
     counted: CountedPolicy,
@@ -123,7 +128,7 @@ export class CountedDecision implements Decision {
     return decision.#places;
   }
 
-  /** Every limit that was to be asked, in the order of the policy; undefined where none of them was left out. */
+  /** Every limit of the policy, in its order; undefined if none was left out. */
   static describe(decision: CountedDecision): readonly LimitDescription[] | undefined {
     const described: LimitDescription[] = [];
     for (const { group, limits } of decision.#named ?? []) {
@@ -165,13 +170,16 @@ Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
   },
 });
 
-/** An outcome of a cost by name, of these counters, with those that it leaves out. */
+/** An outcome with all counters of a cost by name, including those that it leaves out. */
 export function withNamed(named: readonly SubjectCounter[], outcome: Outcome): Outcome {
   const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome, named)];
   return { ...outcome, cost: costByName(named), receipts, named };
 }
 
-/** Counters that were left out are charged nothing, and may be charged when the decision is settled. */
+/**
+ * Counters that were left out are charged nothing now, but may be charged when the decision is
+ * settled.
+ */
 function receiptOfLeftOut(
   { receipts, places }: Outcome,
   named: readonly SubjectCounter[],
@@ -182,12 +190,15 @@ function receiptOfLeftOut(
   return [uncharged(counters)];
 }
 
-/** The receipt of counters that were charged nothing: a settle may charge them. */
+/** A receipt for counters that were charged nothing; settling may charge them. */
 export function uncharged(counters: readonly Counter[]): Receipt {
   return { cost: 0, charged: 0, counters, generations: counters.map(() => 0) };
 }
 
-/** Every limit that a decision was to ask, also those that a cost by name left out; undefined where it left out none. */
+/**
+ * Every limit of the decision's policy, including limits left out by a cost by name; undefined if
+ * none was left out.
+ */
 export function limitsBefore(decision: Decision): readonly LimitDescription[] | undefined {
   const describe = (decision as unknown as Record<symbol, unknown>)[DESCRIBE_LIMITS];
   return typeof describe === "function"
@@ -195,17 +206,23 @@ export function limitsBefore(decision: Decision): readonly LimitDescription[] | 
     : undefined;
 }
 
-/** Puts back what was taken of a decision and not used, so that it can be taken again. */
+/** Returns receipts that were taken but not used, so that they can be taken again. */
 export function returnReceipts(decision: Decision): void {
   (decision as unknown as Record<symbol, () => void>)[RETURN_RECEIPTS]?.();
 }
 
-/** The receipts of a decision that any copy of Headgate made on these counters. Throws `HEADGATE_INVALID_DECISION`. */
+/**
+ * The receipts of a decision on these counters, made by any copy of Headgate. Throws
+ * `HEADGATE_INVALID_DECISION`.
+ */
 export function takeReceipts(decision: unknown, counted: CountedPolicy): readonly Receipt[] {
   return askDecision(decision, TAKE_RECEIPTS, counted);
 }
 
-/** The places that a decision took, which any copy of Headgate made on these counters; undefined when it took none. Throws `HEADGATE_INVALID_DECISION`. */
+/**
+ * The slots taken by a decision on these counters, made by any copy of Headgate; undefined if it
+ * took none. Throws `HEADGATE_INVALID_DECISION`.
+ */
 export function placesOf(decision: unknown, counted: CountedPolicy): HeldPlaces | undefined {
   return askDecision(decision, PLACES_OF, counted);
 }
@@ -223,7 +240,10 @@ function askDecision<T>(decision: unknown, question: symbol, counted: CountedPol
   );
 }
 
-/** Limiters of one name on one store are one, and one that extends another speaks for both. */
+/**
+ * Limiters with the same name on the same store are one limiter, and a limiter that extends another
+ * counts for both.
+ */
 function isPartOf(charged: CountedPolicy, counted: CountedPolicy): boolean {
   if (charged === counted) return true;
   if (charged.store.owner === counted.store.owner && charged.keyspace === counted.keyspace) {

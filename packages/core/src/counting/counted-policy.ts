@@ -10,23 +10,25 @@ import type { CountingStore } from "../store/store.ts";
 
 /** The limits of a policy that count by one dimension. */
 export interface Group extends CounterLimits {
-  /** The name of the limiter whose limits they are. */
+  /** The name of the limiter that these limits belong to. */
   readonly limiter: string;
   readonly dimension: string;
-  /** How long a place is held unless it is renewed, in microseconds; undefined if units are counted. */
+  /**
+   * How long a slot is held unless it is renewed, in microseconds; undefined for limits on units.
+   */
   readonly heldFor: number | undefined;
-  /** Where each of the limits stands in the policy as it was written. */
+  /** The position of each limit in the policy as configured. */
   readonly positions: readonly number[];
-  /** What a key has before the subject, and behind it. */
+  /** The parts of a key before and after the subject. */
   readonly keyPrefix: string;
   readonly keySuffix: string;
   /** The keys of recent subjects, by subject. */
   readonly recentKeys: Map<string, string>;
-  /** Subjects without a recent key since these were last forgotten. */
+  /** Lookups that missed since `recentKeys` was last cleared. */
   missedKeys: number;
 }
 
-/** A policy made ready to be counted on a store. */
+/** A policy prepared for counting on a store. */
 export interface CountedPolicy {
   readonly store: CountingStore;
   readonly groups: readonly Group[];
@@ -34,39 +36,48 @@ export interface CountedPolicy {
   readonly limits: readonly CompiledLimit[];
   /** The policy in canonical form: equal if and only if two limiters count the same. */
   readonly canonical: string;
-  /** Equal if and only if all keys are, on one store; of a policy of another shape, its limiter's. */
+  /**
+   * Equal if and only if two policies on one store use the same keys. For a policy of another
+   * shape, that of its limiter.
+   */
   readonly keyspace: string;
-  /** Of a policy of another shape than its limiter's own: equal if and only if all of its own keys are. Otherwise undefined. */
+  /**
+   * For a policy of a shape other than its limiter's: equal if and only if two such policies use
+   * the same keys. Otherwise undefined.
+   */
   readonly shape?: string | undefined;
-  /** Whether places are among what is counted. */
+  /** Whether any limit is a concurrency limit. */
   readonly hasPlaces: boolean;
   /** Whether a limit sets blocks when charges are settled. */
   readonly keeps: boolean;
-  /** Whether it denies nobody. It does not affect what is counted: the same name has the same counters in shadow and not. */
+  /**
+   * Whether it is in shadow mode and denies no request. Does not affect counting: limiters of the
+   * same name share their counters, in shadow mode or not.
+   */
   readonly shadow: boolean;
-  /** The limiter that it belongs to. It does not affect what is counted. */
+  /** The limiter that it belongs to. Does not affect counting. */
   readonly reported: ReportedLimiter;
 }
 
-/** A limit, and where it stands in the policy as it was written. */
+/** A limit, and its position in the policy as configured. */
 interface Placed {
   readonly limit: CompiledLimit;
   readonly position: number;
 }
 
-/** A limit, and what identifies it among those of its dimension. */
+/** A limit, and its identity among the limits of its dimension. */
 interface Known extends Placed {
   readonly id: string;
 }
 
-/** How a policy is counted, apart from its limits. */
+/** Everything about how a policy counts, except its limits. */
 interface Counting {
   readonly shadow?: boolean;
   readonly blockOn?: BlockOn;
   readonly plugin?: string | undefined;
 }
 
-/** Goes into every key, so that counters of another format have other keys. */
+/** Part of every key, so that counters in another format have other keys. */
 const FORMAT = 2;
 
 /** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
@@ -113,8 +124,8 @@ export function compileCountedPolicy(
 }
 
 /**
- * The limits of a dimension in an order of their own, which must not matter to what is counted where: by their shapes, and those
- * of one shape by their names, which are part of what they are known by then.
+ * The limits of a dimension in a canonical order, so that the order in the policy does not affect
+ * the keys: by shape and, for limits of one shape, by name, which is then part of their identity.
  */
 function inOrder(limits: readonly Placed[]): readonly Known[] {
   const shapes = limits.map(({ limit }) => limit.shape.id);
@@ -130,8 +141,8 @@ function inOrder(limits: readonly Placed[]): readonly Known[] {
 }
 
 /**
- * The limits of a dimension by the counters they share: all that count units are in one, and places in one of each limit, which
- * goes on where units are charged, given back or forgotten.
+ * Groups the limits of a dimension by counter. All limits on units share one counter. Each
+ * concurrency limit has its own, which is unaffected when units are charged, refunded or forgotten.
  */
 function countedTogether(limits: readonly Known[]): readonly (readonly Known[])[] {
   const ofUnits = limits.filter(({ limit }) => limit.shape.heldFor === undefined);
@@ -146,12 +157,15 @@ function unnamed({ source, per }: CompiledLimit): HeadgateError {
   );
 }
 
-/** The limits that are charged, and settled: all but those of places. */
+/** The limits that can be charged and settled: all but concurrency limits. */
 export function limitsOfUnits({ limits }: CountedPolicy): readonly CompiledLimit[] {
   return limits.filter(({ shape }) => shape.heldFor === undefined);
 }
 
-/** One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` when they are on different stores, or one of them is in shadow. */
+/**
+ * One decision over two limiters: the first one's limits, then the second one's. Throws
+ * `HEADGATE_INVALID_OPTION` if they are on different stores, or if one of them is in shadow mode.
+ */
 export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy): CountedPolicy {
   const sameStore =
     first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;

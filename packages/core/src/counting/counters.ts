@@ -4,35 +4,44 @@ import { GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { Counter } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 
-/** Who is counted: the subject of the one dimension, or of each by name; `null` leaves a dimension's limits out of the decision. */
+/**
+ * The subjects to count: one subject if there is one dimension, otherwise one for each dimension by
+ * name. `null` leaves a dimension's limits out of the decision.
+ */
 export type Subjects<Dimension extends string = string> =
   | string
   | { readonly [D in Dimension]?: string | null | undefined };
 
-/** What `per: "global"` counts: its one subject. */
+/** The only subject of `per: "global"`. */
 export const EVERYBODY = "*";
 
-/** The most keys that a group remembers. */
+/** The most keys that a group caches. */
 const MOST_KEYS = 2_000;
 
-/** After this many subjects without a remembered key, the remembered ones belong to other subjects, and are forgotten. */
+/** After this many cache misses, the cached keys belong to other subjects, and are dropped. */
 const MOST_MISSED = 10_000;
 
-/** What overrides make of a decision. */
+/** The effect of overrides on a decision. */
 export interface OverriddenTerms {
-  /** Whether it denies nobody. */
+  /** Whether the decision is in shadow mode. */
   readonly shadow: boolean;
 }
 
-/** The counters of a group: a group, and the key of a subject in it. */
+/** One group's counter for a subject, with its key. */
 export interface SubjectCounter extends Counter {
   readonly group: Group;
   readonly subject: string;
-  /** What overrides make of the decision; the same for all of its counters, and undefined where none is in force for any of them. */
+  /**
+   * The effect of overrides on the decision: the same for all of its counters, and undefined if
+   * none is in force for any of them.
+   */
   readonly terms?: OverriddenTerms | undefined;
 }
 
-/** The counters that a request asks, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`. */
+/**
+ * The counters for a request, in some groups or all. Throws `HEADGATE_EMPTY_KEY`,
+ * `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`.
+ */
 export function countersOf(
   counted: CountedPolicy,
   subjects: Subjects,
@@ -40,7 +49,7 @@ export function countersOf(
 ): SubjectCounter[] {
   const [group] = counted.groups;
   if (counted.groups.length === 1 && group !== undefined) {
-    // The usual case by itself: the subject of the one dimension.
+    // Fast path for the usual case, the subject of a single dimension.
     const { dimension } = group;
     const isNamed =
       typeof subjects === "object" && subjects !== null && Object.keys(subjects).length === 1;
@@ -62,8 +71,8 @@ export function countersOf(
 }
 
 /**
- * The counters of the dimensions that are named: everybody, only by name. With `partial`, dimensions that are not counted are left
- * out, and there may be no counter. Throws as `countersOf`.
+ * The counters of the named dimensions; `global` is included only if it is named. With `partial`,
+ * unknown dimensions are ignored, and the result may be empty. Throws like `countersOf`.
  */
 export function namedCountersOf(
   counted: CountedPolicy,
@@ -86,13 +95,16 @@ export function namedCountersOf(
   return counters;
 }
 
-/** Whether a dimension is named that is not counted. */
+/** Whether a dimension is named that the policy does not count by. */
 function namesOthers(counted: CountedPolicy, subjects: Subjects): boolean {
   const dimensions = dimensionsOf(counted);
   return isRecord(subjects) && Object.keys(subjects).some((name) => !dimensions.includes(name));
 }
 
-/** The counters of a limiter's subject among those of a policy; none where the limiter is another one, or counts by other dimensions. */
+/**
+ * The policy's counters for a subject of a limiter; none if they belong to another limiter or to
+ * other dimensions.
+ */
 export function countersOfLimiter(
   { groups }: CountedPolicy,
   limiter: string,
@@ -103,7 +115,7 @@ export function countersOfLimiter(
     .map((group) => counterOf(group, subject[group.dimension] as string));
 }
 
-/** Whether a decision on counters denies nobody. */
+/** Whether a decision on these counters is in shadow mode, and so denies no request. */
 export function areInShadow(
   { shadow }: CountedPolicy,
   [first]: readonly SubjectCounter[],
@@ -111,12 +123,12 @@ export function areInShadow(
   return first?.terms?.shadow ?? shadow;
 }
 
-/** Those that count units: places are neither charged, nor given back or forgotten with them. */
+/** The counters of units: concurrency slots are not charged, refunded or forgotten with them. */
 export function unitsOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
   return counters.filter(({ group }) => group.heldFor === undefined);
 }
 
-/** Those that count places. */
+/** The counters of concurrency slots. */
 export function placesOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
   return counters.filter(({ group }) => group.heldFor !== undefined);
 }
@@ -142,7 +154,10 @@ export function counterOf(group: Group, subject: string): SubjectCounter {
   };
 }
 
-/** Remembers the key if there is room: making, hashing and comparing a new string takes as long as a decision. */
+/**
+ * Caches the key if there is room: creating, hashing and comparing a new string takes as long as a
+ * decision.
+ */
 function makeKey(group: Group, subject: string): string {
   const { keyPrefix, keySuffix, recentKeys } = group;
   const escaped = escapeSubject(subject);
@@ -153,14 +168,15 @@ function makeKey(group: Group, subject: string): string {
     recentKeys.clear();
     group.missedKeys = 0;
   }
-  // The subject may be a slice of a far larger text, which would stay in memory with it; a slice of the key does not.
+  // The subject may be a slice of a much larger text, which would stay in memory with it. A slice
+  // of the key does not have this problem.
   if (recentKeys.size < MOST_KEYS) {
     recentKeys.set(key.slice(keyPrefix.length, -keySuffix.length), key);
   }
   return key;
 }
 
-/** The subject in a dimension; null when its limits are left out. */
+/** The subject in a dimension; null if its limits are left out. */
 export function subjectIn(
   counted: CountedPolicy,
   dimension: string,

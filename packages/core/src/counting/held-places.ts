@@ -1,26 +1,34 @@
 import type { Counter } from "../store/counter.ts";
 
-/** The places that a decision took, one of each limit of places. */
+/** The slots taken by a decision, in each concurrency limit. */
 export interface HeldPlaces {
-  /** Aborts when a place is lost, or its client has left. */
+  /** Aborts when a slot is lost, or its client has disconnected. */
   readonly signal: AbortSignal;
-  /** Notes that the store gave them. */
+  /** Records that the store granted them. */
   hold(): void;
-  /** Renews the places from now on, until they are given back, lost, or left. A renewal is left out while `isNeeded` returns false. */
+  /**
+   * Renews the slots from now on, until they are released, lost or left. Skips renewals while
+   * `isNeeded` returns false.
+   */
   keep(isNeeded?: () => boolean): void;
-  /** Notes that whom they are held for has left: they are renewed no more, and `signal` aborts. */
+  /**
+   * Records that the client has disconnected: the slots are no longer renewed, and `signal` aborts.
+   */
   leave(): void;
   /**
-   * Gives them back, once; true if one of them was still held. Rejects as the store does: then they lapse, or can be given back
-   * again.
+   * Releases the slots, once; true if one of them was still held. Rejects like the store: then they
+   * expire, or can be released again.
    */
   release(): Promise<boolean>;
 }
 
-/** What is asked of the places of a store. */
+/** The part of a store that keeps slots. */
 export interface PlaceStore {
-  /** Microseconds, on a clock of this process. */
+  /** The time in microseconds, by a clock of this process. */
   now(): number;
-  /** Renews places of a counter, or gives them back; says of each holder whether its place was there. Rejects as the store does. */
+  /**
+   * Renews or releases slots of a counter; returns for each holder whether its slot was there.
+   * Rejects like the store.
+   */
   tend(counter: Counter, holders: readonly string[], renews: boolean): Promise<readonly boolean[]>;
 }

@@ -5,17 +5,17 @@ import type { CountingStore } from "../store/store.ts";
 /** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
 export interface NameClaim {
   readonly identity: object;
-  /** Releases the name. The last holder frees it, and gets true. */
+  /** Releases the name. The last holder frees it and gets true. */
   release(): boolean;
-  /** Whether the name belongs to a limiter now. */
+  /** Whether a limiter holds the name now. */
   isTaken(): boolean;
 }
 
 /** The policy that a name is claimed for. */
 export interface NamedPolicy {
-  /** Equal exactly when two policies count the same. */
+  /** Equal if and only if two policies count the same. */
   readonly canonical: string;
-  /** The policy as it was written, for messages. */
+  /** The policy as configured, for messages. */
   readonly written: string;
 }
 
@@ -43,9 +43,9 @@ export function requireName(name: unknown): asserts name is string {
 }
 
 /**
- * Claims a name on a store for a policy. The same name with the same policy is the same limiter; a breaker's name is of
- * another kind.
- * Throws `HEADGATE_DUPLICATE_NAME` for another policy.
+ * Claims a name on a store for a policy. A limiter with the same name and policy is the same
+ * limiter; names of breakers are separate. Throws `HEADGATE_DUPLICATE_NAME` if the name is claimed
+ * for another policy.
  */
 export function claimName(
   store: CountingStore,

@@ -6,9 +6,10 @@ import { counterLimits } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 
 /**
- * A policy with other numbers: the same counters, and the names as they were written. Limits may come in any order,
- * and without a name if their shape tells which one is meant. How long and after how many denials a limit blocks is a number,
- * too. Undefined for limits that differ in anything else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
+ * A policy with other numbers, on the same counters and with the configured names. Limits may come
+ * in any order, and without a name if their shape is unique. Block lengths and the number of
+ * denials before a block count as numbers, too. Undefined if the limits differ in anything else.
+ * Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
  */
 export function withNumbers(
   base: CountedPolicy,
@@ -23,7 +24,9 @@ export function withNumbers(
   return { ...base, groups, limits };
 }
 
-/** A limit that blocks as those of the base do; what cannot is none of them. */
+/**
+ * Compiles a limit that blocks like those of the base; one that cannot is not of the base's shape.
+ */
 function compileGiven({ keeps }: CountedPolicy, limit: Limit): CompiledLimit {
   return compileLimit(limit, keeps && limit?.algorithm === "fixedWindow" ? "settle" : "denial");
 }
@@ -32,7 +35,7 @@ function limitsOf({ positions }: Group, limits: readonly CompiledLimit[]) {
   return counterLimits(positions.map((position) => limits[position] as CompiledLimit));
 }
 
-/** A limit of the base, by the numbers that are given for it; undefined where none are. */
+/** A limit of the base with the numbers given for it; undefined if there are none. */
 function inForce(
   limit: CompiledLimit,
   base: readonly CompiledLimit[],
@@ -51,8 +54,9 @@ function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
 }
 
 /**
- * Limits in the layout of numbers of the base or, where one has a number more, all with as many as they can have: a policy has
- * scripts of two layouts at most, however many numbers are asked for.
+ * Limits in the same number layout as the base or, if one of them has an additional number, all
+ * with the most numbers that they can have. So a policy needs scripts for at most two layouts,
+ * however many sets of numbers are used.
  */
 export function inLayouts(
   base: readonly CompiledLimit[],
@@ -66,7 +70,7 @@ export function inLayouts(
     : limits.map(withAllNumbers);
 }
 
-/** A limit with a number for each name that another one stood for. */
+/** A limit with a separate number for each name that was an alias. */
 function withAllNumbers(limit: CompiledLimit): CompiledLimit {
   const { aliases, ...shape } = limit.shape;
   if (aliases === undefined) return limit;

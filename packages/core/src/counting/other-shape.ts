@@ -6,8 +6,9 @@ import type { SubjectCounter, Subjects } from "./counters.ts";
 import { counterOf, nothingNamed, rejectUnknownDimensions, subjectIn } from "./counters.ts";
 
 /**
- * A policy of another shape than a limiter's `own`: it counts in keys of its own, except for limits whose shape is one of the
- * limiter's, and only by dimensions of the limiter. Throws `HEADGATE_INVALID_LIMIT`.
+ * A policy whose shape differs from that of the limiter's `own`. It counts in keys of its own,
+ * except for limits whose shape the limiter also has, and only by dimensions of the limiter. Throws
+ * `HEADGATE_INVALID_LIMIT`.
  */
 export function compileOtherShape(
   own: CountedPolicy,
@@ -29,7 +30,7 @@ export function compileOtherShape(
   return { ...compiled, keyspace: own.keyspace, shape: keyspace };
 }
 
-/** A limit that cannot block as this limiter does is wrong itself. */
+/** If a limit cannot block as this limiter does, the limit is at fault. */
 function asLimitError<T>(compile: () => T): T {
   try {
     return compile();
@@ -40,8 +41,8 @@ function asLimitError<T>(compile: () => T): T {
 }
 
 /**
- * The same policy, which remembers keys together with an earlier one of its shape, so that a shape remembers as many keys as
- * a limiter, however many numbers it has.
+ * The same policy, sharing its key cache with an earlier policy of its shape, so that a shape
+ * caches as many keys as a limiter, however many sets of numbers it has.
  */
 export function withKeysOf(policy: CountedPolicy, earlier: CountedPolicy): CountedPolicy {
   const groups = policy.groups.map((group) => {
@@ -52,8 +53,9 @@ export function withKeysOf(policy: CountedPolicy, earlier: CountedPolicy): Count
 }
 
 /**
- * The counters of a policy that a call brought, which may count by fewer dimensions than the limiter's own: of the groups that the
- * limiter is asked, those by whose dimension the policy counts. Throws as `countersOf`.
+ * The counters for a policy passed with a call, which may use fewer dimensions than the limiter's
+ * own: of the limiter's groups that are asked, those in dimensions that the policy uses. Throws
+ * like `countersOf`.
  */
 export function countersUnder(
   policy: CountedPolicy,
@@ -73,7 +75,10 @@ export function countersUnder(
   return counters;
 }
 
-/** The counters of the same subjects under another policy of their limiter, as far as it counts by the same dimensions. */
+/**
+ * The counters of the same subjects under another policy of their limiter, in the dimensions that
+ * both use.
+ */
 export function countersBeside(
   { groups }: CountedPolicy,
   counters: readonly SubjectCounter[],

@@ -3,10 +3,13 @@ import { eachLimit } from "../algorithms/compile-policy.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import type { Policy } from "../base/policy.ts";
 
-/** The properties of a limit or of an option. */
+/** The properties of a limit or an option. */
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** Copies of a policy's limits, because the application may change its own; each property is read once. Throws `HEADGATE_INVALID_LIMIT`. */
+/**
+ * Copies a policy's limits, because the application may change its own objects; reads each property
+ * once. Throws `HEADGATE_INVALID_LIMIT`.
+ */
 export function copyLimits(policy: Policy): readonly Properties[] {
   return eachLimit(policy, copyLimit);
 }
@@ -27,7 +30,10 @@ function copyList(value: unknown): unknown {
   return Array.isArray(value) ? [...value] : value;
 }
 
-/** Whether a policy has the same limits, in the same order, as copies of one. Serialising it would take as long as a decision. */
+/**
+ * Whether a policy has the same limits as the copies, in the same order. Serialising it would take
+ * as long as a decision.
+ */
 export function areSameLimits(policy: unknown, limits: readonly Properties[]): boolean {
   if (!Array.isArray(policy)) {
     return limits.length === 1 && areSameProperties(policy, limits[0] as Properties);

@@ -8,29 +8,35 @@ import type { Receipt } from "../store/refund.ts";
 import { receiptBut } from "../store/refund.ts";
 import { largestCost, unitsFor } from "./costs.ts";
 
-/** The name of the units of a settle by one number. */
+/** The name used when a settle has one number. */
 const ALL = "";
 
-/** The units that a limit was charged, and those that it shall be. */
+/** The units that a limit was charged, and the units it should be charged. */
 interface Units {
   readonly was: number;
   readonly wants: number;
 }
 
-/** What a settle changes. */
+/** The changes that a settle makes. */
 export interface Settlement {
-  /** Whether it is by the names of limits; otherwise all have one name. */
+  /** Whether units are given by the names of limits; otherwise there is one name for all. */
   readonly isNamed: boolean;
   readonly units: ReadonlyMap<string, Units>;
-  /** Counters to charge, `units` each, or what their `costs` say; and the units charged before. */
+  /**
+   * Additional charges: the counters, with `units` each or their own `costs`, and the units charged
+   * before.
+   */
   readonly more: { readonly counters: readonly Counter[]; units: number; beside: number };
-  /** Refunds of what was charged too much. */
+  /** Refunds for limits that were charged too much. */
   readonly less: readonly Receipt[];
-  /** The kept units of counters that block by them. */
+  /** Confirmed charges, for counters that block on them. */
   readonly kept: readonly Judgement[];
 }
 
-/** What it takes to make charges cost so many units. `mayBlock`: whether the kept units may set a block. */
+/**
+ * Plans the changes that bring charges to this many units. `mayBlock`: whether confirmed charges
+ * may set a block.
+ */
 export function planSettle(
   receipts: readonly Receipt[],
   units: Cost,
@@ -53,12 +59,12 @@ export function planSettle(
   };
 }
 
-/** Whether one number settles a receipt: not if a cost by name left its counters out. */
+/** Whether one number settles a receipt: not if its counters were left out by a cost by name. */
 function isSettledByNumber({ cost, counters }: Receipt): boolean {
   return cost > 0 || !areByName(counters);
 }
 
-/** Limits that are not named keep their units. */
+/** Limits that are not named keep their charge. */
 function planByName(
   receipts: readonly Receipt[],
   units: CostByName,
@@ -106,7 +112,10 @@ export function isUnchanged({ more, less, kept }: Settlement): boolean {
   return more.counters.length === 0 && less.length === 0 && kept.length === 0;
 }
 
-/** What a settlement came to: `charged` is what became of `more`; the others say whether the store got them. */
+/**
+ * The result of a settlement: `charged` is the result of `more`; the others say whether the store
+ * received them.
+ */
 export function settled(
   { isNamed, units }: Settlement,
   charged: Charged<Cost> | undefined,
@@ -125,7 +134,7 @@ export function settled(
   return { counted: counted[ALL] as number, overflow: overflow[ALL] as number, degraded };
 }
 
-/** What a decision that could not be settled costs: what it did. */
+/** The cost of a decision that could not be settled: its original charge. */
 export function unsettled({ isNamed, units }: Settlement): Charged<Cost> {
   const counted = mapUnits(units, (_, { was }) => was);
   const overflow = mapUnits(units, () => 0);

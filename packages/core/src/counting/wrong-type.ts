@@ -1,6 +1,6 @@
 import { HeadgateError } from "../base/errors.ts";
 
-/** Throws `HEADGATE_WRONG_TYPE` when a step found something in a key that Headgate did not put there. */
+/** Throws `HEADGATE_WRONG_TYPE` if a step found a value in a key that Headgate did not write. */
 export function rejectWrongType(reply: readonly number[], of: readonly { key: string }[]): void {
   if (reply[1] !== -1) return;
   throw new HeadgateError(

@@ -16,7 +16,10 @@ import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Answer, Ask } from "./link.ts";
 
-/** Numbers in the reply to a decision: in front of the counters, in front of a counter's limits, and for each limit. */
+/**
+ * Numbers in the reply to a decision: before the counters, before a counter's limits, and for each
+ * limit.
+ */
 export const REPLY_HEAD = 1;
 export const COUNTER_HEAD = 2;
 export const LIMIT_NUMBERS = 4;
@@ -26,7 +29,7 @@ const MILLISECOND = 1_000;
 
 const NOTHING: readonly never[] = [];
 
-/** The record of a request. A cost of 0 is never charged, and never sets a block. */
+/** Makes the record of a request. A cost of 0 is never charged and never sets a block. */
 export function makeAsk(
   counted: CountedPolicy,
   counters: readonly SubjectCounter[],
@@ -49,14 +52,16 @@ export function makeAsk(
   };
 }
 
-/** Has a request take concurrency slots, if it is to be charged and its counters have some. */
+/**
+ * Lets a request take concurrency slots, if it is to be charged and any of its counters has slots.
+ */
 export function askPlaces(ask: Ask, keeping: PlaceKeeping): void {
   if (!isCharging(ask.mode)) return;
   ask.places = takePlaces(keeping, ask.counters);
   ask.holder = ask.places?.holder;
 }
 
-/** The answer in a store's reply. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
+/** Reads a store's reply as an answer. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
 export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
   const { counted, counters, cost, mode, named } = ask;
   const { allowed, blocked, receipts, states } = readReply(counted, counters, cost, reply);
@@ -70,7 +75,7 @@ export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
   };
 }
 
-/** The decision that an answer is; if it admits, the slots it took are held from now on. */
+/** The decision for an answer; if it admits the request, the slots it took are held from now on. */
 export function decisionOf(
   ask: Ask,
   { allowed, blocked, limits, receipts }: Omit<Answer, "lasting">,
@@ -88,11 +93,11 @@ export function decisionOf(
 /** The reply to a decision, read. */
 export interface ReadReply {
   readonly allowed: boolean;
-  /** Whether a block denied. */
+  /** Whether a block denied the request. */
   readonly blocked: boolean;
-  /** The charge in units, if it was charged; none if only concurrency slots were asked for. */
+  /** The receipts for units that were charged; empty if only concurrency slots were requested. */
   readonly receipts: readonly Receipt[];
-  /** By their place in the policy; holes for limits that were not asked, or left out. */
+  /** By position in the policy; holes for limits that were not asked or were left out. */
   readonly states: readonly (LimitState | undefined)[];
 }
 

@@ -16,12 +16,12 @@ import { receiptOf, refund } from "../store/refund.ts";
 import type { Step } from "../store/store.ts";
 import type { Change, Link, Outcome } from "./link.ts";
 
-/** Gives back a charge. */
+/** Refunds a charge. */
 export function refundOf(receipt: Receipt): Change<Receipt> {
   return changeOf(refund, receipt);
 }
 
-/** Counts the kept units of a charge. */
+/** Confirms a charge, for limits that block on confirmed charges. */
 export function judgeOf(judgement: Judgement): Change<Judgement> {
   return changeOf(judge, judgement);
 }
@@ -30,7 +30,10 @@ function changeOf<R extends Receipt>(step: Step<R>, receipt: R): Change<R> {
   return { step, counters: receipt.counters, callOf: (some) => receiptOf(receipt, some) };
 }
 
-/** Blocks counters for so many microseconds, or ends their blocks with 0. True if one was blocked, or had been. Rejects as the store does. */
+/**
+ * Blocks counters for this many microseconds; 0 ends their blocks. True if one was blocked, or had
+ * been. Rejects like the store.
+ */
 export function blockCounters(
   link: Link,
   counters: readonly Counter[],
@@ -40,12 +43,15 @@ export function blockCounters(
   return isDone(link, [{ step: block, counters, callOf, endsLeases: true }]);
 }
 
-/** Forgets counters, but no block by hand. True if there was anything to forget. Rejects as the store does. */
+/**
+ * Forgets counters, but not blocks set by an operator. True if there was anything to forget.
+ * Rejects like the store.
+ */
 export function forgetCounters(link: Link, counters: readonly Counter[]): Promise<boolean> {
   return isDone(link, [{ step: forget, counters, callOf: (some) => some, endsLeases: true }]);
 }
 
-/** Makes changes at once. True if any of them did something. Rejects with the first error. */
+/** Makes changes concurrently. True if any of them did something. Rejects with the first error. */
 export async function isDone<Call>(link: Link, changes: readonly Change<Call>[]): Promise<boolean> {
   const outcomes = await Promise.all(changes.map((change) => link.change(change)));
   return outcomes
@@ -59,7 +65,10 @@ function replyOf(outcome: Outcome): readonly number[] {
   return outcome.reply;
 }
 
-/** Charges counters whatever is left of their limits; `beside` are units that the same request was charged before. */
+/**
+ * Charges counters regardless of how much is left. `beside`: units already charged to the same
+ * request.
+ */
 export async function chargeCounters(
   link: Link,
   counters: readonly Counter[],
@@ -67,7 +76,7 @@ export async function chargeCounters(
   beside: number,
   otherwise: (counters: readonly Counter[], error: unknown) => Awaitable<Charged<Cost>>,
 ): Promise<Charged<Cost>> {
-  // A reply by name is of one counter's limits: nothing else tells several counters apart.
+  // A reply by name covers one counter's limits: names do not tell several counters apart.
   const together = areByName(counters) ? counters.map((one) => [one]) : [counters];
   const outcomes = await Promise.all(
     together.map((some) =>

@@ -8,14 +8,14 @@ import { closeLeases } from "./lease-holders.ts";
 import type { Answer, Ask, Link } from "./link.ts";
 
 /**
- * Answers from the deny cache what is known to be denied, unless `remembers` is false. Changes drop the cached denials of their
- * counters before and after the call.
+ * Answers known denials from the deny cache, unless `remembers` is false. Changes drop the cached
+ * denials of their counters before and after the call.
  */
 export function rememberDenials(next: Link, counted: CountedPolicy, remembers: boolean): Link {
   const { store } = counted;
   const denials = denyCacheOf(store.owner);
 
-  /** A known denial; none that may set a block, which only the store can. */
+  /** A known denial; never one that may set a block, which only the store can do. */
   function denyKnown(ask: Ask): Decision | undefined {
     const { counters, cost, mode, sent } = ask;
     const known = denials.find(counters, cost, sent);
@@ -47,7 +47,7 @@ export function rememberDenials(next: Link, counted: CountedPolicy, remembers: b
         const denied = denyKnown(ask);
         if (denied !== undefined) return denied;
       }
-      // A request that charges nothing changes no wait, but its denial is remembered, too.
+      // A request that charges nothing changes no wait, but its denial is cached too.
       if (charges || remembers) ask.heed = charges ? heed : heedDenial;
       return next.decide(ask);
     },
@@ -59,7 +59,7 @@ export function rememberDenials(next: Link, counted: CountedPolicy, remembers: b
         return await next.change(change);
       } finally {
         denials.forget(counters, store.now());
-        // Units that were leased before the call, or during it.
+        // Closes leases taken before the call or during it.
         if (endsLeases === true) closeLeases(store.owner, counters as readonly SubjectCounter[]);
       }
     },

@@ -8,21 +8,29 @@ import { unitsOnly } from "../counting/counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./ask.ts";
 import type { Answer, CountersReply } from "./link.ts";
 
-/** A denial is used for at most this many microseconds, because units may be given back elsewhere. */
+/**
+ * A denial is used for at most this many microseconds, because another process may refund units.
+ */
 const BELIEVED = 1_000_000;
 
-/** The most subjects remembered; the least recently asked is dropped first. */
+/** The most subjects in the cache; the least recently asked is evicted first. */
 const MAX_COUNTERS = 10_000;
 
-/** The most denials of one subject: one for each cost under each set of numbers that its limits had. */
+/**
+ * The most denials for one subject: one for each cost, under each set of numbers that its limits
+ * had.
+ */
 const MAX_DENIALS = 8;
 
-/** What is known of a decision without asking for it: that it is denied. */
+/** A denial known without asking the store. */
 export type KnownDenial = Omit<Answer, "lasting">;
 
 const NONE: readonly never[] = [];
 
-/** What the store said about a counter: when, four numbers for each limit as in the reply, and for what call. */
+/**
+ * The store's report on a counter: when it was made, four numbers for each limit as in the reply,
+ * and for which call.
+ */
 interface Reported {
   readonly now: number;
   readonly reply: readonly number[];
@@ -30,43 +38,50 @@ interface Reported {
   readonly terms: string;
 }
 
-/** What the store said when it denied one cost to one counter. Times are of the store's `store.now()`. */
+/** The store's reply when it denied one cost to one counter. Times are by `store.now()`. */
 interface Denial {
   readonly cost: number;
   /** The key of the counter that denied. */
   readonly of: string;
-  /** The numbers of its limits, and what each was asked for where the cost was by name: under others it may allow. */
+  /**
+   * The limits' numbers and, with a cost by name, the cost for each limit: under other terms it may
+   * be allowed.
+   */
   readonly terms: string;
-  /** When the call was sent: the server decided later, so a wait that is counted from here ends too early, never too late. */
+  /**
+   * When the call was sent. The server decided later, so a wait counted from here ends too early,
+   * never too late.
+   */
   readonly sent: number;
-  /** When its answer had come. */
+  /** When the answer arrived. */
   readonly received: number;
   readonly until: number;
-  /** What the store said about every counter of the decision, by its key. */
+  /** The store's report on every counter of the decision, by key. */
   readonly reported: ReadonlyMap<string, Reported>;
 }
 
 interface KnownCounter {
-  /** Denials that were asked for before this moment are ignored: something was given back then. */
+  /** Denials requested before this moment are ignored, because units were refunded then. */
   readonly since: number;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly denials: Denial[];
 }
 
 /**
- * Remembers which costs a subject was denied, and for how long, so that a subject that keeps asking costs no call. It answers
- * only the same cost: a larger one would get too short a wait.
+ * Caches which costs a subject was denied, and for how long, so that a subject that keeps asking
+ * costs no call. A cached denial is used only for the same cost: a larger one would get too short a
+ * wait.
  */
 export class DenyCache {
   readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
-  /** False as long as nothing is known, so that a decision need not look. */
+  /** False while the cache is empty, so that a decision can skip the lookup. */
   mayKnow = false;
-  /** Denials of any counter that were asked for before this moment are ignored. */
+  /** Denials of any counter requested before this moment are ignored. */
   #since = Number.NEGATIVE_INFINITY;
 
   /**
-   * What is known of the limits, when a counter is known to deny; undefined when none is. Counters that were not part of the
-   * decision which was denied then are not known.
+   * The state of the limits if a counter is known to deny; undefined otherwise. Leaves out counters
+   * that were not part of the cached decision.
    */
   find(counters: readonly SubjectCounter[], cost: number, now: number): KnownDenial | undefined {
     let known: Denial[] | undefined;
@@ -93,7 +108,10 @@ export class DenyCache {
     return { allowed: false, blocked, limits: present(states), receipts: NONE };
   }
 
-  /** Remembers a denial by the counters that denied, but not by places, which come free at any time. The replies are all to one decision. */
+  /**
+   * Caches a denial under the counters that denied it, except concurrency counters, whose slots
+   * come free at any time. All replies belong to one decision.
+   */
   remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
     const reported = new Map(replies.flatMap(reportedByCounter));
     for (const { key } of unitsOnly(replies.flatMap(({ counters }) => counters))) {
@@ -106,49 +124,58 @@ export class DenyCache {
     }
   }
 
-  /** What the store said about a counter that would have allowed is used, too, until it is charged, which is noted for known ones. */
+  /**
+   * The report on a counter that would have allowed is also used, until that counter is charged.
+   * Registers the counter, so that `forgetKnown` notes the charge.
+   */
   #heed(key: string): void {
     const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
     this.#set(key, known);
   }
 
-  /** What is known of a counter: its own denial, or what one of those beside it says. */
+  /**
+   * A cached denial that covers a counter: its own, or that of another counter in the same
+   * decision.
+   */
   #denialFor(counter: SubjectCounter, known: readonly Denial[]): Denial | undefined {
     for (const denial of known) if (denial.of === counter.key) return denial;
     return known.find((beside) => this.#wouldAllow(counter, beside));
   }
 
-  /** A denial that holds now. */
+  /** A denial that is still valid. */
   #denial(counter: SubjectCounter, cost: number, now: number): Denial | undefined {
     const denials = this.#known.get(counter.key)?.denials ?? NONE;
     for (const denial of denials) {
       if (!isOf(denial, cost, termsOf(counter))) continue;
-      // A clock of the application's own may step back.
+      // A clock supplied by the application may step back.
       return now < denial.until && now >= denial.sent ? denial : undefined;
     }
     return undefined;
   }
 
-  /** Forgets what is known of counters to which something is given back at this moment. */
+  /** Forgets denials of counters that are being refunded. */
   forget(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) this.#set(key, { since: now, denials: [] });
   }
 
-  /** Forgets what is known of all counters at this moment. */
+  /** Forgets everything cached until now. */
   forgetAll(now: number): void {
     this.#known.clear();
     this.mayKnow = false;
     this.#since = now;
   }
 
-  /** Forgets what is known of counters that were charged another cost at this moment: they may have to wait for longer now. */
+  /** Forgets denials of counters that were charged another cost: the wait may be longer now. */
   forgetKnown(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
       if (this.#known.has(key)) this.#set(key, { since: now, denials: [] });
     }
   }
 
-  /** Whether a decision that another counter denied said that this one would have allowed, and nothing happened to it since. */
+  /**
+   * Whether another counter's denial reports that this counter would have allowed, with no change
+   * since.
+   */
   #wouldAllow(counter: SubjectCounter, { reported, sent }: Denial): boolean {
     const said = reported.get(counter.key);
     const since = this.#known.get(counter.key)?.since ?? this.#since;
@@ -172,7 +199,7 @@ export class DenyCache {
   }
 }
 
-/** The cache of a store's client: limiters that count the same remember the same. */
+/** The cache of a store's client, shared by limiters that count the same. */
 export const denyCacheOf: (owner: object) => DenyCache = clientPart(
   "denials",
   () => new DenyCache(),
@@ -182,12 +209,15 @@ function isOf(denial: Denial, cost: number, terms: string): boolean {
   return denial.cost === cost && denial.terms === terms;
 }
 
-/** What a counter was asked under: in the order of its limits, so that the order of the names in a cost does not matter. */
+/**
+ * The terms under which a counter was asked, in the order of its limits, so that the order of names
+ * in a cost does not matter.
+ */
 function termsOf({ numbers, costs }: SubjectCounter): string {
   return costs === undefined ? numbers : `${numbers};${costs}`;
 }
 
-/** The part of a reply that is of each counter. */
+/** Splits a reply by counter. */
 function reportedByCounter({ counters, reply }: CountersReply): [string, Reported][] {
   let at = REPLY_HEAD;
   return counters.map((counter) => {
@@ -210,8 +240,8 @@ function longestWait({ reply }: Reported): number {
 }
 
 /**
- * A limit as it is some microseconds after it was reported, if nobody was admitted. They count from when the answer had come, so
- * that no wait is reported too short.
+ * A limit's state some microseconds after the report, if no request was admitted. Counts from when
+ * the answer arrived, so that no wait is reported too short.
  */
 function stateAfter(
   limit: CompiledLimit,
@@ -220,7 +250,8 @@ function stateAfter(
   elapsed: number,
 ): LimitState {
   const from = i * LIMIT_NUMBERS;
-  // Only what is unused has no time left; the longest wait is not over yet, or the denial would not be believed.
+  // Only an unused limit has no time left; and the longest wait is not over, or the denial would
+  // have expired.
   return readState(
     limit,
     now,
@@ -231,7 +262,10 @@ function stateAfter(
   );
 }
 
-/** What is left of a time. The longest that can be told stands for longer ones, too: it is not known how long it takes to become shorter. */
+/**
+ * Subtracts elapsed time. The longest reportable time also stands for longer ones, so it is never
+ * shortened.
+ */
 function left(time: number, elapsed: number, least: number): number {
   if (time >= LONGEST) return time;
   return time > 0 ? Math.max(least, time - elapsed) : time;

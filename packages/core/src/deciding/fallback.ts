@@ -8,29 +8,36 @@ import type { Ask, Link } from "./link.ts";
 import { decideLocally } from "./local.ts";
 import { shareLimits } from "./local-limits.ts";
 
-/** Limiters that share a budget on a client's store share it in this process, too. */
+/** Limiters that share counters on a client's store also share them in this process. */
 const localCountsOf = clientPart("localCounts", () => requireStore(memoryStore()));
 
-/** How long a denial by `onUnavailable: "deny"` lasts: a store that answers again is noticed within a second. */
+/**
+ * How long a denial by `onUnavailable: "deny"` lasts: Headgate notices within a second that a store
+ * answers again.
+ */
 const DENY_RETRY_MS = 1_000;
 
-/** What this process decides alone. */
+/** How this process decides alone. */
 export interface LocalPolicy {
   readonly onUnavailable: OnUnavailable;
-  /** The share of each limit that this process admits. */
+  /** The share of each limit that this process admits by itself. */
   readonly localShare: number;
 }
 
-/** What decides if the store cannot. */
+/** Decides when the store cannot. */
 export interface Fallback extends Link {
   readonly onUnavailable: OnUnavailable;
-  /** A counter as this process counts it alone: its share of the limits. Receipts of decisions made here have such counters already. */
+  /**
+   * The counter for this process's share of the limits. Receipts of decisions made here already
+   * have such counters.
+   */
   shareOf(counter: SubjectCounter): SubjectCounter;
 }
 
 /**
- * Decides what the store could not, as `onUnavailable` says. Its counts in this process stay until they are as if unused, so
- * that an outage that comes and goes grants no new budget each time; nothing is written back.
+ * Decides in place of the store, as configured by `onUnavailable`. Its counts stay in this process
+ * until they have drained, so that a flapping store does not grant a new budget with each outage.
+ * Nothing is written back to the store.
  */
 export function decideWithoutStore(
   counted: CountedPolicy,
@@ -41,7 +48,10 @@ export function decideWithoutStore(
   const local = decideLocally(counted, store, "local", owner);
   const shareOf = shareLimits(localShare);
 
-  /** The request on this process's share. Its denials set no block, because it counts alone. */
+  /**
+   * The request, on this process's share. Its denials set no block, because this process counts
+   * alone.
+   */
   function shared(ask: Ask): Ask {
     const { counters, named, mode } = ask;
     return {
@@ -68,5 +78,8 @@ export function decideWithoutStore(
   };
 }
 
-/** What decides when the store cannot answer: this process by itself, or nothing, so that all are admitted or all denied. */
+/**
+ * How to decide when the store cannot answer: by counting in this process, by admitting every
+ * request, or by denying every request.
+ */
 export type OnUnavailable = "local" | "allow" | "deny";

@@ -1,13 +1,14 @@
-/** Calls under way that began in one period. */
+/** Calls in progress that began in one period. */
 export interface Flight {
   count: number;
-  /** Called when the last of them has ended; undefined as long as none waits for that. */
+  /** Called when the last of them has ended; undefined while `close` is not waiting for them. */
   onLanded: (() => void) | undefined;
 }
 
 /**
- * The calls under way in a limiter, for `close` to wait for. A call adds one to `current` when it begins, and hands the same object
- * to `land` when it ends: that costs a request no promise of its own.
+ * The calls in progress in a limiter, which `close` waits for. A call increments `current` when it
+ * begins and passes the same object to `land` when it ends, so that requests need no additional
+ * promise.
  */
 export class Flights {
   current: Flight = { count: 0, onLanded: undefined };
@@ -20,7 +21,10 @@ export class Flights {
     return call.finally(() => land(flight));
   }
 
-  /** Resolves when every call that has begun by now has ended; undefined if none is under way. Later calls are not waited for. */
+  /**
+   * Resolves when every call in progress now has ended; undefined if there is none. Does not wait
+   * for later calls.
+   */
   landed(): Promise<void> | undefined {
     const flight = this.current;
     if (flight.count === 0) return this.#earlier;

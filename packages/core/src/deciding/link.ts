@@ -9,34 +9,37 @@ import type { DecideCall } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Step } from "../store/store.ts";
 
-/** A request for a decision: one record, made once, that every link and the store see. */
+/** A request for a decision: one record, created once, that every link and the store see. */
 export interface Ask extends DecideCall {
-  /** The policy in force: the limiter's own, or one that the call brought. */
+  /** The policy in force: the limiter's own, or one passed with the call. */
   readonly counted: CountedPolicy;
-  /** The counters to ask: those that a cost by name leaves out are only in `named`. */
+  /** The counters to ask. Counters left out by a cost by name are only in `named`. */
   readonly counters: readonly SubjectCounter[];
   /** With a cost by name, all counters; otherwise undefined. */
   readonly named: readonly SubjectCounter[] | undefined;
-  /** Milliseconds of `storeTimeout` that have passed already. */
+  /** How much of `storeTimeout` has passed already, in milliseconds. */
   readonly waitedMs: number;
-  /** The concurrency slots that it takes if it is admitted. */
+  /** The concurrency slots that it takes if admitted. */
   places: TakenPlaces | undefined;
   holder: string | undefined;
   /** When it was sent to the store, in microseconds of `store.now()`. */
   sent: number;
-  /** Called with the store's answer, before the decision is made of it. */
+  /** Called with the store's answer, before it becomes a decision. */
   heed: ((ask: Ask, answer: Answer) => void) | undefined;
 }
 
-/** What a store answered. */
+/** A store's answer. */
 export interface Answer {
   readonly allowed: boolean;
-  /** Whether a block denied. */
+  /** Whether a block denied the request. */
   readonly blocked: boolean;
   readonly limits: readonly LimitState[];
-  /** What was charged: one receipt for each cluster slot. */
+  /** The receipts for the charges: one for each hash slot of a cluster. */
   readonly receipts: readonly Receipt[];
-  /** The replies of a denial that lasts as long as they say; none if the request was allowed, or the denial may end earlier. */
+  /**
+   * The replies of a denial that stays valid for as long as they say; empty if the request was
+   * allowed, or if the denial may end earlier.
+   */
   readonly lasting: readonly CountersReply[];
 }
 
@@ -46,31 +49,34 @@ export interface CountersReply {
   readonly reply: readonly number[];
 }
 
-/** A change of counters that is no decision: charge, refund, judge, block, forget. */
+/** A change of counters other than a decision: charge, refund, judge, block, forget. */
 export interface Change<Call = never> {
   readonly step: Step<Call>;
   readonly counters: readonly Counter[];
-  /** The call for some of the counters: those that are in one cluster slot. */
+  /** The call for some of the counters: those in one hash slot. */
   callOf(counters: readonly Counter[]): Call;
-  /** Whether units of the counters that are held ahead must not be spent any more. */
+  /** Whether leased units of the counters must not be spent any more. */
   readonly endsLeases?: boolean;
 }
 
-/** What became of a change in one cluster slot: the reply of its step, or the error. */
+/** The result of a change in one hash slot: the reply of its step, or the error. */
 export type Outcome<C extends Counter = Counter> =
   | { readonly counters: readonly C[]; readonly reply: readonly number[] }
   | { readonly counters: readonly C[]; readonly error: unknown };
 
-/** One link of the chain that decides: it answers a request, or hands it to the next link, which is all it knows. */
+/**
+ * One link of the decision chain. It answers a request or passes it to the next link, the only
+ * other one that it knows.
+ */
 export interface Link {
   decide(ask: Ask): Awaitable<Decision>;
-  /** Makes a change, in each cluster slot at once. Never rejects. */
+  /** Makes a change, in all hash slots concurrently. Never rejects. */
   change<Call>(change: Change<Call>): Promise<readonly Outcome[]>;
-  /** Admits without a promise and without counters, if this process holds units of the subject. */
+  /** Admits without a promise or counters, if this process holds leased units for the subject. */
   admit?(subject: Subjects, cost: number): Decision | undefined;
-  /** Gives back the units held ahead for some counters. */
+  /** Refunds the leased units of some counters. */
   endLeases?(isOver: (counter: SubjectCounter) => boolean): void;
-  /** Gives back what it holds, and frees what it shares with others. */
+  /** Refunds what it holds, and frees what it shares with others. */
   close(): Promise<void>;
 }
 
@@ -79,6 +85,6 @@ export interface DegradedDecision {
   /** The limiter's name. */
   readonly limiter: string;
   readonly decision: Decision;
-  /** Why the store did not decide, known by its `code`. */
+  /** Why the store did not decide, identified by `code`. */
   readonly reason: HeadgateError;
 }

@@ -5,12 +5,13 @@ import type { Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 
 /**
- * Finds the counter in which a process counts its share of another counter's limits: above 0, up to 1, each rounded down, at
- * least one unit of those that grant any. A cost that the limit has room for and the share has not counts as the whole share.
+ * Finds the counter with which a process counts its share of another counter's limits. The share is
+ * above 0 and up to 1; each limit is rounded down, to at least one unit if it grants any. A cost
+ * that fits the limit but not the share counts as the whole share.
  */
 export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) return (counter) => counter;
-  // Also of groups under other numbers, which come and go.
+  // Also for groups with overridden numbers, which come and go.
   const shared = new WeakMap<Group, Group>();
   return (counter) => {
     const group = shared.get(counter.group) ?? shareGroup(counter.group, share);
@@ -24,12 +25,12 @@ function shareGroup(group: Group, share: number): Group {
 }
 
 function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
-  // A little more, for shares such as 1 / 49 that a double cannot hold.
+  // Rounded up a little, for shares such as 1 / 49 that a double cannot represent.
   const of = (quota: number): number =>
     Math.min(quota, Math.max(1, Math.floor(quota * share * (1 + 2 ** -50))));
   const compiled = compileLike(whole, shareOf(whole.source, of));
   const algorithm = withinShare(compiled.algorithm, whole.limit, compiled.limit);
-  // A client keeps seeing the limit under the name it knows.
+  // Clients keep seeing the limit under the name they know.
   return { ...compiled, algorithm, name: whole.name, per: whole.per };
 }
 
@@ -44,14 +45,14 @@ function shareOf(limit: Limit, of: (quota: number) => number): Limit {
   }
 }
 
-/** The same arithmetic for costs up to the whole limit, each counted as the share at most. */
+/** The same arithmetic for costs up to the whole limit, with each cost capped at the share. */
 function withinShare(
   algorithm: Algorithm<unknown, unknown>,
   whole: number,
   share: number,
 ): Algorithm<unknown, unknown> {
   const counted = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
-  /** What a part of a request counts as, beside the rest of it. */
+  /** How much a part of a request counts for, in addition to the rest of it. */
   const part = (cost: number, beside = 0): number => counted(beside + cost) - counted(beside);
   return {
     ...algorithm,

@@ -25,14 +25,17 @@ import { AcrossSlots, bySlot, bySlotAfter } from "./slots.ts";
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
-/** What the last link of a limiter on servers is made of. */
+/** The parts of the last link of a limiter on servers. */
 export interface ServerPlace {
   readonly counted: CountedPolicy;
   readonly watch: StoreWatch;
   readonly remote: Remote;
 }
 
-/** The last link of a limiter on servers: asks them, and lets `fallback` decide what they did not answer in time. */
+/**
+ * The last link of a limiter on servers: asks them, and uses `fallback` if they do not answer in
+ * time.
+ */
 export function decideOnServers(place: ServerPlace, fallback: Link, flights: Flights): Link {
   const { counted, watch } = place;
   const { store } = counted;
@@ -43,7 +46,7 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
     return keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported);
   }
 
-  /** Rejects with what is not the store's failure. */
+  /** Rethrows errors other than a failure of the store. */
   async function decideWithout(ask: Ask, flight: Flight, error: unknown): Promise<Decision> {
     land(flight);
     const reason = storeFailure(error, watch.notices);
@@ -95,7 +98,7 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
   };
 }
 
-/** The store's reply about counters that go in one call. */
+/** The store's reply about counters that fit in one call. */
 function askTogether(
   { counted, watch, returnPlaces }: SlotPlace,
   ask: Ask,
@@ -105,7 +108,7 @@ function askTogether(
   return watch.run(counted.store, stepFor(ask.mode), ask, key, ask.waitedMs, late);
 }
 
-/** The store's answer, from all slots of the counters. Rejects with the store's error. */
+/** The store's answer from all hash slots of the counters. Rejects with the store's error. */
 export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
   const { watch, remote } = place;
   const { counters, waitedMs } = ask;
@@ -116,21 +119,22 @@ export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
   return askTogether(place, ask)
     .then((reply) => readAnswer(ask, reply))
     .catch((error: unknown) => {
-      // Nothing was done. The slots are asked in the time that is left.
+      // Nothing was done. Ask the hash slots separately, in the time that is left.
       const found = bySlotAfter(error, counters, remote);
       if (found === undefined) throw error;
       return new AcrossSlots(place, found, ask).decide(withinMs - (watch.now() - sent));
     });
 }
 
-/** How a limiter's decisions over several slots undo what they did. */
+/** How decisions over several hash slots undo what they did. */
 export function slotPlaceOf(place: ServerPlace): SlotPlace {
   const { store } = place.counted;
   return {
     ...place,
     refund: (receipt) => changeOnServers(place, refundOf(receipt)),
     returnPlaces({ counters, holder = "" }: DecideCall) {
-      // Not through the watch: the server that was late is known to be down. What is not given back expires.
+      // Bypasses the watch: the server that was late is known to be down. Slots that are not
+      // released expire.
       for (const counter of placesOnly(counters as readonly SubjectCounter[])) {
         store
           .run(places, { counters: [counter], holders: [holder], renews: false })
@@ -140,7 +144,7 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
   };
 }
 
-/** Makes a change in every slot at once. */
+/** Makes a change in all hash slots concurrently. */
 async function changeOnServers<Call>(
   { counted, watch, remote }: ServerPlace,
   { step, counters, callOf }: Change<Call>,

@@ -13,7 +13,7 @@ import type { ReadReply } from "./ask.ts";
 import { present, readReply } from "./ask.ts";
 import type { Answer, Ask, CountersReply } from "./link.ts";
 
-/** Counters that can go in one call, together. */
+/** Counters that can go in one call, grouped. */
 export function bySlot<C extends Counter>(
   counters: readonly C[],
   remote: Remote,
@@ -29,7 +29,10 @@ export function bySlot<C extends Counter>(
   return [...slots.values()];
 }
 
-/** The same after a call with these counters failed because they are in several slots; otherwise undefined. */
+/**
+ * The same, after a call with these counters failed because they are in several hash slots;
+ * otherwise undefined.
+ */
 export function bySlotAfter<C extends Counter>(
   error: unknown,
   counters: readonly C[],
@@ -40,31 +43,37 @@ export function bySlotAfter<C extends Counter>(
   return slots.length > 1 ? slots : undefined;
 }
 
-/** Where the slots are asked, and how charges and places are given back. */
+/** How to ask the hash slots, and how to refund charges and release concurrency slots. */
 export interface SlotPlace {
   readonly counted: CountedPolicy;
   readonly watch: StoreWatch;
   readonly remote: Remote;
   refund(receipt: Receipt): Promise<unknown>;
-  /** Gives back the places of a call that was answered too late, or failed. */
+  /** Releases the concurrency slots of a call that was answered too late, or failed. */
   returnPlaces(call: DecideCall): void;
 }
 
 type SlotReply = ReadReply & CountersReply;
 
 /**
- * One decision whose counters are in several slots of a cluster, which no single call can reach.
+ * One decision whose counters are in several hash slots of a cluster, which no single call can
+ * reach.
  *
- * First all slots are asked at once. A denial there is final and charges nothing; if a limit that denied also blocks, its
- * slot is called once more. Otherwise all slots are charged at once. If one of them denies now, because another request was
- * faster, the charges of the others are refunded before the answer. So no limit is ever exceeded, and a denied decision
- * leaves no more than what drained while it held the units, or its cost if the refund could not be delivered.
+ * First all hash slots are asked concurrently. A denial there is final and charges nothing; if a
+ * limit that denied also blocks, its hash slot is called once more. Otherwise all hash slots are
+ * charged concurrently. If one of them denies now because another request was faster, the charges
+ * in the others are refunded before the answer. So no limit is ever exceeded. A denied decision can
+ * cost only the units that drained while it held its charge, or the whole cost if the refund could
+ * not be delivered.
  */
 export class AcrossSlots {
   readonly #place: SlotPlace;
   readonly #slots: readonly (readonly SubjectCounter[])[];
   readonly #ask: Ask;
-  /** Set when the time for the decision is over: nothing more is charged, and charges are refunded. */
+  /**
+   * Set when the time for the decision is over: nothing more is charged, and late charges are
+   * refunded.
+   */
   #isOver = false;
   /** The answer, while charges are still being refunded. */
   #verdict: Answer | undefined;
@@ -75,7 +84,10 @@ export class AcrossSlots {
     this.#ask = ask;
   }
 
-  /** Takes no longer than `withinMs` in all. Rejects with the store's error, while charges are being refunded. */
+  /**
+   * Takes at most `withinMs` in all. Rejects with the store's error; charges are then refunded in
+   * the background.
+   */
   decide(withinMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
@@ -94,7 +106,7 @@ export class AcrossSlots {
     if (asked.some(({ allowed }) => !allowed)) {
       return mode === "enforce" ? this.#block(asked) : denied(asked, asked);
     }
-    // A cost of 0 charges nothing: the first round has the answer.
+    // A cost of 0 charges nothing, so the first round has the answer.
     if (cost === 0) return allowedBy(asked, mode === "peek" ? [] : receiptsOf(asked));
     if (this.#isOver) return denied(asked, []);
     const settled = await Promise.allSettled(this.#slots.map((some) => this.#send(some, mode)));
@@ -102,7 +114,7 @@ export class AcrossSlots {
     const receipts = isCharging(mode) ? receiptsOf(replies.filter(({ allowed }) => allowed)) : [];
     const failed = settled.find((one) => one.status === "rejected");
     const late = replies.filter(({ allowed }) => !allowed);
-    // Other requests may be refunding as well, so this denial may not last.
+    // Other requests may be refunding too, so this denial may not last.
     if (late.length > 0) this.#verdict = denied([...asked, ...late], []);
     if (failed !== undefined || late.length > 0 || this.#isOver) await this.#giveBack(receipts);
     if (this.#verdict !== undefined) return this.#verdict;
@@ -110,7 +122,10 @@ export class AcrossSlots {
     return allowedBy(replies, receipts);
   }
 
-  /** Asks the slots that denied to decide, so that they block: the first round blocks nothing. */
+  /**
+   * Asks the hash slots that denied to decide, so that they set their blocks: the first round sets
+   * none.
+   */
   async #block(asked: readonly SlotReply[]): Promise<Answer> {
     const replies = await Promise.all(asked.map((reply) => this.#blockOne(reply)));
     return denied(replies, replies);
@@ -137,7 +152,7 @@ export class AcrossSlots {
     return { counters, reply, ...readReply(counted, counters, cost, reply) };
   }
 
-  /** What cannot be delivered stays charged. */
+  /** If a refund fails, the charge stays. */
   async #giveBack(receipts: readonly Receipt[]): Promise<void> {
     const given = receipts.map((receipt) => this.#place.refund(receipt));
     await Promise.allSettled([...given, this.#ask.places?.release()]);
@@ -154,7 +169,7 @@ function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]
   return { allowed: false, blocked, limits: present(merge(replies)), receipts: [], lasting };
 }
 
-/** The limits in several replies; later replies replace earlier ones. */
+/** Combines the limits of several replies; later replies replace earlier ones. */
 function merge(replies: readonly ReadReply[]): ReadReply["states"] {
   const merged: (LimitState | undefined)[] = [];
   for (const { states } of replies) {

@@ -27,16 +27,22 @@ import type { Reported } from "./lease-reply.ts";
 import { leaseOf, roomOf } from "./lease-reply.ts";
 import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
-/** The most subjects kept; the least recently asked is dropped first. */
+/** The most subjects kept; the least recently asked is evicted first. */
 const MAX_ACCOUNTS = 1_000;
 
-/** A longer subject is known by its key, so that no client chooses how much memory it takes. Every such key is longer than this. */
+/**
+ * Longer subjects are stored by their key, so that a client cannot choose how much memory it takes.
+ * Every such key is longer than this.
+ */
 const MAX_SUBJECT = 48;
 
-/** How often at most expired leases are looked for in the time of one lease, however many end at different times. */
+/**
+ * The most checks for expired leases within one lease's `ttl`, however many leases end at different
+ * times.
+ */
 const LOOKS = 64;
 
-/** The leases of a subject, and what the store reported with the last one. */
+/** The leases of a subject, and the store's report with the last one. */
 export interface SubjectAccount extends LeaseAccount {
   readonly counter: SubjectCounter;
   reported: Reported | undefined;
@@ -48,11 +54,11 @@ export interface LeaseStore {
   readonly watch: StoreWatch;
 }
 
-/** The accounts of a limiter's subjects: what is asked of the store for them, and given back to it. */
+/** The leases of a limiter's subjects: takes them from the store and returns the rest. */
 export class LeaseAccounts {
   readonly #rule: LeaseRule;
   readonly #place: LeaseStore;
-  /** Gives back what is left. */
+  /** Receives the refunds of unspent units. */
   readonly #next: Link;
   readonly #denials: DenyCache;
   readonly #accounts = new LRUCache<string, SubjectAccount>({
@@ -72,7 +78,7 @@ export class LeaseAccounts {
     this.#leaveOwner = leaseHoldersOn(owner).add(this);
   }
 
-  /** The account of a subject, unless only its key is known. */
+  /** The account of a subject, unless it is stored by key. */
   findKnown(subject: string): SubjectAccount | undefined {
     return subject.length > MAX_SUBJECT ? undefined : this.#accounts.get(subject);
   }
@@ -89,7 +95,7 @@ export class LeaseAccounts {
     return account;
   }
 
-  /** Gives up the leases of those of the counters that are of this limiter. */
+  /** Returns the leases of those counters that belong to this limiter. */
   close(counters: readonly SubjectCounter[]): void {
     for (const counter of counters) {
       const name = nameOf(counter);
@@ -97,17 +103,17 @@ export class LeaseAccounts {
     }
   }
 
-  /** Gives up the leases of counters of which `isOver` says so. */
+  /** Returns the leases of counters for which `isOver` is true. */
   closeIf(isOver: (counter: SubjectCounter) => boolean): void {
     this.close([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
   }
 
-  /** Gives up all leases; new ones are taken as before. */
+  /** Returns all leases; new ones can still be taken. */
   clear(): void {
     this.#accounts.clear();
   }
 
-  /** Gives all leases up; resolves when what is under way has ended. */
+  /** Returns all leases; resolves when the calls in progress have ended. */
   async closeAll(): Promise<void> {
     this.#leaveOwner();
     this.clear();
@@ -115,7 +121,10 @@ export class LeaseAccounts {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  /** Asks the store for a lease. Nobody waits for it: the store's errors are reported by the calls of requests. */
+  /**
+   * Asks the store for a lease. No request waits for it; if the store fails, the requests' own
+   * calls report it.
+   */
   ask(account: SubjectAccount, units: number): void {
     account.asking = units;
     this.#follow(this.#ask(account, units).catch(() => lose(account)));
@@ -150,7 +159,7 @@ export class LeaseAccounts {
     this.#lookAt(lease.until, received);
   }
 
-  /** Gives back what is left of those leases of a subject that are over. */
+  /** Returns the unspent units of a subject's expired leases. */
   giveBackEnded(account: SubjectAccount, now: number): void {
     if (account.leases.length > 0) this.#giveBack(takeEnded(account, now));
   }
@@ -161,13 +170,13 @@ export class LeaseAccounts {
     const { allowed, receipts } = readReply(counted, counters as SubjectCounter[], cost, reply);
     const [receipt] = receipts;
     if (!allowed || receipt === undefined) return;
-    // Not through the watch: the store that was late is known to be down.
+    // Bypasses the watch: the store that was late is known to be down.
     const forget = (): void => this.#denials.forget(counters, store.now());
     const given = store.run(refund, receipt).then(forget);
     given.catch(() => {});
   }
 
-  /** What cannot be given back comes back by itself, like any charge. */
+  /** If the refund fails, the units recover over time like any charge. */
   #giveBack(leases: readonly Lease[]): void {
     for (const lease of leases) {
       if (lease.left > 0) this.#follow(this.#next.change(refundOf(receiptFor(lease, lease.left))));
@@ -189,7 +198,8 @@ export class LeaseAccounts {
     try {
       now = this.#place.counted.store.now();
     } catch {
-      // A clock of the application's own, of which requests hear. What is over by then waits for the next look.
+      // The application's own clock failed; requests report that. Expired leases wait for the next
+      // check.
       return;
     }
     let next = Number.POSITIVE_INFINITY;

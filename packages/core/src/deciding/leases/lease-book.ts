@@ -2,24 +2,26 @@ import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
-/*
- * The leases of one subject: units that the store has charged, and that this process spends by itself. Pure: `now` is an
- * argument, and the caller does what the store has to be asked or given back.
- *
- * What is spent was charged before, so no time admits more than the limits allow in it plus what was held in
- * leases when it began.
- */
+/* The leases of one subject: units already charged in the store, which this process spends by itself. Pure: `now` is an argument, and the caller does the I/O.
 
-/** The smallest lease: one unit is a request of its own. */
+Spent units were charged beforehand, so in any period no more is admitted than the limits allow in it, plus the units held in leases when it began. */
+
+/** The smallest lease: for a single unit, a request might as well ask itself. */
 const SMALLEST = 2;
 
-/** The next lease is asked for when less than one in so many units of this one is left. */
+/** The next lease is requested when less than 1/LOW of this one is left. */
 const LOW = 4;
 
-/** A subject is hot when it is asked for again within one in so many parts of the time of a lease, which will be used then. */
+/**
+ * A subject is hot if it is asked for again within 1/HOT of a lease's `ttl`; then the lease will be
+ * used.
+ */
 const HOT = 4;
 
-/** The clocks of two machines differ by less than one part in so many while a lease lasts; at most one in 1,000 where both are corrected. */
+/**
+ * The clocks of two machines drift by less than 1/DRIFT while a lease lasts; by at most 1/1,000 if
+ * both are corrected.
+ */
 const DRIFT = 512;
 
 export function openAccount(rule: LeaseRule): LeaseAccount {
@@ -35,8 +37,9 @@ export function openAccount(rule: LeaseRule): LeaseAccount {
 }
 
 /**
- * How long a lease lasts: no longer than the fixed windows that were charged, whose limits it would exceed in the next.
- * `resets` are the microseconds until each limit is as if unused, as the store reported when it charged.
+ * How long a lease lasts: no longer than the fixed windows that were charged, since spending it
+ * later would exceed the limit of the next window. `resets` are the microseconds until each limit
+ * is unused again, as reported when the lease was charged.
  */
 export function leaseTime(
   rule: LeaseRule,
@@ -51,14 +54,14 @@ export function leaseTime(
   return time;
 }
 
-/** Units not spent, of all leases. */
+/** Unspent units in all leases. */
 export function unitsLeft({ leases }: LeaseAccount): number {
   let units = 0;
   for (const { left } of leases) units += left;
   return units;
 }
 
-/** The lease that pays a cost; undefined when none can alone. */
+/** The lease that can pay a cost; undefined if no single one can. */
 export function findLease(account: LeaseAccount, cost: number, now: number): Lease | undefined {
   if (account.isClosed) return undefined;
   for (const lease of account.leases) {
@@ -67,7 +70,7 @@ export function findLease(account: LeaseAccount, cost: number, now: number): Lea
   return undefined;
 }
 
-/** Spends units of a lease that was found. */
+/** Spends units of a lease returned by `findLease`. */
 export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
   lease.left -= cost;
   const { cost: units } = lease.receipt;
@@ -77,8 +80,9 @@ export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
 }
 
 /**
- * How many units to ask for together with a request for which the store is asked; 0 for none. They come from the room that the request
- * leaves: a denied request waits for that room. Too few to pay another such request are not worth a call.
+ * How many units to lease along with a request that goes to the store; 0 for none. They come from
+ * what the request leaves, so that a denied request does not have to wait for them. A lease too
+ * small to pay another such request is not worth a call.
  */
 export function wantBeside(account: LeaseAccount, cost: number, now: number): number {
   const { rule, asked } = account;
@@ -89,7 +93,7 @@ export function wantBeside(account: LeaseAccount, cost: number, now: number): nu
   return wanted < cost ? 0 : wanted;
 }
 
-/** How many units to ask for because few are left; 0 for none. */
+/** How many units to lease because few are left; 0 for none. */
 export function wantNext(account: LeaseAccount, room: number = account.room): number {
   const { rule, asking, size, isClosed } = account;
   if (asking > 0 || isClosed || account.leases.length > 1) return 0;
@@ -99,27 +103,30 @@ export function wantNext(account: LeaseAccount, room: number = account.room): nu
   return wanted < SMALLEST ? 0 : wanted;
 }
 
-/** Notes what was charged. It may be over already. */
+/** Records a lease that was charged. It may have expired already. */
 export function grant(account: LeaseAccount, lease: Lease, room: number): void {
   account.asking = 0;
   account.room = room;
   account.leases.push(lease);
 }
 
-/** Notes that the store denied what was asked for. */
+/** Records that the store denied a lease. */
 export function deny(account: LeaseAccount, room: number): void {
   account.asking = 0;
   account.room = room;
   account.size = halfOf(account.size);
 }
 
-/** Notes that the store gave no answer: until it answers again, nothing more is asked for. */
+/** Records that the store did not answer: nothing more is requested until it does. */
 export function lose(account: LeaseAccount): void {
   account.asking = 0;
   account.room = 0;
 }
 
-/** Puts units back that were spent of a lease; false when they are the store's again, or would be too many. */
+/**
+ * Puts back units spent from a lease; false if they belong to the store again, or would be too
+ * many.
+ */
 export function putBack(account: LeaseAccount, lease: Lease, cost: number, now: number): boolean {
   const isKept = !account.isClosed && account.leases.includes(lease) && isHeld(lease, now);
   if (!isKept || unitsLeft(account) + account.asking + cost > account.rule.max) return false;
@@ -127,7 +134,7 @@ export function putBack(account: LeaseAccount, lease: Lease, cost: number, now: 
   return true;
 }
 
-/** Takes out the leases that are over, whose units are to be given back. */
+/** Removes the expired leases, so that the caller can refund their units. */
 export function takeEnded(account: LeaseAccount, now: number): Lease[] {
   const ended = account.leases.filter((lease) => !isHeld(lease, now));
   for (const lease of ended) {
@@ -138,18 +145,21 @@ export function takeEnded(account: LeaseAccount, now: number): Lease[] {
   return ended;
 }
 
-/** Gives the subject up: takes out all leases, whose units are to be given back, and spends nothing any more. */
+/**
+ * Closes the account: removes all leases, so that the caller can refund their units, and spends
+ * nothing from now on.
+ */
 export function closeAccount(account: LeaseAccount): Lease[] {
   account.isClosed = true;
   return account.leases.splice(0);
 }
 
-/** What gives back the units of a lease that were not spent, or some that were. */
+/** A receipt for refunding units of a lease, spent or not. */
 export function receiptFor({ receipt }: Lease, cost: number): Receipt {
   return { ...receipt, cost };
 }
 
-/** A clock of the application's own may step back. */
+/** A clock supplied by the application may step back. */
 function isHeld({ sent, until }: Lease, now: number): boolean {
   return now < until && now >= sent;
 }

@@ -13,7 +13,10 @@ import type { Reported } from "./lease-reply.ts";
 import { limitsFrom } from "./lease-reply.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
-/** Pays requests from leases, and lets the next link decide the others; for a hot subject these also ask for a lease. */
+/**
+ * Pays requests from leases, and passes the others to the next link; for a hot subject, such a
+ * request also asks for a lease.
+ */
 export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): Link {
   const { counted } = place;
   const { store } = counted;
@@ -21,7 +24,8 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
   const isGlobal = counted.groups[0]?.dimension === GLOBAL_DIMENSION;
 
   function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
-    // A second lease may be over: its units are not left, and it would keep the next one away.
+    // The second lease may have expired: its units no longer count, and it would prevent another
+    // one.
     if (account.leases.length > 1) accounts.giveBackEnded(account, now);
     spend(account, lease, cost);
     const wanted = wantNext(account);
@@ -46,7 +50,7 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
     return { cost, charged, counters, generations, putBack: putBackHere };
   }
 
-  /** The request goes first: a lease takes from what it leaves. */
+  /** The request goes first: a lease takes from what the request leaves. */
   async function decideInStore(ask: Ask, account: SubjectAccount, now: number): Promise<Decision> {
     const asked = next.decide(ask);
     accounts.giveBackEnded(account, now);
@@ -60,7 +64,10 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
     return decision;
   }
 
-  /** The limits as they are in the store, plus the units held here, which are charged there but not spent. */
+  /**
+   * The limits as they are in the store, plus the units held here, which are charged there but not
+   * yet spent.
+   */
   async function look(
     ask: Ask,
     account: SubjectAccount | undefined,
@@ -96,7 +103,7 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
       const { counters, cost, mode } = ask;
       const counter = counters[0] as SubjectCounter;
       if (counter.terms !== undefined) {
-        // `endLeases` does not know whose the account of a long subject is.
+        // `endLeases` cannot tell whose account it is if a long subject is stored by key.
         accounts.close(counters);
         return next.decide(ask);
       }

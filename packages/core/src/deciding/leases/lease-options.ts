@@ -6,8 +6,8 @@ const MAX_UNITS = 1_000_000;
 const LONGEST_TTL = 60_000_000;
 
 /**
- * One in so many of the remaining units may be taken ahead, so that several processes together leave some for other
- * requests, and near the limit nothing is taken ahead at all.
+ * A lease takes at most 1/SHARE of the remaining units, so that several processes together leave
+ * some for other requests, and nothing is leased close to the limit.
  */
 const SHARE = 8;
 

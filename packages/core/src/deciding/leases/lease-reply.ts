@@ -6,15 +6,18 @@ import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../ask.ts";
 import { leaseTime } from "./lease-book.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
-/** What the store reported of a subject's limits, with the last lease it was asked for. */
+/** The store's report on a subject's limits, from the last request for a lease. */
 export interface Reported {
   /** The reply to a decision on one counter. */
   readonly reply: readonly number[];
-  /** When it had come, in microseconds: times that count from here are reported too long, never too short. */
+  /**
+   * When the reply arrived, in microseconds. Times counted from here are reported too long, never
+   * too short.
+   */
   readonly received: number;
 }
 
-/** The lease that the store charged, and said so in a reply. `sent` is when it was asked, before it could decide. */
+/** The lease that the store granted. `sent` is when it was requested, before the store decided. */
 export function leaseOf(
   rule: LeaseRule,
   { limits }: Group,
@@ -27,14 +30,14 @@ export function leaseOf(
   return { receipt, sent, until, left: receipt.cost };
 }
 
-/** Units that remain in the limit that has least. */
+/** Units that remain in the limit that has the fewest. */
 export function roomOf(group: Group, reply: readonly number[]): number {
   return Math.min(...group.limits.map((_, i) => reply[placeOf(i) + 1] as number));
 }
 
 /**
- * The limits as reported to a request that a lease pays: what the store reported last, with `held` units that are held here,
- * and less time left by as much as has passed.
+ * The limits as reported to a request that a lease pays: the store's last report, plus the `held`
+ * units, less the time that has passed.
  */
 export function limitsFrom(group: Group, last: Reported, held: number, now: number): LimitState[] {
   const elapsed = Math.max(0, Math.floor(now - last.received));
@@ -58,7 +61,7 @@ function placeOf(limit: number): number {
   return REPLY_HEAD + COUNTER_HEAD + limit * LIMIT_NUMBERS;
 }
 
-/** Only what is unused has no time left, and what was charged is not. */
+/** Only an unused limit has no time left, and a charged one is not unused. */
 function left(time: number, elapsed: number): number {
   return Math.max(1, time - elapsed);
 }

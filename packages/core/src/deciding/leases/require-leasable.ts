@@ -1,21 +1,22 @@
 import { formatReceived, HeadgateError } from "../../base/errors.ts";
 import type { CountedPolicy } from "../../counting/counted-policy.ts";
 
-/** Throws `HEADGATE_INVALID_OPTION` for limits whose units cannot be taken ahead. */
+/** Throws `HEADGATE_INVALID_OPTION` for limits whose units cannot be leased. */
 export function requireLeasable({ limits, groups, hasPlaces }: CountedPolicy): void {
-  // A place is held by one request.
+  // A slot belongs to one request.
   if (hasPlaces) {
     throw invalid(
       "lease cannot be used with a concurrency limit, which has no units to take ahead: leave one of them out",
     );
   }
-  // Units that are taken ahead for one subject do not tell what another subject of the same request allows.
+  // Units leased for one subject do not show whether another subject of the same request is
+  // allowed.
   if (groups.length > 1) {
     throw invalid(
       `lease needs limits of one dimension in a limiter that does not extend another one; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
     );
   }
-  // A blocked subject would spend the units that were taken ahead.
+  // A blocked subject could go on spending leased units.
   const blocking = limits.find(({ block }) => block !== undefined);
   if (blocking !== undefined) {
     throw invalid(
