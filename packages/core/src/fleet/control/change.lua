@@ -20,7 +20,7 @@ local function write(time)
   return string.format("%016.0f", time)
 end
 
--- With times by the clock in place of those from now.
+-- Replaces relative times by times on the server's clock.
 local function settle(text)
   local function moment(name, ahead)
     return name .. string.format("%.0f", now + ahead)
@@ -33,8 +33,9 @@ if old ~= ARGV[3] then
   return { now, 0 }
 end
 
--- The log first: it may be refused, and a script that fails is not undone. For that reason the entry comes after everything that its
--- log needs: no log is left without an expiry.
+-- The log is written first: the write may be refused, and a script that fails is not rolled back.
+-- For the same reason the entry comes after everything that its log needs, so that no log is left
+-- without an expiry.
 local _, isWrongType = runTyped("LRANGE", log, "0", "0")
 if isWrongType then
   return { now, -1 }
@@ -51,13 +52,13 @@ redis.call("PEXPIRE", log, LONGEST)
 redis.call("LPUSH", log, write(now) .. settle(ARGV[6]))
 redis.call("PEXPIRE", log, LONGEST)
 
--- A clock that stepped back brings no version again.
+-- If the clock stepped back, the version still grows.
 local version = math.max(now, (tonumber(old) or 0) + 1)
 local text = write(version) .. settle(ARGV[4])
 if ARGV[5] == "" then
   redis.call("SET", record, text)
 else
-  -- On a clock that was given, which may stand still, it is kept for a day at least.
+  -- If a clock was supplied, which may stand still, keep it for at least a day.
   local kept = ARGV[1] == "" and ARGV[5] or math.max(ARGV[5], DAY)
   redis.call("SET", record, text, "PX", string.format("%.0f", kept))
 end

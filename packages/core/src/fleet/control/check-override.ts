@@ -11,8 +11,9 @@ import { OVERRIDE_NUMBERS } from "./record-text.ts";
 import { withOverriddenNumbers } from "./under-override.ts";
 
 /**
- * Checks that an override fits a policy as it was written. Throws `HEADGATE_INVALID_OPTION` for anything the policy does not have or an
- * override cannot change, and `HEADGATE_INVALID_LIMIT` for numbers out of range.
+ * Checks that an override fits a policy as configured. Throws `HEADGATE_INVALID_OPTION` for
+ * anything that the policy does not have or an override cannot change, and `HEADGATE_INVALID_LIMIT`
+ * for numbers out of range.
  */
 export function checkOverride(policy: Policy, override: Partial<Override>): void {
   rejectUnknownOptions("override", override, [
@@ -61,7 +62,7 @@ function checkSubject(compiled: readonly CompiledLimit[], subject: object): void
   }
 }
 
-/** The limits of a name; for a subject, those that count by it. */
+/** The limits with a name; for a subject, those that count by it. */
 function named(
   compiled: readonly CompiledLimit[],
   name: string,

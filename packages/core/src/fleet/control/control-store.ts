@@ -19,7 +19,7 @@ import {
   textOf,
 } from "./steps.ts";
 
-/** The most tries of a change, when others change the record at the same time. */
+/** How often a change is tried when others change the record at the same time. */
 const TRIES = 32;
 
 /** A changed record, and the entry in the log. */
@@ -28,7 +28,9 @@ export interface ControlChange {
   readonly entry: EntryText;
 }
 
-/** The control record of a store's prefix and its log. All methods reject with what the store says. */
+/**
+ * The control record of a store's prefix, and its log. All methods reject with the store's errors.
+ */
 export class ControlStore {
   readonly #place: ControlPlace;
   readonly #recordKey: string;
@@ -93,7 +95,10 @@ export class ControlStore {
     return readEntries(await this.#logText());
   }
 
-  /** Takes a subject out of the log, unless `dryRun`. Resolves with how many entries name it. */
+  /**
+   * Redacts a subject in the log, unless `dryRun`. Resolves with the number of entries that name
+   * it.
+   */
   async forgetInLog(forgotten: ForgottenSubject, dryRun = false): Promise<number> {
     const replacements = forgottenEntries(await this.#logText(), forgotten);
     if (replacements.length === 0 || dryRun) return replacements.length;

@@ -4,15 +4,16 @@ import type { ControlRecord, Order } from "./record.ts";
 
 /** What a limiter knows about the control record of its prefix. */
 export interface LimiterControl {
-  /** The record that the process knows, for all limiters of the client and prefix. */
+  /** The latest record known to the process, shared by all limiters of the client and prefix. */
   readonly known: Pick<Control, "record" | "due" | "now">;
   /**
-   * Reads the record again in the background where it is due, about every second. A decision that is made when it is due calls it
-   * first, and waits for the promise if there is one: the record is then older than about two seconds. It waits at most
-   * `storeTimeout`; if the record cannot be read, the one that is known stays in force. The promise never rejects.
+   * Reads the record again in the background when it is due, about every second. A decision made
+   * when it is due calls this first and waits for the promise, if there is one, so that its record
+   * is at most about two seconds old. Waits at most `storeTimeout`; if the record cannot be read,
+   * the latest known one stays in force. The promise never rejects.
    */
   refresh(): Promise<void> | undefined;
-  /** Calls back with each new record, before its orders are followed. */
+  /** Calls back with each new record, before its orders are carried out. */
   onRecord(callback: (record: ControlRecord) => void): void;
   /** Calls back with the key of each counter that an order affects, and without one if it affects everything. */
   onOrder(callback: (key?: string) => void): void;
@@ -23,17 +24,26 @@ export interface LimiterControl {
 /** What a process knows about a control record, shared by all that use its store's client and prefix. */
 export interface Control {
   readonly record: ControlRecord;
-  /** When a decision has to call `refresh` first, in milliseconds of `performance.now()`. A field, since each decision reads it. */
+  /**
+   * From when on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A
+   * field, since every decision reads it.
+   */
   readonly due: number;
-  /** The server's clock in microseconds, from the last time the record was read, and by this process's monotonic clock since then. */
+  /**
+   * The server's clock in microseconds, extrapolated from the last read with this process's
+   * monotonic clock.
+   */
   now(): number;
-  /** As `refresh` of a limiter, which brings its store and how that is watched. */
+  /** Like `refresh` of a limiter, which passes its store and its watch. */
   refresh(place: ControlPlace): Promise<void> | undefined;
-  /** Tells a follower what a record brought that was read, until the function that is returned is called, or the follower is collected. */
+  /**
+   * Passes the news of each record that is read to a follower, until the returned function is
+   * called or the follower is collected.
+   */
   follow(follower: Follower): () => void;
 }
 
-/** What hears the news of a control record. */
+/** Receives the news of a control record. */
 export interface Follower {
   hear(news: ControlNews): void;
 }
@@ -43,10 +53,13 @@ export interface ControlPlace {
   readonly watch: StoreWatch;
 }
 
-/** What is new in a record that was read. */
+/** The news in a record that was read. */
 export interface ControlNews {
   readonly record: ControlRecord;
   readonly orders: readonly Order[];
-  /** Whether there were more orders than a record holds, so that everything remembered must be dropped. */
+  /**
+   * Whether orders were dropped from the record for lack of room, so that everything cached must be
+   * dropped.
+   */
   readonly isAll: boolean;
 }

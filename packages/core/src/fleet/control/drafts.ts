@@ -5,15 +5,19 @@ import { IN_FORCE_AFTER, MAX_ORDERS } from "./record.ts";
 import { MAX_LINE, MAX_RECORD_BYTES, writeBody } from "./record-text.ts";
 
 /**
- * An order is kept for so many microseconds after it is in force. What a process remembers of a subject is older than the order, and
- * does not last as long: a denial a second, a lease its ttl, a minute at most.
+ * How long an order is kept after it is in force, in microseconds. Anything that a process cached
+ * about the subject before the order expires sooner: a denial after a second, a lease after its
+ * `ttl`, at most a minute.
  */
 const ORDER_KEPT = 120_000_000;
 
-/** What the server adds to a text: its version, and the digits of times from now. */
+/** Bytes that the server adds to a text: its version, and the digits of relative times. */
 const ADDED_BYTES = 1_024;
 
-/** Kept free of overrides and of the deny list, for an order with the longest line: in an emergency, there is no time to make room. */
+/**
+ * Room reserved beside overrides and deny list for an order with the longest possible line: in an
+ * emergency, there is no time to make room.
+ */
 const ORDER_BYTES = 3 * MAX_LINE;
 
 /** A record, and the server's clock when it was read, in microseconds. */
@@ -22,17 +26,20 @@ export interface ReadControl {
   readonly now: number;
 }
 
-/** A record that is to be written: a negative time is one from the moment in which it is. */
+/** A record to be written: negative times are relative to the moment of writing. */
 export type Draft = Omit<ControlRecord, "version">;
 
-/** The record with one more order, in force as soon as all processes may know of it. */
+/** The record with one more order, in force once every process has had time to read it. */
 export function withOrder(record: ControlRecord, order: Omit<Order, "from">, now: number): Draft {
   const draft = withoutPast(record, now);
   const orders = [...draft.orders, { ...order, from: -IN_FORCE_AFTER }];
   return withoutOldest({ ...draft, orders }, orders.length - MAX_ORDERS);
 }
 
-/** A draft without so many of its oldest orders: processes forget all that they remember from before them. */
+/**
+ * A draft without this many of its oldest orders: processes then drop everything cached before
+ * those.
+ */
 function withoutOldest(draft: Draft, count: number): Draft {
   if (count <= 0) return draft;
   const droppedTo = Math.max(...draft.orders.slice(0, count).map(({ from }) => from));
@@ -40,8 +47,8 @@ function withoutOldest(draft: Draft, count: number): Draft {
 }
 
 /**
- * The text of a draft. Of one that would be too long, the older half of the orders makes room. Throws `HEADGATE_INVALID_OPTION` for
- * one that is too long without them.
+ * The text of a draft. If it would be too long, the older half of the orders is dropped. Throws
+ * `HEADGATE_INVALID_OPTION` if it is too long even without them.
  */
 export function writeDraft(draft: Draft): string {
   const text = writeBody(draft);
@@ -54,7 +61,7 @@ export function writeDraft(draft: Draft): string {
     );
   }
   if (bytes <= MAX_RECORD_BYTES) return text;
-  // The last one is what is being done.
+  // The last order is the action being performed.
   const older = Math.ceil((draft.orders.length - 1) / 2);
   if (older > 0) return writeDraft(withoutOldest(draft, older));
   throw tooLong(bytes, MAX_RECORD_BYTES);
@@ -74,7 +81,10 @@ function tooLong(bytes: number, most: number): HeadgateError {
   );
 }
 
-/** The record without the items that name a subject. Processes forget all that they remember, because an order would name the subject. */
+/**
+ * The record without the items that name a subject. Processes then drop everything cached, because
+ * an order would name the subject.
+ */
 export function withoutSubject(
   record: ControlRecord,
   forgotten: ForgottenSubject,
@@ -89,7 +99,7 @@ export function withoutSubject(
   };
 }
 
-/** For how many milliseconds a record is needed; undefined until the next change. */
+/** How many milliseconds the record is needed; undefined for until the next change. */
 export function neededMs(draft: Draft, now: number): number | undefined {
   const { overrides, orders, denied = [], droppedTo } = draft;
   const lasting = [...overrides, ...denied];
@@ -117,7 +127,7 @@ export function withoutPast(record: ControlRecord, now: number): Draft {
   };
 }
 
-/** Microseconds from now. */
+/** A time relative to now, in microseconds. */
 function fromNow(time: number, now: number): number {
   return time < 0 ? -time : time - now;
 }

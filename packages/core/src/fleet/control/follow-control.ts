@@ -8,9 +8,10 @@ import { controlOf } from "./known-control.ts";
 import type { ControlRecord, Order } from "./record.ts";
 
 /**
- * Follows the control record for a limiter: what an order affects is forgotten, so that the store is asked again. Denials are not
- * remembered any more, and leases are given back. `otherPolicies` returns those of other shapes that calls bring. Undefined if the
- * store has no such record.
+ * Follows the control record for a limiter. Anything cached that an order affects is dropped, so
+ * that the store is asked again: denials are forgotten, and leases are returned. `otherPolicies`
+ * returns the policies of other shapes that calls have passed. Undefined if the store has no
+ * control record.
  */
 export function followControl(
   counted: CountedPolicy,
@@ -36,7 +37,8 @@ export function followControl(
     for (const { key } of counters) announce(key);
   }
 
-  // The known control does not keep it alive: a limiter that is dropped without `close` is collected.
+  // The known control does not keep this alive: a limiter that is dropped without `close` can be
+  // collected.
   const followed: LimiterControl & Follower = {
     known: control,
     refresh: () => control.refresh(place),

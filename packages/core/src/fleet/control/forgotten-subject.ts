@@ -3,12 +3,13 @@ import { fingerprint } from "../../base/key.ts";
 type Subject = Readonly<Record<string, string>>;
 
 /**
- * So many characters of a hash, of 6 bits each, stay of a forgotten subject: enough for who knows it to recognise it, and shared by
- * 256 IPv4 addresses, so that none of them can be told from it.
+ * How many characters of the hash of a forgotten subject are kept, with 6 bits each. Enough for a
+ * person who knows the subject to recognise it, but shared by 256 IPv4 addresses, so that the
+ * address cannot be recovered.
  */
 const KEPT = 4;
 
-/** Who is to be forgotten, by dimension, in whichever limiter. */
+/** The subject to forget, by dimension, in any limiter. */
 export class ForgottenSubject {
   readonly #subject: Subject;
 
@@ -16,12 +17,12 @@ export class ForgottenSubject {
     this.#subject = subject;
   }
 
-  /** Whether a subject is, in one dimension at least, the one to be forgotten. */
+  /** Whether a subject has the value to forget in at least one dimension. */
   isIn(subject: Subject | undefined): boolean {
     return Object.entries(subject ?? {}).some((one) => this.#is(one));
   }
 
-  /** A subject with a mark in place of the one to be forgotten. */
+  /** A subject with a mark in place of the value to forget. */
   hideIn(subject: Subject): Subject {
     const hidden = Object.entries(subject).map(([dimension, text]) => [
       dimension,

@@ -12,36 +12,46 @@ import { LONGEST_BELIEVED, NO_RECORD } from "./record.ts";
 import { MAX_RECORD_BYTES, readRecordInTurns, versionOf } from "./record-text.ts";
 import { READ_STATES, read, recordKeyOf, textOf } from "./steps.ts";
 
-/** The record is read again after so many milliseconds, give or take a fifth, so that processes do not read in step. */
+/**
+ * The record is read again after this many milliseconds, give or take a fifth, so that processes do
+ * not read in step.
+ */
 const READ_AGAIN_MS = 1_000;
 
-/** Nothing is decided by an older record, unless it cannot be read. */
+/** Decisions use no record older than this, unless it cannot be read. */
 const STALE_MS = LONGEST_BELIEVED / 1_000;
 
-/** After a read that failed it is not read again for so many milliseconds. */
+/** After a failed read, the next one waits this many milliseconds. */
 const RETRY_MS = 200;
 
-/** Errors that do not go away by waiting. */
+/** Errors that waiting will not fix. */
 const REPORTED: readonly unknown[] = [
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_SLOT_UNAVAILABLE",
   "HEADGATE_BAD_REPLY",
 ];
 
-/** How long ago it was read counts from when the read was sent: what was changed after that may be missing in it. */
+/**
+ * The age of the record counts from when the read was sent: it may lack changes made after that.
+ */
 class KnownControl implements Control {
   record: ControlRecord = NO_RECORD;
   due: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
   readonly #followers: WeakList<Follower>;
-  /** The reads under way, by who waits for them: each for a time of its own. */
+  /**
+   * The reads in progress, by the watch of the callers that wait: each watch has its own timeout.
+   */
   readonly #underWay = new Map<StoreWatch, Promise<void>>();
-  /** The version that is known; undefined before anything is. */
+  /** The version of the latest known record; undefined before the first. */
   #version: number | undefined;
-  /** When the last read that was answered was sent, and when one failed, in milliseconds of `performance.now()`. */
+  /**
+   * When the last answered read was sent, and when a read last failed, in milliseconds of
+   * `performance.now()`.
+   */
   #read = Number.NEGATIVE_INFINITY;
   #failed = Number.NEGATIVE_INFINITY;
-  /** The server's clock then, in microseconds. */
+  /** The server's clock at that time, in microseconds. */
   #clock = 0;
   #isDamageLogged = false;
 
@@ -62,7 +72,7 @@ class KnownControl implements Control {
     const reading = this.#underWay.get(watch);
     if (reading !== undefined) return isStale ? reading : undefined;
     if (now - this.#failed < RETRY_MS && now >= this.#failed) return undefined;
-    // Nobody waits for a server that is known to be down.
+    // No decision waits for a server that is known to be down.
     if (watch.downReason(this.#key) !== undefined) return undefined;
     const started = this.#start(place, now);
     return isStale ? started : undefined;
@@ -90,7 +100,7 @@ class KnownControl implements Control {
     }
   }
 
-  /** An answer that arrives, or is read, after a later one is ignored. */
+  /** Ignores an answer that arrives, or is parsed, after a later one. */
   async #take(
     reply: readonly number[],
     asked: number | undefined,
@@ -125,7 +135,10 @@ class KnownControl implements Control {
     this.#isDamageLogged = false;
   }
 
-  /** What also fails decisions is reported by them, in the same words, so they go first. */
+  /**
+   * Reported only if it fails repeatedly: an error that also fails decisions is reported by them,
+   * in the same words.
+   */
   #fail(error: unknown, notices: Notices): void {
     const isRepeated = this.#failed > this.#read;
     this.#failed = performance.now();
@@ -137,7 +150,9 @@ class KnownControl implements Control {
     }
   }
 
-  /** What was known before stays in force. A record of this version is not sent again. */
+  /**
+   * The latest known record stays in force. The store does not send a record of this version again.
+   */
   #ignore({ log }: Notices, why: string, version = this.#version): void {
     this.#version = version;
     if (this.#isDamageLogged) return;
@@ -153,7 +168,7 @@ function formatOrder({ limiter, subject, kind, from }: Order): string {
   return JSON.stringify([limiter, subject, kind, from]);
 }
 
-/** What is known for the prefix of a store, shared by all who use its client. */
+/** The known control record of a store's prefix, shared by all users of its client. */
 export const controlOf: (store: CountingStore) => Control = prefixPart(
   "control",
   ({ prefix }, drop) => new KnownControl(recordKeyOf(prefix), drop),

@@ -13,20 +13,23 @@ import { overridesIn } from "./overrides-in-force.ts";
 import type { ControlRecord, Override } from "./record.ts";
 import { underOverride } from "./under-override.ts";
 
-/** Those who wait look so often whether something has changed for them, in milliseconds: in time for when it is in force everywhere. */
+/**
+ * How often waiting calls check whether their overrides have changed, in milliseconds: soon enough
+ * for when a change is in force everywhere.
+ */
 const LOOK_MS = 250;
 
-/** So many overrides that do not fit are reported for a client. */
+/** How many misfitting overrides are reported for each client. */
 const MOST_REPORTED = 1_000;
 
-/** The overrides that do not fit, as they were reported. */
+/** The misfitting overrides that were reported. */
 const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
 
 /** The limiter that is overridden. */
 interface Holder {
   readonly watch: StoreWatch | undefined;
   readonly endLeases: Link["endLeases"];
-  /** Policies of other shapes that calls bring. */
+  /** Policies of other shapes that calls have passed. */
   readonly otherPolicies: () => Iterable<CountedPolicy>;
 }
 
@@ -37,7 +40,10 @@ interface Watcher {
   readonly callback: () => void;
 }
 
-/** The overrides of what is counted. Units held ahead of a subject that turns out to be overridden are given back. */
+/**
+ * The overrides of a policy. If a subject turns out to be overridden, its leased units are
+ * returned.
+ */
 export function createOverrides(
   control: LimiterControl,
   counted: CountedPolicy,
@@ -61,7 +67,7 @@ export function createOverrides(
     holder.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
   }
 
-  /** Those in force for a limiter's counters. */
+  /** The overrides in force for a limiter's counters. */
   function find(
     { overrides }: LimiterOverrides,
     subjectIn: SubjectIn,
@@ -72,7 +78,10 @@ export function createOverrides(
     return overrides.of(subjectIn, known.now()).filter((override) => fits(override, fitting));
   }
 
-  /** Whether a limiter is in shadow under overrides. One decision over two is so where both are: an override of one lifts no limit of the other. */
+  /**
+   * Whether a decision is in shadow mode under overrides. A decision over two limiters is only if
+   * both are: an override of one lifts no limit of the other.
+   */
   function shadowUnder(overrides: readonly Override[]): boolean {
     return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? counted.shadow;
   }
@@ -134,7 +143,7 @@ export function createOverrides(
   return all;
 }
 
-/** Equal exactly when counters are decided alike. */
+/** Equal if and only if counters are decided in the same way. */
 function termsOf(counters: readonly SubjectCounter[]): string {
   return counters.map(({ numbers, terms }) => `${numbers};${terms?.shadow}`).join();
 }
@@ -162,8 +171,8 @@ function groupUnder(group: Group, override: Override): Group {
 }
 
 /**
- * Tells whether an override fits a policy of the limiter that it names. One that fits neither the limiter's own nor any that calls
- * bring is reported once.
+ * Checks whether an override fits a policy of the limiter that it names. One that fits neither the
+ * limiter's own policy nor any passed with a call is reported once.
  */
 function createFitting(
   counted: CountedPolicy,
@@ -198,7 +207,7 @@ function createFitting(
   };
 }
 
-/** Why an override does not fit a policy; undefined where it does. */
+/** Why an override does not fit a policy; undefined if it fits. */
 function misfitOf(override: Override, { groups }: CountedPolicy): string | undefined {
   const own = groups.filter(({ limiter }) => limiter === override.limiter);
   const limits = own.flatMap((group) => group.limits.map(({ source }) => source));

@@ -3,7 +3,7 @@ import { isPlainObject } from "../../base/plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import { VERSION_DIGITS } from "./record-text.ts";
 
-/** Actions on the deny list, which belongs to no limiter. */
+/** Actions on the deny list, which does not belong to a limiter. */
 const ON_DENY_LIST: LogEntry["kind"][] = ["addToDenyList", "removeFromDenyList"];
 
 const KINDS: readonly unknown[] = [
@@ -17,16 +17,16 @@ const KINDS: readonly unknown[] = [
   ...ON_DENY_LIST,
 ] satisfies LogEntry["kind"][];
 
-/** The log of actions, the last one first. */
+/** The log of actions, newest first. */
 export interface ActionLog {
   readonly entries: readonly LogEntry[];
   /** How many entries cannot be read, because another version or another program wrote them. */
   readonly unreadable: number;
 }
 
-/** One action, as the log keeps it. */
+/** One action in the log. */
 export interface LogEntry {
-  /** When, by the server's clock. */
+  /** The time of the action, by the server's clock. */
   readonly at: Date;
   readonly kind:
     | "reset"
@@ -38,18 +38,20 @@ export interface LogEntry {
     | "breaker"
     | "addToDenyList"
     | "removeFromDenyList";
-  /** The name of the limiter or breaker; missing for the deny list, which is of all limiters. */
+  /**
+   * The name of the limiter or breaker; missing for the deny list, which applies to all limiters.
+   */
   readonly limiter?: string | undefined;
   /** The address or network; only for the deny list. */
   readonly network?: string | undefined;
   /**
-   * By dimension; a breaker's target as `target`. Missing: all subjects. A subject that was forgotten since is `~forgotten~` and 24 bits of its
-   * SHA-256 as base64url.
+   * By dimension; a breaker's target as `target`. Missing for all subjects. A subject that was
+   * forgotten since is `~forgotten~` and 24 bits of its SHA-256 as base64url.
    */
   readonly subject?: Readonly<Record<string, string>> | undefined;
-  /** Who did it, as the system or the application names them. */
+  /** The operator, as named by the system or the application. */
   readonly by?: string | undefined;
-  /** Who did it, as a user of the server; missing if the server may not be asked. */
+  /** The operator's user on the server; missing if the server does not allow asking for it. */
   readonly aclUser?: string | undefined;
   readonly reason?: string | undefined;
   /** The state before and after, as JSON: an inspection, an override, or an entry of the deny list. */
@@ -57,10 +59,10 @@ export interface LogEntry {
   readonly after?: unknown;
 }
 
-/** An entry as the server takes it, which puts its time in front. */
+/** An entry as passed to the server, which prepends its time. */
 export type EntryText = Omit<LogEntry, "at">;
 
-/** Writes an entry: one line. */
+/** Writes an entry as one line. */
 export function writeEntry(entry: EntryText): string {
   return JSON.stringify(entry);
 }
@@ -73,8 +75,8 @@ export function readEntries(text: string): ActionLog {
 }
 
 /**
- * The entries that name a subject, as they are kept, each with what may be kept of it: no reason, which may name it as well, and
- * nothing of what was there before and after.
+ * Stored entries that name a subject, each with its redacted replacement: without the reason, which
+ * may also name the subject, and without the states before and after.
  */
 export function forgottenEntries(
   text: string,

@@ -1,7 +1,7 @@
 import type { ControlRecord, Override } from "./record.ts";
 import { lasts } from "./record.ts";
 
-/** The subject of a request in a dimension; undefined where it has none. */
+/** The subject of a request in a dimension; undefined if it has none. */
 export type SubjectIn = (dimension: string) => string | undefined;
 
 /** Overrides that name the same dimensions. */
@@ -12,16 +12,16 @@ interface Level {
 }
 
 /**
- * The overrides of one limiter. A request is looked up once for each set of dimensions that they name and in all of which they name
- * its subject, however many subjects there are.
+ * The overrides of one limiter. A request is looked up once for each set of dimensions in which
+ * overrides name its subject, however many overrides there are.
  */
 export class OverridesInForce {
-  /** Those that name fewer dimensions first. */
+  /** Those with fewer dimensions first. */
   readonly #levels: readonly Level[];
-  /** The subjects that any of them names, by dimension. */
+  /** The subjects named by any override, by dimension. */
   readonly #named = new Map<string, Set<string>>();
 
-  /** Of two overrides for the same subject, the later one counts. */
+  /** Of two overrides for the same subject, the later one wins. */
   constructor(overrides: readonly Override[]) {
     const levels = new Map<string, { dimensions: string[]; bySubjects: Map<string, Override> }>();
     for (const override of overrides) {
@@ -40,8 +40,9 @@ export class OverridesInForce {
   }
 
   /**
-   * Those in force for a request at a moment of the server's clock, in microseconds: first the one for all subjects, then those for
-   * its own, which go before it. An override is in force from when a process knows it: `from` is when all do.
+   * The overrides in force for a request at a time of the server's clock, in microseconds: first
+   * the one for all subjects, then those for its own subject, which take precedence. A process
+   * applies an override as soon as it has read it; `from` is when every process does.
    */
   of(subjectIn: SubjectIn, now: number): readonly Override[] {
     const found: Override[] = [];
@@ -64,15 +65,15 @@ export class OverridesInForce {
   }
 }
 
-/** Subjects as a text of their own; of a dimension that lacks one, none that an override names. */
+/** The subjects as one text; for a missing dimension, a text that matches no override. */
 function idOf(dimensions: readonly string[], subjectIn: SubjectIn): string {
   return JSON.stringify(dimensions.map((dimension) => subjectIn(dimension) ?? null));
 }
 
-/** Sorted once for each record, whichever limiters ask. */
+/** Sorted once for each record, whichever limiter asks. */
 const sorted = new WeakMap<ControlRecord, ReadonlyMap<string, OverridesInForce>>();
 
-/** What a record overrides of a limiter; undefined where it names it nowhere. */
+/** The overrides of a limiter in a record; undefined if there are none. */
 export function overridesIn(record: ControlRecord, limiter: string): OverridesInForce | undefined {
   const known = sorted.get(record) ?? sortByLimiter(record);
   sorted.set(record, known);

@@ -9,22 +9,28 @@ export interface LimiterOverrides {
   readonly overrides: OverridesInForce | undefined;
 }
 
-/** What an operator has changed of a limiter, and of the one that it extends. */
+/** An operator's changes to a limiter, and to the one that it extends. */
 export interface Overrides {
-  /** Those of the limiter, and of the one that it extends; undefined if there are none, so that `apply` need not be called. */
+  /**
+   * The overrides of the limiter and of the one that it extends; undefined if there are none, so
+   * that `apply` can be skipped.
+   */
   readonly inForce: readonly LimiterOverrides[] | undefined;
-  /** Has the record read again where it is due. */
+  /** Reads the record again if it is due. */
   readonly refresh: LimiterControl["refresh"];
   /**
-   * Counters under the overrides that are in force for them; the same list if none is. `policy` is the one that they belong to; default:
-   * the limiter's own.
+   * Counters with the overrides in force for them; the same list if there are none. `policy` is the
+   * policy that they belong to, by default the limiter's own.
    */
   apply(counters: readonly SubjectCounter[], policy?: CountedPolicy): readonly SubjectCounter[];
-  /** Whether nobody at all is denied, after `refresh`; undefined where no override is for all subjects. */
+  /**
+   * After `refresh`: whether the limiter is in shadow mode for all subjects; undefined if no
+   * override applies to all subjects.
+   */
   shadow(): Promise<boolean | undefined>;
   /**
-   * Calls back within two seconds when counters are under other terms than those by which they were asked, until the function
-   * that is returned is called.
+   * Calls back within two seconds once counters have other terms than those they were asked under,
+   * until the returned function is called.
    */
   onChange(
     counters: readonly SubjectCounter[],

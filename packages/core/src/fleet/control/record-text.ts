@@ -4,24 +4,21 @@ import { isPlainObject } from "../../base/plain-object.ts";
 import type { ControlRecord, DeniedNetwork, Order, Override, OverrideNumbers } from "./record.ts";
 import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
 
-/*
- * The text of a record: its version, a head as JSON, and a line for each override, order and entry of the deny list, which is its
- * kind and its JSON. Lines keep the work in one turn of the event loop small, whatever the whole record holds.
- */
+/* The text of a record: its version, a head as JSON, and a line for each override, order and entry of the deny list, made of its kind and its JSON. Reading line by line keeps the work in one turn of the event loop small, however large the record is. */
 
 /** The longest record that is read, in bytes, as in read.lua. */
 export const MAX_RECORD_BYTES = 1_000_000;
 
-/** The longest line, in characters: JSON of that length is parsed in a few milliseconds, whatever it holds. */
+/** The longest line, in characters: any JSON of that length can be parsed in a few milliseconds. */
 export const MAX_LINE = 65_536;
 
-/** The version is in front, in so many digits, so that it can be read alone. */
+/** The text begins with the version, in this many digits, so that the version can be read alone. */
 export const VERSION_DIGITS = 16;
 
-/** The numbers of units: an override changes nothing else of a limit. */
+/** The unit counts: an override changes nothing else of a limit. */
 export const OVERRIDE_NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
 
-/** Another format is not read at all, rather than guessed at. */
+/** A record in another format is not read, rather than guessed at. */
 const FORMAT = 2;
 
 /** The longest work in one turn of the event loop, in milliseconds. */
@@ -31,7 +28,7 @@ type Body = Omit<ControlRecord, "version">;
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** What lines hold, by their kind: what is an item, and how many there may be. */
+/** The kinds of lines: a check for their items, and how many there may be. */
 const KINDS = {
   override: { isItem: isOverride, most: MAX_OVERRIDES },
   order: { isItem: isOrder, most: MAX_ORDERS },
@@ -40,7 +37,7 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS;
 
-/** Writes a record as it is kept. */
+/** Writes a record as stored. */
 export function writeRecord(record: ControlRecord): string {
   return writeVersion(record.version) + writeBody(record);
 }
@@ -50,7 +47,7 @@ export function writeVersion(version: number): string {
   return version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
 }
 
-/** The same without its version. */
+/** The text of a record without its version. */
 export function writeBody({ overrides, orders, denied = [], droppedTo }: Body): string {
   return [
     JSON.stringify({ format: FORMAT, droppedTo }),
@@ -64,7 +61,9 @@ function writeLine(kind: Kind, item: object): string {
   return `${kind} ${JSON.stringify(item)}`;
 }
 
-/** Reads a record as it is kept; undefined if any part of it is invalid. An empty string is no record. */
+/**
+ * Reads a stored record; undefined if any part of it is invalid. An empty string means no record.
+ */
 export function readRecord(text: string): ControlRecord | undefined {
   const steps = readSteps(text);
   for (;;) {
@@ -73,7 +72,10 @@ export function readRecord(text: string): ControlRecord | undefined {
   }
 }
 
-/** The same, in turns of the event loop of about 5 ms each. A small record takes one, and resolves without waiting. */
+/**
+ * The same, in turns of the event loop of about 5 ms each. A small record takes one turn, and
+ * resolves without waiting.
+ */
 export async function readRecordInTurns(text: string): Promise<ControlRecord | undefined> {
   const steps = readSteps(text);
   for (let began = performance.now(); ; ) {
@@ -85,7 +87,7 @@ export async function readRecordInTurns(text: string): Promise<ControlRecord | u
   }
 }
 
-/** The version of a text, valid or not; undefined where it has none. */
+/** The version of a text, whether the text is valid or not; undefined if it has none. */
 export function versionOf(text: string): number | undefined {
   const version = text.slice(0, VERSION_DIGITS);
   return /^\d{16}$/.test(version) ? Number(version) : undefined;
@@ -130,7 +132,7 @@ function readHead(line: string): Pick<ControlRecord, "droppedTo"> | undefined {
   return rest;
 }
 
-/** Adds what a line holds; returns whether it is valid. */
+/** Adds the item of a line; returns whether it is valid. */
 function addLine(items: Readonly<Record<Kind, object[]>>, line: string): boolean {
   const gap = line.indexOf(" ");
   const kind = line.slice(0, gap) as Kind;
@@ -140,7 +142,7 @@ function addLine(items: Readonly<Record<Kind, object[]>>, line: string): boolean
   return isItem(item) && items[kind].push(item) <= most;
 }
 
-/** Whether a value has the form of an override, whatever its numbers. */
+/** Whether a value has the form of an override; does not check its numbers. */
 function isOverride(value: unknown): value is Override {
   return (
     hasOnly(value, ["limiter", "subject", "limits", "shadow", "from", "until"]) &&

@@ -1,30 +1,38 @@
-/** The control record: what all processes of a prefix must know. Times are microseconds of the server's clock. */
+/**
+ * The control record, which every process of a prefix follows. Times are microseconds of the
+ * server's clock.
+ */
 export interface ControlRecord {
   /** Changes with each change of the record: the time of the change. 0 if there is no record. */
   readonly version: number;
   readonly overrides: readonly Override[];
   readonly orders: readonly Order[];
-  /** The addresses and networks that all limiters of the prefix refuse; missing where there are none. */
+  /**
+   * The addresses and networks that all limiters of the prefix refuse; missing if there are none.
+   */
   readonly denied?: readonly DeniedNetwork[] | undefined;
-  /** The `from` of the last order that was dropped to make room: processes forget everything that they remember from before it. */
+  /**
+   * The `from` of the newest order that was dropped to make room: processes drop everything cached
+   * before it.
+   */
   readonly droppedTo?: number | undefined;
 }
 
 /** Other numbers for a limiter, or for one of its subjects, for a time. */
 export interface Override {
   readonly limiter: string;
-  /** By dimension. Missing: all subjects. */
+  /** By dimension. Missing for all subjects. */
   readonly subject?: Readonly<Record<string, string>> | undefined;
   /** By the name of a limit. */
   readonly limits?: Readonly<Record<string, OverrideNumbers>> | undefined;
-  /** Whether the limiter is in shadow meanwhile: it denies nobody. */
+  /** Whether the limiter is in shadow mode while the override lasts. */
   readonly shadow?: boolean | undefined;
   readonly from: number;
-  /** Null: until it is removed. */
+  /** Null for until it is removed. */
   readonly until: number | null;
 }
 
-/** The numbers of units that replace a limit's own. */
+/** Unit counts that replace a limit's own. */
 export interface OverrideNumbers {
   readonly limit?: number | undefined;
   readonly burst?: number | undefined;
@@ -32,13 +40,13 @@ export interface OverrideNumbers {
   readonly refill?: number | undefined;
 }
 
-/** An action on a subject: processes that read it forget what they remember about the subject. */
+/** An action on a subject: processes that read it drop everything cached about the subject. */
 export interface Order {
   readonly limiter: string;
   /** By dimension. */
   readonly subject: Readonly<Record<string, string>>;
   readonly kind: "reset" | "block" | "unblock";
-  /** From then on nothing that was remembered before decides anywhere. */
+  /** From this time on, nothing cached before the action is used by any process. */
   readonly from: number;
 }
 
@@ -50,7 +58,7 @@ export interface DeniedNetwork {
   /** Who added it. */
   readonly by?: string | undefined;
   readonly from: number;
-  /** Null: until it is removed. */
+  /** Null for until it is removed. */
   readonly until: number | null;
 }
 
@@ -59,13 +67,19 @@ export function lasts({ until }: Pick<Override, "until">, now: number): boolean 
   return until === null || now < until;
 }
 
-/** The record where there is none. */
+/** Used if there is no record. */
 export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
 
-/** In microseconds: a process does not decide by a record that it read longer ago than this, unless it cannot read. */
+/**
+ * In microseconds: a process does not use a record that it read longer ago than this, unless it
+ * cannot read.
+ */
 export const LONGEST_BELIEVED = 1_900_000;
 
-/** In microseconds: how long after a change all processes decide by it, even those whose clocks run slowly. */
+/**
+ * In microseconds: how long after a change every process follows it, including those whose clocks
+ * run slowly.
+ */
 export const IN_FORCE_AFTER = 2_000_000;
 
 /** The most overrides in a record. */

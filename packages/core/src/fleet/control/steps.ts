@@ -4,12 +4,15 @@ import type { Replies, Step } from "../../store/store.ts";
 import { actionsLua, changeLua, readLua, redactLua } from "./lua.generated.ts";
 import { writeVersion } from "./record-text.ts";
 
-/** Where the control record of a prefix is. It is no counter's key: behind the brace those go on. */
+/**
+ * The key of a prefix's control record. Counter keys have more after the closing brace, so it
+ * cannot be one.
+ */
 export function recordKeyOf(prefix: string): string {
   return `${prefix}:{control}`;
 }
 
-/** Where the log of actions is, in the same cluster slot. */
+/** The key of the log of actions, in the same hash slot. */
 export function actionsKeyOf(prefix: string): string {
   return `${recordKeyOf(prefix)}:actions`;
 }
@@ -17,14 +20,17 @@ export function actionsKeyOf(prefix: string): string {
 /** A record to read. */
 export interface ReadCall {
   readonly key: string;
-  /** The version that is known, 0 where it is known that there is no record; undefined where nothing is known. */
+  /** The known version, 0 if it is known that there is no record; undefined if nothing is known. */
   readonly known: number | undefined;
 }
 
 /** The state of a record, in the reply of `read`. */
 export const READ_STATES = { known: 0, other: 1, tooLong: 2, damaged: 3, wrongType: -1 } as const;
 
-/** Reads a control record. The reply has its state, as in `READ_STATES`, and the text of another version. */
+/**
+ * Reads a control record. The reply has its state, as in `READ_STATES`, and the text if the version
+ * differs.
+ */
 export const read: Step<ReadCall> = {
   name: "read-control",
   kind: "read-control",
@@ -43,24 +49,30 @@ export const read: Step<ReadCall> = {
   },
   keys: ({ key }) => [key],
   weight: () => 1,
-  // What is in this process is known in it.
+  // In memory, this process always has the latest version.
   twin: (_, __, { now }) => [now, 1],
 };
 
 /** A change of a record. */
 export interface ChangeCall {
   readonly prefix: string;
-  /** The version that is changed; 0 where there was no record. */
+  /** The version to change; 0 if there was no record. */
   readonly version: number;
-  /** The record, without its version. A negative time is one from the moment of the change, in microseconds. */
+  /**
+   * The record, without its version. Negative times are relative to the moment of the change, in
+   * microseconds.
+   */
   readonly body: string;
-  /** For how many milliseconds it is kept; undefined until the next change. */
+  /** How many milliseconds it is kept; undefined for until the next change. */
   readonly keptMs: number | undefined;
   /** The entry in the log of actions, without its time. */
   readonly entry: string;
 }
 
-/** Changes a control record, and appends to the log. The reply says its new version, or 0 where another one was there. */
+/**
+ * Changes a control record, and appends to the log. The reply has the new version, or 0 if the
+ * record had another version.
+ */
 export const change: Step<ChangeCall> = {
   ...goesAlone("change-control", changeLua, ({ version, body, keptMs, entry }: ChangeCall) => [
     writeVersion(version),
@@ -73,7 +85,10 @@ export const change: Step<ChangeCall> = {
   twin: (_, __, { now }) => [now, 0],
 };
 
-/** Reads the log of actions of a prefix. The reply says 1, and the bytes of the entries, the last action first, a line each. */
+/**
+ * Reads the log of actions of a prefix. The reply has 1 and the bytes of the entries, newest first,
+ * a line each.
+ */
 export const actions: Step<string> = {
   ...goesAlone("read-actions", actionsLua, () => []),
   read(calls, reply) {
@@ -84,14 +99,14 @@ export const actions: Step<string> = {
   twin: (_, __, { now }) => [now, 1],
 };
 
-/** Entries of a log that give way to others. */
+/** Entries of the log to replace. */
 export interface RedactCall {
   readonly prefix: string;
-  /** Entries as they are kept, with their time, each with what takes its place. */
+  /** Stored entries, with their time, each with its replacement. */
   readonly replacements: ReadonlyArray<readonly [entry: string, replacement: string]>;
 }
 
-/** Replaces entries of the log of actions. The reply says how many. */
+/** Replaces entries of the log of actions. The reply has the number of entries replaced. */
 export const redact: Step<RedactCall> = {
   ...goesAlone("redact-actions", redactLua, ({ replacements }: RedactCall) => replacements.flat()),
   read: readNumber,
@@ -99,7 +114,7 @@ export const redact: Step<RedactCall> = {
   twin: (_, __, { now }) => [now, 0],
 };
 
-/** A step whose calls go one by one: each is as much work as goes in one script. */
+/** A step whose calls are sent one by one: each is as much work as fits one script. */
 function goesAlone<Call>(
   name: string,
   script: LuaSource,
@@ -121,7 +136,9 @@ function readNumber(calls: readonly unknown[], reply: unknown): Replies {
   return calls.map(() => (isSound ? numbers : undefined));
 }
 
-/** A reply with a text beside its integers: a large text is not copied into an array. */
+/**
+ * A reply with a text beside its integers, so that a large text need not be copied into an array.
+ */
 interface TextReply extends Array<number> {
   bytes?: Uint8Array;
 }
@@ -140,7 +157,7 @@ export function withBytes(integers: readonly number[], bytes: Uint8Array): reado
   return reply;
 }
 
-/** The text of a reply; empty where it has none. */
+/** The text of a reply; empty if it has none. */
 export function textOf(reply: readonly number[]): string {
   const { bytes } = reply as TextReply;
   return bytes === undefined

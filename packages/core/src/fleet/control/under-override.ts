@@ -7,8 +7,9 @@ import { counterLimits } from "../../store/counter.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 
 /**
- * A group under the numbers of an override; the same group where it changes none of its limits. An override for a subject changes
- * the limits that count by it. Throws `HEADGATE_INVALID_LIMIT` for numbers that do not fit.
+ * A group with the numbers of an override; the same group if none of its limits changes. An
+ * override for a subject changes the limits that count by it. Throws `HEADGATE_INVALID_LIMIT` for
+ * numbers that do not fit.
  */
 export function underOverride(group: Group, { subject, limits }: Override): Group {
   if (limits === undefined) return group;
@@ -26,7 +27,7 @@ function withOverride(
   return numbers === undefined ? limit : withOverriddenNumbers(limit, numbers);
 }
 
-/** A limit under other numbers, by its name as it was written. Throws `HEADGATE_INVALID_LIMIT`. */
+/** A limit with other numbers, and with its configured name. Throws `HEADGATE_INVALID_LIMIT`. */
 export function withOverriddenNumbers(
   limit: CompiledLimit,
   numbers: OverrideNumbers,

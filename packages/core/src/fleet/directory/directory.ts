@@ -1,8 +1,10 @@
 import type { Limit } from "../../base/policy.ts";
 
-/** How HTTP subjects are made, without secrets. */
+/** How HTTP subjects are formed, without secrets. */
 export type SubjectSource =
-  /** From the client's address: all of an IPv4 address, the leading `ipv6Prefix` bits of an IPv6 one. */
+  /**
+   * From the client's address: all of an IPv4 address, the first `ipv6Prefix` bits of an IPv6 one.
+   */
   | { readonly by: "ip"; readonly ipv6Prefix: number }
   /** From a header's value, which is hashed; as an HMAC if a secret was given. */
   | { readonly by: "header"; readonly name: string; readonly hash: "sha256" | "hmac" }
@@ -11,7 +13,7 @@ export type SubjectSource =
   /** By a function of the application. */
   | { readonly by: "function" };
 
-/** What decides who is on a list: addresses and networks, or a function. */
+/** How membership in a list is decided: by addresses and networks, or by a function. */
 export type ListSource = "addresses" | "function";
 
 /** How requests are counted behind an adapter. */
@@ -27,18 +29,21 @@ export interface HttpUse {
   readonly blockList?: ListSource | undefined;
 }
 
-/** The part of a policy that is in the keys of a dimension. */
+/** The part of a policy that shares the keys of a dimension. */
 export interface ListedShape {
   readonly per: string;
-  /** The last part of the keys. */
+  /** The last part of those keys. */
   readonly fingerprint: string;
-  /** The names of the limits that count there. */
+  /** The names of its limits. */
   readonly limits: readonly string[];
 }
 
-/** A policy of another shape than a limiter's own, which its requests or calls bring: it has counters of its own. */
+/**
+ * A policy whose shape differs from the limiter's own, passed by its requests or calls: it has
+ * counters of its own.
+ */
 export interface ListedPolicy {
-  /** Its limits as they came first; of later ones, the numbers may differ. */
+  /** The limits of the first such policy; later ones may have other numbers. */
   readonly limits: readonly Limit[];
   readonly shapes: readonly ListedShape[];
 }
@@ -49,7 +54,7 @@ export interface LimiterRecord {
   readonly name: string;
   /** Equal if and only if two limiters have the same policy. */
   readonly policy: string;
-  /** The limits as they were written. */
+  /** The limits as configured. */
   readonly limits: readonly Limit[];
   /** `"settle"` if the limiter sets blocks when charges are settled; missing otherwise. */
   readonly blockOn?: "settle" | undefined;
@@ -59,14 +64,14 @@ export interface LimiterRecord {
   readonly others?: readonly ListedPolicy[] | undefined;
   /** How many in use are left out because they are too long; missing for 0. */
   readonly moreOthers?: number | undefined;
-  /** The name of the limiter that is decided together with it. */
+  /** The name of the limiter that it extends. */
   readonly extends?: string | undefined;
   readonly shadow: boolean;
-  /** How adapters use it: at most 16 entries; none without HTTP. */
+  /** How adapters use it: at most 16 entries; empty without HTTP. */
   readonly uses: readonly HttpUse[];
-  /** Of Headgate. */
+  /** The version of Headgate. */
   readonly version: string;
-  /** Whether the record was too long, so that its limits, shapes and uses were left out. */
+  /** Whether the record was too long, so that limits, shapes and uses were left out. */
   readonly isCut?: boolean | undefined;
 }
 
@@ -76,11 +81,11 @@ export interface BreakerRecord {
   readonly name: string;
   /** Equal if and only if two breakers have the same policy. */
   readonly policy: string;
-  /** The options of the policy as they were written; for a function `openFor`, the times that it returns. */
+  /** The configured options of the policy; for a function `openFor`, the times that it returns. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The last part of the keys in which calls are counted. */
   readonly fingerprint: string;
-  /** Of Headgate. */
+  /** The version of Headgate. */
   readonly version: string;
   /** Whether the record was too long, so that its options were left out. */
   readonly isCut?: boolean | undefined;
@@ -94,28 +99,30 @@ export interface ProcessRecord {
   readonly pid: number;
   /** Milliseconds since the epoch, by the process's own clock. */
   readonly startedAt: number;
-  /** Of Headgate. */
+  /** The version of Headgate. */
   readonly version: string;
   /** The hashes of the records of its limiters and breakers, at most 1,000. */
   readonly records: readonly string[];
-  /** How many it has beyond those. */
+  /** How many more limiters and breakers it has. */
   readonly more: number;
-  /** Of its breakers, those that name their targets. Missing in records of earlier versions. */
+  /**
+   * The targets of those of its breakers that name them. Missing in records of earlier versions.
+   */
   readonly targets?: readonly BreakerTargets[] | undefined;
 }
 
-/** The targets of a breaker that a process has called, and still knows. */
+/** The targets of a breaker that a process has called and still tracks. */
 export interface BreakerTargets {
   /** The hash of the breaker's record. */
   readonly record: string;
   /** At most 200, each of 1 to 100 characters. */
   readonly names: readonly string[];
-  /** How many there are beyond those. */
+  /** How many more there are. */
   readonly more: number;
 }
 
-/** What is listed under a name. */
+/** A record listed under a name. */
 export type ListedRecord = LimiterRecord | BreakerRecord;
 
-/** Goes into every record. A reader of another format says so. */
+/** Part of every record. A reader that expects another format reports it. */
 export const RECORD_FORMAT = 1;

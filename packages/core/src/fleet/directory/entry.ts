@@ -5,24 +5,24 @@ import { RECORD_FORMAT } from "./directory.ts";
 import type { NameTargets } from "./listed-targets.ts";
 import type { SharedRecord } from "./step.ts";
 
-/** The most ways of using a limiter that are listed. */
+/** The most uses of a limiter that are listed. */
 const MOST_USES = 16;
 
 /** The most policies of other shapes that are listed with a limiter. */
 const MOST_OTHERS = 64;
 
-/** A record that is longer, in characters, is listed without its details. */
+/** Longer records, in characters, are listed without details. */
 const LONGEST = 16_384;
 
-/** A limiter or breaker of this process, as it is listed. */
+/** A limiter or breaker of this process, for its record in the directory. */
 export class Entry {
-  /** The store that it was made on. */
+  /** The store that it was created on. */
   readonly store: CountingStore;
-  /** Names the targets of a breaker; undefined if an earlier version listed it. */
+  /** Names the targets of a breaker; undefined if an earlier version of Headgate listed it. */
   readonly nameTargets: NameTargets | undefined;
   readonly #record: ListedRecord;
   readonly #uses = new Map<string, HttpUse>();
-  /** By their shapes, with how many use them here. */
+  /** By shape, with the number of users in this process. */
   readonly #others = new Map<string, { readonly policy: ListedPolicy; users: number }>();
   #written: SharedRecord | undefined;
 
@@ -66,7 +66,7 @@ export class Entry {
   }
 }
 
-/** Equal in all processes that have the same, in whichever order it came. */
+/** In an order that is the same in all processes with the same items. */
 function inOrder<T>(known: ReadonlyMap<string, T>): readonly T[] {
   return [...known.keys()].sort().map((id) => known.get(id) as T);
 }
@@ -90,10 +90,10 @@ function written(
   return { hash: fingerprint(text), text };
 }
 
-/** Room for the names of the properties, and for how many policies are left out. */
+/** Room for the property names, and for the number of policies left out. */
 const AROUND_OTHERS = 40;
 
-/** As many policies as there is room for, in characters. */
+/** As many policies as fit, in characters. */
 function withinRoom(
   others: readonly ListedPolicy[],
   room: number,

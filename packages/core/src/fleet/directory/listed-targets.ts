@@ -1,18 +1,24 @@
 import type { BreakerTargets } from "./directory.ts";
 
-/** The most targets of a breaker that are listed, of one process and of all. */
+/** The most targets that are listed for a breaker, of one process and of all together. */
 export const MOST_TARGETS = 200;
 
-/** The longest name that is listed, in characters. A breaker shortens longer ones, and by a shortened name nobody finds the target. */
+/**
+ * The longest name that is listed, in characters. A breaker shortens longer ones, and a shortened
+ * name would not lead to the target.
+ */
 export const LONGEST_TARGET = 100;
 
-/** The most bytes, as JSON, that names take in the record of a process. */
+/** The most bytes of names, as JSON, in the record of a process. */
 const MOST_BYTES = 65_536;
 
-/** What names the targets of a breaker, those first that matter most. */
+/** Names the targets of a breaker, the most important first. */
 export type NameTargets = () => Iterable<string>;
 
-/** The targets of some breakers, by the hash of each breaker's record, as they are written. Those that have no room are counted. */
+/**
+ * The targets of some breakers for the directory, by the hash of each breaker's record. Counts
+ * those that do not fit.
+ */
 export function listTargets(breakers: ReadonlyMap<string, NameTargets>): readonly BreakerTargets[] {
   let room = MOST_BYTES;
   return [...breakers].map(([record, nameTargets]) => {

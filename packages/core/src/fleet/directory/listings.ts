@@ -16,19 +16,22 @@ import { processNameOf } from "./process-name.ts";
 import { onceRefused } from "./refusal.ts";
 
 /**
- * Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store keeps none.
- * `nameTargets` is called with each write.
+ * Lists a limiter or a breaker in the directory of its store, until its name is removed; does
+ * nothing if the store has no directory. `nameTargets` is called with each write.
  */
 export function list(store: CountingStore, record: ListedRecord, nameTargets?: NameTargets): void {
   if (store.directory === true) directoryOf(store).add(record, store, nameTargets);
 }
 
-/** Notes how an adapter uses a limiter. */
+/** Records how an adapter uses a limiter. */
 export function noteUse(store: CountingStore, limiter: string, use: HttpUse): void {
   if (store.directory === true) directoryOf(store).addUse("limiter", limiter, use);
 }
 
-/** Removes a name that this process does not use any more. Waits for the store a moment at most, and never rejects. */
+/**
+ * Removes a name that this process no longer uses. Waits only briefly for the store, and never
+ * rejects.
+ */
 export async function unlist(
   store: CountingStore,
   kind: ListedRecord["kind"],
@@ -37,7 +40,7 @@ export async function unlist(
   if (store.directory === true) await directoryOf(store).remove(kind, name, store);
 }
 
-/** What this process lists for the client and prefix of a store. */
+/** The listings of this process for the client and prefix of a store. */
 export const directoryOf: (store: CountingStore) => ProcessDirectory = prefixPart(
   "directory",
   (store) => {
@@ -54,8 +57,8 @@ export const directoryOf: (store: CountingStore) => ProcessDirectory = prefixPar
 const MOST_SHAPES = 64;
 
 /**
- * Lists a limiter if its store keeps a directory. `own` are its limits without those of the one that it extends, whose name is
- * `extended`.
+ * Lists a limiter if its store keeps a directory. `own` has its limits without those of the one
+ * that it extends, which is named `extended`.
  */
 export function listLimiter(name: string, own: CountedPolicy, extended: string | undefined): void {
   // In memory of this process it costs nothing.
@@ -72,7 +75,7 @@ export function newsOfShapes(store: CountingStore, name: string): ListedNews | u
   };
 }
 
-/** What is told of policies of other shapes. */
+/** Receives news about policies of other shapes. */
 interface ListedNews {
   begin(policy: CountedPolicy): void;
   end(policy: CountedPolicy): void;

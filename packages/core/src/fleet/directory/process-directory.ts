@@ -18,25 +18,31 @@ import { INDEX_STATES, keepDirectory } from "./step.ts";
 
 /** When a process writes into directories, in milliseconds. */
 interface DirectoryTimes {
-  /** After the first limiter was made: shorter processes are not listed. Up to half as much is added. */
+  /**
+   * After the first limiter was created; a process that ends sooner is not listed. Up to half as
+   * much is added.
+   */
   first: number;
-  /** From then on; up to a fifth is added. */
+  /** The interval after that; up to a fifth is added. */
   every: number;
 }
 
-/** How long a process that crashed stays listed: a bit more than three writes. */
+/** How long a process that crashed stays listed: slightly longer than three writes take. */
 export const PROCESS_LIFE_MS = 110_000;
 
-/** How long shared records stay. A process has at most 1,000 of them, and renews all in turn within an hour. */
+/**
+ * How long shared records are kept. A process has at most 1,000 of them, and renews all of them in
+ * turn within an hour.
+ */
 export const SHARED_LIFE_MS = 7_200_000;
 
-/** One for all copies of this package, so that a test can set other times. */
+/** Shared by all copies of this package, so that a test can set other times. */
 export const directoryTimes: () => DirectoryTimes = processPart("directoryTimes", () => ({
   first: 10_000,
   every: 30_000,
 }));
 
-/** The most limiters and breakers of a process that are listed; the others are only counted. */
+/** The most limiters and breakers of a process that are listed; the rest are only counted. */
 const MOST_LISTED = 1_000;
 
 /** The most records in one call. */
@@ -45,12 +51,12 @@ const TOGETHER = 64;
 /** How many existing records are renewed each time, in turn. */
 const IN_TURN = 16;
 
-/** `close` waits for the store no longer. */
+/** The longest that `close` waits for the store. */
 const LONGEST_GOODBYE_MS = 100;
 
 type Kind = ListedRecord["kind"];
 
-/** What this process lists for one client and prefix. */
+/** The listings of this process for one client and prefix. */
 export class ProcessDirectory {
   /** Its name in the index: 16 characters. */
   readonly #name: string;
@@ -59,7 +65,7 @@ export class ProcessDirectory {
   readonly #entries = new Map<string, Entry>();
   /** The hashes of existing records, the least recently renewed first. */
   readonly #kept = new Set<string>();
-  /** Whether anything was written that has to be removed again. */
+  /** Whether anything was written that has to be removed later. */
   #isListed = false;
   readonly #alarm = new Alarm(weakly(this, (directory) => directory.wake()));
   #writing: Promise<void> | undefined;
@@ -75,7 +81,10 @@ export class ProcessDirectory {
     this.#onRefused = onRefused;
   }
 
-  /** The first record under a name is listed, until the name is removed; of a breaker, with its targets at the time of each write. */
+  /**
+   * The first record under a name is listed, until the name is removed. A breaker is listed with
+   * its targets at the time of each write.
+   */
   add(record: ListedRecord, store: CountingStore, nameTargets?: NameTargets): void {
     const id = idOf(record.kind, record.name);
     if (this.#entries.has(id)) return;
@@ -87,7 +96,7 @@ export class ProcessDirectory {
     this.#entries.get(idOf(kind, name))?.addUse(use);
   }
 
-  /** Lists a policy of another shape with a limiter, as long as any user of it has not removed it. */
+  /** Lists a policy of another shape with a limiter, until each of its users has removed it. */
   addOther(limiter: string, policy: ListedPolicy): void {
     this.#entries.get(idOf("limiter", limiter))?.addOther(policy);
   }
@@ -96,7 +105,10 @@ export class ProcessDirectory {
     this.#entries.get(idOf("limiter", limiter))?.removeOther(policy);
   }
 
-  /** Removes a name. With the last one the process leaves the directory, and waits a moment for the store. Never rejects. */
+  /**
+   * Removes a name. With the last one the process leaves the directory, waiting only briefly for
+   * the store. Never rejects.
+   */
   async remove(kind: Kind, name: string, store: CountingStore): Promise<void> {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;
@@ -104,7 +116,7 @@ export class ProcessDirectory {
     if (this.#isListed) await within(LONGEST_GOODBYE_MS, this.#leave(store), () => {});
   }
 
-  /** Writes what is due now. Never rejects, and does not start again what is already under way. */
+  /** Writes now if anything is due. Never rejects, and does not restart a write in progress. */
   write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
@@ -112,10 +124,10 @@ export class ProcessDirectory {
     return this.#writing;
   }
 
-  /** Writes, and again later. Never rejects. */
+  /** Writes now and periodically. Never rejects. */
   async wake(): Promise<void> {
     await this.write();
-    // It may have been closed meanwhile, and opened again.
+    // It may have been closed in the meantime, and opened again.
     if (this.#entries.size === 0 || this.#alarm.isSet) return;
     this.#alarm.set(spread(directoryTimes().every, 0.2));
   }
@@ -136,7 +148,7 @@ export class ProcessDirectory {
     return [...this.#entries.values()].slice(0, MOST_LISTED);
   }
 
-  /** What is listed, by hash. */
+  /** The records to list, by hash. */
   #records(): ReadonlyMap<string, SharedRecord> {
     return new Map(
       this.#listed()
@@ -145,14 +157,14 @@ export class ProcessDirectory {
     );
   }
 
-  /** The hashes of those that are new here, and of some of the others, in turn. */
+  /** The hashes of new records, and of some of the others in turn. */
   #due(records: ReadonlyMap<string, SharedRecord>): string[] {
     for (const hash of this.#kept) if (!records.has(hash)) this.#kept.delete(hash);
     const added = [...records.keys()].filter((hash) => !this.#kept.has(hash));
     return [...added, ...[...this.#kept].slice(0, IN_TURN)];
   }
 
-  /** Renews some records, and writes those that turn out to be missing. */
+  /** Renews some records, and writes those that are missing. */
   async #keep(
     hashes: readonly string[],
     records: ReadonlyMap<string, SharedRecord>,
@@ -185,7 +197,7 @@ export class ProcessDirectory {
     return JSON.stringify({ format: RECORD_FORMAT, ...record });
   }
 
-  /** What names the targets of each breaker that is listed, by the hash of its record. */
+  /** The function that names the targets of each listed breaker, by the hash of its record. */
   #breakers(): ReadonlyMap<string, NameTargets> {
     const breakers = new Map<string, NameTargets>();
     for (const entry of this.#listed()) {
@@ -196,7 +208,7 @@ export class ProcessDirectory {
 
   /** Returns for each shared record whether it exists. Rejects with the store's errors, and if the index does not accept the process. */
   async #run(record: string, shared: readonly SharedRecord[]): Promise<readonly number[]> {
-    // All are on one client and prefix.
+    // All of them are on one client and prefix.
     const [entry] = this.#entries.values();
     if (entry === undefined) return [];
     const wasListed = this.#isListed;
@@ -221,7 +233,8 @@ export class ProcessDirectory {
   }
 
   async #leave(store: CountingStore): Promise<void> {
-    // What is under way would list it again. And hot reload makes another limiter in the same turn.
+    // A write in progress would list it again. And hot reload creates another limiter in the same
+    // turn.
     await this.#writing;
     if (this.#entries.size > 0) return;
     this.#isListed = false;
@@ -234,7 +247,10 @@ function idOf(kind: Kind, name: string): string {
   return `${kind} ${name}`;
 }
 
-/** What a process's records have in common for all its clients, whatever copy of this package writes them. */
+/**
+ * The common part of a process's records for all its clients, whichever copy of this package writes
+ * them.
+ */
 export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "targets"> = processPart(
   "processRecord",
   () => ({

@@ -29,7 +29,7 @@ export function readListedRecord(text: string): ListedRecord | Unreadable {
   return readAs(text, isListed);
 }
 
-/** Properties that are not known are left as they are: a later version may add some. */
+/** Unknown properties are left in place: a later version may have added them. */
 function readAs<T>(text: string, is: (value: unknown) => value is T): T | Unreadable {
   const record = parseJson(text);
   if (!isPlainObject(record) || !isWhole(record["format"])) return "damaged";
@@ -84,7 +84,7 @@ function isLimiter(value: unknown): value is LimiterRecord {
   );
 }
 
-/** Whether the limits are those of a policy that this version knows. */
+/** Whether the limits form a policy that this version knows. */
 function arePolicy({ limits, isCut }: Properties): boolean {
   if (isCut === true) return Array.isArray(limits) && limits.length === 0;
   try {
@@ -148,9 +148,9 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** A process that was seen. */
+/** A process that the index lists. */
 export interface SeenProcess {
-  /** As its record is named. */
+  /** The name in the key of its record. */
   readonly name: string;
   /** Milliseconds since the epoch, by the server's clock. */
   readonly seenAt: number;

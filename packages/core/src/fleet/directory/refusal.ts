@@ -3,7 +3,10 @@ import { HeadgateError } from "../../base/errors.ts";
 import { explain, warn } from "../../base/notices.ts";
 import { INDEX_STATES } from "./step.ts";
 
-/** How errors of servers that refuse writes begin, also inside a script's error. Other temporary errors mean that the server does not answer. */
+/**
+ * How the errors of servers that refuse writes begin, also inside a script's error. Other temporary
+ * errors mean that the server does not answer.
+ */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
 /** Why nothing was written, for the log. */
@@ -12,8 +15,9 @@ export const TOO_LONG = "its key holds more than any version writes; delete the 
 export const WRONG_TYPE = "its key holds a value of another type";
 
 /**
- * Logs the first write that a server refuses, in words made from the reason. What is lost while it does not answer is written again, and
- * logged where it is waited for.
+ * Logs the first write that a server refuses, in words made from the reason. Writes lost during an
+ * outage are not logged: they are repeated, and the outage is logged by the calls that wait for an
+ * answer.
  */
 export function onceRefused(
   code: HeadgateErrorCode,
@@ -27,13 +31,13 @@ export function onceRefused(
   };
 }
 
-/** Whether a server refuses to keep something, which its operator should know. */
+/** Whether a server refuses to store something, which its operator should know. */
 function isRefusal({ code, cause }: HeadgateError): boolean {
   if (code !== "HEADGATE_STORE_UNAVAILABLE") return true;
   return cause instanceof Error && REFUSAL.test(cause.message);
 }
 
-/** Why the index has no line of this process; undefined when it has one. */
+/** Why the index has no line for this process; undefined if it has one. */
 export function refusalOf(state: number | undefined): HeadgateError | undefined {
   const code = "HEADGATE_DIRECTORY_REFUSED";
   if (state === INDEX_STATES.full) return new HeadgateError(code, "it is full");

@@ -5,25 +5,25 @@ import { directoryLua } from "./lua.generated.ts";
 /** A record that several processes share, identified by a hash of its content. */
 export interface SharedRecord {
   readonly hash: string;
-  /** Empty if it is not written, but only kept for longer. */
+  /** Empty to extend the record's life without writing it. */
   readonly text: string;
 }
 
-/** What one process keeps of a directory. */
+/** The part of a directory that one process maintains. */
 export interface DirectoryCall {
   readonly prefix: string;
   /** The name of the process: 16 characters. */
   readonly process: string;
-  /** Its record; empty when it leaves. */
+  /** Its record; empty if the process leaves. */
   readonly record: string;
   /** For how many milliseconds the record is kept. */
   readonly life: number;
-  /** The same for shared records, and for the index. */
+  /** The same for shared records and the index. */
   readonly sharedLife: number;
   readonly shared: readonly SharedRecord[];
 }
 
-/** What the step reports about the index. */
+/** The state of the index, as reported by the step. */
 export const INDEX_STATES = {
   new: 0,
   known: 1,
@@ -33,24 +33,28 @@ export const INDEX_STATES = {
   wrongType: -1,
 } as const;
 
-/** Where the processes of a prefix are listed. It is no counter's key: behind the subject those have three parts. */
+/**
+ * The key of the index of a prefix's processes. Counter keys have three parts after the subject, so
+ * it cannot be one.
+ */
 export function directoryKey(prefix: string): string {
   return `${prefix}:{directory}`;
 }
 
-/** Where the record of a process is, by its name. */
+/** The key of a process's record, by the name of the process. */
 export function processKey(prefix: string, process: string): string {
   return `${directoryKey(prefix)}:process/${process}`;
 }
 
-/** Where a shared record is, by its hash. */
+/** The key of a shared record, by its hash. */
 export function sharedKey(prefix: string, hash: string): string {
   return `${directoryKey(prefix)}:record/${hash}`;
 }
 
 /**
- * Keeps a process and its records in the directory for longer. The reply says what the index was, as in `INDEX_STATES`, and of each
- * shared record 1 when it is there, 0 when it has to be written.
+ * Extends the life of a process and its records in the directory. The reply has the state of the
+ * index, as in `INDEX_STATES`, and for each shared record 1 if it exists, 0 if it has to be
+ * written.
  */
 export const keepDirectory: Step<DirectoryCall> = {
   ...runList("directory", {
@@ -71,6 +75,6 @@ export const keepDirectory: Step<DirectoryCall> = {
     ...shared.map(({ hash }) => sharedKey(prefix, hash)),
   ],
   weight: ({ shared }) => 1 + shared.length,
-  // No other process sees this memory.
+  // This memory belongs to a single process.
   twin: ({ shared }, _, { now }) => [now, INDEX_STATES.known, ...shared.map(() => 1)],
 };

@@ -4,7 +4,7 @@ export type Unreadable = "damaged" | "other-format";
 /** The only format that this version writes and reads. */
 const FORMAT = "1";
 
-/** Reads a text that begins with `headgate KIND FORMAT` on a line of its own, as a script wrote it. */
+/** Reads a text that begins with the line `headgate KIND FORMAT`, as a script wrote it. */
 export function readBody<T>(
   kind: "directory" | "usage",
   text: string,

@@ -1,11 +1,12 @@
 --[[
-The blocks in force that processes have met: the head, and of each a line feed, the second in which it ends, a space, and who is blocked,
-as in seen-blocks.ts. Blocks that have ended leave with the next that comes. A reader looks at the counter of each.
+The blocks in force that processes have encountered: the head, and for each block a line feed, the
+second in which it ends, a space, and the blocked subject, as in seen-blocks.ts. Blocks that have
+ended are removed when the next one is added. A reader checks each one against its counter.
 ]]
 --- @section blocks
 local MOST_BLOCKS, LONGEST_BLOCKS = 1000, 524288 -- blocks in the list, and bytes of it
 
--- Adds blocks to the list, as far as there is room; what is no list stays as it is.
+-- Adds blocks to the list, as far as there is room; a value that is not such a list is left alone.
 local function addBlocks(key, lines)
   if lines == "" then
     return

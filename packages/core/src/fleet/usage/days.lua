@@ -1,12 +1,14 @@
 --[[
-The record of a limiter for a day: the head, a line feed, 24 places of an hour, each with 3 numbers of 10 digits, what was allowed,
-denied, and decided without the store; a line feed, in JSON how many denials each limit has, a line feed, and the name of the limiter. The
-denials by limit of ten minutes are the head, a line feed, and the same JSON. The list of a day is the head, and of each limiter a line feed
-and the 16 characters that name it.
+The record of a limiter for a day: the head; a line feed; 24 hours with 3 numbers of 10 digits each:
+allowed, denied, and decided without the store; a line feed; the denials of each limit as JSON; a
+line feed; and the name of the limiter. The denials by limit of ten minutes are the head, a line
+feed, and the same JSON. The list of a day is the head, and for each limiter a line feed and its id
+of 16 characters.
 
-An hour is the sum of its places of ten minutes in the series, to which processes of all versions add. So counting costs nothing more, and
-what a process of a version without days has counted is in them. An hour is summed up when subjects come, with the hour before: they come
-half a minute after what was counted.
+An hour is the sum of its ten-minute slots in the series, which processes of all versions update. So
+counting costs nothing more, and counts from processes whose version has no day records are
+included. An hour is summed, together with the hour before, when subjects arrive, which is half a
+minute after they were counted.
 ]]
 --- @section days
 local HOUR_PLACE, HOURS = 30, 24 -- bytes of an hour, and how many there are in a day
@@ -25,7 +27,8 @@ local function areCounts(counts)
   return true
 end
 
--- Adds denials by limit to others, both as JSON; nil where those make no sense. A limit for which there is no room counts as "more".
+-- Adds denials by limit to others, both as JSON; nil if those are invalid. Limits that do not fit
+-- count as "more".
 local function addLimits(text, given, most)
   local isRead, counts = pcall(cjson.decode, text)
   if not isRead or not areCounts(counts) then
@@ -48,7 +51,8 @@ local function addLimits(text, given, most)
   return cjson.encode(counts)
 end
 
--- Reads a string of this format behind its head: empty where there is none, nil where there is something else.
+-- Reads a string of this format, without its head: empty if there is none, nil if the value is
+-- anything else.
 local function readRecord(key)
   local length, isWrongType = runTyped("STRLEN", key)
   if isWrongType or length > LONGEST then
@@ -58,7 +62,8 @@ local function readRecord(key)
   return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
 end
 
--- Adds to the denials by limit of ten minutes. Returns whether they took it, or there was nothing to add.
+-- Adds to the denials by limit of ten minutes. Returns true if they were added, or if there was
+-- nothing to add.
 local function addSpan(key, limits, most)
   if limits == "{}" then
     return true
@@ -71,7 +76,7 @@ local function addSpan(key, limits, most)
   return added ~= nil
 end
 
--- Puts a limiter into the list of a day. Returns false when there is no room.
+-- Adds a limiter to the list of a day. Returns false if there is no room.
 local function enterDay(list, id)
   local text = readRecord(list)
   if not text or #text + 1 >= MOST * ID then
@@ -84,7 +89,8 @@ local function enterDay(list, id)
   return true
 end
 
--- An hour of a series. What was known of it before stays where the series was deleted.
+-- Sums an hour of a series. The known value is kept if it is larger, as when the series was
+-- deleted.
 local function sumHour(series, hour, known)
   local at = #start + PLACE * (SHORT + hour * PER_HOUR % LONG)
   local places = redis.call("GETRANGE", series, at, at + PLACE * PER_HOUR - 1)
@@ -103,7 +109,8 @@ local function sumHour(series, hour, known)
   return string.format("%010.0f%010.0f%010.0f", unpack(sums))
 end
 
--- Keeps hours of one day, and adds denials by limit. An empty id is not listed. Returns whether the record took it.
+-- Updates hours of one day, and adds denials by limit. An empty id is not listed. Returns whether
+-- the record was updated.
 local function keepDay(key, list, id, label, series, hours, limits, most)
   local text = readRecord(key)
   local body = text == "" and EMPTY .. "\n{}\n" .. label or text or ""
@@ -118,7 +125,7 @@ local function keepDay(key, list, id, label, series, hours, limits, most)
   end
   known = limits == "{}" and known or addLimits(known, limits, most)
   if text == "" and places == EMPTY and known == "{}" then
-    return true -- a day on which nothing was decided
+    return true -- a day without decisions
   elseif not known or text == "" and id ~= "" and not enterDay(list, id) then
     return false
   end
@@ -126,15 +133,16 @@ local function keepDay(key, list, id, label, series, hours, limits, most)
   return true
 end
 
--- Keeps the hour of the clock, the one before, and those of rows, of the two days that there are keys for. Returns whether all was taken.
--- The clock of the process, of which these days are, may be some seconds behind.
+-- Updates the current hour, the hour before, and the hours of the rows, within the two days that
+-- there are keys for. Returns whether everything was stored. The days are those of the process's
+-- clock, which may be some seconds behind.
 local function keepDays(days, id, label, series, hours, limits, most)
   local current, areKept = math.floor(now / HOUR_SPAN), true
   local byDay = {}
   hours[current], hours[current - 1] = true, true
   for hour in pairs(hours) do
     local day = math.floor(hour / HOURS)
-    -- Of an hour that is older, places may have been taken.
+    -- The slots of an older hour may have been reused.
     if days[day] and hour > current - HOURS then
       byDay[day] = byDay[day] or {}
       table.insert(byDay[day], hour)

@@ -2,12 +2,12 @@ import { HeadgateError } from "../../base/errors.ts";
 import { OTHER_FORMAT, TOO_LONG, WRONG_TYPE } from "../directory/refusal.ts";
 import { USAGE_STATES } from "./steps.ts";
 
-/** For a server that takes longer to answer than its clock may be away. */
+/** The error for a server that takes longer to answer than the clocks may differ. */
 export function tooLate(): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store answered too late");
 }
 
-/** Throws `HEADGATE_USAGE_REFUSED` for what says that something else is in place of what was to be written. */
+/** Throws `HEADGATE_USAGE_REFUSED` if the state says that the key holds something else. */
 export function requireKept(state: number | undefined): void {
   if (state === USAGE_STATES.otherFormat) {
     throw new HeadgateError("HEADGATE_USAGE_REFUSED", OTHER_FORMAT);

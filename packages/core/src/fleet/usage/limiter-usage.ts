@@ -9,36 +9,39 @@ import type { BlockedSubject } from "./seen-blocks.ts";
 import type { LimiterCount, UsageRow } from "./steps.ts";
 import { hashSubject, subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
 
-/** When a process sends what it has counted, in milliseconds, to each of which up to a quarter is added. */
+/** When a process sends its counts, in milliseconds; up to a quarter is added to each. */
 interface UsageTimes {
-  /** How often it sends numbers. */
+  /** The interval between numbers. */
   every: number;
-  /** How old the subjects of a limiter are when they go with them. */
+  /** The interval at which a limiter's subjects are sent along. */
   subjectsEvery: number;
 }
 
-/** One for all copies of this package, so that a test can set other times. */
+/** Shared by all copies of this package, so that a test can set other times. */
 export const usageTimes: () => UsageTimes = processPart("usageTimes", () => ({
   every: 4_000,
   subjectsEvery: 25_000,
 }));
 
-/** So many limits of a limiter are counted each by itself, also by days.lua. */
+/** How many limits of a limiter are counted separately, also in days.lua. */
 const MOST_LIMITS = 64;
 
-/** Denials that no limit has: those by a block, whoever set it, and those by limits that are more. Names of limits have a space. */
+/**
+ * Denials that are not counted for a limit: those by a block, whoever set it, and those by limits
+ * beyond the first ones. Names of limits contain a space, so these cannot be one.
+ */
 export const BY_BLOCK = "block";
 export const BY_MORE = "more";
 
-/** A limiter's name in keys. */
+/** A limiter's id in keys. */
 export function limiterId(name: string): string {
   return hashSubject(name);
 }
 
-/** Notes a block that lasts so many milliseconds more. */
+/** Records a block that lasts this many more milliseconds. */
 export type NoteBlock = (blocked: BlockedSubject, restMs: number) => void;
 
-/** What this process has counted of a limiter, and not sent yet. */
+/** The unsent counts of a limiter in this process. */
 export class LimiterUsage {
   /** Whether the limiter is open. */
   isOpen = true;
@@ -54,12 +57,13 @@ export class LimiterUsage {
   #allowed = 0;
   #denied = 0;
   #degraded = 0;
-  /** When its subjects are to be sent, in microseconds. */
+  /** When its subjects are due, in microseconds. */
   #due = Number.NEGATIVE_INFINITY;
 
   /**
-   * Without `subjects` it is of all limiters that have none of their own, and knows no subject. `capacity` is how many subjects a
-   * list counts at least; `onBlock` is told of each denial by a block.
+   * Without `subjects` it counts for all limiters that have no counts of their own, and tracks no
+   * subjects. `capacity` is how many subjects a list counts at least; `onBlock` is called for each
+   * denial by a block.
    */
   constructor(
     name: string,
@@ -80,14 +84,14 @@ export class LimiterUsage {
     return this.#rows.length;
   }
 
-  /** Whether there is nothing to be sent. */
+  /** Whether there is nothing to send. */
   get isEmpty(): boolean {
     return this.rows + this.#allowed + this.#denied + this.#used.size === 0;
   }
 
   /**
-   * Whether its subjects are to be sent, at a time in microseconds. Limiters that started together, that could not send for long, or
-   * whose clock was set, take turns.
+   * Whether its subjects are due at a time in microseconds. Spreads out limiters that started
+   * together, that could not send for long, or whose clock was set.
    */
   isDue(now: number): boolean {
     if (this.#used.size === 0) return false;
@@ -97,7 +101,10 @@ export class LimiterUsage {
     return now >= this.#due;
   }
 
-  /** Counts a decision about subjects, by dimension. A denial is only of those subjects whose limits denied. */
+  /**
+   * Counts a decision about subjects, by dimension. A denial counts only for subjects whose limits
+   * denied.
+   */
   note(subjects: Readonly<Record<string, string>>, decision: Decision): void {
     const { wouldAllow, degraded } = decision;
     if (wouldAllow) this.#allowed += 1;
@@ -118,7 +125,7 @@ export class LimiterUsage {
     else if (limits.length > 0) this.#noteLimit(nameOf(bindingLimit(limits, false)));
     const denying = new Set(limits.filter(({ allowed }) => !allowed).map(({ per }) => per));
     for (const dimension of denying) {
-      // Only of a limit for all together is the subject not named.
+      // Only `global` limits leave the subject unnamed.
       const subject = dimension === GLOBAL_DIMENSION ? EVERYBODY : subjects[dimension];
       if (subject === undefined) continue;
       this.#refused.add(subjectKey(dimension, subject));
@@ -126,7 +133,10 @@ export class LimiterUsage {
     }
   }
 
-  /** Which dimension is blocked is not known: a reader looks at the counters of each that denied. */
+  /**
+   * A decision does not tell which dimension is blocked: a reader checks the counters of each that
+   * denied.
+   */
   #noteBlock(dimension: string, subject: string, limits: Decision["limits"]): void {
     const denying = limits.filter(({ allowed, per }) => !allowed && per === dimension);
     const rests = denying.map(({ retryAfterMs, resetAfterMs }) =>
@@ -136,14 +146,14 @@ export class LimiterUsage {
     this.#onBlock({ limiter: this.#name, dimension, subject, subjects }, Math.max(...rests));
   }
 
-  /** Counts a denial for the limit with the longest wait, so that each counts once. */
+  /** Counts a denial for the limit with the longest wait, so that each denial counts once. */
   #noteLimit(name: string): void {
     const isRoom = this.#limits.size < MOST_LIMITS || this.#limits.has(name);
     const key = isRoom ? name : BY_MORE;
     this.#limits.set(key, (this.#limits.get(key) ?? 0) + 1);
   }
 
-  /** Puts what was counted since the last time into a row, of a moment in microseconds. */
+  /** Moves the counts since the last time into a row, dated at a moment in microseconds. */
   seal(at: number): void {
     if (this.#allowed + this.#denied === 0) return;
     this.#rows.push({
@@ -157,7 +167,7 @@ export class LimiterUsage {
     this.#degraded = 0;
   }
 
-  /** Adds up the rows of each so many microseconds. */
+  /** Merges the rows of each period of `span` microseconds. */
   thin(span: number): void {
     const bySpan = new Map<number, UsageRow>();
     for (const row of this.#rows) {
@@ -168,13 +178,13 @@ export class LimiterUsage {
     this.#rows = [...bySpan.values()];
   }
 
-  /** Takes so many rows at most. */
+  /** Takes up to `most` rows. */
   takeRows(most: number): LimiterCount {
     const rows = this.#rows.splice(0, most);
     return { id: this.#id, name: this.#name, rows, used: "", denied: "", limits: "" };
   }
 
-  /** Takes so many rows at most, and who asked, at a time in microseconds. */
+  /** Takes up to `most` rows and the subjects, at a time in microseconds. */
   takeAll(most: number, now: number): LimiterCount {
     this.#due = now + spread(usageTimes().subjectsEvery, 0.25) * 1_000;
     const write = (key: string): string => writeSubject(key, this.#subjects === "plain");
@@ -189,7 +199,7 @@ export class LimiterUsage {
   }
 }
 
-/** How a limit is named in usage: dimensions have no spaces. */
+/** The name of a limit in usage: dimensions contain no spaces. */
 function nameOf({ per, name }: Pick<LimitState, "per" | "name">): string {
   return `${per} ${name}`;
 }

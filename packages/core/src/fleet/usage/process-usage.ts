@@ -10,47 +10,56 @@ import { SeenBlocks } from "./seen-blocks.ts";
 import type { LimiterCount, UsageCall } from "./steps.ts";
 import { addUsage, LONG_SPAN, USAGE_STATES } from "./steps.ts";
 
-/** So many limiters of a process are counted each by itself; the others together. */
+/** How many limiters of a process are counted separately; the rest are counted together. */
 const MOST_LIMITERS = 1_000;
 
-/** So many limiters and rows go in one call at most. */
+/** The most limiters and rows in one call. */
 const TOGETHER = 64;
 const ROWS_TOGETHER = 1_024;
 
-/** So many subjects are counted at least in all lists together, as far as a list is not larger or smaller than these. */
+/**
+ * How many subjects all lists together count at least, within the smallest and largest size of a
+ * list.
+ */
 const SUBJECTS = 8_192;
 const LARGEST_LIST = 512;
 const SMALLEST_LIST = 4;
 
-/** So many rows wait to be sent at most; then they are added up. */
+/** The most rows that wait to be sent; beyond that, they are merged. */
 const MOST_ROWS = 16_384;
 
-/** After so many microseconds the server may have forgotten the number of a call: it is not repeated any more, and lost. */
+/**
+ * After this many microseconds the server may have forgotten the number of a call, so the call is
+ * dropped instead of repeated.
+ */
 const REPEATED_FOR = 3_000_000_000;
 
-/** After so many microseconds without a call a process says that it has counted nothing, so that its silence has a meaning. */
+/**
+ * After this many microseconds without a call, a process reports that it has counted nothing, so
+ * that readers can tell an idle process from a silent one.
+ */
 const SIGN_AFTER = 30_000_000;
 
-/** `close` waits for the store no longer. */
+/** The longest that `close` waits for the store. */
 const LONGEST_GOODBYE_MS = 100;
 
-/** A call whose answer did not come, or has not come yet. */
+/** A call that has not been answered yet, or never was. */
 interface Pending {
   readonly number: number;
-  /** When it was sent first, in microseconds. */
+  /** When it was first sent, in microseconds. */
   readonly began: number;
   readonly limiters: readonly LimiterCount[];
   readonly blocks: string;
 }
 
-/** What this process counts for one client and prefix, and sends. */
+/** The counts of this process for one client and prefix, and their sending. */
 export class ProcessUsage {
   /** Its name there: 16 characters. */
   readonly #name: string;
   readonly #prefix: string;
   readonly #onRefused: (error: HeadgateError) => void;
   readonly #limiters = new Map<string, LimiterUsage>();
-  /** Of all those that are more. */
+  /** For all limiters that are not counted separately. */
   readonly #others = new LimiterUsage("", undefined, () => 0);
   readonly #blocks = new SeenBlocks();
   /** When the last call began, in microseconds. */
@@ -59,13 +68,16 @@ export class ProcessUsage {
   #open = 0;
   #sealed = 0;
   #number = 0;
-  /** Microseconds by which the server's clock is ahead of this process's. */
+  /** Microseconds that the server's clock is ahead of this process's. */
   #ahead = 0;
   #pending: Pending | undefined;
   #sending: Promise<void> | undefined;
   readonly #alarm = new Alarm(weakly(this, (usage) => usage.wake()));
 
-  /** `onRefused` is called for each call that the store refuses. `name` is that of the process in the directory of the prefix. */
+  /**
+   * `onRefused` is called for each call that the store refuses. `name` is the process's name in the
+   * directory of the prefix.
+   */
   constructor(
     prefix: string,
     onRefused: (error: HeadgateError) => void,
@@ -76,7 +88,7 @@ export class ProcessUsage {
     this.#onRefused = onRefused;
   }
 
-  /** What a limiter counts in. */
+  /** The counts of a limiter. */
   add(store: CountingStore, name: string, subjects: UsageSubjects): LimiterUsage {
     this.#store = store;
     if (!this.#alarm.isSet) {
@@ -99,7 +111,10 @@ export class ProcessUsage {
     }
   };
 
-  /** Notes that nobody in this process has a limiter any more. With the last one the rest is sent, for which the store is given a moment. Never rejects. */
+  /**
+   * Records that this process no longer has a limiter of this name. After the last one, the rest is
+   * sent, waiting only briefly for the store. Never rejects.
+   */
   async remove(name: string): Promise<void> {
     const usage = this.#limiters.get(name);
     if (usage?.isOpen !== true) return;
@@ -110,13 +125,16 @@ export class ProcessUsage {
     await within(LONGEST_GOODBYE_MS, this.#sendRest(), () => {});
   }
 
-  /** Sends what was counted, and again later. */
+  /** Sends the counts now and periodically. */
   wake(): void {
     void this.send();
     this.#sleep();
   }
 
-  /** Sends what was counted until now, but subjects when it is their time. What is under way is waited for, and not begun again. Never rejects. */
+  /**
+   * Sends everything counted so far, and subjects if they are due. If a call is in progress, waits
+   * for it instead of starting another. Never rejects.
+   */
   send(): Promise<void> {
     this.#seal();
     this.#sending ??= this.#sendAll().finally(() => {
@@ -125,7 +143,7 @@ export class ProcessUsage {
     return this.#sending;
   }
 
-  /** How many subjects a list counts at least, with as many lists as there are. */
+  /** How many subjects a list counts at least, given the number of lists. */
   #capacity(): number {
     const each = Math.floor(SUBJECTS / (2 * this.#limiters.size));
     return Math.min(LARGEST_LIST, Math.max(SMALLEST_LIST, each));
@@ -136,7 +154,7 @@ export class ProcessUsage {
   }
 
   async #sendRest(): Promise<void> {
-    // What is under way may have been taken before the last decisions.
+    // The call in progress may lack the last decisions.
     await this.#sending;
     await this.send();
   }
@@ -145,7 +163,7 @@ export class ProcessUsage {
     return [...this.#limiters.values(), this.#others];
   }
 
-  /** What was counted since the last time was counted in the middle of it. */
+  /** Counts since the last time are dated at the middle of that period. */
   #seal(): void {
     const now = this.#store?.now() ?? 0;
     const all = this.#all();
@@ -169,14 +187,14 @@ export class ProcessUsage {
     }
   }
 
-  /** The call that is to be repeated. */
+  /** The call to repeat. */
   #unanswered(): Pending | undefined {
     const now = this.#store?.now() ?? 0;
     const pending = this.#pending;
     return pending !== undefined && now - pending.began < REPEATED_FOR ? pending : undefined;
   }
 
-  /** The next call; undefined where nothing is left to be sent. */
+  /** The next call; undefined if there is nothing left to send. */
   #next(): Pending | undefined {
     const limiters: LimiterCount[] = [];
     const now = this.#store?.now() ?? 0;
@@ -199,10 +217,10 @@ export class ProcessUsage {
     return { number: this.#number, began: now, limiters, blocks };
   }
 
-  /** Rejects as the store does, and where nothing is kept. */
+  /** Rejects like the store, and if nothing was stored. */
   async #ask(pending: Pending): Promise<void> {
     let [state, ...each] = await this.#run(pending);
-    // Nothing was done, and the server's clock is known now.
+    // Nothing was done, and now the server's clock is known.
     if (state === USAGE_STATES.away) [state, ...each] = await this.#run(pending);
     if (state === USAGE_STATES.away) throw tooLate();
     requireKept(state);
@@ -226,7 +244,7 @@ export class ProcessUsage {
     return states;
   }
 
-  /** What a limiter's key does not take is lost. */
+  /** Counts that do not fit a limiter's key are lost. */
   #noteRefused(state: number): void {
     try {
       requireKept(state);

@@ -6,7 +6,9 @@ import { HOUR_SPAN, LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./s
 
 /** Numbers of decisions. */
 export interface UsageCounts {
-  /** What the limits allowed, and what they or a block denied; in shadow, what they would have allowed or denied. */
+  /**
+   * Allowed by the limits, and denied by them or by a block; in shadow mode, as it would have been.
+   */
   readonly allowed: number;
   readonly denied: number;
   /** How many of these were decided without the store. */
@@ -19,43 +21,43 @@ export interface UsageSpan extends UsageCounts {
   readonly from: number;
 }
 
-/** Characters of a place, and of a number in it. */
+/** Characters of a slot, and of a number in it. */
 const PLACE = 40;
 const DIGITS = 10;
 
 /** Hours of a day. */
 const HOURS = 24;
 
-/** A series as it is kept. */
+/** A stored series. */
 export interface KeptSeries {
   readonly name: string;
   readonly tenSeconds: readonly UsageSpan[];
   readonly tenMinutes: readonly UsageSpan[];
 }
 
-/** How many denials each limit has, by its dimension and name; or `BY_BLOCK`, or `BY_MORE`. */
+/** The denials of each limit, by its dimension and name; or `BY_BLOCK`, or `BY_MORE`. */
 export type KeptLimits = Readonly<Record<string, number>>;
 
-/** A limiter in a day, as it is kept. */
+/** The stored record of a limiter for a day. */
 export interface KeptDay {
   readonly name: string;
-  /** Those in which something was decided, in the order of time. */
+  /** Those with decisions, in chronological order. */
   readonly hours: readonly UsageSpan[];
   readonly limits: KeptLimits;
 }
 
-/** A subject of a list: it asked at most `count` times, and may not have asked `error` of them. */
+/** A subject in a list: it asked at most `count` times, and at least `count - error` times. */
 export interface KeptSubject {
   readonly item: string;
   readonly count: number;
   readonly error: number;
 }
 
-/** A list as it is kept. */
+/** A stored list. */
 export interface KeptList {
-  /** How often at most a subject asked without being noted here. */
+  /** The most that a subject may have asked without being recorded here. */
   readonly missed: number;
-  /** How often at most a subject was noted that is not in the list. */
+  /** The most that a recorded subject outside the list may have asked. */
   readonly floor: number;
   readonly total: number;
   readonly subjects: readonly KeptSubject[];
@@ -96,14 +98,14 @@ export function readDayList(text: string): readonly string[] | Unreadable {
   });
 }
 
-/** A block as it is listed. */
+/** A block in the list. */
 export interface KeptBlock {
-  /** As it is listed, without the time. */
+  /** The entry, without its time. */
   readonly who: string;
   /** The limiter's name as a part of a key. */
   readonly limiter: string;
   readonly dimension: string;
-  /** Whether usage has its subject as a hash. */
+  /** Whether usage stores its subject as a hash. */
   readonly isHashed: boolean;
   /** The subject as a part of a key. */
   readonly part: string;
@@ -120,13 +122,16 @@ export function readBlockList(text: string): readonly KeptBlock[] | Unreadable {
   });
 }
 
-/** When a process reported last, in milliseconds since the epoch; 0 where an earlier version did not write it. */
+/**
+ * When a process last reported, in milliseconds since the epoch; 0 if an earlier version did not
+ * write it.
+ */
 export function readReport(text: string): { readonly at: number } | Unreadable {
   const [found, at] = /^headgate usage 1 \d+(?: (\d+))?$/.exec(text) ?? [];
   return found === undefined ? "damaged" : { at: Number(at ?? 0) * 1_000 };
 }
 
-/** The record of a limiter for a day, which is given by its number since the epoch. */
+/** The record of a limiter for a day; days are numbered since the epoch. */
 export function readDay(text: string, day: number): KeptDay | Unreadable {
   return readBody("usage", text, (body) => {
     const [, digits = "", json = "", name] = /^(\d{720})\n([^\n]*)\n(.*)$/s.exec(body) ?? [];
@@ -156,7 +161,7 @@ export function readTops(text: string): KeptTops | Unreadable {
   });
 }
 
-/** Who an item is of: the hash of a subject, or the subject as it was given. Undefined where it makes no sense. */
+/** The subject of an item, plain or as a hash. Undefined if the item is invalid. */
 export function readItem(
   item: string,
 ): { dimension: string; subject: string } | { dimension: string; hash: string } | undefined {
@@ -166,7 +171,7 @@ export function readItem(
   return subject ? { dimension, subject } : undefined;
 }
 
-/** Those places that were ever taken, in the order of time. */
+/** The slots that were ever used, in chronological order. */
 function readSpans(places: string, span: number): UsageSpan[] {
   const spans: UsageSpan[] = [];
   for (let at = 0; at < places.length; at += PLACE) {

@@ -1,19 +1,22 @@
 import { escapePart, escapeSubject } from "../../base/key.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 
-/** So many blocks wait to be sent at most, and so many that were sent are remembered. */
+/** The most blocks that wait to be sent, and the most sent ones that are remembered. */
 const MOST = 1_000;
 
-/** So many go in one call. */
+/** The most in one call. */
 const TOGETHER = 256;
 
-/** After so many microseconds a block that is still met is sent again: it may last longer, or the list may be gone. */
+/**
+ * After this many microseconds, a block that is still encountered is sent again: it may last
+ * longer, or the list may be gone.
+ */
 const AGAIN = 600_000_000;
 
 /** The longest block, in microseconds: 366 days. */
 const LONGEST = 31_622_400_000_000;
 
-/** A block as a line names it behind its time. */
+/** A block in the form in which a line names it, after its time. */
 export interface BlockedSubject {
   readonly limiter: string;
   readonly dimension: string;
@@ -22,15 +25,15 @@ export interface BlockedSubject {
 }
 
 /**
- * Writes who is blocked, with the parts of the counter's key, which says as much for as long: so a reader can look at the counter.
- * The letter in front of the subject is `h` where usage has subjects as hashes, else `p`.
+ * Writes the blocked subject with the parts of the counter's key, so that a reader can look at the
+ * counter. The letter before the subject is `h` if usage stores subjects as hashes, otherwise `p`.
  */
 export function writeBlocked({ limiter, dimension, subject, subjects }: BlockedSubject): string {
   const letter = subjects === "plain" ? "p" : "h";
   return `${escapePart(limiter)} ${dimension} ${letter}${escapeSubject(subject)}`;
 }
 
-/** The blocks that denied requests of this process, as far as they were not sent yet. */
+/** The blocks that denied requests of this process and are not sent yet. */
 export class SeenBlocks {
   /** When each ends, in microseconds since the epoch. */
   readonly #waiting = new Map<string, number>();
@@ -42,7 +45,7 @@ export class SeenBlocks {
     return this.#waiting.size;
   }
 
-  /** Notes a block that lasts `rest` microseconds from `now` on. */
+  /** Records a block that lasts `rest` microseconds from `now` on. */
   note(blocked: BlockedSubject, now: number, rest: number): void {
     const who = writeBlocked(blocked);
     const sent = this.#sent.get(who);
@@ -50,7 +53,10 @@ export class SeenBlocks {
     if (this.#waiting.size < MOST) this.#waiting.set(who, now + Math.min(rest, LONGEST));
   }
 
-  /** Takes some of those that wait, as blocks.lua reads them; the server's clock is `ahead` microseconds of this process's. */
+  /**
+   * Takes some of the waiting ones, in the format of blocks.lua; the server's clock is `ahead`
+   * microseconds of this process's.
+   */
   take(now: number, ahead: number): string {
     const taken = [...this.#waiting].slice(0, TOGETHER);
     if (this.#sent.size + taken.length > MOST) this.#sent.clear();

@@ -2,26 +2,28 @@ import { runList } from "../../store/list-script.ts";
 import type { Step } from "../../store/store.ts";
 import { clockLua, eraseLua, unlistLua, usageLua } from "./lua.generated.ts";
 
-/** What a process has counted of one limiter since it said so last. */
+/** What a process has counted for one limiter since its last call. */
 export interface LimiterCount {
-  /** The 16 characters that name it in keys; empty for limiters that are counted together with all others. */
+  /** The limiter's id of 16 characters; empty for limiters that are counted together. */
   readonly id: string;
   readonly name: string;
   readonly rows: readonly UsageRow[];
-  /** Who asked, and who was denied, as in usage.lua; empty where nobody did. */
+  /**
+   * The subjects that asked, and those that were denied, as in usage.lua; empty if there are none.
+   */
   readonly used: string;
   readonly denied: string;
-  /** How many denials each limit has, as JSON; empty where only numbers are sent. */
+  /** The denials of each limit, as JSON; empty if only numbers are sent. */
   readonly limits: string;
 }
 
-/** What was counted in a time. */
+/** Counts for a period. */
 export interface UsageRow {
-  /** Its middle, in microseconds since the epoch, by the clock of the process. */
+  /** The middle of the period, in microseconds since the epoch, by the clock of the process. */
   readonly at: number;
   readonly allowed: number;
   readonly denied: number;
-  /** Of those, how many were decided without the store. */
+  /** Of those, the decisions made without the store. */
   readonly degraded: number;
 }
 
@@ -30,17 +32,20 @@ export interface UsageCall {
   readonly prefix: string;
   /** The name of the process: 16 characters. */
   readonly process: string;
-  /** Grows with each call of a process that is not a repeated one. */
+  /** Grows with each new call of a process; a repeated call keeps its number. */
   readonly number: number;
-  /** The server's clock, as the process takes it to be, in microseconds; and by how much it is ahead of its own. */
+  /**
+   * The process's estimate of the server's clock, in microseconds; and how far that is ahead of its
+   * own.
+   */
   readonly clock: number;
   readonly ahead: number;
   readonly limiters: readonly LimiterCount[];
-  /** The blocks that it has met, as `SeenBlocks` takes them. */
+  /** The blocks that it has encountered, as returned by `SeenBlocks`. */
   readonly blocks: string;
 }
 
-/** What the step says of a call. */
+/** The result of a call. */
 export const USAGE_STATES = {
   known: 0,
   done: 1,
@@ -50,71 +55,76 @@ export const USAGE_STATES = {
   wrongType: -1,
 } as const;
 
-/** Microseconds of the spans in which usage is kept, and how many there are of each. */
+/** Microseconds of the spans in which usage is stored, and how many there are of each. */
 export const SHORT_SPAN = 10_000_000;
 export const LONG_SPAN = 600_000_000;
 export const SHORT_PLACES = 360;
 export const LONG_PLACES = 144;
 
-/** Microseconds of the places of a day's record, and of the day. */
+/** Microseconds of the hours in a day's record, and of the day. */
 export const HOUR_SPAN = 3_600_000_000;
 export const DAY_SPAN = 86_400_000_000;
 
-/** For so many microseconds what was counted is kept after the last change: as long as usage.lua has it. */
+/** For how many microseconds counts are kept after the last change, as in usage.lua. */
 export const KEPT = 90_000_000_000;
 
-/** The longest span of which hours are kept: 30 days. */
+/** The longest span for which hours are kept: 30 days. */
 export const LONGEST_SPAN = 2_592_000_000_000;
 
-/** The name of the series of all limiters that have none of their own. */
+/** The id of the series for all limiters without one of their own. */
 export const OTHERS = "other";
 
-/** Where the limiters of a prefix that have usage are listed. It is no counter's key: behind the subject those have three parts. */
+/**
+ * The key of the index of limiters with usage under a prefix. Counter keys have three parts after
+ * the subject, so it cannot be one.
+ */
 export function usageKey(prefix: string): string {
   return `${prefix}:{usage}`;
 }
 
-/** Where the last number of a process is, by its name. */
+/** The key of the number of a process's last call, by the name of the process. */
 export function usageProcessKey(prefix: string, process: string): string {
   return `${usageKey(prefix)}:process/${process}`;
 }
 
-/** Where the numbers of a limiter are. */
+/** The key of a limiter's numbers. */
 export function seriesKey(prefix: string, id: string): string {
   return `${usageKey(prefix)}:series/${id}`;
 }
 
-/** Where its subjects of ten minutes are, by the number of these since the epoch. */
+/** The key of its subjects in ten minutes, numbered since the epoch. */
 export function topsKey(prefix: string, id: string, span: number): string {
   return `${usageKey(prefix)}:top/${id}/${span}`;
 }
 
-/** Where the denials by limit of ten minutes are, by the number of these since the epoch. */
+/** The key of its denials by limit in ten minutes, numbered since the epoch. */
 export function limitsKey(prefix: string, id: string, span: number): string {
   return `${usageKey(prefix)}:limits/${id}/${span}`;
 }
 
-/** Where the limiters of a day are listed, by the number of days since the epoch. */
+/** The key of the list of a day's limiters, by the number of days since the epoch. */
 export function dayListKey(prefix: string, day: number): string {
   return `${usageKey(prefix)}:days/${day}`;
 }
 
-/** Where the hours of a limiter in a day are. */
+/** The key of a limiter's hours in a day. */
 export function dayKey(prefix: string, id: string, day: number): string {
   return `${usageKey(prefix)}:day/${id}/${day}`;
 }
 
 /**
- * Where the blocks in force are listed: in the slot of usage, and in no pattern of keys that lets a user read only usage, because subjects are
- * in it as in the keys of counters. No other key has a prefix and no colon in front of a brace.
+ * The key of the list of blocks in force. It is in the hash slot of usage, but matches no key
+ * pattern that lets a user read only usage, because it contains subjects in the form of counter
+ * keys. No other key has a prefix without a colon before the brace.
  */
 export function blocksKey(prefix: string): string {
   return `${prefix}:blocks{usage}`;
 }
 
 /**
- * Adds what a process counted. The reply says what became of the call, as in `USAGE_STATES`, and of each limiter 1 when it was
- * counted, 2 when it was counted among all others, 3 or -1 when something else is in its place, 4 when its subjects, limits or hours were not kept.
+ * Adds a process's counts. The reply has the result of the call, as in `USAGE_STATES`, and for each
+ * limiter 1 if it was counted, 2 if it was counted with the others, 3 or -1 if its key holds
+ * something else, 4 if its subjects, limits or hours were not stored.
  */
 export const addUsage: Step<UsageCall> = {
   ...runList("usage", {
@@ -159,13 +169,16 @@ export const addUsage: Step<UsageCall> = {
       }),
     ];
   },
-  // Each goes alone.
+  // Each call is sent alone.
   weight: () => 256,
-  // Nobody else sees the memory of this process.
+  // The memory of a process has no other readers.
   twin: ({ limiters }, _, { now }) => [now, USAGE_STATES.done, ...limiters.map(() => 1)],
 };
 
-/** Hours are due with the subjects, and with rows of an earlier hour, which the server did not take in time. */
+/**
+ * Hours are sent with the subjects, and with rows of an earlier hour that the server did not accept
+ * in time.
+ */
 function limitsOf({ limits, rows }: LimiterCount, { clock, ahead }: UsageCall): string {
   if (limits !== "") return limits;
   const isLate = ({ at }: UsageRow): boolean =>
@@ -189,20 +202,23 @@ export const readUsageClock: Step<{ readonly prefix: string }> = {
   twin: (_, __, { now }) => [now, 0],
 };
 
-/** Subjects to be erased from lists of a limiter. */
+/** Subjects to erase from lists of a limiter. */
 export interface UnlistCall {
   readonly prefix: string;
-  /** The characters that name the limiter in keys. */
+  /** The limiter's id in keys. */
   readonly id: string;
-  /** The numbers of the ten minutes that the lists are of. */
+  /** The lists' numbers of ten minutes since the epoch. */
   readonly spans: readonly number[];
-  /** The server's clock, in microseconds: says when the lists end. */
+  /** The server's clock, in microseconds, to determine when the lists expire. */
   readonly now: number;
-  /** The subjects, as lists have them. */
+  /** The subjects, as they are in lists. */
   readonly items: readonly string[];
 }
 
-/** Erases subjects from lists. The reply says from how many. What is no list of usage, and no string, stays. */
+/**
+ * Erases subjects from lists. The reply has the number of lists affected. Values that are not lists
+ * of usage, or not strings, are left alone.
+ */
 export const unlist: Step<UnlistCall> = {
   ...runList("unlist", {
     source: unlistLua,
@@ -215,20 +231,23 @@ export const unlist: Step<UnlistCall> = {
     replySize: () => 1,
   }),
   keys: ({ prefix, id, spans }) => spans.map((span) => topsKey(prefix, id, span)),
-  // Each goes alone.
+  // Each call is sent alone.
   weight: () => 256,
-  // Nobody keeps usage in the memory of a process.
+  // A store in memory has no usage.
   twin: (_, __, { now }) => [now, 0],
 };
 
-/** Subjects to be erased from the list of blocks. */
+/** Subjects to erase from the list of blocks. */
 export interface EraseCall {
   readonly prefix: string;
-  /** As the list has them behind their time. */
+  /** As in the list, after the time. */
   readonly blocked: readonly string[];
 }
 
-/** Erases subjects from the list of blocks. The reply says whether it had one. What is no such list stays. */
+/**
+ * Erases subjects from the list of blocks. The reply says whether any was in it. A value that is
+ * not such a list is left alone.
+ */
 export const eraseBlocks: Step<EraseCall> = {
   ...runList("erase-blocks", {
     source: eraseLua,
@@ -237,6 +256,6 @@ export const eraseBlocks: Step<EraseCall> = {
   }),
   keys: ({ prefix }) => [blocksKey(prefix)],
   weight: () => 256,
-  // Nobody keeps usage in the memory of a process.
+  // A store in memory has no usage.
   twin: (_, __, { now }) => [now, 0],
 };

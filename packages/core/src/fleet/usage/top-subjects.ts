@@ -1,27 +1,31 @@
 import { createHash } from "node:crypto";
 import { escapeSubject } from "../../base/key.ts";
 
-/** A longer subject is known by its hash: no client chooses how much memory it takes. */
+/**
+ * Longer subjects are counted by their hash, so that a client cannot choose how much memory it
+ * takes.
+ */
 const LONGEST_SUBJECT = 64;
 
-/** So many subjects are sent at most. */
+/** The most subjects that are sent. */
 const MOST_SENT = 64;
 
-/** How often a subject asked: `count` times at most, and `error` of them it may not have asked. */
+/** How often a subject asked: at most `count` times, and at least `count - error` times. */
 interface Counted {
   count: number;
   error: number;
 }
 
 /**
- * Who asked most often, by space-saving (Metwally, Agrawal, El Abbadi 2005), cut now and then in place of at each new subject:
- * who is new may have asked before as often as the most frequent of those that were ever cut. What was cut is never more than
- * all that was counted, divided by one more than `capacity`.
+ * The most frequent subjects, by space-saving (Metwally, Agrawal, El Abbadi 2005), with one change:
+ * the list is cut now and then, not at each new subject. A new subject may have asked before, as
+ * often as the most frequent one that was ever cut. That bound never exceeds the total divided by
+ * `capacity + 1`.
  */
 export class TopSubjects {
   readonly #capacity: () => number;
   readonly #counted = new Map<string, Counted>();
-  /** How often at most somebody asked who is not among those counted. */
+  /** How often a subject outside the list may have asked at most. */
   #floor = 0;
   #total = 0;
 
@@ -35,7 +39,7 @@ export class TopSubjects {
     return this.#counted.size;
   }
 
-  /** Counts one more request of a subject, as `subjectKey` writes it. */
+  /** Counts one more request of a subject, in the form of `subjectKey`. */
   add(key: string): void {
     this.#total += 1;
     const known = this.#counted.get(key);
@@ -48,7 +52,7 @@ export class TopSubjects {
     if (this.#counted.size > 2 * capacity) this.#cut(capacity);
   }
 
-  /** Takes what was counted, as usage.lua reads it: JSON; empty where nothing was. */
+  /** Takes the counts as JSON, as usage.lua reads them; empty if there are none. */
   take(write: (key: string) => string): string {
     if (this.#total === 0) return "";
     const sorted = this.#sorted();
@@ -73,14 +77,17 @@ export class TopSubjects {
   }
 }
 
-/** What a subject of a dimension is counted under. Dimensions have neither spaces nor number signs. */
+/**
+ * The key under which a subject of a dimension is counted. Dimensions contain neither spaces nor
+ * number signs.
+ */
 export function subjectKey(dimension: string, subject: string): string {
   return subject.length > LONGEST_SUBJECT
     ? `${dimension}#${hashSubject(subject)}`
     : `${dimension} ${subject}`;
 }
 
-/** How a subject that has a key is written. */
+/** The text for a subject with a key. */
 export function writeSubject(key: string, isPlain: boolean): string {
   const [sign = ""] = /[ #]/.exec(key) ?? [];
   const at = key.indexOf(sign);
@@ -91,7 +98,7 @@ export function writeSubject(key: string, isPlain: boolean): string {
   return escaped.startsWith("#") ? `${dimension}#${hashSubject(rest)}` : `${dimension} ${escaped}`;
 }
 
-/** How a subject may be in lists, whatever is written of subjects there: as it is, and as its hash. */
+/** The forms that a subject may have in lists, whatever the setting: plain and hashed. */
 export function itemsOf(dimension: string, subject: string): readonly string[] {
   const plain = writeSubject(subjectKey(dimension, subject), true);
   return [...new Set([plain, `${dimension}#${hashSubject(subject)}`])];

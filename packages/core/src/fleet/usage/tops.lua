@@ -1,7 +1,9 @@
 --[[
-The subjects of a limiter in ten minutes: the head, and in a line each two lists as JSON, of those who asked most and of those who were
-denied most. A list has how often at most somebody asked whom a process left out; how often at most somebody did who is not in the list;
-how many were counted at all; and of each subject who it is, how often it asked at most, and how much of that it may not have asked.
+The subjects of a limiter in ten minutes: the head, and two lists as JSON, each on a line of its
+own: the subjects that asked most, and those that were denied most. A list begins with three
+numbers: the most that a subject left out by a process may have asked, the most that any other
+subject outside the list may have asked, and the total. Then it has for each subject its text, the
+most that it asked, and how much of that is uncertain.
 ]]
 --- @section tops
 local FIRST = 4 -- where subjects begin in a list
@@ -9,7 +11,7 @@ local LIST, LISTS = 3000, 125000 -- bytes of a list, and of the lists of a kind 
 local MOST_ITEMS = 1000 -- values of a list that is read
 local NOBODY = "[0,0,0]" -- a list to begin with
 
--- Leaves in a list so many of the most frequent.
+-- Cuts a list to its most frequent subjects.
 local function cut(list, most)
   local counts = {}
   for at = FIRST + 1, #list, 3 do
@@ -31,7 +33,7 @@ local function cut(list, most)
   return kept
 end
 
--- A list with what is added to it: space-saving, of which docs/reference/usage.md says why it holds.
+-- Adds one list to another by space-saving; docs/reference/usage.md explains why this is correct.
 local function addList(list, given, most)
   given = cjson.decode(given)
   local places, floor, bytes = {}, list[2], 0
@@ -51,7 +53,7 @@ local function addList(list, given, most)
   if bytes <= most then
     return list
   end
-  -- To three quarters, so that it is not cut each time.
+  -- Cut to three quarters, so that it is not cut each time.
   local many = (#list - FIRST + 1) / 3
   return cut(list, math.floor(many * most * 3 / 4 / bytes))
 end
@@ -60,7 +62,7 @@ local function isCount(value)
   return type(value) == "number" and value >= 0 and value <= LARGEST
 end
 
--- Whether a value is a list as the head says.
+-- Whether a value is a list as described above.
 local function isList(list)
   if type(list) ~= "table" or #list < FIRST - 1 or #list % 3 > 0 or #list > MOST_ITEMS then
     return false
@@ -74,7 +76,8 @@ local function isList(list)
   return true
 end
 
--- A list of a text with what is added to it, as text; nil where it makes no sense. Nothing added, it is not even read.
+-- Adds to a list given as text, and returns it as text; nil if it is invalid. If there is nothing
+-- to add, the list is not even parsed.
 local function addText(text, given, most)
   if given == "" then
     return text
@@ -85,7 +88,7 @@ local function addText(text, given, most)
   end
 end
 
--- Returns whether the tops took it, or there was nothing to add.
+-- Returns true if the lists were updated, or if there was nothing to add.
 local function addTops(tops, used, denied, most)
   if used .. denied == "" then
     return true
@@ -95,7 +98,7 @@ local function addTops(tops, used, denied, most)
     return false
   end
   local text = state == 0 and NOBODY .. "\n" .. NOBODY or string.sub(redis.call("GET", tops), #start + 1)
-  -- Not by a pattern, which takes as long as all of the rest.
+  -- A plain search: a pattern would take as long as all of the rest.
   local at = string.find(text, "\n", 1, true)
   local asked = at and addText(string.sub(text, 1, at - 1), used, most)
   local refused = asked and addText(string.sub(text, at + 1), denied, most)

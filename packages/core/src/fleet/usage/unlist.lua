@@ -11,7 +11,7 @@ local FIRST = 4 -- where subjects begin in a list
 local LONGEST = 32768 -- bytes of the tops that are read
 local start = "headgate usage 1\n"
 
--- The two lists of a text; nil where it makes no sense.
+-- The two lists of a text; nil if they are invalid.
 local function readLists(text)
   local used, denied = string.match(text, "^[^\n]+\n([^\n]+)\n([^\n]+)$")
   local isRead, lists = pcall(cjson.decode, "[" .. (used or "") .. "," .. (denied or "") .. "]")
@@ -20,7 +20,7 @@ local function readLists(text)
   end
 end
 
--- Whether a text names one of some subjects. Lists are written by the same encoder.
+-- Whether a text names one of some subjects. Lists are written with the same encoder.
 local function isNamedIn(text, erased)
   for item in pairs(erased) do
     if string.find(text, cjson.encode(item), 1, true) then
@@ -49,7 +49,7 @@ local function eraseFrom(tops, erased, rest)
   local text = length <= LONGEST and redis.call("GET", tops) or ""
   local lists = string.sub(text, 1, #start) == start and readLists(text)
   if not lists then
-    redis.call("DEL", tops) -- who is in it cannot be told
+    redis.call("DEL", tops) -- unreadable, so it may contain the subject
     return true
   elseif not isNamedIn(text, erased) then
     return false
@@ -59,7 +59,7 @@ local function eraseFrom(tops, erased, rest)
   return true
 end
 
--- Reads what the arguments have next: how many there are, and each.
+-- Reads the next arguments: a count, and that many values.
 local function takeArguments()
   local taken, count = {}, tonumber(ARGV[argumentAt + 1])
   for i = 1, count do

@@ -32,7 +32,7 @@ local ARGUMENTS = 6 -- of each limiter
 local head = "headgate usage 1"
 local start = head .. "\n" -- of all keys but the record of a process
 
--- What a key is: 0 for absent, 1 for what is expected, 3 for another format, -1 for no string.
+-- The state of a key: 0 if absent, 1 if as expected, 3 if in another format, -1 if not a string.
 local function stateOf(key)
   local found, isWrongType = runTyped("GETRANGE", key, 0, #start - 1)
   if isWrongType then
@@ -47,7 +47,7 @@ local function seconds()
   return string.format("%010.0f", math.floor(now / 1000000))
 end
 
--- Notes in the index that a limiter was touched. Returns whether it has a line there.
+-- Records in the index that a limiter was updated. Returns whether it has a line there.
 local function touch(index, name)
   local text = redis.call("GET", index) or head
   local line = "\n" .. name .. " "
@@ -69,7 +69,7 @@ end
 --- @include "days" days
 --- @include "blocks" blocks
 
--- Adds to all limiters that have no series of their own.
+-- Adds to the series of limiters that have none of their own.
 local function addOthers(others, rows, days)
   local state = stateOf(others)
   if state == 0 then
@@ -81,12 +81,12 @@ local function addOthers(others, rows, days)
   end
 end
 
--- The keys of the days of a call: their lists, and, from a place in KEYS on, the records of a limiter.
+-- The keys of a call's days: their lists and, from an index in KEYS on, the records of a limiter.
 local function daysAt(lists, day, place)
   return { lists = lists, [day - 1] = KEYS[place], [day] = KEYS[place + 1] }
 end
 
--- Adds what was counted of a limiter whose name in the index is empty where it has none of its own.
+-- Adds a limiter's counts. Its name in the index is empty if it has no series of its own.
 local function addLimiter(index, others, key, name, label, rows, used, denied, limits)
   local series, tops = KEYS[key + 1], KEYS[key + 2]
   local state = name == "" and 2 or stateOf(series)
@@ -147,7 +147,7 @@ return takeCalls(function()
   elseif math.abs(now - clock) > AWAY then
     add(2)
   else
-    -- First of all: where what follows is refused, it is lost, and not counted twice.
+    -- Written first: if a later write is refused, the counts are lost rather than counted twice.
     redis.call("SET", process, head .. " " .. number .. " " .. seconds(), "PX", expiryAfter(PROCESS * 1000))
     add(1)
     addBlocks(KEYS[keyAt + ALWAYS], blocks)

@@ -5,17 +5,20 @@ import { onceRefused } from "../directory/refusal.ts";
 import type { LimiterUsage } from "./limiter-usage.ts";
 import { ProcessUsage } from "./process-usage.ts";
 
-/** What a limiter counts its decisions in, until its name is taken off; undefined where its store keeps no usage. */
+/** The counts of a limiter, until its name is removed; undefined if its store keeps no usage. */
 export function countUsage(store: CountingStore, name: string): LimiterUsage | undefined {
   return store.usage && usageOf(store).add(store, name, store.usage);
 }
 
-/** Ends it for a limiter that nobody in this process has any more. Waits for the store a moment at most, and never rejects. */
+/**
+ * Stops counting for a limiter that this process no longer has. Waits only briefly for the store,
+ * and never rejects.
+ */
 export async function endUsage(store: CountingStore, name: string): Promise<void> {
   if (store.usage !== undefined) await usageOf(store).remove(name);
 }
 
-/** What this process counts for the client and prefix of a store. */
+/** The counts of this process for the client and prefix of a store. */
 export const usageOf: (store: CountingStore) => ProcessUsage = prefixPart("usage", (store) => {
   const onRefused = onceRefused(
     "HEADGATE_USAGE_REFUSED",
