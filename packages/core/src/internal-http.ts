@@ -1,4 +1,4 @@
-// What only our adapters for HTTP build on; it changes with them, and is no interface for applications.
+// The base of our own HTTP adapters; it changes with them, and is not an API for applications.
 export type { Awaitable } from "./base/awaitable.ts";
 export { isPromiseLike } from "./base/awaitable.ts";
 export { formatReceived } from "./base/errors.ts";

@@ -11,7 +11,7 @@ import { requireHeaderName } from "./keys.ts";
 import type { Step } from "./visit.ts";
 import type { Warn } from "./warn.ts";
 
-/** The header in which a proxy gives the client's address, and the proxies that are trusted to send it. */
+/** The header in which a proxy passes the client's address, and the proxies trusted to send it. */
 export interface AddressOption {
   /** The header's name. The header must hold exactly one address. */
   readonly header: string;
@@ -22,10 +22,10 @@ export interface AddressOption {
 /** Addresses and networks (CIDR) of IPv4 and IPv6. */
 export type AddressList = readonly string[] | BlockList;
 
-/** Whether an address is on a list. A text that is no address is on none. */
+/** Whether an address is on a list. Text that is not an address never is. */
 export type AddressTest = (address: string) => boolean;
 
-/** The option as it was read. */
+/** The parsed option. */
 export interface AddressHeader {
   readonly header: string;
   readonly trusts: AddressTest;
@@ -45,7 +45,10 @@ export function readAddressOption(owner: string, option: AddressOption): Address
   return { header, trusts: readAddressList(trust, invalid) };
 }
 
-/** The step that reads the client's address from the header. `watchTrust` watches the framework's address if it counts. */
+/**
+ * The step that reads the client's address from the header. `watchTrust` checks the framework's
+ * address if that one is used.
+ */
 export function createAddressStep<Request extends HttpRequest>(
   address: AddressHeader,
   watchTrust: TrustWatch | undefined,
@@ -57,7 +60,10 @@ export function createAddressStep<Request extends HttpRequest>(
   };
 }
 
-/** Returns the client with the address in the header, or the same client if there is none that can be trusted. */
+/**
+ * Returns the client with the address from the header, or the same client if there is none to
+ * trust.
+ */
 function readAddressHeader(
   { header, trusts }: AddressHeader,
   request: HttpRequest,
@@ -86,7 +92,7 @@ function readAddressHeader(
   return client;
 }
 
-/** The networks read of a list, and the entries that it had. */
+/** The networks parsed from a list, and the entries that it had then. */
 interface KnownList {
   readonly entries: readonly string[];
   readonly networks: NetworkSet;
@@ -95,12 +101,15 @@ interface KnownList {
 /** Every route of an application may be given the same list. */
 const known = new WeakMap<readonly string[], KnownList>();
 
-/** Reads a list. Throws `invalid` of an entry that is neither address nor network, or of a value that is no list. */
+/**
+ * Reads a list. Throws `invalid` for an entry that is neither address nor network, or for a value
+ * that is not a list.
+ */
 export function readAddressList(
   list: AddressList,
   invalid: (received: unknown) => Error,
 ): AddressTest {
-  // It may be added to while the application runs.
+  // The application may add to it while running.
   if (list instanceof BlockList) return (address) => isInBlockList(list, address);
   if (!Array.isArray(list)) throw invalid(list);
   const networks = networksOf(list, invalid);

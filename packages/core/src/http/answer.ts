@@ -14,14 +14,17 @@ import type {
   Verdict,
 } from "./verdict.ts";
 
-/** Writes what answers with these headers have in common. */
+/** Prepares the parts that all responses with these headers share. */
 export function writePolicy(limits: readonly CompiledLimit[], headers: HeaderSettings): PolicyText {
   const names = limits.map(({ name }) => quoteName(name));
   const isFixed = limits.every(({ calendar }) => calendar === undefined);
   return { policy: isFixed ? formatPolicy(limits, headers, names) : undefined, names };
 }
 
-/** RFC 6585 §4: an answer with status 429 must not be stored by a cache; nor is one with status 503 worth keeping. */
+/**
+ * RFC 6585 §4: caches must not store a response with status 429; nor is one with status 503 worth
+ * storing.
+ */
 export const NO_STORE: Header = ["Cache-Control", "no-store"];
 
 /** The names of the legacy headers for the limit, what remains of it, and the reset. */
@@ -33,8 +36,8 @@ export const LEGACY_NAMES: Readonly<Record<LegacyStyle, readonly [string, string
 const LEGACY_STYLES = Object.keys(LEGACY_NAMES) as LegacyStyle[];
 
 /**
- * The answer to a request by all decisions on it so far. `nowMs` is the wall clock; `waitedMs` is how long the request
- * waited for the last decision, if that is reported.
+ * The response to a request, from all decisions on it so far. `nowMs` is the wall clock; `waitedMs`
+ * is how long the request waited for the last decision, if that is reported.
  */
 export function answerTo(reported: readonly Reported[], nowMs: number, waitedMs?: number): Verdict {
   const binding = reported.length === 1 ? (reported[0] as Reported) : bindingAmong(reported);
@@ -73,12 +76,12 @@ function addLegacy(
     return;
   }
   const { legacy, reset } = binding.headers;
-  // A decision without counting has nothing to report.
+  // A decision made without counting has nothing to report.
   if (legacy === false || binding.decision.limits.length === 0) return;
   headers.push(...formatLegacy(binding.decision, legacy, reset, nowMs));
 }
 
-/** Of several limiters, those that use the same names report the decision that binds among them. */
+/** Of several limiters with the same header names, the binding decision among them is reported. */
 function addLegacyOf(
   style: LegacyStyle,
   headers: Header[],
@@ -91,7 +94,7 @@ function addLegacyOf(
   );
   if (all.length === 0) return;
   if (!binding.decision.allowed && !all.includes(binding)) {
-    // They would promise room.
+    // They would suggest that units are left.
     headers.push(...LEGACY_NAMES[style].map((name): Header => [name, undefined]));
     return;
   }
@@ -137,7 +140,10 @@ export function formatLegacy(
   ];
 }
 
-/** `RateLimit-Policy` in the form that belongs to these headers. `names` are the limits', quoted. */
+/**
+ * `RateLimit-Policy` in the form that goes with these headers. `names` are the quoted names of the
+ * limits.
+ */
 export function formatPolicy(
   limits: readonly LimitDescription[],
   { standard, legacy }: HeaderSettings,
@@ -176,7 +182,7 @@ export function formatRemaining(
   let list = "";
   for (let i = 0; i < limits.length; i += 1) {
     const limit = limits[i] as LimitState;
-    // A limit of slots has no window.
+    // A concurrency limit has no window.
     const time = limit.windowMs === 0 ? "" : `;t=${toSeconds(limit.growsAfterMs)}`;
     const item = `${names[i]};r=${limit.remaining}${time}`;
     list = i === 0 ? item : `${list}, ${item}`;
@@ -207,7 +213,7 @@ interface Answer {
   end(body: string): unknown;
 }
 
-/** A header's value on an answer that has `before` by its name. */
+/** The value of a header on a response whose current value is `before`. */
 export function valueBehind([, value, added]: Header, before: unknown): string | undefined {
   return added === undefined || before === undefined ? value : `${before}, ${value}`;
 }
@@ -225,7 +231,7 @@ export function setHeaders(
   }
 }
 
-/** Answers a request that does not go on, on Node's response. */
+/** Answers a rejected request on Node's response. */
 export function sendRejection(
   response: Pick<Answer, "statusCode" | "setHeader" | "end">,
   { status, contentType, body }: Rejection,

@@ -25,12 +25,12 @@ import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
 import { LEFT, PASS } from "./verdict.ts";
 import type { Prepared, Step, Visit } from "./visit.ts";
 
-/** For most requests, which wait for nothing. */
+/** For most requests, which do not wait for anything. */
 const LEARNED: Learned = { waitedMs: 0, isFresh: true };
 
 /**
- * The last step: asks the limiter, and writes the answer. `ending` aborts when all waits must end; `routeOf` names a
- * request's route.
+ * The last step: asks the limiter and writes the response headers. `ending` aborts when all waits
+ * must end; `routeOf` returns a request's route.
  */
 export function createAskStep<Request extends object>(
   owner: string,
@@ -88,7 +88,7 @@ export function createAskStep<Request extends object>(
 /** Writes the answer to a request by the limiter's decision on it. */
 type Report<Request> = (visit: Visit<Request>, decision: Decision, waitedMs?: number) => Verdict;
 
-/** Asks for a request that, if it is denied, waits in line. */
+/** Asks for a request that waits in line if it is denied. */
 function createTurnStep<Request extends object>(
   owner: string,
   timeoutMs: number,
@@ -120,7 +120,7 @@ function leaveOut<Request extends object>({ request, entry }: Visit<Request>): V
   return PASS;
 }
 
-/** Forgets an entry that was not decided, and returns the error to throw. */
+/** Removes an undecided entry, and returns the error to throw. */
 function undo<Request extends object>(
   owner: string,
   { request, limits, entry }: Visit<Request>,
@@ -136,7 +136,7 @@ function createReport<Request extends object>(
   routeOf: (request: Request) => string | undefined,
 ): Report<Request> {
   const showsWait = headers.legacy !== false || headers.standard;
-  /** Whether the application may let a denied request on. */
+  /** Whether the application may let a denied request through. */
   const mayPass = typeof onDenied === "function";
 
   function report(visit: Visit<Request>, decision: Decision, waitedMs?: number): Verdict {
@@ -156,7 +156,7 @@ function createReport<Request extends object>(
       started === undefined
         ? undefined
         : messageOf(routeOf(request), entry, decision, performance.now() - started);
-    // A decision in shadow mode is not shown, and the others' decisions already were.
+    // A decision in shadow mode is not shown, and earlier decisions were shown already.
     const verdict = decision.shadow
       ? PASS
       : answerTo(reportedOf(request), Date.now(), showsWait ? waitedMs : undefined);
@@ -170,7 +170,10 @@ function createReport<Request extends object>(
   return report;
 }
 
-/** The prepared text of a decision's limits; undefined if they are only a share of them, or some lack a key. */
+/**
+ * The prepared text for a decision's limits; undefined if they are only some of the limiter's, for
+ * example because a key is missing.
+ */
 function textOf<Request>(
   { limits, prepared }: Visit<Request>,
   decision: Decision,
@@ -200,7 +203,10 @@ function messageOf(
   return { limiter: limiter.name, plugin, route, subject, decision, durationMs };
 }
 
-/** Notes once whether the application let a denied request on, and publishes the decision if it was heard. */
+/**
+ * Records once whether the application let a denied request through, and publishes the decision if
+ * the channel has subscribers.
+ */
 function conclusionOf(
   entry: Entry,
   message: DecisionMessage | undefined,
@@ -214,7 +220,10 @@ function conclusionOf(
   };
 }
 
-/** A count comes in time after the request was charged, too. Of two that differ the second would be ignored. */
+/**
+ * A `count` option also works after the request was charged. If there are two different ones, the
+ * second would be ignored.
+ */
 function noteCount(owner: string, request: object, limiter: MadeLimiter, count: unknown): void {
   for (const entry of entriesWith(request, [limiter])) {
     entry.count ??= count;
@@ -227,8 +236,9 @@ function noteCount(owner: string, request: object, limiter: MadeLimiter, count: 
 }
 
 /**
- * Throws for a cost that comes too late, because another guard has asked this limiter. It is not too late if this guard
- * has a dimension of its own to ask, for which only this request lacks a subject.
+ * Throws for a cost that comes too late, because another guard has already asked this limiter. It
+ * is not too late if this guard has a dimension of its own to ask, which only this request lacks a
+ * subject for.
  */
 function rejectUnreadCost(
   owner: string,

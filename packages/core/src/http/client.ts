@@ -13,7 +13,10 @@ export interface WebHeaders {
 /** The headers of a request of Node's, by their names in lower case. */
 export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What Headgate itself reads from a request: properties that the requests of most frameworks share. */
+/**
+ * The properties that Headgate itself reads from a request, which the requests of most frameworks
+ * share.
+ */
 export interface HttpRequest {
   readonly ip?: string | undefined;
   /** A plain object as Node has it, or the `Headers` of the Fetch API. */
@@ -21,8 +24,9 @@ export interface HttpRequest {
 }
 
 /**
- * Under this symbol an object carries the request that it stands for, where the functions in the options get something
- * without headers: the context of Hono, or of Nest. What was decided is kept on the carried request.
+ * Under this symbol an object carries the request that it stands for, for frameworks that pass an
+ * object without headers to the functions in the options: the context of Hono, or of Nest.
+ * Decisions are stored on the carried request.
  */
 export const HTTP: unique symbol = Symbol.for("@headgate/core.http") as never;
 
@@ -45,9 +49,9 @@ function areWebHeaders(headers: NodeHeaders | WebHeaders): headers is WebHeaders
   return typeof headers.get === "function";
 }
 
-/** The sender of a request, read before anything is awaited. */
+/** The sender of a request, read before any await. */
 export interface Client {
-  /** The client's address, as the framework's proxy trust gives it. */
+  /** The client's address, according to the framework's proxy trust. */
   readonly address: string | undefined;
   /** The address at the other end of the connection. */
   readonly peer: string | undefined;
@@ -55,7 +59,7 @@ export interface Client {
   hasLeft(): boolean;
 }
 
-/** The client that sent a request, with the address that the framework gives. */
+/** The client that sent a request, with the address from the framework. */
 export function clientOf(
   address: string | undefined,
   request: { readonly socket?: Connection | null | undefined },
@@ -63,14 +67,17 @@ export function clientOf(
   return {
     address,
     peer: request.socket?.remoteAddress,
-    // A request of the Fetch API has no connection that could be gone.
+    // A request of the Fetch API has no connection that could close.
     hasLeft() {
       return "socket" in request && isGone(request.socket);
     },
   };
 }
 
-/** Drops a request without a required address if its client has left. Otherwise throws `HEADGATE_NO_ADDRESS`. */
+/**
+ * Drops a request without a required address if its client has disconnected. Otherwise throws
+ * `HEADGATE_NO_ADDRESS`.
+ */
 export function withoutAddress(owner: string, client: Client, remedy: string): Verdict {
   if (client.hasLeft()) return LEFT;
   throw new HeadgateError(
@@ -79,10 +86,13 @@ export function withoutAddress(owner: string, client: Client, remedy: string): V
   );
 }
 
-/** More hops than any real chain of proxies has, from address ranges kept for documentation (RFC 5737). */
+/**
+ * More hops than any real chain of proxies has, from address ranges reserved for documentation (RFC
+ * 5737).
+ */
 const STRANGERS = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);
 
-/** A step that warns once about a proxy trust that would count the wrong address. */
+/** A step that warns once if the proxy trust would count the wrong address. */
 export type TrustWatch = (visit: {
   readonly request: HttpRequest;
   readonly connected: Client;
@@ -105,7 +115,7 @@ export function watchProxyTrust(warn: Warn): TrustWatch {
     }
     if (address !== peer || peer === undefined || warnedUntrusted) return;
     if (!isForwarded(request.headers)) return;
-    // A trusted proxy may forward for a client of its own address.
+    // A trusted proxy may forward requests of a client with its own address.
     if (addressFor(request, peer, [STRANGERS[0] as string]) === STRANGERS[0]) return;
     warnedUntrusted = true;
     warn(
@@ -124,7 +134,10 @@ function isForwarded(headers: HttpRequest["headers"]): boolean {
   return forwardedFor !== undefined || forwarded !== undefined;
 }
 
-/** The address that the framework itself would read from a request like this one, forwarded by `peer`. */
+/**
+ * The address that the framework itself would read from a request like this one, forwarded by
+ * `peer`.
+ */
 function addressFor(
   request: HttpRequest,
   peer: string,

@@ -10,9 +10,12 @@ import { countsAll } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 
-/* Options that do not fit the limits, found when a guard is made. */
+/* Options that conflict with the limits, found when a guard is created. */
 
-/** Throws `HEADGATE_INVALID_OPTION` for a key that none of the limiters counts by, because it would never be called. */
+/**
+ * Throws `HEADGATE_INVALID_OPTION` for a key that no limiter counts by, because it would never be
+ * called.
+ */
 export function rejectUnreadKeys(
   owner: string,
   key: GuardSettings<never>["key"],
@@ -41,8 +44,8 @@ function whyUnread(limiters: readonly Limiter[], counted: ReadonlySet<string>): 
 }
 
 /**
- * Throws `HEADGATE_COST_ABOVE_LIMIT` for a cost of all requests that none of the limiters can ever grant. A limit of 0 is
- * meant to deny.
+ * Throws `HEADGATE_COST_ABOVE_LIMIT` if the cost of all requests is more than a limiter can ever
+ * grant. A limit of 0 is meant to deny.
  */
 export function rejectImpossibleCost(
   owner: string,
@@ -67,7 +70,7 @@ function impossibleFor(
   cost: Cost,
 ): { readonly name: string; readonly limit: number; readonly units: number } | undefined {
   for (const { name, limit, shape } of limiter[LIMITER].counted.limits) {
-    // One number takes one slot.
+    // One number takes one slot, whatever it is.
     const ofAll = typeof cost === "number" && shape.heldFor === undefined ? cost : 1;
     const units = typeof cost === "object" ? (unitsFor(cost, name) ?? 1) : ofAll;
     if (limit > 0 && units > limit) return { name, limit, units };
@@ -76,9 +79,9 @@ function impossibleFor(
 }
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for `count` or `wait` beside limits with a block. Until `count` settles them, requests
- * under way are charged, and a denial because of them must lock no client out. A request that waits is not denied at
- * once, so it would never set a block.
+ * Throws `HEADGATE_INVALID_OPTION` for `count` or `wait` with limits that block. Until `count`
+ * settles them, requests in progress are charged, and a denial because of them must not lock a
+ * client out. A request that waits is not denied at once, so it would never set a block.
  */
 export function rejectBesideBlocks(
   owner: string,

@@ -10,21 +10,25 @@ import type { Warn } from "./warn.ts";
 /** The result of a `count` function: whether the request counts, or the units that it cost. */
 export type CountResult = boolean | number;
 
-/** Which answers count against a limit: all, those with a status from 400, those below 400, or as a function says when an answer ends. */
+/**
+ * Which responses count against a limit: all, those with a status from 400, those below 400, or as
+ * decided by a function when the response ends.
+ */
 export type CountOption<Request, Reply> =
   | "all"
   | "failed"
   | "succeeded"
   | ((request: Request, reply: Reply) => CountResult | Promise<CountResult>);
 
-/** Whether a request counts whatever its answer is. */
+/** Whether every request counts, regardless of its response. */
 export function countsAll(option: CountOption<never, never> | undefined): boolean {
   return option === undefined || option === "all";
 }
 
 /**
- * Watches a request's response, and settles the request's charge when it is over. `decided` settles when the limiter has
- * been asked. The charge stays if the answer is not sent whole, or cannot be settled.
+ * Watches a request's response, and settles the charge when it ends. `decided` settles once the
+ * limiter has been asked. The charge stays if the response is not sent completely, or if settling
+ * fails.
  */
 export type Count<Request> = (
   decided: Awaitable<Verdict>,
@@ -34,8 +38,8 @@ export type Count<Request> = (
 ) => void;
 
 /**
- * `take` finds the decision on a request that is not settled yet. `keeps`: whether limits block by kept charges. Undefined
- * if all answers count, and none of them can block.
+ * `take` finds an unsettled decision on the request. `keeps`: whether limits block on confirmed
+ * charges. Undefined if all responses count and no limit blocks on confirmed charges.
  */
 export function createCount<Request extends object>(
   option: CountOption<Request, never> | undefined,
@@ -54,21 +58,21 @@ export function createCount<Request extends object>(
   ): Promise<void> {
     const status = await endedWith(response);
     await decided;
-    // Handlers of `finish` may settle by hand first.
+    // A `finish` handler may settle by hand first.
     if (status !== undefined) await setImmediate();
     const own = status === undefined && !keeps ? undefined : take(request);
     if (!own?.decision.wouldAllow) return;
     const { cost } = own.decision;
     const units =
       status === undefined || isAll ? undefined : await unitsOf(status, cost, request, reply);
-    // The charge is kept at once, so that a client that delays its answer delays no block; but it is given back only if
-    // the whole answer was sent.
+    // A charge is confirmed at once, so that a client cannot delay a block by delaying its
+    // response; but it is refunded only if the whole response was sent.
     const isLess = units === 0 || (typeof cost === "number" && (units ?? cost) < cost);
     const isKept = units === undefined || (isLess && !(await isSent(response)));
     await (isKept ? own.keep() : own.settle(units));
   }
 
-  /** The units to settle; undefined to keep the charge. */
+  /** The units to settle; undefined to leave the charge. */
   async function unitsOf(
     status: number,
     cost: Cost,
@@ -93,12 +97,13 @@ export function createCount<Request extends object>(
   }
 
   return (decided, request, reply, response) => {
-    // The answer was ended, so no error can be reported. A failure leaves the charge.
+    // The response has ended, so an error cannot be reported to the client. If this fails, the
+    // charge stays.
     settleAtEnd(decided, request, reply, response).catch(() => {});
   };
 }
 
-/** The units to settle; undefined to keep the charge. Throws `HEADGATE_COUNT_FAILED`. */
+/** The units to settle; undefined to leave the charge. Throws `HEADGATE_COUNT_FAILED`. */
 function readResult(result: unknown, cost: Cost): number | undefined {
   if (typeof result === "boolean") return result ? undefined : 0;
   const isByName = typeof cost !== "number";

@@ -9,7 +9,9 @@ interface Source {
 
 type Method = (...args: unknown[]) => unknown;
 
-/** What is used of Node's response: of HTTP/1.1, or of HTTP/2's compatibility API. */
+/**
+ * The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API.
+ */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -21,7 +23,10 @@ export interface NodeResponse {
 /** Its methods that throw once the headers have been sent. */
 const HEAD_METHODS = ["setHeader", "setHeaders", "appendHeader", "removeHeader"];
 
-/** The headers that describe a body, or redirect: those of an abandoned answer must not mix with another one's. */
+/**
+ * The headers that describe a body, or redirect: those of an abandoned response must not mix with
+ * those of another one.
+ */
 export const BODY_HEADERS: readonly string[] = [
   "content-length",
   "content-encoding",
@@ -32,47 +37,48 @@ export const BODY_HEADERS: readonly string[] = [
   "location",
 ];
 
-/** The headers that only a denial has. */
+/** Headers that only denials have. */
 export const DENIAL_HEADERS: readonly string[] = ["Retry-After", "Cache-Control"];
 
-/** The status and the headers of an answer, these in lower case. */
+/** The status and the headers of a response, with names in lower case. */
 export interface Head {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** Why something did not become an answer. */
+/** The error that prevented a response. */
 export interface Failure {
   readonly reason: unknown;
 }
 
 /**
- * The response of a denied request while the application may answer it. It knows whether an answer is under way, also one
- * whose first byte is still to come, and drops what is written after an answer has ended, where Node would throw or end the
- * process. It stays in place for as long as the response lives.
+ * The response of a denied request while the application may answer it. Tracks whether an answer is
+ * in progress, even before its first byte. Drops writes after an answer has ended, where Node would
+ * throw or end the process. Stays in place for the lifetime of the response.
  */
 export class DeniedResponse {
   readonly #response: NodeResponse;
   readonly #methods: Record<string, Method>;
   readonly #onLate: (error: unknown) => void;
-  /** Whether something was written, or handed to what will write it. */
+  /** Whether anything was written, or handed to something that will write it. */
   #isBegun = false;
   #isEnded = false;
   #isClosed = false;
-  /** What an answer is to be sent with, whatever is set before it is. */
+  /** The status and headers to send, even if others are set in the meantime. */
   #head: Head | undefined;
-  /** How many answers are still to show: templates, files, pipes. */
+  /** How many pending sources may still answer: templates, files, pipes. */
   #expected = 0;
   #failure: Failure | undefined;
   #wake: (() => void) | undefined;
-  /** Whether nothing waits any more for an answer to begin. */
+  /** Whether `settled` has stopped waiting for an answer to begin. */
   #isSettled = false;
-  /** What to call when a source is taken off again. */
+  /** Functions to call when a source is unpiped. */
   readonly #leavers = new WeakMap<Source, () => void>();
 
   /**
-   * `onLate` is called with an error whose stack shows who wrote too late, and with what was thrown too late; `onClose` when the
-   * response is over, or its client has left.
+   * `onLate` is called with errors that were thrown too late and, for a write that comes too late,
+   * an error whose stack shows the writer; `onClose` when the response is over or its client has
+   * disconnected.
    */
   constructor(response: NodeResponse, onLate: (error: unknown) => void, onClose: () => void) {
     this.#response = response;
@@ -94,10 +100,10 @@ export class DeniedResponse {
     });
     this.#around("end", (call, args) => {
       if (this.#isTooLate) return this.#drop(args);
-      // HTTP/2's writes by itself meanwhile.
+      // In HTTP/2 this writes synchronously.
       const result = this.begin(() => call(...args));
       this.#isEnded = true;
-      // Middleware around it may keep the answer until a session is saved, for one.
+      // Middleware may hold the response back, for example until a session is saved.
       if (!response.headersSent) this.keep(response.statusCode, response.getHeaders());
       return result;
     });
@@ -115,12 +121,15 @@ export class DeniedResponse {
     return this.#isBegun || this.#response.headersSent;
   }
 
-  /** Whether what `onDenied` returned lets a request on that it has not answered: not where nobody waits for an answer any more. */
+  /**
+   * Whether the result of `onDenied` lets the request through unanswered; not if its client has
+   * disconnected.
+   */
   isLetOnBy(result: unknown): boolean {
     return result === "allow" && !this.#isClosed;
   }
 
-  /** Makes a call that begins an answer; one that throws has begun none. */
+  /** Makes a call that begins an answer, unless it throws. */
   begin<T>(call: () => T): T {
     const result = call();
     this.#isBegun = true;
@@ -129,8 +138,8 @@ export class DeniedResponse {
   }
 
   /**
-   * Notes that something will answer, or end an answer that has begun, until the function that is returned is called, with what
-   * went wrong if anything did.
+   * Records that something will answer, or end an answer that has begun. Call the returned function
+   * when that is done, with the error if there was one.
    */
   expect(): (failure?: Failure) => void {
     this.#expected += 1;
@@ -145,7 +154,10 @@ export class DeniedResponse {
     };
   }
 
-  /** Resolves when an answer has begun, or none is expected any more. Rejects with what went wrong before that. */
+  /**
+   * Resolves when an answer has begun, or when none is expected any more. Rejects with an error
+   * that came before that.
+   */
   async settled(): Promise<void> {
     while (!this.#isBegun && this.#expected > 0) {
       await new Promise<void>((resolve) => {
@@ -156,28 +168,34 @@ export class DeniedResponse {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /** Makes sure that the answer is sent with this status and these headers, whatever sets others too late. */
+  /**
+   * Ensures that the response is sent with this status and these headers, even if others are set
+   * too late.
+   */
   keep(status: number, headers: Head["headers"]): void {
     this.#head = { status, headers };
   }
 
-  /** Lets another answer take the place of one that was kept and has failed. */
+  /** Allows another answer in place of a held one that failed. */
   letGo(): void {
     this.#head = undefined;
   }
 
-  /** Reports what came after the answer. */
+  /** Reports a write or an error after the answer. */
   reportLate(error: unknown = new Error("the request had been answered")): void {
     this.#onLate(error);
   }
 
-  /** Reports what went wrong after an answer had begun. Where nothing will end that answer, its client must not wait for the rest. */
+  /**
+   * Reports an error after an answer has begun. If nothing will end that answer, closes it, so that
+   * the client does not wait for the rest.
+   */
   breakOff(reason: unknown): void {
     this.reportLate(reason);
     if (!this.#isEnded && this.#expected === 0) this.#response.destroy();
   }
 
-  /** Whether what is written now comes too late: an answer has ended, or is kept and has not begun. */
+  /** Whether a write now would be too late: an answer has ended, or is held back. */
   get #isTooLate(): boolean {
     return this.#isEnded || (this.#head !== undefined && !this.#response.headersSent);
   }
@@ -189,7 +207,7 @@ export class DeniedResponse {
     this.#methods[name] = (...args) => around(call, args);
   }
 
-  /** Reports a call in place of making it. */
+  /** Reports a call instead of making it. */
   #drop(args: readonly unknown[]): NodeResponse {
     const callback = args.findLast((arg) => typeof arg === "function");
     if (callback !== undefined) process.nextTick(callback as () => void);
@@ -197,7 +215,7 @@ export class DeniedResponse {
     return this.#response;
   }
 
-  /** The arguments of `writeHead` for an answer that was kept. */
+  /** The arguments of `writeHead` for an answer that was held back. */
   #withHead({ status, headers }: Head, [, ...rest]: readonly unknown[]): unknown[] {
     for (const name of BODY_HEADERS) {
       if (!Object.hasOwn(headers, name)) this.#methods["removeHeader"]?.(name);
@@ -206,7 +224,7 @@ export class DeniedResponse {
     return [status, ...rest];
   }
 
-  /** If a source fails and nobody listens, Node would end the process. */
+  /** If a source fails without a listener, Node would end the process. */
   #follow(source: Source): void {
     const over = this.expect();
     source.once("error", (reason) =>
@@ -218,8 +236,9 @@ export class DeniedResponse {
 }
 
 /**
- * Lets a function of the application answer a denied request. Resolves with what it returned, when all that it began has come
- * to an answer or to nothing. Rejects with what went wrong, unless an answer is under way: then that is reported.
+ * Lets a function of the application answer a denied request. Resolves with its result once
+ * everything that it started has answered or ended. Rejects with its error, unless an answer is in
+ * progress: then the error is reported.
  */
 export async function letAnswer(
   response: DeniedResponse,

@@ -11,8 +11,8 @@ import { LEFT } from "./verdict.ts";
 import type { Step, Visit } from "./visit.ts";
 
 /**
- * The step that learns what operators did, and refuses a client on their deny list. `watchTrust` is called before an
- * address is looked up there; `note` hears of a request that is refused.
+ * The step that reads operators' changes, and refuses clients on the deny list. `watchTrust` is
+ * called before an address is looked up; `note` is called for each refused request.
  */
 export function createControlStep<Request extends HttpRequest>(
   { control, watch }: Pick<LimiterParts, "control" | "watch">,
@@ -22,7 +22,7 @@ export function createControlStep<Request extends HttpRequest>(
   if (control === undefined) return undefined;
   const { known } = control;
 
-  /** A client without an address is on no list. */
+  /** A client without an address is not on any list. */
   function check(visit: Visit<Request>): Verdict | undefined {
     const { denied } = known.record;
     if (denied === undefined) return undefined;
@@ -54,10 +54,10 @@ export function createControlStep<Request extends HttpRequest>(
   };
 }
 
-/** The networks of a deny list that are in force until one of them ends. */
+/** The networks of a deny list in force until one of them ends. */
 interface InForce {
   readonly networks: NetworkSet;
-  /** When the first one ends, in microseconds of the server's clock. */
+  /** When the first of them ends, in microseconds of the server's clock. */
   readonly until: number;
 }
 

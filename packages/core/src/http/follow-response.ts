@@ -5,14 +5,16 @@ import type { Client } from "./client.ts";
 import { isClientSeen, watchResponse } from "./response/response-end.ts";
 
 /**
- * Renews a request's slots until its response is ended, and gives them back then. If the client leaves before that, they
- * are renewed no more: hanging up frees no slot. Nor are they renewed while Node could not notice that the client left.
+ * Renews a request's slots until its response ends, and then releases them. If the client
+ * disconnects before that, they are no longer renewed but also not released, so that disconnecting
+ * frees no slot. They are not renewed either while Node could not notice that the client
+ * disconnected.
  */
 export function holdPlaces(places: HeldPlaces, response: object): void {
   places.keep(() => isClientSeen(response));
   watchResponse(response, {
     onEnded() {
-      // If the store does not hear of it, they expire.
+      // If the store cannot be reached, they expire.
       places.release().catch(() => {});
     },
     onLeft() {
@@ -22,8 +24,8 @@ export function holdPlaces(places: HeldPlaces, response: object): void {
 }
 
 /**
- * Watches, from now on, whether a request still needs an answer on this response of Node's: its client is there, and
- * nothing else has answered it. `ending` aborts when all waits must end.
+ * Watches from now on whether a request still needs an answer on this response of Node's: its
+ * client is connected, and nothing else has answered. `ending` aborts when all waits must end.
  */
 export function watchLeaving(response: object, client: Client, ending: AbortSignal): Leaving {
   const controller = new AbortController();
@@ -47,14 +49,17 @@ export function watchLeaving(response: object, client: Client, ending: AbortSign
   };
 }
 
-/** Resolves with the status of an answer when it has been ended; with undefined if its client left before. */
+/**
+ * Resolves with the status of a response when it has been ended; with undefined if its client
+ * disconnected before.
+ */
 export function endedWith(response: object): Promise<number | undefined> {
   return new Promise((resolve) => {
     watchResponse(response, { onEnded: resolve, onLeft: () => resolve(undefined) });
   });
 }
 
-/** Resolves with whether the whole answer was sent, when that is known. */
+/** Resolves with whether the whole response was sent, once that is known. */
 export function isSent(response: object): Promise<boolean> {
   return new Promise((resolve) => {
     watchResponse(response, { onSent: () => resolve(true), onLeft: () => resolve(false) });

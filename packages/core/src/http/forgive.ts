@@ -5,7 +5,10 @@ import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
 import { requireUnreached } from "../reach/store-failure.ts";
 import { decisionOf } from "./request-decision.ts";
 
-/** Throws `HEADGATE_INVALID_OPTION` for a dimension that none of the limiters counts, and for `global`, which all clients share. */
+/**
+ * Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`,
+ * which all clients share.
+ */
 export function requireForgivable(
   owner: string,
   dimensions: readonly string[] | undefined,
@@ -24,8 +27,8 @@ export function requireForgivable(
 }
 
 /**
- * Forgets what these limiters counted for a request's client, in the named dimensions. Resolves with true if a record was
- * deleted; false also if the store could not be reached.
+ * Forgets the usage of a request's client in these limiters, in the named dimensions. Resolves with
+ * true if a record was deleted; with false also if the store could not be reached.
  */
 export async function forgiveClient(
   owner: string,
@@ -46,7 +49,7 @@ export async function forgiveClient(
   } catch (error) {
     const { watch } = partsOf(limiter);
     if (watch === undefined) throw error;
-    // The request was good: it must not fail because its client cannot be forgiven.
+    // The request succeeded, so it must not fail because its client cannot be forgiven.
     requireUnreached(error, watch.notices);
     return false;
   }

@@ -22,10 +22,10 @@ import {
   requireTiers,
 } from "./request-limits.ts";
 
-/** The limiter that decides a request. */
+/** The limiter chosen for a request. */
 export interface Choice {
   readonly limiter: MadeLimiter;
-  /** Its limits for this request; undefined for the limiter's own. */
+  /** Limits for this request only; undefined for the limiter's own. */
   readonly limits: Policy | undefined;
 }
 
@@ -36,11 +36,11 @@ export interface GuardLimiters {
   readonly tiers: ReadonlyMap<string, MadeLimiter>;
   readonly all: readonly MadeLimiter[];
   /**
-   * Chooses the limiter of a request, null for no limit; undefined if every request has the same. Throws or rejects
-   * with `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
+   * Chooses the limiter of a request, null for no limit; undefined if all requests have the same.
+   * Throws or rejects with `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
    */
   readonly choose: ((request: unknown) => Awaitable<Choice | null>) | undefined;
-  /** Closes those that were made here; one that was handed in stays open. */
+  /** Closes the limiters that were created here; one that was passed in stays open. */
   close(): Promise<void>;
 }
 
@@ -51,8 +51,8 @@ export type LimiterSettings = Pick<
 >;
 
 /**
- * Makes the limiters that settings describe; `extended` is decided together with each. `plugin` is the Fastify plugin
- * that gave a route its name. Throws what `createLimiter` throws.
+ * Creates the limiters that settings describe; `extended` is decided together with each. `plugin`
+ * is the Fastify plugin that a route's name begins with. Throws the errors of `createLimiter`.
  */
 export function makeGuardLimiters(
   owner: string,
@@ -79,19 +79,22 @@ export function makeGuardLimiters(
   return oneLimiter(made, () => made.close());
 }
 
-/** Prepares the stores of limiters. Resolves with whether all answered. */
+/** Prepares the stores of limiters. Resolves with whether all of them answered. */
 export async function areReady(limiters: readonly Limiter[]): Promise<boolean> {
   const answers = await Promise.all(limiters.map((limiter) => limiter.ready()));
   return answers.every(Boolean);
 }
 
-/** The store of options without limits, for limiters made on it later, or one of its own. Throws `HEADGATE_INVALID_OPTION`. */
+/**
+ * The store of options without limits, for limiters created on it later; a new one if none is
+ * given. Throws `HEADGATE_INVALID_OPTION`.
+ */
 export function readStore({ store, name }: Pick<LimiterSettings, "store" | "name">): CountingStore {
   if (store !== undefined || name !== undefined) requireName(name);
   return requireStore(store === undefined ? memoryStore() : store);
 }
 
-/** Makes a limiter of these limits with the settings' name and store, or with another. */
+/** Creates a limiter of these limits with the settings' name and store, or with others. */
 type MakeLimiter = (
   limits: Policy,
   place?: { readonly name: string; readonly store: Store },
@@ -101,12 +104,12 @@ function oneLimiter(only: MadeLimiter, close: () => Promise<void>): GuardLimiter
   return { only, tiers: new Map(), all: [only], choose: undefined, close };
 }
 
-/** The choice for a request without limits of its own: only the limiter that they extend. */
+/** The choice for a request without limits of its own: only the extended limiter. */
 function withoutLimits(extended: MadeLimiter | undefined): Choice | null {
   return extended === undefined ? null : { limiter: extended, limits: undefined };
 }
 
-/** One limiter, whose limits are those of a request. */
+/** One limiter, whose limits are chosen for each request. */
 function requestLimiter(
   owner: string,
   policy: RequestPolicy,
@@ -148,7 +151,7 @@ function tierLimiters(
 ): GuardLimiters {
   requireTiers(policy);
   if (given !== undefined) requireName(name);
-  // All tiers share one store, also when it is one of their own.
+  // All tiers share one store, even if it was created here.
   const store = given ?? memoryStore();
   const tiers = new Map<string, MadeLimiter>();
   const choices = new Map<string, Choice | null>();

@@ -11,7 +11,9 @@ import type { ClientList } from "./lists.ts";
 import type { RequestPolicy, TierPolicy } from "./request-limits.ts";
 import type { HeadersOption } from "./verdict.ts";
 
-/** How long a request that would be denied waits first: 1 ms to 10 minutes, or `false` for no wait. */
+/**
+ * How long a request that would be denied waits first: 1 ms to 10 minutes, or `false` for no wait.
+ */
 export type WaitOption = Duration | false;
 
 /** The durations of a guard's options, where the compiler finds a misspelt literal. `Text` is inferred. */
@@ -19,7 +21,10 @@ export interface CheckedGuardTimes<Text extends string> extends CheckedTimes<Tex
   readonly wait?: CheckedDuration<Text> | false | undefined;
 }
 
-/** What happens to a request whose key is undefined or empty: count its address, answer 400, or leave the limit out. */
+/**
+ * How to handle a request whose key is undefined or empty: count its address, respond with 400, or
+ * leave the limit out.
+ */
 export type MissingKey = "ip" | "reject" | "skip";
 
 /** The dimensions that need no key function. */
@@ -37,18 +42,20 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** A limiter created with `createLimiter`, instead of `limits`, `store` and `name`. */
   readonly limiter?: Limiter | undefined;
-  /** Where counts live. Default: a `memoryStore()` of its own. */
+  /** Where counts are stored. Default: a separate `memoryStore()`. */
   readonly store?: Store | undefined;
-  /** Who is counted: a key function, or one for each dimension. Default `byIp()`. */
+  /** What to count by: a key function, or one for each dimension. Default `byIp()`. */
   readonly key?:
     | KeyFunction<Request>
     | { readonly [D in Dimension]: KeyFunction<Request> }
     | undefined;
-  /** Where the client's address comes from. Default: the framework's own, as its proxy trust gives it. */
+  /**
+   * Where the client's address comes from. Default: the framework, according to its proxy trust.
+   */
   readonly address?: AddressOption | undefined;
   /** Clients that are never limited: addresses and networks (CIDR), or a function. */
   readonly allowList?: ClientList<Request> | undefined;
-  /** Clients that are answered with status 403, even if they are on `allowList`. */
+  /** Clients that are refused with status 403, even if they are on `allowList`. */
   readonly blockList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
   readonly missing?: MissingKey | undefined;
@@ -58,34 +65,43 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    */
   readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
-   * Which answers count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below 400), or a function that says, when
-   * the response has been ended, whether its request counts, or how many units it cost. Until then every request is charged, and a
-   * request whose answer is cut off stays charged.
+   * Which responses count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"`
+   * (below 400), or a function, called when the response has ended, that returns whether the
+   * request counts or how many units it cost. Until then every request is charged, and it stays
+   * charged if the response is cut off.
    */
   readonly count?: CountOption<Request, never> | undefined;
-  /** The dimensions in which `forgive(request)` forgets the client of a request, for example after a good login. Not `global`. */
+  /**
+   * The dimensions in which `forgive(request)` forgets the client of a request, for example after a
+   * successful login. Not `global`.
+   */
   readonly forgive?:
     | readonly (NoInfer<Dimension> | Exclude<KnownDimension, "global">)[]
     | undefined;
-  /** Whether a request is not limited at all. */
+  /** Whether a request is exempt from limits. */
   readonly skip?:
     | ((request: Request) => boolean | undefined | Promise<boolean | undefined>)
     | undefined;
-  /** Which headers an answer carries. Default: legacy and standard. */
+  /** Which headers a response carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** Answers denied requests in the application's way: a function of the framework's own kind, or `"error"`. Some adapters do not have it. */
+  /**
+   * How to answer denied requests: a function of the framework's kind, or `"error"`. Some adapters
+   * do not have this option.
+   */
   readonly onDenied?: unknown;
   /**
-   * How long a request that would be denied waits first, 1 ms to 10 minutes: in line behind its subject's other requests in this
-   * process, at most 100 and no more than half of `maxQueue`. A client that leaves while it waits costs nothing. Not for limits with
-   * `block`. Default `false`.
+   * How long a request that would be denied waits first, 1 ms to 10 minutes. It waits in line with
+   * its subject's other requests in this process: at most 100, and no more than half of `maxQueue`.
+   * A client that disconnects while it waits costs nothing. Not for limits with `block`. Default
+   * `false`.
    */
   readonly wait?: WaitOption | undefined;
   /** The most requests and calls of `limiter.wait` that may wait at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Shadow mode: decides, counts and publishes, but denies nobody. It sets neither `rateLimit` nor any header; only `of` and the channel
-   * `headgate:decision` show its decisions. Default false.
+   * Shadow mode: decides, counts and publishes, but denies no request. It sets neither `rateLimit`
+   * nor any header; only `of` and the channel `headgate:decision` show its decisions. Default
+   * false.
    */
   readonly shadow?: boolean | undefined;
 }

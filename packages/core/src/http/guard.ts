@@ -21,31 +21,34 @@ import { toError } from "./warn.ts";
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is Node's: until it
-   * ends, slots are held; then `count` settles by `reply`, which is the framework's own; with `wait` it shows whether the
-   * client leaves. Never throws; rejects with an error for the framework.
+   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is
+   * Node's: slots are held until it ends, then `count` settles by `reply`, which is the framework's
+   * own; with `wait` it shows whether the client disconnects. Never throws; rejects with an error
+   * for the framework.
    */
   check(request: Request, client: Client, response?: object, reply?: object): Awaitable<Verdict>;
   /** Whether `check` needs a response, for `count`, `wait` or slots. */
   readonly needsResponse: boolean;
   /**
-   * Answers all waiting requests as if their time were over, and lets no request wait from now on. Resolves when the
-   * requests under way are decided.
+   * Answers all waiting requests as if their time were over, and lets no request wait from now on.
+   * Resolves when the requests in progress are decided.
    */
   end(): Promise<void>;
   /** The limiter's decision on a request; undefined if it was not asked. */
   of(request: object): RequestDecision | undefined;
   /**
-   * Forgets what the limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a
-   * good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
-   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   * Forgets the usage of a request's client, blocks included, in the dimensions of the option
+   * `forgive`: after a successful login, for example. Resolves with true if something was
+   * forgotten; with false also while the store is unavailable. Rejects with
+   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as
+   * `limiter.reset`.
    */
   forgive(request: object): Promise<boolean>;
 }
 
 /**
- * Prepares the one path of a request in HTTP. `owner` names it in errors. Throws `HEADGATE_INVALID_OPTION`, and then
- * closes the limiters, so that nothing keeps their names.
+ * Prepares the path of a request in HTTP. `owner` is its name in errors. Throws
+ * `HEADGATE_INVALID_OPTION`, and then closes the limiters, so that their names are free again.
  */
 export function createGuard<Request extends HttpRequest>(
   owner: string,
@@ -81,7 +84,7 @@ function prepareGuard<Request extends HttpRequest>(
   const count = createCount(
     option,
     (request: Request) => takeUnsettled(request, all, option === undefined),
-    // The limits of a request may block by kept charges, whether its base does or not.
+    // The limits of a request may block on confirmed charges even if the base does not.
     all.some((limiter) => limiter[LIMITER].counted.keeps) || (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
@@ -101,7 +104,7 @@ function prepareGuard<Request extends HttpRequest>(
   };
 }
 
-/** `first` is the limiter of every request, where there is one. */
+/** `first` is the limiter of every request, if there is a single one. */
 function createCheck<Request extends HttpRequest>(
   { all, only }: GuardLimiters,
   plan: Plan<Request>,
@@ -124,7 +127,7 @@ function createCheck<Request extends HttpRequest>(
       response,
       connected,
       client: connected,
-      // A request that is here before `close` is decided, however long its key takes.
+      // A request that arrives before `close` is decided, however long its key takes.
       isOver: only === undefined ? all.some(isClosed) : only[LIMITER].isClosed,
       prepared: first,
       limits: undefined,
@@ -137,7 +140,7 @@ function createCheck<Request extends HttpRequest>(
     };
     let decided: Awaitable<Verdict>;
     try {
-      // Most requests find no deny list, and a control record that is not due: they skip its step.
+      // Most requests find no deny list, and a control record that is not due: they skip the step.
       const isQuiet =
         known === undefined || (known.record.denied === undefined && performance.now() < known.due);
       decided = follow(isQuiet ? plan.quiet : plan.whole, visit, 0);
@@ -160,7 +163,7 @@ function isClosed(limiter: MadeLimiter): boolean {
   return limiter[LIMITER].isClosed;
 }
 
-/** Goes through a plan until a step has a verdict. The last step always has one. */
+/** Runs a plan until a step returns a verdict. The last step always does. */
 function follow<Request>(
   plan: readonly Step<Request>[],
   visit: Visit<Request>,
@@ -178,8 +181,9 @@ function follow<Request>(
 }
 
 /**
- * Ends a request in an adapter: `answer` puts the verdict on the response, and returns, now or later, whether the request
- * goes on. Then `next` is called, without an argument or with an error; never twice.
+ * Handles a request in an adapter: `answer` applies the verdict to the response, and returns, now
+ * or later, whether the request goes on. Then `next` is called, without an argument or with an
+ * error; never twice.
  */
 export function settle<Request, Reply>(
   decided: Awaitable<Verdict>,

@@ -2,7 +2,7 @@ import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { HeaderSettings, HeadersOption } from "./verdict.ts";
 
-/** The values that each option takes. */
+/** The valid values of each option. */
 const VALUES = {
   legacy: [true, false, "x-ratelimit", "ratelimit"],
   standard: [true, false],
@@ -32,7 +32,7 @@ function requireOneOf(option: string, value: unknown, allowed: readonly unknown[
   throw invalid(`headers: ${option} must be ${rule}, got ${formatReceived(value)}`);
 }
 
-/** The unit of a header that is not sent. */
+/** Throws for the unit of a header that is not sent. */
 function withoutLegacy(reset: string): HeadgateError {
   return invalid(
     `headers: reset is the unit of a legacy header, which legacy: false turns off, got ${formatReceived(reset)}`,

@@ -16,41 +16,55 @@ import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 import { toError, warnOnce } from "./warn.ts";
 
-/** What a framework's adapter asks about each request, under one set of options. */
+/** Checks the requests of a framework's adapter, under one set of options. */
 export interface HttpGuard<Request> extends Pick<Guard<Request>, "of" | "forgive"> {
-  /** The limiter; undefined where the limits are `byTier`. */
+  /** The limiter; undefined if the limits are `byTier`. */
   readonly limiter: Limiter | undefined;
-  /** The limiter of each tier, where the limits are `byTier`. */
+  /** The limiter of each tier, if the limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is Node's: until it ends, places are held; then `count`
-   * judges it; with `wait` it shows whether the client leaves. Rejects with an `Error` that the framework should handle, and with
+   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is
+   * Node's: slots are held until it ends, then `count` settles; with `wait` it shows whether the
+   * client disconnects. Rejects with an `Error` that the framework should handle, and with
    * `HEADGATE_INVALID_OPTION` for an invalid `client` or `response`.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** `ready` of all its limiters: resolves with whether all of their stores answered. */
   ready(): Promise<boolean>;
-  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
+  /**
+   * Answers the waiting requests, and frees the names of the limiters that were created here. The
+   * store's client stays open.
+   */
   close(): Promise<void>;
 }
 
-/** What an adapter knows about its framework, and what it does itself. */
+/** What an adapter knows about its framework, and which features it implements. */
 export interface HttpAdapter<Request> {
   /** The adapter's name in the directory that operators' tools read: 1 to 64 characters. Default `"http"`. */
   readonly name?: string | undefined;
-  /** The method and the route of a request as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
+  /**
+   * The method and the configured route of a request, such as `GET /users/:id`; undefined if there
+   * is none.
+   */
   readonly routeOf?: ((request: Request) => string | undefined) | undefined;
   /** Warns the operator. Default: a process warning, once for each code. */
   readonly warn?: Warn | undefined;
-  /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is refused. */
+  /**
+   * Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the
+   * option is rejected.
+   */
   readonly onDenied?: boolean | undefined;
-  /** Whether the adapter passes each response to `check`. Default false: `count`, `wait` and `concurrency` limits are refused. */
+  /**
+   * Whether the adapter passes each response to `check`. Default false: `count`, `wait` and
+   * `concurrency` limits are rejected.
+   */
   readonly count?: boolean | undefined;
 }
 
 /**
- * Creates the guard that an adapter asks about each request. `owner` is the name of the adapter's function, for error
- * messages. Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ * Creates the guard for an adapter, which asks it about each request. `owner` is the name of the
+ * adapter's function, for error messages. Throws `HEADGATE_INVALID_OPTION`,
+ * `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createHttpGuard<Request extends HttpRequest>(
   owner: string,
@@ -65,20 +79,23 @@ export function createHttpGuard<Request extends HttpRequest>(
       try {
         return await check(request, client, response);
       } catch (reason) {
-        // Frameworks take nothing for no error, and leave the request without an answer.
+        // Frameworks treat an empty value as no error, and would leave the request unanswered.
         throw toError(reason);
       }
     },
   };
 }
 
-/** The same guard for an adapter that makes clients by `clientOf`, and calls `settle`: it answers at once if it can. */
+/**
+ * The same guard for an adapter that creates clients with `clientOf`, and calls `settle`: it
+ * answers synchronously if it can.
+ */
 export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check"> {
   readonly check: Guard<Request>["check"];
   readonly needsResponse: boolean;
 }
 
-/** What only our own adapters hand over. */
+/** Parts that only our own adapters pass. */
 export interface OwnParts<Request> extends Pick<Adapter<Request>, "costOf"> {
   /** The names of options that the adapter reads itself. */
   readonly optionNames?: readonly string[];
@@ -99,7 +116,8 @@ export function createAdapterGuard<Request extends HttpRequest>(
   rejectUnreadOptions(owner, settings, adapter);
   const limiters = makeGuardLimiters(owner, settings);
   const guard = createGuard(owner, limiters, settings, { name, warn, routeOf, costOf });
-  // count and wait have been refused: it is for slots, or to settle kept charges.
+  // `count` and `wait` have been rejected, so the response is needed for slots, or to settle
+  // confirmed charges.
   if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
   const withResponse: Guard<Request>["check"] = (request, client, response) =>
     isNodeResponse(response)
@@ -124,14 +142,17 @@ function noRoute(): undefined {
   return undefined;
 }
 
-/** Stands for the applications of a process, which adapters that have no log do not tell apart. */
+/**
+ * Stands for all applications of a process, which adapters without a log of their own do not
+ * distinguish.
+ */
 const APPLICATIONS = {};
 
 function warnProcess(code: string, message: string, _: object, error?: unknown): void {
   warnOnce(APPLICATIONS, code, message, error);
 }
 
-/** Throws for a client that would be ignored: the request would go on without a limit. */
+/** Throws for a client that would be ignored: the request would go on unlimited. */
 function requireClient(owner: string, client: Client): void {
   const address: unknown = client?.address ?? "";
   if (typeof client?.hasLeft === "function" && typeof address === "string") return;
@@ -141,7 +162,10 @@ function requireClient(owner: string, client: Client): void {
   );
 }
 
-/** Without Node's response, a request would count whatever its answer is, or wait though its client has left. */
+/**
+ * Without Node's response, a request would count regardless of its response, or wait though its
+ * client has disconnected.
+ */
 function withoutResponse(owner: string, response: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
@@ -149,7 +173,7 @@ function withoutResponse(owner: string, response: unknown): HeadgateError {
   );
 }
 
-/** What an adapter may say of its framework. */
+/** The options with which an adapter describes its framework. */
 const ADAPTER_OPTIONS: readonly string[] = ["name", "routeOf", "warn", "onDenied", "count"];
 
 function requireAdapterName(owner: string, name: unknown): void {
@@ -187,7 +211,9 @@ function rejectUnreadOptions(
   }
 }
 
-/** For places that the adapter would never give back, and charges that it would never settle. */
+/**
+ * The error for slots that the adapter would never release, and charges that it would never settle.
+ */
 function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
   void limiters.close();
   const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);

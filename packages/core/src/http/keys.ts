@@ -10,12 +10,15 @@ import { HTTP, headerValue } from "./client.ts";
 import type { OpaqueSubject, SubjectText } from "./subject.ts";
 import { InvalidSubject, joinSubjects, kindText, opaqueSubject, subjectText } from "./subject.ts";
 
-/** The result of a key function: a subject, which may be a whole number such as the id of a user, or nothing if the request has none. */
+/**
+ * The result of a key function: a subject, which may be a whole number such as the id of a user, or
+ * nothing if the request has none.
+ */
 export type KeyResult = string | number | bigint | OpaqueSubject | undefined | null;
 
 /**
- * Returns the client to count. `address` is the client's as `byIp()` counts it: an IPv6 address as its /64. It was read
- * when the request arrived: `request.ip` may be gone after an await.
+ * Returns the client to count. `address` is the client's as counted by `byIp()`: an IPv6 address as
+ * its /64. It was read when the request arrived: `request.ip` may be gone after an await.
  */
 export type KeyFunction<Request = HttpRequest> = (
   request: Request,
@@ -54,7 +57,7 @@ interface Carrier {
   };
 }
 
-/** How a key function is called for a request. */
+/** How to call a key function for a request. */
 export function keyReaderOf<Request extends object>(key: KeyFunction<Request>): KeyReader<Request> {
   const own = ownKeyOf(key);
   if (own !== undefined) return own.read as unknown as KeyReader<Request>;
@@ -72,12 +75,12 @@ export function prefixOf(key: object): number | undefined {
   return source?.by === "ip" ? source.ipv6Prefix : undefined;
 }
 
-/** What a key function makes subjects of, for the directory. */
+/** How a key function forms subjects, for the directory. */
 export function sourceOf(key: object): SubjectSource {
   return ownKeyOf(key)?.source ?? { by: "function" };
 }
 
-/** Whether a key function counts addresses, by itself or beside others. */
+/** Whether a key function counts addresses, alone or together with others. */
 export function countsByAddress(key: object): boolean {
   return ownKeyOf(key)?.countsAddress === true;
 }
@@ -88,8 +91,9 @@ export function readsAddress(key: KeyFunction<never>): boolean {
 }
 
 /**
- * A key function that reads whole addresses. If an application calls it with the address that it got, or with none, it
- * uses the whole address noted before; any other address is taken as it is.
+ * A key function that reads whole addresses. If an application calls it with the address that it
+ * received, or with none, the whole address noted before is used; any other address is used as
+ * given.
  */
 function ownKey(own: OwnKey): KeyFunction<HttpRequest> {
   const key: KeyFunction<HttpRequest> = (request, address) => {
@@ -116,8 +120,9 @@ export interface ByIpOptions {
 }
 
 /**
- * Counts by client address, as the framework's proxy trust gives it. An IPv4 address inside IPv6 counts as IPv4; IPv6
- * counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
+ * Counts by client address, according to the framework's proxy trust. An IPv4 address embedded in
+ * IPv6 counts as IPv4; IPv6 counts per network of `ipv6Prefix` bits. Throws
+ * `HEADGATE_INVALID_OPTION`.
  */
 export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
   const ipv6Prefix = readPrefix("byIp", options);
@@ -201,8 +206,8 @@ export function requireHeaderName(option: string, name: unknown): asserts name i
 }
 
 /**
- * Counts by several keys together, such as address and account: each combination is a subject of its own. A request that
- * lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
+ * Counts by several keys together, such as address and account: each combination is a separate
+ * subject. A request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byAll<Request extends HttpRequest>(
   ...keys: readonly KeyFunction<Request>[]

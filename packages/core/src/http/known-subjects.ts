@@ -5,10 +5,7 @@ import type { ByHeaderOptions, ByIpOptions } from "./keys.ts";
 import { readHash, readPrefix } from "./keys.ts";
 import { joinSubjects, kindText } from "./subject.ts";
 
-/*
- * The subjects that key functions make of a request, made of the values themselves: to look at a client, or to reset it, where
- * there is no request.
- */
+/* The subjects that key functions create, made from the values themselves: to look up or reset a client without a request. */
 
 /**
  * The subject that `byIp(options)` counts an address as: `limiter.reset(subjectOfAddress("2001:db8::7"))`. Throws

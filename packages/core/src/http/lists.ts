@@ -23,7 +23,7 @@ export type ClientList<Request> =
   | AddressList
   | ((request: Request, address: string | undefined) => boolean | Promise<boolean>);
 
-/** A list as it was read. */
+/** A parsed list. */
 export interface List<Request> {
   readonly source: ListSource;
   /** Whether the list depends on the client's address. */
@@ -33,7 +33,7 @@ export interface List<Request> {
 
 /** Published on `headgate:request:listed`. */
 export interface ListedRequest extends ReportedLimiter {
-  /** The method and the route as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
+  /** The method and the configured route, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
   /** The client's list: one on `allowList` is not limited, one on `blockList` or the operators' `denyList` is refused. */
   readonly list: "allowList" | "blockList" | "denyList";
@@ -41,7 +41,7 @@ export interface ListedRequest extends ReportedLimiter {
 
 const listedRequests = channel(CHANNELS.listed);
 
-/** Makes the message only for a subscriber. */
+/** Creates the message only if there is a subscriber. */
 export function publishListed(describe: () => ListedRequest): void {
   if (listedRequests.hasSubscribers) publish(listedRequests, describe());
 }
@@ -60,11 +60,14 @@ export function readList<Request>(
   }
   const isOn = readAddressList(list, (received) => invalidList(owner, option, received));
   if (Array.isArray(list) && list.length === 0) return undefined;
-  // Without an address it is not asked.
+  // Without an address, the test is not called.
   return { source: "addresses", usesAddress: true, has: (_, address) => isOn(address as string) };
 }
 
-/** The step that looks a request up in its lists; undefined without lists. `note` hears which list it is on. */
+/**
+ * The step that looks a request up in its lists; undefined without lists. `note` is called with the
+ * list that it is on.
+ */
 export function createListStep<Request>(
   owner: string,
   { blockList, allowList }: Readonly<Record<"blockList" | "allowList", List<Request> | undefined>>,

@@ -7,20 +7,25 @@ import { isNodeResponse } from "./response/node-response.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { Visit } from "./visit.ts";
 
-/* Limits of a request's own, which may be of another shape than those that its guard was made with. */
+/* A request's own limits, which may have another shape than those that its guard was created with. */
 
-/** Whether a request lacks every subject that its own limits count by, so that it is not limited. */
+/**
+ * Whether a request lacks every subject that its own limits count by, so that it is not limited.
+ */
 export function asksNobody<Request>({ limits, subjects }: Visit<Request>, error: unknown): boolean {
   if (limits === undefined || codeOf(error) !== "HEADGATE_EMPTY_KEY") return false;
   return Object.values(subjects as RequestSubjects).includes(null);
 }
 
-/** Whether the limits of a decision have the names of the limiter's own. */
+/** Whether the limits of a decision have the same names as the limiter's own. */
 export function isNamedAs({ limits }: MadeLimiter, decision: Decision): boolean {
   return decision.limits.every(({ name }, i) => name === limits[i]?.name);
 }
 
-/** Holds the slots of a request until its response is over. Throws `HEADGATE_INVALID_LIMIT` where that cannot be known. */
+/**
+ * Holds the slots of a request until its response ends. Throws `HEADGATE_INVALID_LIMIT` if the
+ * response cannot be watched.
+ */
 export function holdOwnPlaces(
   owner: string,
   places: HeldPlaces | undefined,
@@ -31,7 +36,7 @@ export function holdOwnPlaces(
     holdPlaces(places, response);
     return;
   }
-  // If the store does not hear of it, they expire.
+  // If the store cannot be reached, they expire.
   places.release().catch(() => {});
   throw new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
@@ -39,7 +44,10 @@ export function holdOwnPlaces(
   );
 }
 
-/** Throws `HEADGATE_INVALID_LIMIT` for limits with a block in a guard with `wait`: a request that waits sets none. */
+/**
+ * Throws `HEADGATE_INVALID_LIMIT` for limits that block in a guard with `wait`: a request that
+ * waits sets no block.
+ */
 export function rejectBlocksInTurn<Request>(owner: string, { limits }: Visit<Request>): void {
   const blocks = [limits].flat().some((limit) => limit && "block" in limit && limit.block);
   if (!blocks) return;
@@ -49,7 +57,10 @@ export function rejectBlocksInTurn<Request>(owner: string, { limits }: Visit<Req
   );
 }
 
-/** Leaves out the numbers of a customer, which an error handler may send to clients: they are in the cause. */
+/**
+ * Leaves out a customer's numbers, which an error handler might send to clients: they are in the
+ * cause.
+ */
 export function ofRequest(owner: string, error: unknown): unknown {
   if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
   return new HeadgateError(

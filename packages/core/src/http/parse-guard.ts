@@ -16,7 +16,7 @@ import { peerOptionsFor } from "./peer-functions.ts";
 import { isRequestPolicy, isTierPolicy, requireLimitsOf, requireTiers } from "./request-limits.ts";
 import type { HeaderSettings } from "./verdict.ts";
 
-/** The options of a limiter's behaviour, only those that were given. */
+/** The limiter's failure options, only those that were given. */
 export type LimiterBehaviour = FailureOptions & Pick<GuardOptions<never>, "maxQueue" | "shadow">;
 
 /** The options of one guard, checked and read once. */
@@ -27,13 +27,13 @@ export interface GuardSettings<Request>
       "name" | "limits" | "limiter" | "store" | "key" | "cost" | "count" | "skip" | "onDenied"
     >
   > {
-  /** Whether limits or a limiter were named, even as undefined. */
+  /** Whether limits or a limiter were given, even as undefined. */
   readonly hasLimits: boolean;
   readonly behaviour: LimiterBehaviour;
-  /** The key that was given here, and not for others too. */
+  /** The key given here, not inherited. */
   readonly ownKey: GuardOptions<Request>["key"];
   readonly forgive: readonly string[] | undefined;
-  /** The dimensions that were given here, and not for others too. */
+  /** The dimensions given here, not inherited. */
   readonly ownForgive: readonly string[] | undefined;
   readonly missing: MissingKey;
   readonly address: AddressHeader | undefined;
@@ -44,7 +44,7 @@ export interface GuardSettings<Request>
   readonly waitMs: number | undefined;
 }
 
-/** The options of a limiter's behaviour. */
+/** The names of these options. */
 export const LIMITER_OPTIONS: readonly (keyof LimiterBehaviour)[] = [
   ...FAILURE_OPTIONS,
   "maxQueue",
@@ -75,9 +75,9 @@ export const GUARD_OPTIONS: readonly string[] = [
 ];
 
 /**
- * Reads the options of a guard. Those that say how a request is read and answered default to `inherited`. `more` names
- * options that the adapter reads itself. Throws `HEADGATE_INVALID_OPTION` with Headgate's equivalent for an option of
- * another library, and `HEADGATE_INVALID_LIMIT`.
+ * Reads the options of a guard. Options about reading and answering requests default to
+ * `inherited`. `more` names options that the adapter reads itself. Throws `HEADGATE_INVALID_OPTION`
+ * with Headgate's equivalent for an option of another library, and `HEADGATE_INVALID_LIMIT`.
  */
 export function parseGuard<Request>(
   owner: string,
@@ -130,7 +130,7 @@ function behaviourIn(raw: LimiterBehaviour): LimiterBehaviour {
 
 type Holds = (value: unknown) => boolean;
 
-/** The options that need nothing but a check of their type. */
+/** The options that only need a type check. */
 const RULES: readonly (readonly [keyof GuardOptions<never>, Holds, string])[] = [
   ["missing", isOneOf("ip", "reject", "skip"), '"ip", "reject" or "skip"'],
   ["skip", isFunction, "a function"],

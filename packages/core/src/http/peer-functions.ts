@@ -1,13 +1,13 @@
 import { PEER_LIMITER_OPTIONS, PEER_REQUEST_OPTIONS } from "../base/peer-options.ts";
 
-/** Options of other libraries that have another equivalent when they are a function of the request. */
+/** Options of other libraries whose equivalent differs if they are a function of the request. */
 const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
   max: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
   limit: "limits: perRequest(fixedWindow({ limit, window }), (request) => ...)",
   timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
 };
 
-/** Headgate's equivalents for the options of other libraries, as these options have them. */
+/** Headgate's equivalents for the given options of other libraries. */
 export function peerOptionsFor(raw: object): Readonly<Record<string, string>> {
   const functions = Object.entries(PEER_FUNCTIONS).filter(
     ([name]) => typeof (raw as Record<string, unknown> | null)?.[name] === "function",

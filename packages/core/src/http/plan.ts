@@ -22,13 +22,19 @@ export interface Adapter<Request> {
   /** Its name in the directory. */
   readonly name: string;
   readonly warn: Warn;
-  /** The method and the route of a request as it was written, as in `GET /users/:id`; undefined if there is none. */
+  /**
+   * The method and the configured route of a request, such as `GET /users/:id`; undefined if there
+   * is none.
+   */
   routeOf(request: Request): string | undefined;
-  /** The units that a request costs by itself, for example by a decorator, whatever the option `cost` is; undefined for the option's. */
+  /**
+   * The cost of a request itself, for example from a decorator, which takes precedence over the
+   * option `cost`; undefined to use the option.
+   */
   readonly costOf?: ((request: Request) => unknown) | undefined;
 }
 
-/** The path of a request. Both end with the step that asks. */
+/** The path of a request. Both variants end with the step that asks. */
 export interface Plan<Request> {
   /** All steps. */
   readonly whole: readonly Step<Request>[];
@@ -36,7 +42,7 @@ export interface Plan<Request> {
   readonly quiet: readonly Step<Request>[];
 }
 
-/** The steps that these options need, in their order. All limiters of a guard are on one store. */
+/** The steps that these options need, in order. All limiters of a guard are on one store. */
 export function createPlan<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
@@ -53,7 +59,7 @@ export function createPlan<Request extends HttpRequest>(
   const trust = watchProxyTrust(warn);
   const watchTrust = usesAddress ? trust : undefined;
 
-  /** With tiers the limiter of a request on a list is not known. */
+  /** With tiers, the limiter of a listed request is not known. */
   function noteListed(request: Request, list: ListedRequest["list"]): void {
     publishListed(() => ({
       limiter: limiters.only?.name ?? settings.name ?? "limiter",

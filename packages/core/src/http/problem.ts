@@ -58,7 +58,7 @@ const HEADS = new Map(
   [QUOTA_EXCEEDED, REDUCED_CAPACITY].map((kind) => [kind, JSON.stringify(kind).slice(0, -2)]),
 );
 
-/** The body of the answer to a request without the key that it is counted by. */
+/** The body of the response to a request without its key. */
 export function missingKeyProblem(dimension: string): object {
   return {
     type: "about:blank",

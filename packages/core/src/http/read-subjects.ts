@@ -20,10 +20,7 @@ import type { Step, Visit } from "./visit.ts";
 
 type MadeSubjects = Record<string, string | null>;
 
-/*
- * An object that inherits nothing, so that the name of a dimension finds and changes only what was put there.
- * V8 keeps one made by `Object.create(null)` as a hash table, ten times as slow to make and to read.
- */
+/* An object that inherits nothing, so that a dimension's name finds and changes only own properties. V8 stores one made by `Object.create(null)` as a hash table, which is ten times as slow to create and read. */
 export const Subjects = function Subjects() {} as unknown as new () => MadeSubjects;
 Subjects.prototype = Object.create(null);
 
@@ -36,7 +33,10 @@ export interface SubjectReader<Request> {
   readonly usesAddress: boolean;
   /** The source of the subjects in each dimension. */
   readonly sources: Readonly<Record<string, SubjectSource>>;
-  /** Ends with a verdict for a request without its key. Fails if a key is not a string, or there is no address. */
+  /**
+   * Returns a verdict for a request without its key. Fails if a key is not a string, or if there is
+   * no address.
+   */
   readonly read: Step<Request>;
 }
 
@@ -85,7 +85,7 @@ export function createSubjectReader<Request extends HttpRequest>(
   };
 }
 
-/** One dimension, and how its subject is read. */
+/** One dimension, with how its subject is read. */
 interface SubjectKey<Request> {
   readonly dimension: string;
   readonly key: KeyFunction<Request>;
@@ -94,7 +94,7 @@ interface SubjectKey<Request> {
   readonly prefix: number | undefined;
 }
 
-/** Notes the subject of a dimension, or returns what happens to a request without one. */
+/** Stores the subject of a dimension, or returns the outcome for a request without one. */
 function createPut<Request extends HttpRequest>(
   owner: string,
   limiter: MadeLimiter,
@@ -113,13 +113,13 @@ function createPut<Request extends HttpRequest>(
     else if (missing === "skip") made[dimension] = null;
     else if (missing === "reject") return refuse(limiter, dimension);
     else if (!address) return withoutAddress(owner, client, OWN_KEY);
-    // The address counts in a bucket that no key has.
+    // The address counts in a bucket that no key can have.
     else made[dimension] = kindText("ip", addressSubject(address));
     return undefined;
   };
 }
 
-/** A request that lacks its key is not refused in shadow mode. */
+/** A request without its key is not refused in shadow mode. */
 async function refuse(limiter: MadeLimiter, dimension: string): Promise<Verdict> {
   return (await limiter[LIMITER].isInShadow()) ? PASS : refuseMissing(dimension);
 }

@@ -10,8 +10,8 @@ import type { GuardSettings } from "./parse-guard.ts";
 import type { Step, Visit } from "./visit.ts";
 
 /**
- * The step that asks for a request's cost: `costOf` of the adapter, and then the option. Undefined if there is neither, or
- * the option is fixed.
+ * The step that determines a request's cost: `costOf` of the adapter, then the option. Undefined if
+ * there is neither, or if the option is fixed.
  */
 export function createCostStep<Request>(
   cost: GuardSettings<Request>["cost"],
@@ -27,7 +27,7 @@ export function createCostStep<Request>(
 
   return (visit) => {
     const own = costOf?.(visit.request);
-    // Without a cost of its own, a request costs what is fixed.
+    // Without a cost of its own, a request has the fixed cost.
     if (own === undefined && option === undefined) return undefined;
     const units: unknown = own === undefined ? option?.(visit.request) : own;
     if (!isPromiseLike(units)) return put(visit, units);
@@ -36,8 +36,8 @@ export function createCostStep<Request>(
 }
 
 /**
- * The cost of every request at a limiter; undefined for one unit. Throws `HEADGATE_INVALID_COST` for a name that none of
- * its limits has, `HEADGATE_INVALID_OPTION` for a limiter with `lease`.
+ * The fixed cost of requests at a limiter; undefined for one unit. Throws `HEADGATE_INVALID_COST`
+ * for a name that none of its limits has, `HEADGATE_INVALID_OPTION` for a limiter with `lease`.
  */
 export function fixedCharge(
   owner: string,
@@ -61,8 +61,9 @@ export function fixedCharge(
 }
 
 /**
- * The charge for a value that a function returned; the limiter checks it. A function that returns nothing must not cost
- * the default. If an extended limiter is asked alone, because the limits beside it are none, their names are left out.
+ * The charge for a value returned by a function; the limiter validates it. A function that returns
+ * nothing must not fall back to the default cost. If the extended limiter is asked alone, because
+ * the request has no limits of its own, the names of those are left out.
  */
 function chargeOf(units: unknown, limiter: MadeLimiter, isOwn: boolean): CostOptions {
   if (typeof units === "number") return { cost: units };

@@ -12,9 +12,9 @@ import type { DecidedEntry, Entry } from "./request-record.ts";
 import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 
-/** The decision of one limiter on a request, as its `of(request)` returns it. */
+/** A limiter's decision on a request, as returned by `of(request)`. */
 export interface RequestDecision {
-  /** The decision; if some of its dimensions were asked later than others, the binding one. */
+  /** The decision; if its dimensions were asked at different times, the binding one. */
   readonly decision: Decision;
   /** The subjects that were counted, by dimension, as `limiter.reset`, `peek` and `consume` take them. */
   readonly subject: RequestSubjects;
@@ -25,20 +25,20 @@ export interface RequestDecision {
    */
   settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
   /**
-   * Gives back what this request was charged here. Resolves with true if something was given back. Rejects with the same
-   * errors as `limiter.refund`.
+   * Refunds this request's charge here. Resolves with true if something was refunded. Rejects with
+   * the same errors as `limiter.refund`.
    */
   refund(): Promise<boolean>;
   /**
-   * Gives back the slots that this request holds here before it is answered. Resolves with true if it held one. Rejects
-   * with the same errors as `limiter.release`.
+   * Releases the slots that this request holds here, before it is answered. Resolves with true if
+   * it held one. Rejects with the same errors as `limiter.release`.
    */
   release(): Promise<boolean>;
 }
 
-/** A decision that the response's end settles. */
+/** A decision to be settled when the response ends. */
 export interface UnsettledDecision extends RequestDecision {
-  /** Settles it at its charge, for limits that block by kept charges. */
+  /** Settles it at its charge, for limits that block on confirmed charges. */
   keep(): Promise<unknown>;
 }
 
@@ -51,8 +51,8 @@ export function decisionOf(
 }
 
 /**
- * The same of the entries that no response's end has settled, which are settled from now on. `isImplied`: no option says
- * which answers count, so entries of a guard with that option are left to it.
+ * The same for entries not yet settled by a response's end, which are marked as settled.
+ * `isImplied`: there is no `count` option, so entries of a guard with that option are left to it.
  */
 export function takeUnsettled(
   request: object,
@@ -70,7 +70,7 @@ export function takeUnsettled(
 async function keepEntry({ limiter, decision }: DecidedEntry): Promise<void> {
   const { counted, shapes, charging } = limiter[LIMITER];
   if (!counted.keeps && !shapes.keeps) return;
-  // By name, limits that are not named keep what they were charged.
+  // By name, unnamed limits keep their charge.
   await charging.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
 }
 
@@ -81,7 +81,7 @@ function join(
 ): RequestDecision | undefined {
   const [first] = entries;
   if (first === undefined) return undefined;
-  // Of limiters that count in the same keys, the one that was asked.
+  // Of limiters that use the same keys, the one that was asked.
   const limiter = limiters.includes(first.limiter)
     ? first.limiter
     : (limiters.find((one) => entriesWith(request, [one]).includes(first)) ?? first.limiter);
@@ -107,7 +107,10 @@ function join(
   };
 }
 
-/** The units of an entry's limits. A name that no entry knows stays, for all of them to refuse. */
+/**
+ * The units for an entry's limits. A name that no entry knows is kept, so that all of them reject
+ * it.
+ */
 function unitsFor<Units extends Cost>(
   entry: Entry,
   units: Units,

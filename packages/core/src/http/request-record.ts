@@ -9,19 +9,19 @@ import { HTTP } from "./client.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText } from "./verdict.ts";
 
-/** The decision of a limiter, and its share of the answer. */
+/** A limiter's decision, with what it adds to the response. */
 export interface Reported {
   readonly decision: Decision;
   readonly headers: HeaderSettings;
-  /** The prepared text of the decision's limits, if they are all that the limiter has. */
+  /** The prepared text for the decision's limits, if they are all of the limiter's. */
   readonly text?: PolicyText | undefined;
-  /** Whether the application let the denied request on. */
+  /** Whether the application let the denied request through. */
   readonly passed?: boolean | undefined;
 }
 
 /**
- * One call of a limiter for a request: the groups that had a subject and were not asked before, and the decision. All
- * guards that a request passes share its entries.
+ * One call of a limiter for a request: the groups that had a subject and were not asked before, and
+ * the decision. All guards that a request passes share its entries.
  */
 export interface Entry extends Omit<Reported, "decision"> {
   readonly limiter: MadeLimiter;
@@ -29,9 +29,9 @@ export interface Entry extends Omit<Reported, "decision"> {
   readonly subjects: RequestSubjects;
   /** The option `cost` of the guard. */
   readonly cost: unknown;
-  /** The option `count`, if a guard has one. */
+  /** The option `count`, if any guard has it. */
   count: unknown;
-  /** Whether the response's end settled it, or will not. */
+  /** Whether the response's end has settled it, or will not. */
   isSettled: boolean;
   /** Undefined until it is decided. */
   decision: Decision | undefined;
@@ -57,8 +57,8 @@ export function entriesOf(request: object): readonly Entry[] {
 }
 
 /**
- * Notes what a request is to ask a limiter: its groups with a subject that were not asked yet. Undefined if there is
- * none. `hasAll`: the request has every subject.
+ * Records what a request is going to ask a limiter: the groups with a subject that were not asked
+ * yet. Undefined if there are none. `hasAll`: the request has every subject.
  */
 export function takeEntry(
   request: object,
@@ -89,7 +89,7 @@ export function takeEntry(
     text: undefined,
     passed: undefined,
   };
-  // Most requests meet one limiter; a list that grows would make room for many.
+  // Most requests meet one limiter; a list that grows would reserve space for many.
   carrier[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
   return entry;
 }
@@ -102,13 +102,14 @@ function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
 function isAsked(entries: readonly Entry[], counted: CountedPolicy, group: Group): boolean {
   return entries.some(({ limiter, groups }) => {
     const { counted: other } = limiter[LIMITER];
-    // A limiter in shadow that let the request on does not decide for one that may deny it.
+    // A limiter in shadow mode that let the request through does not decide for one that may deny
+    // it.
     if (other.shadow && !counted.shadow) return false;
     return groups.some((one) => isSame(other, one, counted, group));
   });
 }
 
-/** Limiters of one name on one store count together, whichever objects they are. */
+/** Limiters of one name on one store count together, even if they are different objects. */
 function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other: Group): boolean {
   if (one === other) return true;
   const { owner, prefix } = ofOne.store;
@@ -116,19 +117,19 @@ function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other:
   return isSameStore && one.keySuffix === other.keySuffix;
 }
 
-/** Whether a request has asked everything that a limiter counts by, and lacked no subject. */
+/** Whether a request has asked every group of a limiter, and had every subject. */
 export function hasAskedAll(request: object, limiter: MadeLimiter): boolean {
   const { counted } = limiter[LIMITER];
   return counted.groups.every((group) => isAsked(entriesOf(request), counted, group));
 }
 
-/** Removes an entry whose limiter could not answer. */
+/** Removes an entry whose limiter failed. */
 export function forgetEntry(request: object, entry: Entry): void {
   const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
   carrier[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
 }
 
-/** A request's calls of these limiters, or of those that count together with them. */
+/** A request's calls of these limiters, or of limiters that count together with them. */
 export function entriesWith(request: object, limiters: readonly MadeLimiter[]): readonly Entry[] {
   return entriesOf(request).filter((entry) =>
     limiters.some((limiter) => {
@@ -151,12 +152,15 @@ export function reportedOf(request: object): readonly Reported[] {
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);
 }
 
-/** The decision whose limit binds among all of a request: the denial, or the one with the least share left. */
+/**
+ * The binding decision among all decisions on a request: the denial, or the one with the smallest
+ * share left.
+ */
 export function bindingDecision(decisions: readonly Decision[]): Decision {
   const denied = decisions.find(({ wouldAllow }) => !wouldAllow);
   if (denied !== undefined) return denied;
   const limits = decisions.flatMap((decision) => decision.limits);
-  // None of them was counted, while the store was away.
+  // None of them was counted, because the store was unavailable.
   if (limits.length === 0) return decisions[0] as Decision;
   const binding = bindingLimit(limits, true);
   return decisions.find((decision) => decision.limits.includes(binding)) as Decision;

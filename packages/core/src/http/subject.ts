@@ -10,11 +10,12 @@ export type RequestSubjects = Readonly<Record<string, string | null>>;
 const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
 
 /**
- * A subject that Headgate's own key functions make. It never equals a string that a key function of the application
- * returns: a string that begins with `~` gets another one in front, and all of these begin with `~` and a letter.
+ * A subject created by Headgate's own key functions. It never equals a string returned by an
+ * application's key function: an application's string that begins with `~` gets another one in
+ * front, and all of these begin with `~` and a letter.
  *
- * Using one as a string, or as JSON, throws `HEADGATE_INVALID_KEY`: `[object Object]` and `{}` would be one bucket for all
- * clients.
+ * Using one as a string or as JSON throws `HEADGATE_INVALID_KEY`: otherwise `[object Object]` and
+ * `{}` would be one bucket for all clients.
  */
 export interface OpaqueSubject {
   toString(): never;
@@ -36,12 +37,12 @@ export function opaqueSubject(text: string): OpaqueSubject {
 
 export type SubjectKind = "sha256" | "hmac" | "ip" | "all";
 
-/** The text of a subject of a kind. */
+/** The text of a subject of this kind. */
 export function kindText(kind: SubjectKind, value: string): string {
   return `~${kind}~${value}`;
 }
 
-/** A value that a key function returned and that is no subject. */
+/** A value returned by a key function that is not a subject. */
 export class InvalidSubject {
   readonly value: unknown;
 
@@ -53,7 +54,7 @@ export class InvalidSubject {
 /** The text of a subject; undefined if it is missing or empty. */
 export type SubjectText = string | undefined | InvalidSubject;
 
-/** The text of the subject that a key function returned. A whole number is written in digits. */
+/** The text of a subject returned by a key function. A whole number is written in digits. */
 export function subjectText(value: unknown): SubjectText {
   if (typeof value === "string") {
     if (value === "") return undefined;
@@ -65,7 +66,10 @@ export function subjectText(value: unknown): SubjectText {
   return own ?? new InvalidSubject(value);
 }
 
-/** Joins subjects so that each list has a text of its own: `~/` stands between two, and a `~` inside is doubled. */
+/**
+ * Joins subjects so that different lists give different texts: `~/` separates two, and a `~` inside
+ * is doubled.
+ */
 export function joinSubjects(texts: readonly string[]): string {
   return kindText("all", texts.map((text) => text.replaceAll("~", "~~")).join("~/"));
 }

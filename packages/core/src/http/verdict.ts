@@ -3,11 +3,12 @@ import type { Decision } from "../base/decision.ts";
 /** A header's name and value; undefined removes it. The value of an `added` one is appended to the response's own. */
 export type Header = readonly [name: string, value: string | undefined, added?: "added"];
 
-/** Which rate limit headers an answer carries. */
+/** Which rate limit headers a response carries. */
 export interface HeaderOptions {
   /**
-   * The numbers of the limit that binds, in three headers: `X-RateLimit-Limit`, `-Remaining`, `-Reset` (`true` or `"x-ratelimit"`,
-   * default), or `RateLimit-Limit`, `-Remaining`, `-Reset` of draft-ietf-httpapi-ratelimit-headers-06 (`"ratelimit"`).
+   * The numbers of the binding limit, in three headers: `X-RateLimit-Limit`, `-Remaining`, `-Reset`
+   * (`true` or `"x-ratelimit"`, default), or `RateLimit-Limit`, `-Remaining`, `-Reset` of
+   * draft-ietf-httpapi-ratelimit-headers-06 (`"ratelimit"`).
    */
   readonly legacy?: boolean | LegacyStyle | undefined;
   /**
@@ -28,7 +29,7 @@ export type LegacyStyle = "x-ratelimit" | "ratelimit";
 
 export type ResetUnit = "delta" | "epoch" | "epoch-ms";
 
-/** Which headers an answer carries; `false` for only `Retry-After`. */
+/** Which headers a response carries; `false` for only `Retry-After`. */
 export type HeadersOption = HeaderOptions | boolean;
 
 /** The option `headers` with its defaults. */
@@ -39,7 +40,7 @@ export interface HeaderSettings {
   readonly retryAfter: boolean;
 }
 
-/** The parts of an answer that depend only on the policy, written once. */
+/** The parts of a response that depend only on the policy, written once. */
 export interface PolicyText {
   /** `RateLimit-Policy` in the form that the guard sends; undefined if the numbers are the request's, or the window's length changes with the calendar. */
   readonly policy: string | undefined;
@@ -47,18 +48,18 @@ export interface PolicyText {
   readonly names: readonly string[];
 }
 
-/** The answer to a request that does not go on. */
+/** The answer to a rejected request. */
 export interface Rejection {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** What an adapter does with a request. */
+/** What an adapter must do with a request. */
 export type Verdict =
   /** No limiter was asked: the request goes on. */
   | { readonly kind: "pass" }
-  /** The client has left, so no answer is needed. */
+  /** The client has disconnected, so no answer is needed. */
   | { readonly kind: "left" }
   /** The request goes on. `decision` is the binding one of this request so far; the headers are for its answer. */
   | { readonly kind: "allowed"; readonly decision: Decision; readonly headers: readonly Header[] }
@@ -68,8 +69,8 @@ export type Verdict =
       readonly headers: readonly Header[];
       readonly rejection: Rejection;
       /**
-       * Call it once it is known whether the application lets the request on. Missing if it must not.
-       * Only the first call counts.
+       * Call it once it is known whether the application lets the request through. Missing if it
+       * must not. Only the first call counts.
        */
       readonly conclude?: (passed: boolean) => void;
     }

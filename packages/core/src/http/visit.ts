@@ -7,14 +7,14 @@ import type { Entry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { PolicyText, Verdict } from "./verdict.ts";
 
-/** One request at one guard: made once, filled by the steps of the plan, and never copied. */
+/** One request at one guard: created once, filled by the steps of the plan, and never copied. */
 export interface Visit<Request> {
   readonly request: Request;
   /** Node's response, if the adapter passes it. */
   readonly response: object | undefined;
   /** The client as the framework sees it. */
   readonly connected: Client;
-  /** The client as it counts, which a trusted header may name. */
+  /** The client to count, which may come from a trusted header. */
   client: Client;
   /** Whether the limiters were closed when the request arrived. */
   readonly isOver: boolean;
@@ -25,13 +25,16 @@ export interface Visit<Request> {
   subjects: RequestSubjects | undefined;
   /** The cost; undefined for one unit. */
   charge: CostOptions | undefined;
-  /** What is asked of the limiter, once that is known. */
+  /** The limiter's entry for this request, once it is known. */
   entry: Entry | undefined;
-  /** When the limiter was asked, by `performance.now()`; undefined if decisions have no subscribers. */
+  /**
+   * When the limiter was asked, by `performance.now()`; undefined if the channel of decisions has
+   * no subscribers.
+   */
   started: number | undefined;
   /** How long the request waited for the control record, in milliseconds. */
   controlMs: number;
-  /** Whether nothing was waited for since the control record was looked at. */
+  /** Whether the request has waited for nothing since the control record was checked. */
   isFresh: boolean;
 }
 
@@ -44,12 +47,12 @@ export interface Prepared<Request> {
   readonly parts: LimiterParts;
   readonly readSubjects: Step<Request>;
   readonly usesAddress: boolean;
-  /** The text of its own limits in answers. */
+  /** The prepared text of its own limits in responses. */
   readonly text: PolicyText;
   /** The same names, for the numbers of a request or of an override. */
   readonly names: PolicyText;
-  /** Whether its limits are those of the options, not only of what they extend. */
+  /** Whether its limits include the options' own, not only those of the extended limiter. */
   readonly isOwn: boolean;
-  /** The cost of every request, unless a function returns it; undefined for one unit. */
+  /** The cost of every request, unless it comes from a function; undefined for one unit. */
   readonly charge: CostOptions | undefined;
 }

@@ -3,8 +3,8 @@ import type { HeadgateErrorCode } from "../base/errors.ts";
 import { formatKind, HeadgateError } from "../base/errors.ts";
 
 /**
- * Warns the operator of the application that got a request. An adapter logs each code once for an application. `error`
- * shows where it came from.
+ * Warns the operator of the application that received a request. An adapter logs each code once per
+ * application. `error` shows where it came from.
  */
 export type Warn = (
   code: HeadgateErrorCode,
@@ -13,7 +13,9 @@ export type Warn = (
   error?: unknown,
 ) => void;
 
-/** Warns through the process, each code once in a place. `error` shows where it came from. */
+/**
+ * Emits a process warning, once for each code and application. `error` shows where it came from.
+ */
 export function warnOnce(place: object, code: string, message: string, error?: unknown): void {
   if (!isFirst(place, code)) return;
   const detail = error === undefined ? {} : { detail: inspect(error) };
@@ -22,7 +24,7 @@ export function warnOnce(place: object, code: string, message: string, error?: u
 
 const known = new WeakMap<object, Set<string>>();
 
-/** Whether a warning is new in a place: an application may have many limiters, and logs it once. */
+/** Whether a warning is new for an application, which may have many limiters and logs it once. */
 export function isFirst(place: object, code: string): boolean {
   const codes = known.get(place) ?? new Set();
   known.set(place, codes);
@@ -32,8 +34,9 @@ export function isFirst(place: object, code: string): boolean {
 }
 
 /**
- * Returns an error that frameworks recognise for a reason that a function of the application threw. Frameworks go on with
- * the request if they get nothing, and Express takes some strings for instructions.
+ * Turns a value thrown by a function of the application into an error that frameworks recognise.
+ * Frameworks go on with the request if the value is empty, and Express treats some strings as
+ * instructions.
  */
 export function toError(reason: unknown): Error {
   if (reason instanceof Error) return reason;

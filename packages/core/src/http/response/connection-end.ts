@@ -1,4 +1,4 @@
-/** What is used of a connection of HTTP/1.1. */
+/** The members of an HTTP/1.1 connection that are used here. */
 export interface Connection {
   readonly destroyed?: boolean | undefined;
   readonly writableEnded?: boolean | undefined;
@@ -9,7 +9,7 @@ export interface Connection {
   off?(event: "close" | "end", listener: () => void): unknown;
 }
 
-/** Calls back when a connection is closed, and when its client has ended its side, until the returned function is called. */
+/** Called when a connection is closed, and when its client has ended its side. */
 export type ConnectionListener = (isClosed: boolean) => void;
 
 interface ConnectionWatch {
@@ -48,8 +48,8 @@ function listenTo(connection: Connection): ConnectionWatch {
 }
 
 /**
- * Whether a connection is gone. The address of a client that reset it is gone before Node says so. A unix socket has no address at
- * either end.
+ * Whether a connection is gone. If a client reset it, its address is gone before Node reports the
+ * close. A unix socket has no address at either end.
  */
 export function isGone(connection: Connection | null | undefined): boolean {
   if (!connection || connection.destroyed === true) return true;

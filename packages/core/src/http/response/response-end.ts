@@ -1,25 +1,28 @@
 import type { Connection } from "./connection-end.ts";
 import { isGone, watchConnection } from "./connection-end.ts";
 
-/*
- * The one place that knows when a response is over, or its client gone. Node's own events do not tell: a pipelined response emits
- * neither `finish` nor `close` if its connection closes before its turn, and in HTTP/2 a stream that was reset may emit no `close`.
- */
+/* The one place that knows when a response is over, or its client has disconnected. Node's own events are not enough: a pipelined response emits neither `finish` nor `close` if its connection closes before its turn, and an HTTP/2 stream that was reset may not emit `close`. */
 
-/** Hears how a response ends. Each method is called at most once, and either `onSent` or `onLeft` is called for each response. */
+/**
+ * Receives the end of a response. Each method is called at most once, and for each response either
+ * `onSent` or `onLeft` is called.
+ */
 export interface ResponseListener {
   /**
-   * The answer has been ended, with this status. Its client may still have to receive it, or may have left before: then this comes
-   * after `onLeft`.
+   * The response has been ended, with this status. Its client may still have to receive it, or may
+   * have disconnected: then this comes after `onLeft`.
    */
   onEnded?(status: number): void;
-  /** The whole answer has been handed to the network. */
+  /** The whole response has been handed to the network. */
   onSent?(): void;
-  /** The connection or the stream closed before the whole answer had been sent. */
+  /** The connection or the stream closed before the whole response was sent. */
   onLeft?(): void;
 }
 
-/** What is used of a response of Node's: one of HTTP/1.1, or of HTTP/2's compatibility API, which has a stream. */
+/**
+ * The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API,
+ * which has a stream.
+ */
 interface Response {
   readonly statusCode: number;
   readonly writableEnded: boolean;
@@ -33,7 +36,7 @@ interface Response {
   off(event: "finish" | "close", listener: () => void): unknown;
 }
 
-/** What is used of a stream of HTTP/2. */
+/** The members of an HTTP/2 stream that are used here. */
 interface Http2Stream {
   readonly aborted: boolean;
   readonly closed: boolean;
@@ -45,14 +48,15 @@ interface Http2Stream {
   off(event: "finish" | "aborted" | "close", listener: () => void): unknown;
 }
 
-/** How often an ended answer on a stream of HTTP/2 is looked at that is not sent yet. */
+/** How often to check an ended HTTP/2 response that is not sent yet. */
 const LOOK_AGAIN_MS = 1_000;
 
 const watches = new WeakMap<object, ResponseWatch>();
 
 /**
- * Tells a listener how a response of Node's ends, until the returned function is called. Past events are told at once.
- * However many listen, the response has one listener of ours for each event.
+ * Reports the end of one of Node's responses to a listener, until the returned function is called.
+ * Past events are reported at once. However many listeners there are, the response has one listener
+ * of ours for each event.
  */
 export function watchResponse(response: object, listener: ResponseListener): () => void {
   const watch = watches.get(response) ?? new ResponseWatch(response as Response);
@@ -61,8 +65,9 @@ export function watchResponse(response: object, listener: ResponseListener): () 
 }
 
 /**
- * Whether Node would notice that the client of a response left. It stops reading a connection on which about 16 KB of answers wait for
- * their turn, and then sees neither an end nor a reset before it writes; that hides also the client of the response whose turn it is.
+ * Whether Node would notice that a response's client disconnected. Node stops reading a connection
+ * on which about 16 KB of responses wait for their turn. Then it sees neither an end nor a reset
+ * until it writes; this also hides the client of the response whose turn it is.
  */
 export function isClientSeen(response: object): boolean {
   const { stream, req } = response as Response;
@@ -72,13 +77,13 @@ export function isClientSeen(response: object): boolean {
 class ResponseWatch {
   readonly #response: Response;
   readonly #listeners = new Set<ResponseListener>();
-  /** The status that the answer was ended with. */
+  /** The status with which the response was ended. */
   #status: number | undefined;
   #over: "onSent" | "onLeft" | undefined;
   #watchesEnd = false;
-  /** Takes our listeners off; undefined while there are none. */
+  /** Removes our listeners; undefined while there are none. */
   #stop: (() => void) | undefined;
-  /** Looks at a stream for what no event tells. */
+  /** Checks a stream for changes without an event. */
   #look: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -111,19 +116,20 @@ class ResponseWatch {
     else if (response.writableFinished === true) this.#send();
     if (this.#over !== undefined) return;
     const onFinish = (): void => {
-      // Node emits `finish` also where the rest of an answer was dropped with its connection.
+      // Node also emits `finish` if the rest of a response was dropped with its connection.
       const { socket } = response;
       if (socket?.destroyed || socket?.errored) this.#leave();
       else this.#send();
     };
     const onClose = (): void => this.#leave();
-    // Before Node takes the connection off.
+    // Runs before Node detaches the connection.
     response.prependOnceListener("finish", onFinish);
     response.once("close", onClose);
     const forget =
       connection &&
       watchConnection(connection, (isClosed) => {
-        // After its client's end Node writes nothing more. A response that was ended in its turn may still be sent.
+        // After the client has ended, Node writes nothing more. But a response that was ended in
+        // its turn may still be sent.
         const isCut = connection.writableEnded === true;
         const isOnItsWay = response.writableEnded && response.socket;
         if (isClosed || (isCut && !isOnItsWay)) this.#leave();
@@ -137,14 +143,15 @@ class ResponseWatch {
 
   #listenToStream(stream: Http2Stream): void {
     const note = (): void => {
-      // Node ends the stream of a HEAD request before its answer.
+      // Node ends the stream of a HEAD request before its response.
       if (stream.headersSent && stream.writableFinished && !stream.aborted) this.#send();
       else if (stream.aborted || stream.closed || stream.destroyed) this.#leave();
     };
     note();
     if (this.#over !== undefined) return;
     this.#look = note;
-    // A stream that was reset emits `close` only when its request has been read; one that was ended does not emit `aborted`.
+    // A stream that was reset emits `close` only after its request has been read; one that was
+    // ended does not emit `aborted`.
     const events = ["finish", "aborted", "close"] as const;
     for (const event of events) stream.on(event, note);
     this.#stop = () => {
@@ -152,7 +159,10 @@ class ResponseWatch {
     };
   }
 
-  /** No event tells that `end` was called once the client has left, or while a pipelined response waits for its turn. */
+  /**
+   * There is no event for a call of `end` after the client has disconnected, or while a pipelined
+   * response waits for its turn.
+   */
   #watchEnd(): void {
     const response = this.#response;
     if (response.writableEnded) this.#end();
@@ -169,14 +179,17 @@ class ResponseWatch {
   #end(): void {
     if (this.#status !== undefined) return;
     const { stream, statusCode } = this.#response;
-    // The stream itself may have been written to, with a status of its own.
+    // The application may have written to the stream directly, with a status of its own.
     const status = stream?.sentHeaders?.[":status"] ?? statusCode;
     this.#status = status;
     for (const listener of [...this.#listeners]) listener.onEnded?.(status);
     this.#lookAgain();
   }
 
-  /** No event tells that a client gave up a stream without an error, while a part of the answer waits to be sent. */
+  /**
+   * There is no event when a client abandons a stream without an error while part of the response
+   * waits to be sent.
+   */
   #lookAgain(): void {
     if (this.#look === undefined || this.#over !== undefined) return;
     this.#timer = setTimeout(() => {
