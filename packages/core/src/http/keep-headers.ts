@@ -1,18 +1,22 @@
 import type { Header } from "./verdict.ts";
 import { toError } from "./warn.ts";
 
-/** An error with the headers of its answer, as `http-errors` has it. */
+/** An error with the headers of its response, as in `http-errors`. */
 export interface ErrorWithHeaders extends Error {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** By the headers that were put on errors, those of the errors' own: an application may throw the same error again. */
+/**
+ * Headers that we put on errors, with the error's own ones: an application may throw the same error
+ * again.
+ */
 const ownHeaders = new WeakMap<object, unknown>();
 
 /**
- * Puts the headers of a denial on the error that answers it, as `error.headers`: some frameworks, such as Koa, drop those of the
- * response when they answer an error, and send the error's. Headers that the error has already stay. `reason` is what was thrown;
- * returns it, or an `Error` where it is none.
+ * Puts the headers of a denial on the error that answers it, as `error.headers`: some frameworks,
+ * such as Koa, drop the response's headers when they answer an error, and send the error's. Headers
+ * that the error already has are kept. Returns `reason`, the thrown value, or an `Error` if it is
+ * not one.
  */
 export function keepHeaders(reason: unknown, headers: readonly Header[]): ErrorWithHeaders {
   const error = toError(reason);

@@ -1,6 +1,6 @@
 import type { Header } from "./verdict.ts";
 
-/** Fastify's reply, which has headers of its own, beside those of Node's response under it. */
+/** Fastify's reply, which has headers of its own, besides those of Node's response. */
 export interface ReplyOnRaw {
   readonly raw: {
     readonly headersSent: boolean;
@@ -15,15 +15,15 @@ export interface ReplyOnRaw {
 
 /** Headers that are on a reply and on its raw response. */
 export interface ShownHeaders {
-  /** Leaves them on the reply as they now are on the raw response: an error handler sees the reply. */
+  /** Moves them to the reply, as they now are on the raw response, for an error handler to see. */
   takeOver(): void;
-  /** Leaves the raw response as it was before. */
+  /** Restores the raw response. */
   hide(): void;
 }
 
 /**
- * Sets headers of a reply on its raw response too, for code that answers there. What is then removed from the reply is removed
- * from both.
+ * Sets headers of a reply on its raw response too, for code that answers there. Headers removed
+ * from the reply later are removed from both.
  */
 export function showOnRaw(reply: ReplyOnRaw, headers: readonly Header[]): ShownHeaders {
   const { raw, removeHeader } = reply;

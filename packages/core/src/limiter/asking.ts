@@ -19,9 +19,9 @@ import type { Learned, LimiterParts } from "./limiter-parts.ts";
 import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
-/** How a limiter is asked once, without waiting. */
+/** Asks a limiter once, without waiting. */
 export interface Asking extends Pick<Limiter, "consume" | "peek">, Pick<LimiterParts, "consumeIn"> {
-  /** `consume` in a mode that is not the limiter's own. */
+  /** `consume` in a mode other than the limiter's own. */
   consumeAs(
     mode: DecideMode,
     subject: Subjects,
@@ -59,7 +59,9 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
     return countersOf(policy, subject, asked);
   }
 
-  /** Decides, once what operators did is known. Throws, or rejects with, what is wrong with the call. */
+  /**
+   * Decides, once operators' changes are known. Throws, or rejects with, the errors of the call.
+   */
   function consumeIn(
     groups: readonly Group[] | undefined,
     subject: Subjects,
@@ -104,7 +106,7 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
     return chain.decide(makeAsk(by, named.counters, named.cost, asked, waitedMs));
   }
 
-  /** Decides after the control record was read. */
+  /** Decides after the control record has been read. */
   async function consumeAfter(
     refreshed: Promise<unknown>,
     groups: readonly Group[] | undefined,
@@ -119,7 +121,7 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
     return consumeIn(groups, subject, options, learned, mode);
   }
 
-  // Not async: that would cost each decision in this process a third more.
+  // Not async: that would make each decision in this process a third slower.
   function consumeAs(
     mode: DecideMode,
     subject: Subjects,
@@ -137,7 +139,7 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
     }
   }
 
-  /** The decision, after it was published and counted for operators. */
+  /** The decision, after publishing it and counting it for operators. */
   function noted(subject: Subjects, decision: Decision, started: number | undefined): Decision {
     if (started !== undefined) publishTaken(core, subject, decision, performance.now() - started);
     usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
@@ -154,7 +156,7 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
   };
 }
 
-/** Units that were taken ahead under some numbers do not tell what other numbers allow. */
+/** Units leased under one set of numbers do not show whether other numbers allow. */
 function leasesUnits(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",

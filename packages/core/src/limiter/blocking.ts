@@ -8,14 +8,14 @@ import { blockCounters, forgetCounters } from "../deciding/changes.ts";
 import type { Limiter, PartialOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/** How a subject is blocked by hand, unblocked and forgotten. */
+/** Blocks, unblocks and forgets subjects. */
 export function createBlocking({
   counted,
   shapes,
   chain,
   fallback,
 }: LimiterCore): Pick<Limiter, "block" | "unblock" | "reset"> {
-  /** The counters of a subject under the limiter's own policy, and under each of the other shapes in use. */
+  /** The subject's counters under the limiter's own policy, and under each other shape in use. */
   function countersOfAll(
     subject: Subjects,
     partial: boolean,

@@ -5,10 +5,10 @@ import type { Properties } from "../counting/same-limits.ts";
 import { areSameLimits, copyLimits } from "../counting/same-limits.ts";
 import type { OtherShapes } from "./other-shapes.ts";
 
-/** The most policies cached; the least recently used is dropped first. */
+/** The most policies cached; the least recently used is evicted first. */
 const MAX_POLICIES = 10_000;
 
-/** How the policies of calls are compiled, without the limits of an extended limiter. */
+/** Compiles the policies of calls, without the limits of an extended limiter. */
 export interface PolicyCompiler {
   /** The limiter's own policy with other numbers; undefined for limits of another shape. Throws `HEADGATE_INVALID_LIMIT`. */
   ofSameShape(limits: readonly Limit[]): CountedPolicy | undefined;
@@ -18,19 +18,23 @@ export interface PolicyCompiler {
   join(own: CountedPolicy): CountedPolicy;
 }
 
-/** A policy that calls brought. */
+/** A policy passed with calls. */
 interface KnownPolicy {
-  /** Copies of its limits, because the application may change its own. */
+  /** Copies of its limits, because the application may change its own objects. */
   readonly limits: readonly Properties[];
-  /** The policy, compiled; undefined if it is of another shape that has counters of its own, which may be forgotten. */
+  /**
+   * The compiled policy; undefined if it has another shape with counters of its own, which may be
+   * forgotten.
+   */
   readonly counted: CountedPolicy | undefined;
   readonly shape: string;
 }
 
 /**
- * The policies that calls bring, each compiled once while it is cached. They are found by a hash of their numbers and compared
- * property by property, even if the same object came before: it may have changed since, and serialising it would take as
- * long as a decision. Of two with the same hash, which is rare, the later one is kept.
+ * The policies passed with calls, each compiled once while it is cached. They are found by a hash
+ * of their numbers and compared property by property, even if the same object was passed before: it
+ * may have changed since, and serialising it would take as long as a decision. Of two with the same
+ * hash, which is rare, the later one is kept.
  */
 export class CalledLimits {
   readonly #compiler: PolicyCompiler;
@@ -70,7 +74,7 @@ export class CalledLimits {
   }
 }
 
-/** 32 bits of the numbers and durations that a policy holds. */
+/** A 32-bit hash of the numbers and durations in a policy. */
 function hashOf(policy: unknown): number {
   if (!Array.isArray(policy)) return mix(0, policy);
   let hash = 0;
@@ -88,7 +92,10 @@ function mix(hash: number, limit: unknown): number {
   return mixed;
 }
 
-/** Bits of both ends of a text, which is all of most durations. Beyond an end, a character code is NaN, which adds nothing. */
+/**
+ * Bits from both ends of a text, which covers most durations completely. Beyond an end, a character
+ * code is NaN, which adds nothing.
+ */
 function bitsOf(text: string): number {
   const { length } = text;
   const begin = text.charCodeAt(0) ^ (text.charCodeAt(1) << 8);

@@ -29,7 +29,7 @@ import type { ChargeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { readCharge, readUnits } from "./read-cost.ts";
 
-/** How a limiter charges without a decision, settles and gives back. */
+/** Charges without a decision, settles and refunds. */
 export function createCharging(
   core: LimiterCore,
   { policyOf, countersAsked }: Pick<Asking, "policyOf" | "countersAsked">,
@@ -37,13 +37,16 @@ export function createCharging(
   const { counted, shapes, chain, fallback, watch, overrides } = core;
   const chargeable = limitsOfUnits(counted);
 
-  /** Passes if the store did not get a call; throws every other error. */
+  /** Returns if the store did not get a call; throws every other error. */
   function requireAway(error: unknown): void {
     if (watch === undefined) throw error;
     requireUnreached(error, watch.notices);
   }
 
-  /** Charges in this process what the store did not get, if the failure policy counts here. */
+  /**
+   * Charges in this process if the store did not get the charge, provided that the failure policy
+   * counts locally.
+   */
   async function chargeHere(
     missed: readonly Counter[],
     cost: number,
@@ -62,7 +65,7 @@ export function createCharging(
     cost: Cost,
   ): Promise<Charged<Cost>> {
     const named = unitsOnly(countersAsked(policy, subject));
-    // Without a wait the call goes at once, so that calls keep their order.
+    // If there is nothing to wait for, the call is sent at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
     const units = askedUnits(overrides?.apply(named, policy) ?? named, cost);
@@ -74,7 +77,7 @@ export function createCharging(
     );
   }
 
-  /** Why a server of the charges is known to be down. */
+  /** Why a server of these charges is known to be down; undefined if none is. */
   function downReason(receipts: readonly Receipt[]): HeadgateError | undefined {
     for (const { counters } of receipts) {
       for (const { key } of counters) {
@@ -96,7 +99,10 @@ export function createCharging(
     }
   }
 
-  /** The limits by whose names a decision is settled: the limiter's own, and those of the policy that the call brought. */
+  /**
+   * The limits by whose names a decision can be settled: the limiter's own, and those of a policy
+   * passed with the call.
+   */
   function settledOf(decision: Decision): readonly Pick<LimitDescription, "name">[] {
     if (!shapes.isUsed) return chargeable;
     const asked = limitsBefore(decision) ?? decision?.limits ?? [];
@@ -128,7 +134,7 @@ export function createCharging(
             return unreached(missed);
           });
     const isGivenBack = less.length === 0 || (await isReached(link, less.map(refundOf)));
-    // Blocks are for the store to set, not for a process that counts alone.
+    // The store sets blocks, not a process that counts alone.
     const isKept = isLocal || kept.length === 0 || (await isReached(link, kept.map(judgeOf)));
     const result = settled(plan, charged, isGivenBack, isKept);
     return isLocal ? { ...result, degraded: true } : result;
@@ -172,7 +178,7 @@ export function createCharging(
   };
 }
 
-/** What became of units that no store got. */
+/** The result for units that no store received. */
 function unreached(counters: readonly Counter[]): Charged<Cost> {
   if (!areByName(counters)) return { ...NOTHING_CHARGED, degraded: true };
   return { ...nothingCharged(counters.flatMap(({ limits }) => limits)), degraded: true };

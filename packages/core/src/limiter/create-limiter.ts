@@ -39,8 +39,8 @@ const OPTIONS = [
 ] as const;
 
 /**
- * Creates a limiter. The same name on the same store with the same policy gives the same limiter.
- * Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
+ * Creates a limiter. The same name, store and policy return the same limiter. Throws
+ * `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createLimiter<const Per extends string = never, const Text extends string = string>(
   options: LimiterOptions<Per> & CheckedTimes<Text>,
@@ -48,7 +48,10 @@ export function createLimiter<const Per extends string = never, const Text exten
   return makeLimiter(options, undefined);
 }
 
-/** The same for a route whose limiter is named after the plugin that limits it. Throws as `createLimiter`. */
+/**
+ * The same for a route whose limiter is named after the plugin that limits it. Throws like
+ * `createLimiter`.
+ */
 export function makeLimiter(
   options: LimiterOptions<string>,
   plugin: string | undefined,
@@ -67,7 +70,7 @@ export function makeLimiter(
   };
   const known = findLimiter(terms);
   if (known !== undefined) return openLimiter(known, parent);
-  // No other call can name a store that was made for this one.
+  // No other call can name a store that was created for this one.
   const isShared = options.store !== undefined || parent !== undefined;
   const made = make(options, { name, store, plugin, isShared });
   if (isShared) keepLimiter(made, terms);
@@ -81,7 +84,7 @@ interface Place {
   readonly isShared: boolean;
 }
 
-/** Validates the options, and claims the name. */
+/** Validates the options and claims the name. */
 function make(
   options: LimiterOptions<string>,
   { name, store, plugin, isShared }: Place,
@@ -135,7 +138,7 @@ function invalidOption(rule: string, received: unknown): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
 }
 
-/** For values that may hold secrets, which a message must not show. */
+/** For values that may contain secrets, which a message must not show. */
 function invalidKind(rule: string, received: unknown): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatKind(received)}`);
 }

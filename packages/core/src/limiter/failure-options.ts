@@ -15,15 +15,18 @@ export const FAILURE_OPTIONS = [
   "lease",
 ] as const;
 
-/** `storeTimeout` where it is not given, in milliseconds. One for all copies of this package, so that a test can be patient. */
+/**
+ * The default of `storeTimeout` in milliseconds. Shared by all copies of this package, so that a
+ * test can change it.
+ */
 export const storeTimes: () => { byDefault: number } = processPart("storeTimes", () => ({
   byDefault: 100,
 }));
 
-/** `connectTimeout` where it is not given, in milliseconds. */
+/** The default of `connectTimeout`, in milliseconds. */
 const CONNECT_BY_DEFAULT = 1_000;
 
-/** These options out of more. */
+/** Picks these options out of others. */
 export function failureOptionsOf(options: FailureOptions): FailureOptions {
   const { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease } = options;
   return { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease };

@@ -3,9 +3,15 @@ import type { LocalPolicy, OnUnavailable } from "../deciding/fallback.ts";
 import type { LeaseOptions, LeaseRule } from "../deciding/leases/leases.ts";
 import type { StoreTimes } from "../reach/outage.ts";
 
-/** How a limiter spares its store, and what it does when the store cannot answer. No effect with `memoryStore`, which always answers. */
+/**
+ * How a limiter saves calls to its store, and what it does when the store cannot answer. No effect
+ * with `memoryStore`, which always answers.
+ */
 export interface FailureOptions {
-  /** The longest wait for the store, for each decision, in time that this process runs: 1 ms to 1 minute. Default 100 ms. */
+  /**
+   * The longest wait for the store, for each decision, not counting time in which this process does
+   * not run: 1 ms to 1 minute. Default 100 ms.
+   */
   readonly storeTimeout?: Duration | undefined;
   /**
    * The longest wait for the first answer of a client, which has to connect before it, counted from the client's first use: 1 ms to
@@ -13,25 +19,34 @@ export interface FailureOptions {
    */
   readonly connectTimeout?: Duration | 0 | undefined;
   /**
-   * What decides when the store cannot answer: the same limits counted in this process (`"local"`, default); nothing, so that every
-   * request is admitted (`"allow"`); or nothing, so that every request is denied (`"deny"`; in HTTP with status 503).
+   * How to decide when the store cannot answer: count the same limits in this process (`"local"`,
+   * default), admit every request (`"allow"`), or deny every request (`"deny"`; in HTTP with status
+   * 503).
    */
   readonly onUnavailable?: OnUnavailable | undefined;
   /**
-   * With `"local"`, the share of each limit that this process admits by itself: above 0, up to 1; rounded down, at least one
-   * unit. Default 1. With n processes, 1 / n keeps the limit that they share.
+   * With `"local"`, the share of each limit that this process admits by itself: above 0, up to 1;
+   * rounded down, at least one unit. Default 1. With n processes, 1 / n preserves the limit that
+   * they share.
    */
   readonly localShare?: number | undefined;
-  /** Whether denials are remembered for up to a second, so that a subject that keeps asking costs no call. Default true. */
+  /**
+   * Whether to cache denials for up to a second, so that a subject that keeps asking costs no call.
+   * Default true.
+   */
   readonly denyCache?: boolean | undefined;
   /**
-   * Lets a process take several units at once for a busy subject, up to `max` for up to `ttl`, and spend
-   * them without a call. For limits of one dimension, in a limiter that extends no other. Default: off. See `docs/understand/leases.md`.
+   * Lets a process lease several units at once for a busy subject, up to `max` for up to `ttl`, and
+   * spend them without a call. For limits of one dimension, in a limiter that extends no other.
+   * Default: off. See `docs/understand/leases.md`.
    */
   readonly lease?: LeaseOptions | false | undefined;
 }
 
-/** The durations of these options as `createLimiter` takes them: the compiler finds a misspelt literal. `Text` is inferred. */
+/**
+ * The durations in these options as `createLimiter` accepts them: the compiler finds a misspelt
+ * literal. `Text` is inferred.
+ */
 export interface CheckedTimes<Text extends string> {
   readonly storeTimeout?: CheckedDuration<Text> | undefined;
   readonly connectTimeout?: CheckedDuration<Text> | undefined;

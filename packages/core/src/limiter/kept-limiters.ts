@@ -7,10 +7,10 @@ import { areSameLimits, copyLimits, isSameValue } from "../counting/same-limits.
 import type { CountingStore } from "../store/store.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 
-/** The most names kept for each client; the least recently made is dropped first. */
+/** The most names kept for each client; the oldest is dropped first. */
 const MAX_NAMES = 1_000;
 
-/** The most limiters kept of one name, which differ in their options. */
+/** The most limiters kept under one name, which differ in their options. */
 const MAX_ALIKE = 4;
 
 /** Two limiters with equal terms are one limiter. */
@@ -29,16 +29,19 @@ interface KeptLimiter extends Omit<LimiterTerms, "limits"> {
   readonly shared: SharedLimiter;
 }
 
-/** By the object that holds the counts, then by prefix and name. A limiter that was dropped works on for those who have it. */
+/**
+ * By the object that holds the counts, then by prefix and name. A dropped limiter goes on working
+ * for its users.
+ */
 const kept = new WeakMap<object, LruMap<string, readonly KeptLimiter[]>>();
 
-/** Finds an open limiter that was made under equal terms. */
+/** Finds an open limiter that was created under equal terms. */
 export function findLimiter(terms: LimiterTerms): SharedLimiter | undefined {
   const alike = kept.get(terms.store.owner)?.get(idOf(terms));
   return alike?.find((one) => isUnder(one, terms))?.shared;
 }
 
-/** Keeps a limiter for those that are made under equal terms later. */
+/** Keeps a limiter, to be returned for equal terms later. */
 export function keepLimiter(shared: SharedLimiter, terms: LimiterTerms): void {
   const { owner } = terms.store;
   const names = kept.get(owner) ?? new LruMap<string, readonly KeptLimiter[]>(MAX_NAMES);
@@ -52,7 +55,7 @@ export function keepLimiter(shared: SharedLimiter, terms: LimiterTerms): void {
   ]);
 }
 
-/** Drops a limiter that is closed. */
+/** Drops a closed limiter. */
 export function dropLimiter(
   shared: SharedLimiter,
   place: Pick<LimiterTerms, "name" | "store">,

@@ -11,26 +11,26 @@ import type { OtherShapes } from "./other-shapes.ts";
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
 export interface ServerParts {
   readonly watch: StoreWatch | undefined;
-  /** What decides if the store does not answer. */
+  /** Decides when the store does not answer. */
   readonly fallback: Fallback | undefined;
-  /** What operators did. */
+  /** Operators' changes. */
   readonly control: LimiterControl | undefined;
-  /** What they overrode; undefined together with `control`. */
+  /** Operators' overrides; undefined if `control` is. */
   readonly overrides: Overrides | undefined;
-  /** What its decisions are counted in; undefined where the store keeps no usage. */
+  /** The usage that its decisions are counted in; undefined if the store keeps none. */
   readonly usage: LimiterUsage | undefined;
 }
 
-/** What the methods of one limiter share. */
+/** Shared by the methods of one limiter. */
 export interface LimiterCore extends ServerParts {
   readonly name: string;
   readonly counted: CountedPolicy;
-  /** The shapes of limits that calls bring, beside its own. */
+  /** The shapes of limits passed with calls, besides its own. */
   readonly shapes: OtherShapes;
   /** The first link of the chain that decides. */
   readonly chain: Link;
-  /** Whether it takes units ahead, which are of all its limits alike. */
+  /** Whether it leases units, which count for all of its limits alike. */
   readonly hasLease: boolean;
-  /** The calls under way. */
+  /** The calls in progress. */
   readonly flights: Flights;
 }

@@ -14,16 +14,16 @@ import type { OtherShapes } from "./other-shapes.ts";
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
-/** How a limiter is seen by the rest of Headgate. */
+/** The view of a limiter for the rest of Headgate. */
 export interface LimiterParts {
   readonly counted: CountedPolicy;
-  /** What the limits are that calls bring, beside its own. */
+  /** The shapes of limits passed with calls, besides its own. */
   readonly shapes: Pick<OtherShapes, "isUsed" | "hasPlaces" | "keeps">;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
-   * `consume` for some of its groups only; it publishes nothing. The decision itself where this process knows it: then errors are thrown, not
-   * rejected.
+   * `consume` for some of its groups only; publishes nothing. Returns the decision itself if this
+   * process knows it; errors are then thrown, not rejected.
    */
   consumeIn(
     groups: readonly Group[],
@@ -31,54 +31,70 @@ export interface LimiterParts {
     options: ConsumeOptions | undefined,
     learned?: Learned,
   ): Awaitable<Decision>;
-  /** What operators did, as far as this process knows; undefined where the store has no control record. */
+  /**
+   * Operators' changes, as far as this process knows; undefined if the store has no control record.
+   */
   readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
-  /** `consumeIn` that waits in line if it is denied. Undefined if nobody waits for the answer any more. */
+  /**
+   * `consumeIn`, but waits in line if it is denied. Undefined if the client has disconnected
+   * meanwhile.
+   */
   consumeInTurn(
     groups: readonly Group[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
     turn: TurnOptions,
   ): Promise<Turn | undefined>;
-  /** How its decisions are settled, also after `close`. */
+  /** Settles its decisions, also after `close`. */
   readonly charging: Pick<Limiter, "settle" | "refund">;
-  /** The calls under way, for which `close` waits. */
+  /** The calls in progress, which `close` waits for. */
   readonly flights: Flights;
-  /** How its store is watched; undefined where the store is this process's memory. */
+  /** The watch of its store; undefined if the store is in this process's memory. */
   readonly watch: StoreWatch | undefined;
-  /** What its decisions are counted in, also those of `consumeIn` and `consumeInTurn` by who asks them; undefined where the store keeps no usage. */
+  /**
+   * The usage that its decisions are counted in; callers of `consumeIn` and `consumeInTurn` count
+   * theirs themselves. Undefined if the store keeps none.
+   */
   readonly usage: LimiterUsage | undefined;
-  /** Whether it takes units ahead, which are of all its limits alike. */
+  /** Whether it leases units, which count for all of its limits alike. */
   readonly hasLease: boolean;
-  /** Whether it is in shadow, as far as that is known without a subject. */
+  /** Whether it is in shadow mode, as far as that can be known without a subject. */
   isInShadow(): Promise<boolean>;
-  /** Whether `close` was called: its methods reject, and calls that began before are still decided. */
+  /**
+   * Whether `close` was called: its methods reject, but calls that began before are still decided.
+   */
   readonly isClosed: boolean;
 }
 
 /**
- * A limiter that `createLimiter` made. `Limiter`, the public type, does not have the symbol: the compiler would take the same type
- * from another copy of the package, or from its other format, for a different one.
+ * A limiter created by `createLimiter`. `Limiter`, the public type, does not have the symbol: the
+ * compiler would treat the same type from another copy of the package, or from its other format, as
+ * a different one.
  */
 export interface MadeLimiter<Dimension extends string = string> extends Limiter<Dimension> {
   readonly [LIMITER]: LimiterParts;
 }
 
-/** A limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */
+/**
+ * A limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for anything else.
+ */
 export function requireMade(limiter: Limiter): MadeLimiter {
   partsOf(limiter);
   return limiter as MadeLimiter;
 }
 
-/** That a request has learned before its decision what operators did. */
+/** How a request learned of operators' changes before its decision. */
 export interface Learned {
-  /** How long it waited for that. */
+  /** How long it waited for them. */
   readonly waitedMs: number;
   /** Whether that was just now, so that the decision need not ask again. */
   readonly isFresh: boolean;
 }
 
-/** The parts of a limiter that any copy of Headgate made. Throws `HEADGATE_INVALID_OPTION` for anything else. */
+/**
+ * The parts of a limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for
+ * anything else.
+ */
 export function partsOf(limiter: unknown): LimiterParts {
   const parts =
     typeof limiter === "object" && limiter !== null

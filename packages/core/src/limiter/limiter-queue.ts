@@ -6,7 +6,10 @@ import { createWaitQueue } from "../queue/wait-queue.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/** At most so many HTTP requests wait for one subject, and no more than half of `maxQueue`, so that one client leaves room for others. */
+/**
+ * The most HTTP requests that wait for one subject, and no more than half of `maxQueue`, so that
+ * one client leaves room for others.
+ */
 const MAX_LINE = 100;
 
 /** The queue of a limiter, in which calls and requests wait. */
@@ -14,11 +17,11 @@ export interface LimiterQueue {
   readonly queue: WaitQueue;
   /** How many HTTP requests may wait for one subject. */
   readonly maxLine: number;
-  /** Gives back what a decision charged, and its places. */
+  /** Refunds a decision's charge, and releases its slots. */
   giveBack(decision: Decision): Promise<unknown>;
 }
 
-/** The queue of a limiter in which `maxQueue` may wait at once. Operators' orders wake it. */
+/** The queue of a limiter, for at most `maxQueue` calls at once. Operators' orders wake it. */
 export function createLimiterQueue(
   { counted, control, flights }: LimiterCore,
   { refund }: Pick<Limiter, "refund">,

@@ -11,12 +11,15 @@ import type { Remote } from "../store/store.ts";
 import { within } from "../store/within.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/** So many subjects are tried to find a key on each server of a cluster: with ten of them, one is left out in 1,000 starts. */
+/**
+ * How many subjects are tried to find a key on each server of a cluster: with ten servers, one is
+ * missed in 1 of 1,000 starts.
+ */
 const SUBJECTS = 64;
 
 /**
- * Has a limiter's store ready for the first decision: connects, reads the control record, and lets each server load the scripts.
- * Resolves with whether the store answered in time.
+ * Prepares a limiter's store for the first decision: connects, reads the control record, and loads
+ * the scripts on each server. Resolves with whether the store answered in time.
  */
 export async function makeReady({ counted, watch, control }: LimiterCore): Promise<boolean> {
   const { store } = counted;
@@ -36,8 +39,8 @@ export async function makeReady({ counted, watch, control }: LimiterCore): Promi
 }
 
 /**
- * The counters of a subject in all dimensions, in each under another name: on a cluster they are in slots of their own, as those of a
- * request are. Nothing is counted for it.
+ * A subject's counters in all dimensions, each under another name: on a cluster they are in
+ * different hash slots, like those of a request. Nothing is counted for it.
  */
 function countersFor(counted: CountedPolicy, subject: number): readonly SubjectCounter[] {
   const dimensions = counted.groups.map(({ dimension }) => dimension);
@@ -48,7 +51,7 @@ function countersFor(counted: CountedPolicy, subject: number): readonly SubjectC
   );
 }
 
-/** Once for each server, as far as it is known which one has a key. */
+/** Once for each server, as far as keys are known to belong to one. */
 async function loadScripts(counted: CountedPolicy, remote: Remote): Promise<void> {
   if (remote.load === undefined) return;
   const loads = new Map<string, Promise<unknown>>();
@@ -64,7 +67,7 @@ async function loadScripts(counted: CountedPolicy, remote: Remote): Promise<void
   await Promise.allSettled(loads.values());
 }
 
-/** The scripts of a decision alone, of several that go together, and of one that only looks. */
+/** The scripts of a single decision, of several together, and of a look. */
 function scriptsOf(counters: readonly SubjectCounter[]): readonly LuaSource[] {
   const call = { counters, cost: 1, mode: "enforce" } as const;
   const prepared = [

@@ -12,7 +12,7 @@ import { makeReady } from "./make-ready.ts";
 import type { OnServers } from "./server-side.ts";
 import { inMemory } from "./server-side.ts";
 
-/** What `redisStore` adds to the limiters on it. */
+/** Added by `redisStore` to the limiters on it. */
 export const onServers: OnServers = {
   open(counted, failure, flights, shapes) {
     const { store } = counted;

@@ -11,7 +11,7 @@ import { createWaiting } from "./waiting.ts";
 
 type Ask<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
-/** A handle of a limiter, which is closed by itself: the limiter ends with its last handle. */
+/** A handle of a limiter, closed separately: the limiter ends with its last handle. */
 export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): MadeLimiter {
   const { core, limits, asking, charging, blocking, line } = shared;
   const { name, counted, shapes, watch, control, overrides, usage, hasLease, flights } = core;
@@ -40,7 +40,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
     return (...args) => (parts.isClosed ? Promise.reject(closedError(name)) : ask(...args));
   }
 
-  /** The same of a method that `close` waits for. */
+  /** The same for a method that `close` waits for. */
   function tracked<Args extends unknown[], Answer>(ask: Ask<Args, Answer>): Ask<Args, Answer> {
     return open((...args) => flights.track(ask(...args)));
   }
@@ -76,7 +76,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
   };
 }
 
-/** Why a limiter cannot be used any more. */
+/** The error of a closed limiter. */
 export function closedError(name: string): HeadgateError {
   return new HeadgateError(
     "HEADGATE_CLOSED",

@@ -5,13 +5,16 @@ import { LruMap } from "../base/lru-map.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { withKeysOf } from "../counting/other-shape.ts";
 
-/** The most shapes of a limiter in use at a time, beside its own. */
+/** The most shapes of a limiter in use at a time, besides its own. */
 export const MOST_SHAPES = 64;
 
 /** Whether the process was warned. */
 const warnings = processPart("otherShapes", () => ({ isWarnedOf: false }));
 
-/** Hears of shapes that come into use, and of those that are forgotten: policies without the limits of an extended limiter. */
+/**
+ * Receives shapes that come into use, and those that are forgotten: policies without the limits of
+ * an extended limiter.
+ */
 export interface ShapeNews {
   begin(policy: CountedPolicy): void;
   end(policy: CountedPolicy): void;
@@ -26,15 +29,16 @@ interface Shape {
 }
 
 /**
- * The shapes of a limiter's calls beside its own. 64 are in use at a time: one more, and the least recently used is forgotten in this
- * process. Its counters stay where they are, and go on when it comes again.
+ * The shapes of a limiter's calls besides its own. At most 64 are in use at a time: with one more,
+ * the least recently used is forgotten in this process. Its counters stay in the store, and
+ * continue when it is used again.
  */
 export class OtherShapes {
-  /** Whether a call has ever brought one. */
+  /** Whether any call has used another shape. */
   isUsed = false;
-  /** Whether one has ever counted places. */
+  /** Whether any of them has counted slots. */
   hasPlaces = false;
-  /** Whether one has ever blocked by kept units. */
+  /** Whether any of them has blocked on confirmed charges. */
   keeps = false;
   readonly #name: string;
   readonly #news: ShapeNews | undefined;
@@ -60,7 +64,7 @@ export class OtherShapes {
     this.isUsed = true;
     this.hasPlaces ||= own.hasPlaces;
     this.keeps ||= own.keeps;
-    // Only its limits have other names.
+    // The same shape; only its limits have other names.
     if (id === own.keyspace) return join(own);
     const before = this.#inUse.get(id);
     if (before !== undefined) {

@@ -12,34 +12,43 @@ import type { LimiterCore } from "./limiter-core.ts";
 
 /** Published on `headgate:decision`. */
 export interface PublishedDecision extends ReportedLimiter {
-  /** In HTTP, the method and the route as the application wrote it, such as `GET /users/:id`; undefined if there is none. */
+  /**
+   * In HTTP, the method and the configured route, such as `GET /users/:id`; undefined if there is
+   * none.
+   */
   readonly route: string | undefined;
-  /** Who was counted, by dimension, as the limiter's `reset` takes it. */
+  /** The counted subject, by dimension, as accepted by the limiter's `reset`. */
   readonly subject: Readonly<Record<string, string>>;
   readonly decision: Decision;
   /** How long the decision took: milliseconds, with fractions. */
   readonly durationMs: number;
-  /** Whether the limiter is in shadow, as `decision.shadow`: then `decision.wouldAllow` says what it would have decided. */
+  /**
+   * Whether the limiter is in shadow mode, like `decision.shadow`: then `decision.wouldAllow` tells
+   * what it would have decided.
+   */
   readonly shadow: boolean;
-  /** True if `onDenied` let a denied request on; missing otherwise. */
+  /** True if `onDenied` let a denied request through; missing otherwise. */
   readonly passed?: true;
 }
 
-/** What is to be published of a decision. */
+/** The content of the message for a decision. */
 export type DecisionMessage = Omit<PublishedDecision, "shadow">;
 
-/** Ask it for subscribers before a clock is read, so that a decision costs nothing more if it has none. */
+/**
+ * Check it for subscribers before reading a clock, so that a decision costs nothing more if there
+ * are none.
+ */
 export const decisions: Channel = channel(CHANNELS.decision);
 
 export function publishDecision(taken: DecisionMessage): void {
   const { limiter, plugin, route, subject, decision, durationMs, passed } = taken;
   const { shadow } = decision;
-  // Field by field: to spread what was taken takes longer than all the rest.
+  // Field by field: spreading takes longer than all the rest.
   const message = { limiter, plugin, route, subject, decision, durationMs, shadow };
   publish(decisions, (passed ? { ...message, passed } : message) satisfies PublishedDecision);
 }
 
-/** Publishes what a limiter answered a caller of its own. */
+/** Publishes a limiter's decision for a caller of its own methods. */
 export function publishTaken(
   { name, counted }: LimiterCore,
   subjects: Subjects,
@@ -51,13 +60,13 @@ export function publishTaken(
   publishDecision({ limiter: name, plugin, route: undefined, subject, decision, durationMs });
 }
 
-/** Groups that were asked, and their subjects. */
+/** The groups that were asked, and their subjects. */
 export interface AskedGroups {
   readonly groups: readonly Group[];
   readonly subjects: Subjects;
 }
 
-/** The usual case by itself, which takes a third of the time: one dimension, which is asked about somebody. */
+/** Fast path for the usual case, in a third of the time: one dimension, with a subject. */
 function onlySubjectIn({
   groups,
   subjects,
@@ -72,7 +81,10 @@ function subjectOf(subjects: Subjects, dimension: string): unknown {
   return typeof subjects === "string" ? subjects : subjects[dimension];
 }
 
-/** Who was counted. `global` is named only if no other dimension is, so that a reset does not forget everybody. */
+/**
+ * The counted subjects. `global` is included only if there is no other dimension, so that a reset
+ * does not forget all clients.
+ */
 export function subjectsIn(...asked: readonly AskedGroups[]): Readonly<Record<string, string>> {
   const only = asked.length === 1 ? onlySubjectIn(asked[0] as AskedGroups) : undefined;
   if (only !== undefined) return only;

@@ -1,7 +1,7 @@
 import { formatReceived, HeadgateError } from "../base/errors.ts";
 import type { BlockOn } from "../base/policy.ts";
 
-/** What makes limits with `block` block. Throws `HEADGATE_INVALID_OPTION`. */
+/** When limits with `block` set their blocks. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBlockOn(blockOn: unknown = "denial"): BlockOn {
   if (blockOn === "denial" || blockOn === "settle") return blockOn;
   throw new HeadgateError(

@@ -6,8 +6,9 @@ import { limitsOfUnits } from "../counting/counted-policy.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /**
- * A cost, or one by the names of limits: of the limiter, and of the policy that the call brought. A name that only one of the two has
- * is left out under the other. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
+ * A cost as one number, or by the names of limits: those of the limiter and of a policy passed with
+ * the call. A name that only one of the two has is ignored under the other. Throws
+ * `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
  */
 export function readCost(
   { counted, hasLease }: LimiterCore,
@@ -19,7 +20,7 @@ export function readCost(
   return withoutLease(hasLease, requireCost("cost", cost, limits));
 }
 
-/** The same of a charge, which asks for no place. Throws as `readCost`. */
+/** The same for a charge, which takes no slot. Throws like `readCost`. */
 export function readCharge(
   { counted, hasLease }: LimiterCore,
   cost: Cost = 1,
@@ -29,7 +30,10 @@ export function readCharge(
   return withoutLease(hasLease, requireCost("cost", cost, limits.flatMap(limitsOfUnits)));
 }
 
-/** Units of a decision that is settled, from 0, or by the names of these limits. Throws as `readCost`. */
+/**
+ * The units for settling a decision, from 0, or by the names of these limits. Throws like
+ * `readCost`.
+ */
 export function readUnits(
   { hasLease }: LimiterCore,
   units: Cost,
@@ -38,7 +42,7 @@ export function readUnits(
   return withoutLease(hasLease, requireCost("units", units, limits));
 }
 
-/** Of units that are taken ahead each is one of every limit. */
+/** Each leased unit counts for every limit, so a cost by name cannot be paid from a lease. */
 function withoutLease(hasLease: boolean, units: Cost): Cost {
   if (typeof units === "number" || !hasLease) return units;
   throw new HeadgateError(

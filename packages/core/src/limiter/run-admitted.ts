@@ -3,7 +3,10 @@ import type { Decision } from "../base/decision.ts";
 import type { HeldPlaces } from "../counting/held-places.ts";
 import type { AdmittedWork } from "./limiter.ts";
 
-/** Runs work that was admitted. Its places are renewed meanwhile, and given back at its end; where the store does not answer, they lapse. */
+/**
+ * Runs admitted work. Its slots are renewed meanwhile, and released at the end; if the store does
+ * not answer, they expire.
+ */
 export async function runAdmitted<T>(
   decision: Decision,
   places: HeldPlaces | undefined,
@@ -21,7 +24,7 @@ export async function runAdmitted<T>(
   }
 }
 
-/** Aborts when a signal does, until the function that is returned is called. */
+/** Aborts when a signal does, until the returned function is called. */
 function follow(signal: AbortSignal, abort: AbortController): () => void {
   if (signal.aborted) abort.abort(signal.reason);
   return onceAborted(signal, () => abort.abort(signal.reason));

@@ -8,11 +8,11 @@ import type { LimiterCore, ServerParts } from "./limiter-core.ts";
 import type { OtherShapes, ShapeNews } from "./other-shapes.ts";
 
 /**
- * What a store on servers adds to the limiters on it. It comes with the store, so that an application whose limiters count in
- * memory never loads it.
+ * The part of limiters on a store on servers. It comes with the store, so that an application whose
+ * limiters count in memory never loads it.
  */
 export interface OnServers {
-  /** Puts the chain together, and the parts around it. */
+  /** Builds the decision chain, and the parts around it. */
   open(
     counted: CountedPolicy,
     failure: FailurePolicy,
@@ -21,9 +21,9 @@ export interface OnServers {
   ): ServerParts & { readonly chain: Link };
   /** Lists the limiter for operators' tools. */
   list(name: string, own: CountedPolicy, parent: string | undefined): void;
-  /** Lists the shapes that its calls bring with it; undefined if the store keeps no list. */
+  /** Lists the shapes passed with its calls; undefined if the store has no directory. */
   newsOfShapes(store: CountingStore, name: string): ShapeNews | undefined;
-  /** Takes it off that list. */
+  /** Removes it from the directory. */
   unlist(store: CountingStore, name: string): Promise<void>;
   /** Sends its last counts. */
   endUsage(store: CountingStore, name: string): Promise<void>;
@@ -31,7 +31,7 @@ export interface OnServers {
   ready(core: LimiterCore): Promise<boolean>;
 }
 
-/** What the store of a limiter adds to it; undefined for one in memory. */
+/** The store's part of a limiter; undefined for one in memory. */
 export function serverSideOf({ side }: CountingStore): OnServers | undefined {
   return side as OnServers | undefined;
 }

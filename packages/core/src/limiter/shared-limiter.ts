@@ -23,13 +23,16 @@ export interface SharedSettings {
   readonly name: string;
   readonly maxQueue: number;
   readonly claim: NameClaim;
-  /** Whether its store can be named again; not where it was made for this limiter. */
+  /** Whether another call can name its store; not if the store was created for this limiter. */
   readonly isShared: boolean;
   readonly failure: FailurePolicy;
   readonly compiler: PolicyCompiler;
 }
 
-/** All of a limiter that is made again and again under the same terms: each `createLimiter` adds a handle of a few hundred bytes. */
+/**
+ * The shared part of a limiter created repeatedly under the same terms: each `createLimiter` adds a
+ * handle of a few hundred bytes.
+ */
 export interface SharedLimiter {
   readonly core: LimiterCore;
   readonly limits: readonly LimitDescription[];
@@ -37,26 +40,31 @@ export interface SharedLimiter {
   readonly charging: Pick<Limiter, "charge" | "settle" | "refund" | "release">;
   readonly blocking: Pick<Limiter, "block" | "unblock" | "reset">;
   readonly line: LimiterQueue;
-  /** How many of its handles are open, or were dropped without `close`. */
+  /** How many handles are open, or were dropped without `close`. */
   handles: number;
-  /** Frees the name, and what is shared with other limiters, once the calls under way have ended. */
+  /**
+   * Frees the name, and state shared with other limiters, once the calls in progress have ended.
+   */
   end(): Promise<void>;
 }
 
-/** Releases the names of limiters that were dropped without `close`, by the application and from those that are kept. */
+/**
+ * Releases the names of limiters that were dropped without `close`, both by the application and by
+ * the cache of kept limiters.
+ */
 const dropped = new FinalizationRegistry<Place>(({ name, claim, store: weak }) => {
   const store = weak.deref();
   if (claim.release() && store !== undefined) void leave(store, name);
 });
 
-/** Without the limiter itself, and without its client, which would never be collected. */
+/** References neither the limiter nor its client, which would then never be collected. */
 interface Place {
   readonly name: string;
   readonly claim: NameClaim;
   readonly store: WeakRef<CountingStore>;
 }
 
-/** Makes what the handles of a limiter share. */
+/** Creates the shared part of a limiter's handles. */
 export function makeShared(
   counted: CountedPolicy,
   { name, maxQueue, claim, failure, isShared, compiler }: SharedSettings,
@@ -81,7 +89,7 @@ export function makeShared(
     await flights.landed();
     core.control?.stop();
     const closing = core.chain.close();
-    // Somebody may have taken the name meanwhile, and then the usage is theirs.
+    // Another limiter may have taken the name meanwhile, and the usage belongs to it then.
     const isFree = isLast && !claim.isTaken();
     await Promise.all([closing, leaving, isFree && side?.endUsage(store, name)]);
   }

@@ -14,7 +14,10 @@ export const shortDurations: () => { areWarnedOf: boolean } = processPart("short
   areWarnedOf: false,
 }));
 
-/** Warns once in a process of a duration that was given as a bare number below 1,000, which is milliseconds. */
+/**
+ * Warns once per process about a duration given as a bare number below 1,000, which means
+ * milliseconds.
+ */
 export function warnOfShortDuration(limits: readonly Limit[]): void {
   const warned = shortDurations();
   if (warned.areWarnedOf) return;

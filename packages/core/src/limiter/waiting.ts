@@ -24,7 +24,10 @@ import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 import { runAdmitted } from "./run-admitted.ts";
 
-/** How calls and requests wait in line, and how admitted work is run. `waiters` are those who wait here, of all in the queue. */
+/**
+ * Makes calls and requests wait in line, and runs admitted work. `waiters` are the ones of this
+ * limiter, among all in the queue.
+ */
 export function createWaiting(
   core: LimiterCore,
   { consumeAs, policyOf, countersAsked }: Asking,
@@ -34,7 +37,8 @@ export function createWaiting(
   const { counted, chain, overrides, usage } = core;
 
   /**
-   * How a call waits for these counters: its attempts set no block, and what is given back in this process wakes it, or an override.
+   * How a call waits for these counters: its attempts set no block, and it is woken when units or
+   * slots are returned in this process, or by an override.
    */
   function waitingFor(policy: CountedPolicy, counters: readonly SubjectCounter[], cost: number) {
     const releases = policy.hasPlaces ? releasesOf(counted.store.owner) : undefined;
@@ -51,12 +55,15 @@ export function createWaiting(
         asked = overrides?.apply(counters, policy) ?? counters;
         return chain.decide(makeAsk(policy, asked, cost, "charge"));
       },
-      /** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever, by what the last attempt asked. */
+      /**
+       * Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever, judging by its last
+       * attempt.
+       */
       requirePossible: () => rejectImpossible(asked, cost),
     };
   }
 
-  /** The policy of a decision: of one that has only other numbers, the limiter's own. */
+  /** The policy of a decision; for one that only has other numbers, the limiter's own. */
   function decidedBy(policy: CountedPolicy): CountedPolicy {
     return policy.shape === undefined ? counted : policy;
   }
@@ -68,7 +75,8 @@ export function createWaiting(
     const given = readCost(core, options.cost, policy);
     const { counters, cost } = askedUnits(countersAsked(policy, subject), given);
     requireSignal(signal);
-    // What is in force may have to be asked for. That is part of the wait, and its timeout.
+    // The overrides in force may have to be read first. That is part of the wait, and of its
+    // timeout.
     const isKnown = overrides?.refresh() === undefined;
     const inForce = overrides?.apply(counters, policy) ?? counters;
     const isInShadow = isKnown && areInShadow(counted, inForce);
@@ -98,7 +106,7 @@ export function createWaiting(
       onFreed,
       onChange,
     });
-    // Of all attempts, the one that admitted is the caller's answer.
+    // The attempt that admitted is the caller's answer.
     if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
     usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
     return decision;
@@ -128,7 +136,7 @@ export function createWaiting(
     return takeTurn(queue, { ...waiting, waiters, maxLine, giveBack, deniedBy, now }, turn);
   }
 
-  /** Asks once, without waiting, and blocks nobody. Rejects with `HEADGATE_DENIED`. */
+  /** Asks once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */
   async function admitNow(
     subject: Subjects,
     { cost, limits, signal }: Omit<WaitForOptions, "timeout">,

@@ -3,10 +3,10 @@ import { rejectUnknownOptions } from "../base/options.ts";
 import { requireName } from "../counting/names.ts";
 import type { ActionOptions, BreakerAction } from "./operator.ts";
 
-/** Longer ones would make the record, which all processes read, large. */
+/** Longer subjects would make the record large, and every process reads it. */
 const MAX_SUBJECT = 1_000;
 
-/** Checks why and by whom. Throws `HEADGATE_INVALID_OPTION`. */
+/** Checks the reason and the operator's name. Throws `HEADGATE_INVALID_OPTION`. */
 export function readActionOptions(
   owner: string,
   options: ActionOptions,
@@ -29,14 +29,14 @@ function requireText(option: string, text: unknown, most: number): void {
   );
 }
 
-/** Throws `HEADGATE_INVALID_OPTION` for a subject that is too long to be kept in the record. */
+/** Throws `HEADGATE_INVALID_OPTION` for a subject that is too long for the record. */
 export function requireShortSubject(subject: Readonly<Record<string, string>>): void {
   const long = Object.values(subject).find((text) => text.length > MAX_SUBJECT);
   if (long === undefined) return;
   throw invalid(`a subject must have at most ${MAX_SUBJECT} characters, got ${long.length}`);
 }
 
-/** Checks what is to be written down of a breaker. Throws `HEADGATE_INVALID_OPTION`. */
+/** Checks the log entry of a breaker. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBreakerAction(done: BreakerAction): BreakerAction {
   rejectUnknownOptions("logBreaker", done, ["breaker", "target", "before", "after"]);
   const { breaker, target } = done;

@@ -30,7 +30,7 @@ interface Lasting {
   readonly span: number | undefined;
 }
 
-/** The items of a record of which there is one for each place. */
+/** The lists of a record with one item for each limiter and subject, or for each network. */
 type List = "overrides" | "denied";
 
 /** The most items of each list, and how to make room. */
@@ -43,15 +43,18 @@ const FULL: Readonly<Record<List, readonly [most: number, what: string, remedy: 
   denied: [MAX_DENIED, "entries on the deny list", "remove some, or add the network that has them"],
 };
 
-/** The replacement of one item of a record, by another one or by none. */
+/** The replacement of one item in a record, by another or by nothing. */
 interface Replacement<Item> {
   readonly entry: Pick<EntryText, "kind" | "limiter" | "subject" | "network">;
   readonly isThere: (item: Item) => boolean;
-  /** The time of an item is from the moment in which it is written. `by` is who acts. */
+  /** The item's times are relative to the moment of writing. `by` is the operator. */
   readonly makeNext: (by: string | undefined) => Item | undefined;
 }
 
-/** The actions of an operator. All of them reject with what the store says, and with what the control record says. */
+/**
+ * The actions of an operator. All of them reject with the errors of the store and of the control
+ * record.
+ */
 export class Actions {
   readonly #place: OperatedStore;
   readonly #control: ControlStore;
@@ -61,7 +64,7 @@ export class Actions {
     this.#control = control;
   }
 
-  /** Who acts and why, for the log. */
+  /** The operator and the reason, for the log. */
   async #namesOf({
     by = systemUser(),
     reason,
@@ -71,8 +74,8 @@ export class Actions {
   }
 
   /**
-   * Acts on counters, and then orders all processes to ask again, because their memory may be out of date. A record that cannot be read
-   * or written is noticed before the counters are changed.
+   * Acts on counters, and then orders all processes to ask again, because their caches may be out
+   * of date. If the record cannot be read or written, that fails before the counters are changed.
    */
   async act(
     kind: Order["kind"],
@@ -96,7 +99,10 @@ export class Actions {
     return { before, after, inForceAt: inForceAfter(at) };
   }
 
-  /** Forgets a subject of a limiter, and each item that names it in the whole prefix. `work` erases its counters. */
+  /**
+   * Forgets a subject of a limiter, and removes each item that names it in the whole prefix. `work`
+   * erases its counters.
+   */
   async forget(counters: OperatedCounters, options: ActionOptions, work: Work): Promise<Forgotten> {
     const { limiter, subject } = counters;
     const { dryRun = false } = options;
@@ -148,7 +154,7 @@ export class Actions {
     return this.#replace<Override>("overrides", options, {
       entry: { kind, ...whose },
       isThere: (one) => formatPlace(one) === formatPlace(whose),
-      // It lasts from when all processes decide by it.
+      // Its duration counts from when all processes follow it.
       makeNext: () => made && { ...made.next, from, until: untilOf(made, from) },
     });
   }
@@ -179,7 +185,7 @@ export class Actions {
   }
 }
 
-/** A negative time is one from the moment in which it is written. */
+/** A negative time is relative to the moment of writing. */
 function untilOf({ span }: Lasting, from: number): number | null {
   return span === undefined ? null : from - span;
 }
@@ -194,7 +200,7 @@ function requireRoom(draft: Draft, list: List): void {
   );
 }
 
-/** A subject of which nothing is counted. */
+/** A subject without usage. */
 const NONE: Inspection = { limits: [], blocked: false, blocks: [] };
 
 function inForceAfter(at: number): Date {
@@ -205,7 +211,7 @@ function timeOf(microseconds: number): Date {
   return new Date(Math.ceil(microseconds / 1_000));
 }
 
-/** An override, or an entry of the deny list, as the server wrote it at a time. */
+/** An override, or an entry of the deny list, as written by the server at a time. */
 function madeAt<Made extends Pick<Override, "from" | "until">>(made: Made, at: number): Made {
   const { from, until } = made;
   return { ...made, from: at - from, until: until === null ? null : at - until };

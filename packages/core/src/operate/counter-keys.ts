@@ -1,11 +1,11 @@
 import { escapePart, readPart } from "../base/key.ts";
 
-/** What is in a counter's key. */
+/** The parts of a counter's key. */
 export interface CounterKey {
   readonly dimension: string;
   /** Undefined if the key has a hash instead, as for a long subject. */
   readonly subject: string | undefined;
-  /** Its last part, as the directory has it for each shape of a limiter. */
+  /** Its last part, listed in the directory for each shape of a limiter. */
   readonly fingerprint: string;
 }
 

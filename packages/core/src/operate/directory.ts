@@ -15,11 +15,14 @@ export interface DirectoryProcess {
   readonly version: string;
   /** Its names in keys, one for each of its clients. */
   readonly names: readonly string[];
-  /** How many limiters and breakers it has beyond the 1,000 of a client and prefix that are listed. */
+  /**
+   * How many more limiters and breakers it has than the 1,000 that are listed for a client and
+   * prefix.
+   */
   readonly more: number;
 }
 
-/** The processes that have a limiter or breaker. */
+/** Something that processes have. */
 interface Owned {
   /** The `id` of each. */
   readonly processes: readonly string[];
@@ -33,17 +36,17 @@ export interface DirectoryLimiter extends LimiterRecord, Owned {}
 /** A breaker, and the processes that have it. */
 export interface DirectoryBreaker extends BreakerRecord, Owned {
   /**
-   * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters. Missing if no process says: those of
-   * earlier versions do not.
+   * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters.
+   * Missing if no process reports them: processes of earlier versions do not.
    */
   readonly targets?: readonly string[] | undefined;
-  /** How many there are at least beyond those; missing if there are none. */
+  /** The least number of targets beyond those; missing if there are none. */
   readonly moreTargets?: number | undefined;
 }
 
 /** The limiters and breakers of one prefix, and the processes that have them. */
 export interface Directory {
-  /** In the order of their names. A limiter that differs between processes has an entry for each version. */
+  /** Ordered by name. A limiter that differs between processes has an entry for each version. */
   readonly limiters: readonly DirectoryLimiter[];
   readonly breakers: readonly DirectoryBreaker[];
   readonly processes: readonly DirectoryProcess[];

@@ -16,12 +16,13 @@ import type { RedisClient } from "../redis/client-port.ts";
 import { readTexts } from "../redis/read-texts.ts";
 import type { OperatedStore } from "./operated-counters.ts";
 
-/** So many lists are looked through in one call: at most about 5 ms for the server. */
+/** How many lists are searched in one call: at most about 5 ms of work for the server. */
 const TOGETHER = 16;
 
 /**
- * Erases a subject, in each of its dimensions, from a limiter's lists of usage and from the list of blocks, unless `dryRun`. Resolves with how many there were that
- * named it. Rejects with what the store says.
+ * Erases a subject, in each of its dimensions, from a limiter's lists of usage and from the list of
+ * blocks, unless `dryRun`. Resolves with the number of lists that named it. Rejects with the
+ * store's errors.
  */
 export async function forgetInUsage(
   { store, watch }: OperatedStore,
@@ -61,7 +62,7 @@ function isBlockListed(text: string, blocked: readonly string[]): boolean {
   return typeof list !== "string" && list.some(({ who }) => blocked.includes(who));
 }
 
-/** Whether a list names one of some subjects. A list that cannot be read is erased whole. */
+/** Whether a list names one of some subjects. A list that cannot be read is erased completely. */
 function names(text: string, items: readonly string[]): boolean {
   const tops = readTops(text);
   if (typeof tops === "string") return true;
@@ -70,7 +71,10 @@ function names(text: string, items: readonly string[]): boolean {
   );
 }
 
-/** The numbers of all ten minutes of which there may be a list. A process may be seconds ahead of the server. */
+/**
+ * The numbers of all ten-minute spans that may have a list. A process's clock may be seconds ahead
+ * of the server's.
+ */
 function spansKept(now: number): number[] {
   const first = Math.floor((now - KEPT) / LONG_SPAN) - 1;
   const last = Math.floor(now / LONG_SPAN) + 1;

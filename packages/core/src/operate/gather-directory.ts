@@ -13,15 +13,15 @@ import type {
 } from "./directory.ts";
 import type { GatheredTargets } from "./gather-targets.ts";
 
-/** The processes, and which of them have the record of a hash. */
+/** The processes, and the ones that have each record, by hash. */
 interface Gathered {
   readonly processes: readonly DirectoryProcess[];
   readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
- * Gathers the processes that were seen. One without a record is gone; one with several clients was seen as often, and is one
- * process.
+ * Gathers the listed processes. One without a record is gone; one with several clients is listed
+ * for each, and is one process.
  */
 export function gatherProcesses(
   seen: readonly SeenProcess[],
@@ -42,7 +42,7 @@ export function gatherProcesses(
   return { processes: [...processes.values()], owners };
 }
 
-/** A record that processes have; undefined where it could not be read. */
+/** A record that processes have; undefined if it could not be read. */
 interface FoundRecord {
   readonly record: ListedRecord | undefined;
   /** The `id` of each. */
@@ -64,7 +64,7 @@ export function gatherListed(
   return { limiters: inOrder(limiters), breakers: inOrder(breakers) };
 }
 
-/** Records of limiters that differ only in the policies of other shapes in use are one, with all of them. */
+/** Merges records of limiters that differ only in the policies of other shapes in use. */
 function inOne(listed: readonly FoundRecord[]): readonly FoundRecord[] {
   const found = new Map<string, FoundRecord>();
   for (const [i, one] of listed.entries()) {
@@ -99,7 +99,7 @@ function withOthers(one: LimiterRecord, other: LimiterRecord): LimiterRecord {
   };
 }
 
-/** By name and policy, and told where a name has several. */
+/** Orders by name and policy, and marks names that have several policies. */
 function inOrder<Listed extends ListedRecord>(
   listed: readonly Listed[],
 ): (Listed & { isMixed: boolean })[] {

@@ -2,10 +2,10 @@ import type { ProcessRecord } from "../fleet/directory/directory.ts";
 import { MOST_TARGETS } from "../fleet/directory/listed-targets.ts";
 import type { DirectoryBreaker } from "./directory.ts";
 
-/** The targets of a breaker, of all processes. */
+/** The targets of a breaker in all processes. */
 export type GatheredTargets = Pick<DirectoryBreaker, "targets" | "moreTargets">;
 
-/** Gathers the targets that processes name, by the hash of the breaker's record. */
+/** Gathers the targets that processes list, by the hash of the breaker's record. */
 export function gatherTargets(
   records: readonly (ProcessRecord | undefined)[],
 ): ReadonlyMap<string, GatheredTargets> {
@@ -13,7 +13,7 @@ export function gatherTargets(
   for (const { record, names, more } of records.flatMap((one) => one?.targets ?? [])) {
     const breaker = known.get(record) ?? { names: new Set(), most: 0 };
     for (const name of names) breaker.names.add(name);
-    // Processes may count the same targets, so that numbers do not add up.
+    // Processes may count the same targets, so the numbers cannot be added.
     breaker.most = Math.max(breaker.most, names.length + more);
     known.set(record, breaker);
   }

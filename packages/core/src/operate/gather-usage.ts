@@ -4,16 +4,16 @@ import { readItem } from "../fleet/usage/read-records.ts";
 import { HOUR_SPAN } from "../fleet/usage/steps.ts";
 import type { LimitDenials, TopList, TopSubject, UsageLimits } from "./usage.ts";
 
-/** So many subjects are read at most. */
+/** The most subjects in a list. */
 const MOST_SUBJECTS = 50;
 
-/** What is known of a subject: how often it asked at least, and at most. */
+/** The least and the most that a subject may have asked. */
 interface Bounds {
   least: number;
   most: number;
 }
 
-/** Adds up what was decided since a time. */
+/** Adds up the decisions since a time. */
 export function totalOf(spans: readonly UsageSpan[]): UsageCounts {
   const total = { allowed: 0, denied: 0, degraded: 0 };
   for (const { allowed, denied, degraded } of spans) {
@@ -25,8 +25,9 @@ export function totalOf(spans: readonly UsageSpan[]): UsageCounts {
 }
 
 /**
- * The hours after a time in microseconds: as they were kept, and as the ten minutes of the last day say, whichever is more: hours are
- * kept half a minute later, and ten minutes may have been deleted.
+ * The hours after a time in microseconds. Each is taken from its hour record or from the ten-minute
+ * slots of the last day, whichever is larger: hour records are written half a minute later, and the
+ * slots may have been deleted.
  */
 export function hoursAfter(
   kept: readonly UsageSpan[],
@@ -54,7 +55,7 @@ export function hoursAfter(
   return all.filter(({ from }) => from * 1_000 > after);
 }
 
-/** Adds up the denials by limit of several times, the first of which begins at `from`. */
+/** Adds up the denials by limit of several periods, the first of which begins at `from`. */
 export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLimits {
   const counts = new Map<string, number>();
   for (const limits of kept) {
@@ -75,8 +76,8 @@ export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLi
 }
 
 /**
- * Puts the lists of several times together: whoever is not in one of them may have asked in its time as often as it says of those who
- * are not.
+ * Merges the lists of several periods: a subject missing from one of them may have asked in that
+ * period as often as the list's bound for unlisted subjects.
  */
 export function gatherTops(lists: readonly KeptList[]): TopList {
   const unlisted = lists.reduce((sum, { missed, floor }) => sum + missed + floor, 0);
@@ -85,7 +86,7 @@ export function gatherTops(lists: readonly KeptList[]): TopList {
     for (const { item, count, error } of subjects) {
       const known = bounds.get(item) ?? { least: 0, most: unlisted };
       known.least += count - error;
-      // In this list it is known better than those who are not in it.
+      // In this list its count replaces the bound for unlisted subjects.
       known.most += count - floor;
       bounds.set(item, known);
     }

@@ -1,5 +1,7 @@
 /**
- * What operators do and read: block a subject, change a limit, list limiters and processes, read usage.
+ * Operators' actions and reads: block a subject, change a limit, list limiters and processes, read
+ * usage.
+ *
  * @packageDocumentation
  */
 

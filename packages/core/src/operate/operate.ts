@@ -38,7 +38,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
   const control = new ControlStore(place);
   const actions = new Actions(place, control);
 
-  /** Watches the store for this call only: it is asked even if it was down before. */
+  /** Watches the store for this call only: asks it even if it was down before. */
   async function watched<T>(work: () => Promise<T>): Promise<T> {
     const release = place.watch.use();
     try {
@@ -96,7 +96,7 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       const counters = new OperatedCounters(place, limiter, subject);
       return watched(() =>
         actions.forget(counters, read, async (link, all) => {
-          // A reset leaves blocks by hand.
+          // A reset leaves blocks set by hand.
           await blockCounters(link, all, 0);
           await forgetUnits(link, all);
         }),

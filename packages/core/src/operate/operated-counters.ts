@@ -36,15 +36,15 @@ import type { Inspection, OperatedLimiter, SubjectBlock } from "./operator.ts";
 import type { Part } from "./other-policies.ts";
 import { limitsTold, partsBeside, readOthers } from "./other-policies.ts";
 
-/** Where counters are, and how they are asked. */
+/** Where the counters are, and how to ask for them. */
 export interface OperatedStore {
   readonly store: CountingStore;
   readonly remote: Remote;
-  /** Of the client, while anybody uses it. */
+  /** The watch of the client, while it is in use. */
   readonly watch: StoreWatch;
 }
 
-/** What a limiter would do to counters. */
+/** Work that a limiter would do on counters. */
 export type Work = (link: Link, counters: readonly SubjectCounter[]) => Promise<unknown>;
 
 interface Changed {
@@ -52,18 +52,20 @@ interface Changed {
   readonly after: Inspection;
 }
 
-/** A policy has at most 100 limits, and a subject no more counters under it. */
+/**
+ * The room for copies: a policy has at most 100 limits, and a subject no more counters than that.
+ */
 const COPIES = 10_000;
 
-/** The counters of a subject of a limiter, which need not exist in this process. */
+/** The counters of a limiter's subject. The limiter need not exist in this process. */
 export class OperatedCounters {
   readonly limiter: string;
-  /** By dimension, as named. */
+  /** By dimension, as given. */
   readonly subject: Readonly<Record<string, string>>;
   readonly #place: OperatedStore;
   readonly #counted: CountedPolicy;
   readonly #counters: readonly SubjectCounter[];
-  /** Those under the limiter's own policy, then those under each of the others. */
+  /** The counters under the limiter's own policy, then those under each other one. */
   readonly #parts: readonly Part[];
   readonly #failure: FailurePolicy;
 
@@ -93,12 +95,12 @@ export class OperatedCounters {
     this.#failure = readFailureOptions({ storeTimeout: place.watch.timeoutMs, denyCache: false });
   }
 
-  /** Whether the limiter counts none of the dimensions that were named. */
+  /** Whether the limiter counts by none of the named dimensions. */
   get isEmpty(): boolean {
     return this.#counters.length === 0;
   }
 
-  /** The limits as they are. Rejects with what the store says. */
+  /** The current state of the limits. Rejects with the store's errors. */
   async look(): Promise<Inspection> {
     const answers = await Promise.all(this.#parts.map((part) => this.#ask(part, part.counters, 0)));
     const blocked = answers.some((answer) => answer.blocked);
@@ -107,7 +109,10 @@ export class OperatedCounters {
     return { limits: limitsTold(answers.map(({ limits }) => limits)), blocked, blocks };
   }
 
-  /** Does work, or with `isDry` does it on copies; resolves with the limits before and after. Rejects with what the store says. */
+  /**
+   * Does work, or with `isDry` does it on copies; resolves with the limits before and after.
+   * Rejects with the store's errors.
+   */
   async change(work: Work, isDry: boolean): Promise<Changed> {
     if (isDry) return this.#preview(work);
     const before = await this.look();
@@ -116,8 +121,8 @@ export class OperatedCounters {
   }
 
   /**
-   * What work would change: it is done on copies of the counters in this process's memory, by the twins of the scripts that would do
-   * it. Rejects with what the store says.
+   * Previews the effect of work: does it on copies of the counters in this process's memory, using
+   * the twins of the scripts. Rejects with the store's errors.
    */
   async #preview(work: Work): Promise<Changed> {
     const { store, watch } = this.#place;
@@ -148,8 +153,8 @@ export class OperatedCounters {
   }
 
   /**
-   * The answer to a request at a moment, nothing charged, under the overrides of a record that was read then. Rejects with
-   * `HEADGATE_INVALID_COST`, and with what the store says.
+   * The answer to a request at a moment, without charging, under the overrides of a record that was
+   * read then. Rejects with `HEADGATE_INVALID_COST`, and with the store's errors.
    */
   async peek(cost: unknown, { record, now }: ReadControl): Promise<Decision> {
     const given = requireCost("cost", cost, this.#counted.limits);
@@ -202,7 +207,7 @@ export class OperatedCounters {
     const blocks = new Map<string, SubjectBlock>();
     for (const block of found) {
       if (block === undefined) continue;
-      // A block by hand is of each counter of a dimension.
+      // A block by hand is stored in each counter of a dimension.
       const id = JSON.stringify([block.per, block.limit]);
       const known = blocks.get(id);
       if (known === undefined || known.endsInMs < block.endsInMs) blocks.set(id, block);

@@ -14,7 +14,10 @@ import { within } from "../store/within.ts";
 /** A record that could not be read. */
 export interface UnreadRecord {
   readonly key: string;
-  /** `"missing"`: a process names it, but it does not exist. `"too-long"`: longer than any version writes it. */
+  /**
+   * `"missing"`: a process names it, but it does not exist. `"too-long"`: longer than any version
+   * writes it.
+   */
   readonly why: Unreadable | "missing" | "wrong-type" | "too-long";
 }
 
@@ -27,8 +30,9 @@ export interface SourceOptions {
 }
 
 /**
- * Reads from a store in Redis, or from a client; `owner` is the function's name for error messages. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_STORE_UNAVAILABLE`, and with what is read.
+ * Reads from a store in Redis, or from a client; `owner` is the function's name for error messages.
+ * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_STORE_UNAVAILABLE`,
+ * and with the errors of `read`.
  */
 export async function readFrom<T>(
   owner: string,
@@ -50,8 +54,9 @@ type ReadEach = <T extends object>(
 ) => Promise<(T | undefined)[]>;
 
 /**
- * Reads the record under each key, given its place; undefined where there is none, or one that cannot be read, which is added to `unread`. A key that
- * is absent may be so, unless `absent` says what that means.
+ * Reads the record under each key, given its index; undefined if there is none, or if it cannot be
+ * read, in which case it is added to `unread`. An absent key is not an error unless `absent` says
+ * why it is.
  */
 export function eachReader(client: RedisClient, unread: UnreadRecord[]): ReadEach {
   return async (keys, read, absent) => {

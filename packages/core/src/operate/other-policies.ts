@@ -20,7 +20,7 @@ export function readOthers(others: unknown): readonly Policy[] {
   );
 }
 
-/** The counters of the same subject under other policies of its limiter, each once. */
+/** The counters of the same subject under other policies of its limiter, without duplicates. */
 export function partsBeside(own: Part, others: readonly CountedPolicy[]): readonly Part[] {
   const known = new Set(own.counters.map(({ key }) => key));
   return others.flatMap((counted) => {
@@ -30,7 +30,7 @@ export function partsBeside(own: Part, others: readonly CountedPolicy[]): readon
   });
 }
 
-/** The limits of the limiter's own policy, and of the others those of which something is used. */
+/** The limits of the limiter's own policy, and those of the others that are in use. */
 export function limitsTold(all: readonly (readonly LimitState[])[]): readonly LimitState[] {
   const [own = [], ...others] = all;
   return [...own, ...others.flat().filter(isUsed)];

@@ -6,7 +6,7 @@ import { OVERRIDE_NUMBERS } from "../fleet/control/record-text.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { NewOverride, OverridePlace } from "./operator.ts";
 
-/** So many characters of JSON: all processes read it. */
+/** The most characters as JSON: every process reads it. */
 const MAX_OVERRIDE = 4_096;
 
 const MAX_UNITS = 1_000_000_000;
@@ -17,7 +17,7 @@ export function readFor(duration: unknown = "1d"): number | undefined {
   return parseDuration(duration, 'for, unless it is "forever",', "HEADGATE_INVALID_OPTION");
 }
 
-/** Checks whose override it is. Throws `HEADGATE_INVALID_OPTION`. */
+/** Checks the limiter and the subject of an override. Throws `HEADGATE_INVALID_OPTION`. */
 export function readPlace({ limiter, subject }: OverridePlace): OverridePlace {
   if (typeof limiter !== "string" || limiter === "" || limiter.length > 512) {
     throw invalid(`limiter must be the name of a limiter, got ${formatReceived(limiter)}`);

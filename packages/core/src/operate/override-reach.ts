@@ -5,24 +5,27 @@ import type { Directory } from "./directory.ts";
 
 /** The listed processes that apply an override, and those that ignore it. */
 export interface OverrideReach {
-  /** `"unknown"` where no listed process applies it and the directory does not have every process and policy. */
+  /** `"unknown"` if no listed process applies it and the directory lacks some process or policy. */
   readonly state: "in-force" | "partly" | "ignored" | "unknown";
   /** How many processes apply it. */
   readonly appliedBy: number;
   /** Why it has no effect, and in how many processes: one entry for each reason. */
   readonly ignored: readonly IgnoredOverride[];
-  /** How many processes do not list the limiter's limits, because they are too long, or list only some of their limiters. */
+  /**
+   * How many processes do not list the limiter's limits because they are too long, or list only
+   * some of their limiters.
+   */
   readonly unknownTo: number;
 }
 
-/** One reason for which an override has no effect. */
+/** A reason why an override has no effect. */
 export interface IgnoredOverride {
   readonly why: string;
-  /** 0 where no listed process has the limiter. */
+  /** 0 if no listed process has the limiter. */
   readonly processes: number;
 }
 
-/** Tells which of the listed processes apply an override. */
+/** Determines which of the listed processes apply an override. */
 export function reachOf(
   override: Partial<Override> & Pick<Override, "limiter">,
   { limiters, processes, unread }: Directory,
@@ -32,7 +35,7 @@ export function reachOf(
   const listed = limiters.filter(({ name }) => name === override.limiter);
   const unknown = new Set(listed.length > 0 ? [] : idsOf(processes.filter(({ more }) => more > 0)));
   for (const { limits, others = [], isCut, processes: ids } of listed) {
-    // It applies where a request's own limits are those that it fits.
+    // It applies to requests whose own limits it fits.
     const fitsOther = others.some((other) => misfitOf(other.limits, override) === undefined);
     const why = isCut === true || fitsOther ? undefined : misfitOf(limits, override);
     const known = why === undefined ? (isCut === true ? unknown : applying) : ignoring.get(why);
@@ -54,7 +57,7 @@ function idsOf(processes: Directory["processes"]): readonly string[] {
   return processes.map(({ id }) => id);
 }
 
-/** Why a limiter with these limits ignores an override; undefined where it applies it. */
+/** Why a limiter with these limits ignores an override; undefined if it applies it. */
 function misfitOf(
   limits: Parameters<typeof checkOverride>[0],
   override: Partial<Override>,

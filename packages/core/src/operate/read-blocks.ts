@@ -25,15 +25,16 @@ export interface ReadBlocksOptions extends SourceOptions {
   readonly directory?: Directory | undefined;
 }
 
-/** So many blocks are listed at most, as blocks.lua has it. */
+/** The most blocks listed, as in blocks.lua. */
 const MOST = 1_000;
 
 type Policies = ReadonlyMap<string, readonly DirectoryLimiter[]>;
 
 /**
- * Reads the blocks in force: those by hand that the log has, and those by which processes with usage have denied a request. Each is
- * looked at in its counter, so none is returned that has ended. Takes a store in Redis or a Redis client. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ * Reads the blocks in force: those by hand that are in the log, and those with which processes that
+ * keep usage have denied a request. Each is checked in its counter, so that ended ones are not
+ * returned. Takes a store in Redis or a Redis client. Rejects with `HEADGATE_INVALID_OPTION`,
+ * `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
 export async function readBlocks(
   source: Store | RedisClient,
@@ -76,7 +77,7 @@ async function readAll(store: CountingStore, given: Directory | undefined): Prom
   return { at, blocks, isWhole: listed.length < MOST, unknown, unread };
 }
 
-/** The policies under each name that can be looked at. */
+/** The policies under each name whose counters can be checked. */
 function policiesByName(limiters: readonly DirectoryLimiter[]): Policies {
   const policies = new Map<string, DirectoryLimiter[]>();
   for (const one of limiters) {
@@ -87,12 +88,12 @@ function policiesByName(limiters: readonly DirectoryLimiter[]): Policies {
 
 interface Found {
   readonly suspect: Suspect;
-  /** Whose counter is blocked: the limiter's, or that of one that it extends. */
+  /** The owner of the blocked counter: the limiter, or one that it extends. */
   readonly limiter: string;
   readonly block: SubjectBlock;
 }
 
-/** Looks at the counters of all suspects at once. */
+/** Checks the counters of all suspects concurrently. */
 async function lookAtAll(
   store: CountingStore,
   suspects: readonly Suspect[],
@@ -122,7 +123,10 @@ async function lookAtAll(
   }
 }
 
-/** A block by hand is of each counter of a dimension, and is one; a limiter and one that extends it have the same counters. */
+/**
+ * Merges duplicates. A block by hand is in each counter of a dimension; a limiter and one that
+ * extends it share counters.
+ */
 function longest(all: readonly (Found | undefined)[]): readonly Found[] {
   const found = new Map<string, Found>();
   for (const one of all) {
@@ -131,7 +135,7 @@ function longest(all: readonly (Found | undefined)[]): readonly Found[] {
     const id = JSON.stringify([limiter, suspect.dimension, suspect.part, block.limit]);
     const known = found.get(id);
     const lasts = known === undefined || known.block.endsInMs < block.endsInMs;
-    // The log may be of either limiter.
+    // The log entry may be for either limiter.
     if (lasts || known.suspect.log === undefined) found.set(id, one);
   }
   return [...found.values()];
@@ -139,7 +143,7 @@ function longest(all: readonly (Found | undefined)[]): readonly Found[] {
 
 function subjectOf({ part, isHashed }: Suspect): Pick<BlockInForce, "subject" | "hash"> {
   const subject = readPart(part);
-  // A long subject is a hash in the key, too.
+  // A long subject is a hash in the key as well.
   if (subject === undefined) return { hash: part.slice(1, 17) };
   return isHashed ? { hash: hashSubject(subject) } : { subject };
 }

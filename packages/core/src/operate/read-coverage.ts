@@ -14,7 +14,7 @@ export interface ReadCoverageOptions extends SourceOptions {
   readonly directory?: Directory | undefined;
 }
 
-/** When a process reported usage last. */
+/** When a process last reported usage. */
 export interface UsageReport {
   /** Its `id` in the directory. */
   readonly id: string;
@@ -22,15 +22,21 @@ export interface UsageReport {
   readonly at?: number | undefined;
 }
 
-/** Which processes usage is of, and how old it is. */
+/** Which processes report usage, and how old it is. */
 export interface UsageCoverage {
   /** The server's clock, in milliseconds since the epoch. */
   readonly at: number;
-  /** The processes that reported within 90 seconds, also those that had nothing to count. */
+  /** The processes that reported within 90 seconds, even if they had nothing to count. */
   readonly reporting: readonly UsageReport[];
-  /** All others that have limiters: usage is off or refused there, or the process runs a version that does not say when it reports. */
+  /**
+   * All others that have limiters: usage is off or refused there, or the process runs a version
+   * that does not record when it reports.
+   */
   readonly silent: readonly UsageReport[];
-  /** When the last report came: what is shown is no newer. Milliseconds since the epoch; missing if there is none. */
+  /**
+   * When the last report arrived, in milliseconds since the epoch: usage is no newer than that.
+   * Missing if there is none.
+   */
   readonly newest?: number | undefined;
   /** The records that could not be read. */
   readonly unread: readonly UnreadRecord[];

@@ -58,14 +58,18 @@ export interface ReadUsageOptions extends SourceOptions {
   readonly numbersOnly?: boolean | undefined;
 }
 
-/** Microseconds: the longest span of which every ten seconds are known, that of which every ten minutes are, and the shortest of all. */
+/**
+ * Microseconds: the longest span with data for every ten seconds, the longest with data for every
+ * ten minutes, and the shortest span.
+ */
 const HOUR = SHORT_PLACES * SHORT_SPAN;
 const DAY = LONG_PLACES * LONG_SPAN;
 const SHORTEST = SHORT_SPAN;
 
 /**
- * Reads what limiters decided, and which subjects asked most, from the usage of a store in Redis or a Redis client. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ * Reads what limiters decided, and which subjects asked most, from the usage in a store in Redis or
+ * through a Redis client. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and
+ * with the store's errors.
  */
 export function readUsage(
   source: Store | RedisClient,
@@ -97,14 +101,17 @@ function readSpan(given: Duration): number {
   throw invalid(`span must be from 10 seconds to 30 days, got ${formatReceived(given)}`);
 }
 
-/** What is to be read: of one limiter or all, in so many microseconds. */
+/** What to read: one limiter or all, over this many microseconds. */
 interface Question {
   readonly limiter: string | undefined;
   readonly span: number;
   readonly numbersOnly: boolean;
 }
 
-/** A limiter as it is kept: in its series, and on each day of the span, of which undefined is one without a record. */
+/**
+ * The stored data of a limiter: its series, and its record for each day of the span, undefined if
+ * there is none.
+ */
 interface Known {
   readonly id: string;
   readonly kept: KeptSeries | undefined;
@@ -121,7 +128,7 @@ async function readAll(
   const readEach = eachReader(store.owner as RedisClient, unread);
   const days = span > DAY ? numbersSince(now - span, now, DAY_SPAN) : [];
 
-  /** Those of the last day, and of each day of a longer span. */
+  /** The limiters of the last day, and of each day of a longer span. */
   async function idsOf(): Promise<readonly string[]> {
     if (limiter !== undefined) return [limiterId(limiter)];
     const [ids = []] = await readEach([usageKey(prefix)], readUsageIndex);
@@ -189,13 +196,13 @@ function isKept<Kept>(one: Kept | undefined): one is Kept {
   return one !== undefined;
 }
 
-/** The numbers since the epoch of the spans of a length from one time to another. */
+/** The numbers, since the epoch, of the spans of a length between two times. */
 function numbersSince(from: number, to: number, length: number): number[] {
   const first = Math.floor(from / length);
   return Array.from({ length: Math.floor(to / length) - first + 1 }, (_, i) => first + i);
 }
 
-/** Whole spans: of the one in which the time began, there is nothing in the total. */
+/** Whole spans: the one in which the time begins is not part of the total. */
 function seriesOf({ kept, days }: Known, now: number, span: number): UsageSeries {
   const since = (spans: readonly UsageSpan[] = [], past: number): UsageSpan[] =>
     spans.filter(({ from }) => from * 1_000 > now - past);

@@ -11,17 +11,19 @@ export interface Suspect {
   readonly part: string;
   /** Whether only its hash may be shown. */
   readonly isHashed: boolean;
-  /** What the log says of the last block by hand. */
+  /** The log entry of the last block by hand. */
   readonly log?: Pick<BlockInForce, "setAt" | "by" | "reason"> | undefined;
 }
 
-/** Those that may be blocked by limiters of some names, and how many of the listed ones are of others. */
+/**
+ * Subjects that may be blocked by the named limiters, and how many listed ones belong to others.
+ */
 interface Suspects {
   readonly suspects: readonly Suspect[];
   readonly unknown: number;
 }
 
-/** Puts together what is known of subjects: one that an operator has named needs no hash. */
+/** Merges what is known of subjects: one that an operator has named need not be shown as a hash. */
 export function gatherSuspects(
   listed: readonly KeptBlock[],
   { entries }: ActionLog,
@@ -33,7 +35,7 @@ export function gatherSuspects(
     const id = JSON.stringify([limiter, dimension, part]);
     const known = suspects.get(id);
     const isHidden = isHashed && (known?.isHashed ?? true);
-    // The last entry of the log comes first.
+    // The log is ordered newest first.
     suspects.set(id, { ...suspect, isHashed: isHidden, log: known?.log ?? log });
   }
   const byPart = new Map(names.map((name) => [escapePart(name), name]));

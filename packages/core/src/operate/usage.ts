@@ -3,12 +3,15 @@ import type { UnreadRecord } from "./operated-source.ts";
 
 /** Numbers of decisions over time. */
 export interface UsageSeries {
-  /** In the span that was asked for. */
+  /** In the requested span. */
   readonly total: UsageCounts;
-  /** The last hour and the last day, in the order of time, without periods in which nothing was decided. */
+  /**
+   * The last hour and the last day, in chronological order, without periods in which nothing was
+   * decided.
+   */
   readonly tenSeconds: readonly UsageSpan[];
   readonly tenMinutes: readonly UsageSpan[];
-  /** Of a span above 24 hours each of its hours, in the same way; otherwise none. */
+  /** For a span above 24 hours, each of its hours in the same way; otherwise empty. */
   readonly hours: readonly UsageSpan[];
 }
 
@@ -21,9 +24,12 @@ export interface LimitDenials {
   readonly denied: number;
 }
 
-/** The denials of a limiter by limit. Those by `onUnavailable` are of none. */
+/** The denials of a limiter by limit. Denials by `onUnavailable` do not belong to a limit. */
 export interface UsageLimits {
-  /** The start of the time that they are about: milliseconds since the epoch. Up to 24 hours whole ten minutes, above whole days by UTC. */
+  /**
+   * The start of the period that they cover, in milliseconds since the epoch: whole ten minutes for
+   * spans up to 24 hours, whole UTC days above that.
+   */
   readonly from: number;
   /** Most denials first. */
   readonly byLimit: readonly LimitDenials[];
@@ -36,7 +42,7 @@ export interface UsageLimits {
 /** A subject that asked, or was denied, often. */
 export interface TopSubject {
   readonly dimension: string;
-  /** The subject as it was given, or its hash. */
+  /** The subject in plain text, or its hash. */
   readonly subject?: string | undefined;
   readonly hash?: string | undefined;
   /** The number of decisions about it: at least `count`, at most `count + error`. */
@@ -62,32 +68,32 @@ export interface UsageSubjects {
   readonly denied: TopList;
 }
 
-/** How much a limiter decided, in all processes. */
+/** The decisions of a limiter in all processes, as numbers. */
 export interface LimiterNumbers extends UsageSeries {
   readonly name: string;
 }
 
-/** What a limiter decided, in all processes. */
+/** The decisions of a limiter in all processes. */
 export interface LimiterUsage extends LimiterNumbers {
-  /** Of a span above 24 hours: those of the last 24 hours. */
+  /** For a span above 24 hours: the subjects of the last 24 hours. */
   readonly subjects: UsageSubjects;
   readonly limits: UsageLimits;
 }
 
-/** How much the limiters of a prefix decided. */
+/** The decisions of a prefix's limiters, as numbers. */
 export interface UsageNumbers {
   /** The server's clock, in milliseconds since the epoch. */
   readonly at: number;
-  /** In the order of their names. */
+  /** Ordered by name. */
   readonly limiters: readonly LimiterNumbers[];
-  /** For all limiters after the first 500 together; missing if there are none. */
+  /** All limiters beyond the first 500 together; missing if there are none. */
   readonly others?: UsageSeries | undefined;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
   readonly unread: readonly UnreadRecord[];
 }
 
-/** What the limiters of a prefix decided. */
+/** The decisions of a prefix's limiters. */
 export interface Usage extends UsageNumbers {
-  /** In the order of their names. */
+  /** Ordered by name. */
   readonly limiters: readonly LimiterUsage[];
 }

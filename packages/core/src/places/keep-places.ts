@@ -13,13 +13,16 @@ import { Renewals } from "./renewals.ts";
 import type { PlaceKeeping } from "./taken-places.ts";
 import { TakenPlaces } from "./taken-places.ts";
 
-/** How a store is asked about the places of a counter. Rejects as the store does. */
+/** Asks a store about the slots of a counter. Rejects like the store. */
 type AskPlaces = (call: PlacesCall, counterKey: string) => Promise<readonly number[]>;
 
 /** The renewals of a store. */
 const renewalsOn = clientPart("renewals", () => new Renewals());
 
-/** Keeps the places that a limiter takes in a store. `owner` is that of the counters that calls of `wait` know. */
+/**
+ * Manages the slots that a limiter takes in a store. `owner` is the owner of the counters, as known
+ * to calls of `wait`.
+ */
 export function keepPlaces(
   store: CountingStore,
   ask: AskPlaces,
@@ -62,7 +65,7 @@ export function keepPlacesHere(
   return keepPlaces(store, (call) => store.run(places, call), reported, owner);
 }
 
-/** The places that a request asks for, as if it held them; undefined where it asks for none. */
+/** The slots that a request asks for, set up as if it held them; undefined if it asks for none. */
 export function takePlaces(
   keeping: PlaceKeeping,
   counters: readonly SubjectCounter[],
@@ -71,5 +74,5 @@ export function takePlaces(
   return ofPlaces.length === 0 ? undefined : new TakenPlaces(keeping, ofPlaces, newHolder());
 }
 
-/** What is told of places that are given back in this process. */
+/** Receives the slots that are released in this process. */
 export const releasesOf: (owner: object) => Releases = clientPart("releases", () => new Releases());

@@ -1,10 +1,13 @@
 import type { Counter } from "../store/counter.ts";
 
-/** Tells those who wait for a place in this process that one was given back here. */
+/** Notifies calls that wait for a slot in this process when one was released here. */
 export class Releases {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Calls back when a place of one of these counters is given back, until the function that is returned is called. */
+  /**
+   * Calls back when a slot of one of these counters is released, until the returned function is
+   * called.
+   */
   on(keys: readonly string[], callback: () => void): () => void {
     for (const key of keys) {
       const callbacks = this.#waiting.get(key) ?? new Set();

@@ -2,27 +2,33 @@ import { Alarm } from "../base/background.ts";
 import type { PlaceStore } from "../counting/held-places.ts";
 import type { Counter } from "../store/counter.ts";
 
-/** Places are renewed so often while they are held, so that one call may fail, and the next be late, before any is lost. */
+/**
+ * How often slots are renewed within their `ttl`, so that one call may fail, and the next be late,
+ * before any slot is lost.
+ */
 const RENEWALS = 3;
 
-/** A place that is watched until it is given back. Times are in microseconds, on its store's clock. */
+/** A slot that is watched until it is released. Times are in microseconds, on its store's clock. */
 export interface KeptPlace {
   readonly store: PlaceStore;
   readonly counter: Counter;
   readonly holder: string;
-  /** For how long it is held unless it is renewed. */
+  /** How long it is held unless it is renewed. */
   readonly ttl: number;
-  /** Until when it is known to be held: a little less than it is. */
+  /** Until when it is known to be held: a little less than it really is. */
   until: number;
-  /** Whether to renew it now; otherwise it is only noted that it lapses. */
+  /** Whether to renew it now; otherwise only its expiry is noticed. */
   isRenewed(): boolean;
   onLost(): void;
 }
 
-/** The places of one counter that are renewed together. */
+/** The slots of one counter that are renewed together. */
 type Together = [KeptPlace, ...KeptPlace[]];
 
-/** Renews the places that this process holds in a store, all that are held for as long by one timer. */
+/**
+ * Renews the slots that this process holds in a store, with one timer for all that have the same
+ * `ttl`.
+ */
 export class Renewals {
   readonly #rounds = new Map<number, Round>();
 
@@ -38,7 +44,7 @@ export class Renewals {
   }
 }
 
-/** Renews all its places every `ttl / 3`, and finds out which of them lapsed in between. */
+/** Renews all of its slots every `ttl / 3`, and notices those that expired in between. */
 class Round {
   readonly #period: number;
   readonly #onEmpty: () => void;
@@ -77,7 +83,7 @@ class Round {
     try {
       now = first.store.now();
     } catch {
-      // A clock of the application's own, of which requests hear.
+      // The application's own clock failed; requests report that.
       this.#wakeAt(this.#period, 0);
       return;
     }
@@ -95,7 +101,7 @@ class Round {
     return earliest;
   }
 
-  /** What the store does not answer is tried again the next time, until it has lapsed. */
+  /** If the store does not answer, this is retried the next time, until the slot has expired. */
   async #renew(places: Together, now: number): Promise<void> {
     const [{ store, counter }] = places;
     const holders = places.map(({ holder }) => holder);
@@ -109,7 +115,7 @@ class Round {
   }
 }
 
-/** Those that are renewed, by their counters: each counter is asked once. */
+/** The slots to renew, by counter: each counter is asked once. */
 function byCounter(places: Iterable<KeptPlace>): Iterable<Together> {
   const counters = new Map<string, Together>();
   for (const place of places) {

@@ -8,29 +8,29 @@ import { unitsAt } from "../store/counter.ts";
 import type { Releases } from "./releases.ts";
 import type { KeptPlace, Renewals } from "./renewals.ts";
 
-/** What the places of a store have in common in this process. */
+/** Shared by the slots of a store in this process. */
 export interface PlaceKeeping {
   readonly store: PlaceStore;
   readonly renewals: Renewals;
   readonly releases: Releases;
-  /** Whose places they are. */
+  /** The limiter that they belong to. */
   readonly reported: ReportedLimiter;
 }
 
-/** Places that a call asks for, and holds where it is admitted. */
+/** Slots that a call asks for, and holds if it is admitted. */
 export class TakenPlaces implements HeldPlaces {
   readonly #keeping: PlaceKeeping;
-  /** Who holds them. */
+  /** The holder's id. */
   readonly holder: string;
   readonly #places: readonly KeptPlace[];
   #abort: AbortController | undefined;
-  /** Why the signal aborted, or will when somebody asks for it. */
+  /** Why the signal aborted, or will once it is requested. */
   #reason: HeadgateError | undefined;
   #isReleased = false;
-  /** Notes that they are not in use any more; undefined where nobody counts them. */
+  /** Records that they are no longer in use; undefined if they are not being counted. */
   #noteOver: (() => void) | undefined;
 
-  /** They are held from when the store was asked, or a little later. */
+  /** They are held from when the store was asked, or slightly later. */
   constructor(keeping: PlaceKeeping, counters: readonly SubjectCounter[], holder: string) {
     this.#keeping = keeping;
     this.holder = holder;
@@ -58,7 +58,7 @@ export class TakenPlaces implements HeldPlaces {
     const units = this.#counters.reduce((sum, counter) => sum + unitsAt(counter, 0, 1), 0);
     this.#noteOver = noteInUse("places", this.#keeping.reported, units);
     if (this.#noteOver === undefined) return;
-    // Whoever counts them is to learn of those that lapse.
+    // So that the count of slots in use notices expired ones.
     for (const place of this.#places) this.#keeping.renewals.add(place);
   }
 

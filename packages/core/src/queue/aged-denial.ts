@@ -7,8 +7,8 @@ import { areByName } from "../store/counter.ts";
 import type { Denial } from "./line.ts";
 
 /**
- * A denial as it is `now`, in microseconds of the store's clock, if nobody was admitted since, for a call of its own cost: of these
- * counters, where it is by name.
+ * A denial as of `now`, in microseconds of the store's clock, if no request was admitted since, for
+ * a call with a cost of its own: of these counters if the cost is by name.
  */
 export function agedDenial(
   counted: CountedPolicy,
@@ -33,7 +33,7 @@ export function agedDenial(
 }
 
 function agedState(limit: LimitState, elapsedMs: number, isBlocked: boolean): LimitState {
-  // Nobody knows when a place comes free, now as then. A block has its end.
+  // There is no way to know when a slot comes free, now as before. But a block has an end.
   if (isOfPlaces(limit) && !isBlocked) return limit;
   return {
     ...limit,
@@ -43,7 +43,7 @@ function agedState(limit: LimitState, elapsedMs: number, isBlocked: boolean): Li
   };
 }
 
-/** A time that is over now is as long as it takes those in front to be asked for. */
+/** At least 1 ms: even if the time is over, the calls in front have to be asked for first. */
 function left(ms: number, elapsedMs: number): number {
   return ms > 0 ? Math.max(1, ms - elapsedMs) : ms;
 }

@@ -4,12 +4,12 @@ import { unitsAt } from "../store/counter.ts";
 
 interface ImpossibleCost {
   readonly units: number;
-  /** Of the limit that it can never pass. */
+  /** The limit that can never grant it. */
   readonly name: string;
   readonly limit: number;
 }
 
-/** What is asked of the first limit that can never grant it; undefined where all can. */
+/** The cost at the first limit that can never grant it; undefined if all can. */
 export function findImpossible(
   counters: readonly SubjectCounter[],
   cost: number,
@@ -23,7 +23,7 @@ export function findImpossible(
   return undefined;
 }
 
-/** Throws `HEADGATE_COST_ABOVE_LIMIT` for what would wait for ever. */
+/** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever. */
 export function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
   const impossible = findImpossible(counters, cost);
   if (impossible === undefined) return;

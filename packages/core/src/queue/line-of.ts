@@ -1,14 +1,17 @@
 import { askedOf } from "../counting/costs.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 
-/** The line in which a call waits, with all calls that ask the same limits of the same subjects. */
+/**
+ * The line in which a call waits, shared by all calls that ask the same limits about the same
+ * subjects.
+ */
 export function lineOf(counters: readonly SubjectCounter[]): string {
   return askedOf(counters)
     .map(({ key, costs = [] }) => [key, ...leftOutBy(costs)].join(" "))
     .join(" ");
 }
 
-/** The places of limits that a cost by name leaves out. */
+/** The indexes of limits that a cost by name leaves out. */
 function leftOutBy(costs: readonly number[]): readonly number[] {
   return costs.flatMap((units, i) => (units === 0 ? i : []));
 }

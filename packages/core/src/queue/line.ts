@@ -4,58 +4,70 @@ import type { HeadgateError } from "../base/errors.ts";
 /** Calls that wait for admission: first come, first served per line, one attempt at a time. */
 export interface WaitQueue {
   /**
-   * Resolves with the first decision that allows. `line` is where the call waits. Rejects with `HEADGATE_QUEUE_FULL`,
-   * `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and what an attempt rejects with.
+   * Resolves with the first decision that allows. `line` is where the call waits. Rejects with
+   * `HEADGATE_QUEUE_FULL`, `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and the errors of an
+   * attempt.
    */
   enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
-  /** Makes the calls that wait for a counter, by its key, ask again now; without a key, all calls. */
+  /**
+   * Makes the calls that wait for a counter, by its key, ask again now; without a key, all calls.
+   */
   wake(key?: string): void;
-  /** A line's last denial; undefined if no call that was denied waits. */
+  /** A line's last denial; undefined if no denied call is waiting. */
   lastDenial(line: string): Denial | undefined;
-  /** Rejects the calls that wait, and those that come later, of these waiters. Default: all that wait now. */
+  /** Rejects the calls of these waiters, now and later. Default: all that wait now. */
   close(error: HeadgateError, waiters?: Waiters): void;
 }
 
-/** The calls that wait by one of several limiters that share a queue. */
+/** The waiting calls of one of several limiters that share a queue. */
 export interface Waiters {
   /** Why none of them may wait any more. */
   ended: HeadgateError | undefined;
 }
 
 export interface WaitOptions {
-  /** Those with whom the call waits. */
+  /** The group that the call waits with. */
   readonly waiters?: Waiters | undefined;
   /** Milliseconds after which the wait ends. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Calls back when something comes free at an unforeseeable time, until the returned function is called. */
+  /**
+   * Calls back when something comes free at an unpredictable time, until the returned function is
+   * called.
+   */
   readonly onFreed?: ((wake: () => void) => () => void) | undefined;
-  /** Calls back when what is asked has changed, so that its last answer is void, until the returned function is called. */
+  /**
+   * Calls back when the terms of the call have changed, so that its last answer is void, until the
+   * returned function is called.
+   */
   readonly onChange?: ((wake: () => void) => () => void) | undefined;
   /** How many may wait in the line, this call included. Default: any number. */
   readonly maxLine?: number | undefined;
-  /** What the call was denied before it entered. Default: it has not asked yet. */
+  /** The denial that the call got before it entered. Default: it has not asked yet. */
   readonly denial?: Denial | undefined;
-  /** Which decisions end the wait, beside those that allow. Default: none. */
+  /** Decisions that end the wait besides those that allow. Default: none. */
   readonly isAnswer?: ((decision: Decision) => boolean) | undefined;
 }
 
 export interface Denial {
   readonly decision: Decision;
-  /** When it was known, in microseconds of the store's `store.now()`. */
+  /** When it was received, in microseconds of `store.now()`. */
   readonly at: number;
 }
 
-/** The client that waits for an answer, watched from the moment it begins to wait. */
+/** The client that waits for a response, watched from the moment it begins to wait. */
 export interface Leaving {
-  /** Aborts when the wait must end: because nobody waits for the answer any more, or because waiting is over for all. */
+  /**
+   * Aborts when the wait must end: because the client has disconnected, or because waiting is over
+   * for all.
+   */
   readonly signal: AbortSignal;
-  /** Whether nobody waits for the answer any more; it may be known before the signal aborts. */
+  /** Whether the client has disconnected; it may be known before the signal aborts. */
   hasLeft(): boolean;
   stop(): void;
 }
 
-/** How a call waits that is answered in any case. */
+/** How a call waits that gets an answer in any case. */
 export interface TurnOptions {
   /** Milliseconds in line, at most. */
   readonly timeoutMs: number;

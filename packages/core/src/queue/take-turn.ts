@@ -2,11 +2,11 @@ import type { Decision } from "../base/decision.ts";
 import { codeOf } from "../base/errors.ts";
 import type { Denial, Turn, TurnOptions, Waiters, WaitOptions, WaitQueue } from "./line.ts";
 
-/** What a call does in line. */
+/** What a call does while in line. */
 export interface TurnCall {
   /** The line in which it waits. */
   readonly line: string;
-  /** Those with whom it waits. */
+  /** The group that it waits with. */
   readonly waiters?: Waiters | undefined;
   /** How many may wait in the line. */
   readonly maxLine: number;
@@ -14,13 +14,13 @@ export interface TurnCall {
   readonly onFreed: WaitOptions["onFreed"];
   readonly onChange: WaitOptions["onChange"];
   readonly giveBack: (decision: Decision) => Promise<unknown>;
-  /** The line's denial, as it is now for this call. */
+  /** The line's denial, adjusted to this call at this time. */
   readonly deniedBy: (denial: Denial) => Decision;
   /** The store's clock, in microseconds. */
   readonly now: () => number;
 }
 
-/** How a wait ends without an admission: by a denial, not by an error. */
+/** Errors that end a wait with a denial. */
 const ENDS: readonly unknown[] = [
   "HEADGATE_WAIT_TIMEOUT",
   "HEADGATE_QUEUE_FULL",
@@ -28,10 +28,11 @@ const ENDS: readonly unknown[] = [
 ];
 
 /**
- * Asks, and if it is denied waits behind the calls that already wait; if there are any, it does not ask before its turn. When
- * the time is over, there is no room, or waiting is over for all, the answer is the line's last denial; that costs no call, however
- * many ask. It does not wait for what the store could not answer. Undefined if nobody waits for the answer any more: then it
- * costs nothing. Rejects with the attempt's errors.
+ * Asks and, if denied, waits behind the calls that are already waiting; if there are any, it does
+ * not ask before its turn. When the time is over, the line is full, or waiting is over for all, the
+ * answer is the line's last denial, which costs no call. A degraded decision ends the wait.
+ * Undefined if the client has disconnected: then the call costs nothing. Rejects with the attempt's
+ * errors.
  */
 export async function takeTurn(
   queue: WaitQueue,
@@ -51,7 +52,7 @@ export async function takeTurn(
     const waiting = { waiters, timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer };
     const decision = await queue.enter(line, attempt, waiting);
     if (!leaving.hasLeft()) return { decision, waitedMs: performance.now() - began };
-    // Nobody is left to be told that it could not be given back.
+    // The client has disconnected, so an error would reach no one.
     await giveBack(decision).catch(() => {});
     return undefined;
   } catch (error) {
@@ -66,7 +67,7 @@ export async function takeTurn(
   }
 }
 
-/** A denial that no wait would change, or that the store did not take, is the answer. */
+/** A denial is the answer if waiting would not change it, or if the store could not answer. */
 function isAnswer({ allowed, degraded, retryAfterMs }: Decision): boolean {
   return allowed || degraded || !Number.isFinite(retryAfterMs);
 }

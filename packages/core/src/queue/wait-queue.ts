@@ -7,7 +7,7 @@ import type { Waiting } from "../base/waiting-list.ts";
 import { WaitingList } from "../base/waiting-list.ts";
 import type { Denial, Waiters, WaitOptions, WaitQueue } from "./line.ts";
 
-/** How often a call that waits for a place asks again: another process may give one back. */
+/** How often a call that waits for a slot asks again: another process may release one. */
 const ASK_AGAIN_MS = 250;
 
 interface Waiter extends Waiting {
@@ -24,8 +24,9 @@ interface Waiter extends Waiting {
 }
 
 /**
- * `giveBack` returns what was charged for a call that had gone when it was admitted; `now` is the store's clock. `noteWaiting` notes
- * that one more waits, and may return what notes that it does not any more.
+ * `giveBack` returns the charge of a call that had left by the time it was admitted; `now` is the
+ * store's clock. `noteWaiting` counts one more waiting call, and may return a function that stops
+ * counting it.
  */
 export function createWaitQueue(
   maxQueue: number,
@@ -40,7 +41,7 @@ export function createWaitQueue(
     readonly #key: string;
     readonly #waiters = new WaitingList<Waiter>();
     #wake: (() => void) | undefined;
-    /** Whether an attempt under way may be answered by what was so before it was woken. */
+    /** Whether the attempt in progress may be based on the state before the wake-up. */
     #isWoken = false;
     lastDenial: Denial | undefined;
 
@@ -48,7 +49,7 @@ export function createWaitQueue(
       this.#key = key;
     }
 
-    /** How many wait: not who left while an attempt was made for them. */
+    /** How many wait, without calls that left during an attempt made for them. */
     get size(): number {
       return this.#waiters.size - (this.#waiters.first?.settled ? 1 : 0);
     }
@@ -58,7 +59,9 @@ export function createWaitQueue(
       if (this.#waiters.size === 1) void this.#serve();
     }
 
-    /** A call that gave up must neither hold up the others, at the head, nor be kept, behind it. */
+    /**
+     * A call that gave up must neither hold up the others, at the head, nor be retained behind it.
+     */
     leave(waiter: Waiter): void {
       if (this.#waiters.first === waiter) this.#wake?.();
       else this.#waiters.delete(waiter);
@@ -194,8 +197,8 @@ export function createWaitQueue(
 }
 
 /**
- * Milliseconds to wait if a limit of places denied: as long as the other limits deny, and no longer than a block of the places lasts.
- * When a place comes free is unknown.
+ * Milliseconds to wait if a concurrency limit denied: as long as the other limits deny, and no
+ * longer than a block of the slots lasts. When a slot comes free is unpredictable.
  */
 function pauseFor(denials: readonly LimitState[]): number {
   const longest = (some: readonly LimitState[]): number =>
@@ -204,7 +207,10 @@ function pauseFor(denials: readonly LimitState[]): number {
   return Math.max(pause, longest(denials.filter((limit) => !isOfPlaces(limit))));
 }
 
-/** Calls back after a time of any length; never, when there is none. Returns how to cancel it. */
+/**
+ * Calls back after a time of any length; never if it is undefined. Returns a function that cancels
+ * it.
+ */
 function schedule(ms: number | undefined, callback: () => void): () => void {
   if (ms === undefined) return () => {};
   let timer: NodeJS.Timeout;

@@ -1,7 +1,7 @@
 import { clientPart } from "../base/client-state.ts";
 import type { Remote } from "../store/store.ts";
 
-/** What is known of a client, by all who wait for it. */
+/** The state of a client that all of its users share. */
 interface FirstContact {
   /** When it was used first, by the process's monotonic clock. */
   used: number | undefined;
@@ -15,17 +15,18 @@ const firstContactOf = clientPart(
 );
 
 /**
- * The patience with a client that has never answered: until then calls wait for up to `connectTimeout`, counted from the client's
- * first use, for they may have to wait for its connection. The client's own connection error ends it.
+ * The longer wait for a client that has never answered: until it does, calls wait for up to
+ * `connectTimeout`, counted from the client's first use, because it may still be connecting. The
+ * client's own connection error ends this.
  */
 export class Connecting {
   /** Whether it is over, so that calls wait for no longer than `storeTimeout`. */
   isOver: boolean;
-  /** Whether a call was answered, for the other watches of the client to learn. */
+  /** Whether a call was answered, shared with the other watches of the client. */
   hasAnswered = false;
-  /** Until when every call is waited for at least, on the watch's clock. */
+  /** The earliest time at which to give up any call, on the watch's clock. */
   until: number = Number.NEGATIVE_INFINITY;
-  /** Calls that were sent until then are not waited for, because the client said that it cannot connect. */
+  /** Calls sent until then are given up, because the client reported that it cannot connect. */
   failedAt: number = Number.NEGATIVE_INFINITY;
   readonly connectMs: number;
   readonly #remote: Remote;
@@ -40,7 +41,7 @@ export class Connecting {
     this.isOver = remote.connectsTo === undefined || this.#contact.isOver || connectMs <= timeoutMs;
   }
 
-  /** Notes that a call is made; the first one counts. */
+  /** Records that a call is made; the first one counts. */
   begin(now: number): void {
     if (this.until !== Number.NEGATIVE_INFINITY) return;
     if (this.#remote.lastError() !== undefined) {
@@ -52,7 +53,7 @@ export class Connecting {
     this.until = now + this.connectMs - (performance.now() - this.#contact.used);
   }
 
-  /** Notes an answer. Calls that waited for the connection are given the time of any other call. */
+  /** Records an answer. Calls that waited for the connection now get the time of any other call. */
   answered(now: number): void {
     this.#contact.isOver = true;
     this.hasAnswered = true;
@@ -61,7 +62,7 @@ export class Connecting {
     this.until = now + this.#timeoutMs;
   }
 
-  /** Looks whether it is over by now. */
+  /** Checks whether it is over by now. */
   look(now: number): void {
     if (this.#remote.lastError() !== undefined) this.#fail(now);
     else if (this.#contact.isOver) this.answered(now);
@@ -72,7 +73,7 @@ export class Connecting {
     this.#contact.isOver = true;
     this.isOver = true;
     this.until = Number.NEGATIVE_INFINITY;
-    // One server of a cluster may be away, and another one answer.
+    // One server of a cluster may be down while another one answers.
     if (this.#remote.connectsTo === "one") this.failedAt = now;
   }
 }

@@ -17,7 +17,7 @@ const NO_KEYS: readonly string[] = [];
 
 function noop(): void {}
 
-/** A call that is waited for no longer than a time. */
+/** A call with a time limit on its wait. */
 class WatchedCall implements SentCall, Waiting {
   keys: readonly string[] = NO_KEYS;
   weight = 1;
@@ -25,7 +25,7 @@ class WatchedCall implements SentCall, Waiting {
   isOver = false;
   before: Waiting | undefined = undefined;
   after: Waiting | undefined = undefined;
-  /** How many calls were sent by then, with this one. */
+  /** The number of calls sent by then, including this one. */
   number = 0;
   /** When it was sent, on the watch's clock. */
   sent = 0;
@@ -33,9 +33,9 @@ class WatchedCall implements SentCall, Waiting {
   readonly store: CountingStore;
   readonly step: Step<never>;
   readonly call: never;
-  /** A key in the slot of the call. */
+  /** A key in the hash slot of the call. */
   readonly key: string;
-  /** How much of its time was over when it was sent, in milliseconds. */
+  /** How much of its time had passed when it was sent, in milliseconds. */
   readonly waitedMs: number;
   readonly late: Late | undefined;
   /** Settle the promise of the call. */
@@ -68,12 +68,12 @@ class WatchedCall implements SentCall, Waiting {
     this.watch.failed(this, error);
   }
 
-  /** Finds out, off the path of any request, whether the server of the key answers. */
+  /** Checks, off the path of any request, whether the server of the key answers. */
   probe(): Promise<unknown> {
     return this.store.run(probe, probeKeyFor(this.key));
   }
 
-  /** Nothing waits for `late`, so its errors are dropped. */
+  /** Errors of `late` are dropped, because no caller waits for it. */
   tellLate(reply: readonly number[] | undefined): void {
     if (this.late === undefined) return;
     try {
@@ -86,15 +86,18 @@ export interface NodeWatchOptions extends OutageOptions {
   readonly connecting: Connecting;
   /** Whether an error means that the server did not answer. */
   readonly isUnavailable: (error: unknown) => error is HeadgateError;
-  /** The error of a call that was not answered in time, or not after the client failed to connect. */
+  /**
+   * The error of a call that was not answered in time, or not after the client failed to connect.
+   */
   readonly late: (withinMs: number | undefined) => HeadgateError;
 }
 
 /**
- * Waits for one server no longer than a time, and not at all while it is known to be down.
+ * Limits the wait for one server, and does not wait at all while it is known to be down.
  *
- * It is down when a call failed and the server has answered nothing in time since that call was sent; so one slow call
- * among many does not count, and a silent server is found out by the first. It is up again once a probe was answered in time.
+ * A server is down if a call failed and the server has not answered anything in time since that
+ * call was sent. So one slow call among many does not count, and the first failed call detects a
+ * silent server. It is up again once a probe was answered in time.
  */
 export class NodeWatch implements Awaited {
   readonly keepsAlive = true;
@@ -102,9 +105,9 @@ export class NodeWatch implements Awaited {
   readonly #outages: ServerOutages;
   /** In the order of sending, so that the first is the first to be late. */
   readonly #waiting = new WaitingList<WatchedCall>();
-  /** Those of them for which less time is left than for others. */
+  /** The calls among them that have less time left than others. */
   readonly #hurried = new Set<WatchedCall>();
-  /** How many calls were sent, and how many until the last answer that came in time. */
+  /** How many calls were sent, and how many of them before the last answer that came in time. */
   #sent = 0;
   #answered = 0;
 
@@ -117,7 +120,7 @@ export class NodeWatch implements Awaited {
     return this.#outages.current?.reason;
   }
 
-  /** Undefined as long as it has answered nothing, and none of its silences was noticed. */
+  /** Undefined while it has neither answered anything nor been found silent. */
   get state(): "up" | "down" | undefined {
     if (this.#outages.current !== undefined) return "down";
     return this.#answered === 0 ? undefined : "up";
@@ -161,14 +164,17 @@ export class NodeWatch implements Awaited {
     });
   }
 
-  /** Hears the reply to a call. A late one is refused: its units were charged, but the request was not admitted by it. */
+  /**
+   * Receives the reply to a call. A late one is refused: its units were charged, but it did not
+   * admit the request.
+   */
   answered(call: WatchedCall, reply: readonly number[]): void {
     this.#leave(call, true);
     if (call.isOver) call.tellLate(reply);
     else call.onReply(reply);
   }
 
-  /** Hears that a call failed. */
+  /** Receives the error of a call. */
   failed(call: WatchedCall, error: unknown): void {
     const isAway = this.#options.isUnavailable(error);
     if (isAway) call.tellLate(undefined);
@@ -177,7 +183,7 @@ export class NodeWatch implements Awaited {
     if (isAway) this.#fail(call, error);
   }
 
-  /** Takes a call off those that wait; false when it was given up. */
+  /** Removes a call from the waiting ones; false if it was given up before. */
   #leave(call: WatchedCall, isAnswered: boolean): boolean {
     if (!this.#waiting.delete(call)) return false;
     const { clock, connecting } = this.#options;
@@ -188,7 +194,7 @@ export class NodeWatch implements Awaited {
     return true;
   }
 
-  /** Stops trying to reach the server. Calls that are under way are still given up in time. */
+  /** Stops trying to reach the server. Calls in progress are still given up in time. */
   stop(): void {
     this.#outages.stop();
   }
@@ -200,8 +206,8 @@ export class NodeWatch implements Awaited {
     let leftMs = first === undefined ? Number.POSITIVE_INFINITY : this.#leftOf(first, now);
     for (const call of this.#hurried)
       leftMs = Math.min(leftMs, this.#leftOf(call, now, call.waitedMs));
-    // A process that was held up runs its timers before it reads what has arrived meanwhile: an answer is late only if it is not
-    // there after that.
+    // A process that was held up runs its timers before it reads the data that arrived meanwhile:
+    // an answer is late only if it is missing after that.
     if (leftMs <= EARLY_MS) setImmediate(() => this.#giveUpLate(now));
     return leftMs;
   }

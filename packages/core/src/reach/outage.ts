@@ -2,7 +2,7 @@ import type { HeadgateError } from "../base/errors.ts";
 import type { Notices } from "../base/notices.ts";
 import type { CountingStore, Step } from "../store/store.ts";
 
-/** How long a store is waited for, in milliseconds in which this process runs. */
+/** How long to wait for a store, in milliseconds in which this process runs. */
 export interface StoreTimes {
   /** For each decision. */
   readonly timeoutMs: number;
@@ -10,21 +10,32 @@ export interface StoreTimes {
   readonly connectMs: number;
 }
 
-/** Hears of a call that may have been done in vain: its late reply, or undefined if the store could not answer. */
+/**
+ * Called for a call that may have taken effect in vain: with its late reply, or undefined if the
+ * store could not answer.
+ */
 export type Late = (reply: readonly number[] | undefined) => void;
 
-/** Waits for a store no longer than a time, and not at all for a server that is down. Shared by all limiters of a client. */
+/**
+ * Limits the wait for a store, and does not wait for a server that is down. Shared by all limiters
+ * of a client.
+ */
 export interface StoreWatch extends StoreTimes {
-  /** Milliseconds in which this process was running, while something is waited for. */
+  /** Milliseconds in which this process was running, counted while anything is waited for. */
   now(): number;
-  /** Calls back when so many of them have passed, and no first answer is waited for, until the returned function is called. */
+  /**
+   * Calls back when this many of them have passed and no first answer is awaited, until the
+   * returned function is called.
+   */
   giveUpAfter(ms: number, callback: () => void): () => void;
   /**
-   * Runs a call on a counter's key in a store of the client. Rejects as the store does, and with `HEADGATE_STORE_UNAVAILABLE`
-   * when there was no answer in time, of which `waitedMs` are over already.
+   * Runs a call on a counter's key in a store of the client. Rejects like the store, and with
+   * `HEADGATE_STORE_UNAVAILABLE` if there was no answer in time; `waitedMs` of that time have
+   * passed already.
    *
-   * `late` is called if the call may have been done in vain: with its reply, if that came after the wait was given up; with
-   * undefined, if the call was sent and the store could not answer. Its errors are dropped.
+   * `late` is called if the call may have taken effect in vain: with its reply, if that came after
+   * the wait was given up; with undefined, if the call was sent and the store could not answer. Its
+   * errors are dropped.
    */
   run<Call>(
     store: CountingStore,
@@ -36,9 +47,12 @@ export interface StoreWatch extends StoreTimes {
   ): Promise<readonly number[]>;
   /** Why the server of a counter's key is known to be down; undefined if it is not. */
   downReason(counterKey: string): HeadgateError | undefined;
-  /** What is logged about this client. */
+  /** The log for this client. */
   readonly notices: Notices;
-  /** Notes that it is used, until the returned function is called; when unused, it stops trying to reach the store. */
+  /**
+   * Marks the client as in use until the returned function is called; when unused, the watch stops
+   * trying to reach the store.
+   */
   use(): () => void;
 }
 
@@ -63,7 +77,10 @@ export interface StoreUp {
 export interface StoreServer {
   /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
-  /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches a server by itself. */
+  /**
+   * One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches
+   * a server separately.
+   */
   readonly watch: object;
   /** `"unwatched"` if nothing in this process watches the server any more. */
   readonly state: "up" | "down" | "unwatched";

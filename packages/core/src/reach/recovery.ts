@@ -1,13 +1,18 @@
 import type { Awaited, RunningClock } from "./running-clock.ts";
 
-/** Milliseconds before a try: the first is soon, because most hiccups are over by then, and the delay doubles each time. */
+/**
+ * Milliseconds before a try: the first is soon, because most hiccups are over by then, and the
+ * delay doubles each time.
+ */
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 500;
 
-/** How often to note that a try has no answer yet. */
+/** How often to report that a try has no answer yet. */
 const SILENCE_MS = 1_000;
 
-/** A try is abandoned after so many of these: its connection may be lost while a new one works. */
+/**
+ * A try is abandoned after this many of these: its connection may be lost while a new one works.
+ */
 const PATIENCE = 5;
 
 /** The most abandoned tries at once, because a client keeps each of them in memory. */
@@ -31,14 +36,14 @@ class Attempt implements Awaited {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Notes that it was answered. */
+  /** Marks it as answered. */
   end(): void {
     this.isLate ||= this.#clock.now() > this.#until;
     this.#clock.leave(this);
   }
 }
 
-/** Tries something, one try at a time, until it succeeds within a time. */
+/** Retries something, one try at a time, until it succeeds within a time. */
 export interface Recovery {
   stop(): void;
 }
@@ -48,10 +53,10 @@ export interface RecoveryOptions {
   /** Milliseconds of `clock` within which an attempt must succeed. */
   readonly withinMs: number;
   readonly clock: RunningClock;
-  /** How many delays are passed over at the start: more, for what was lost again soon. */
+  /** How many delays to skip at the start: more if the server was soon lost again. */
   readonly skipped: number;
   readonly onSuccess: () => void;
-  /** Called each second in which there is no answer, good or bad. */
+  /** Called each second while there is no answer, good or bad. */
   readonly onSilence: () => void;
 }
 
@@ -60,7 +65,7 @@ export function startRecovery(options: RecoveryOptions): Recovery {
   const { attempt, withinMs, clock, onSuccess, onSilence } = options;
   let failures = options.skipped;
   let unanswered = 0;
-  /** The attempt that is waited for; none between two of them. */
+  /** The current attempt; undefined between two of them. */
   let current: Attempt | undefined;
   let isStopped = false;
   let timer: NodeJS.Timeout;
@@ -97,7 +102,7 @@ export function startRecovery(options: RecoveryOptions): Recovery {
     unanswered -= 1;
     started.end();
     const isCurrent = current === started;
-    // Another is under way, or nothing is known from one that was left alone and failed.
+    // Another one is in progress; or an abandoned one failed, which tells nothing.
     if (isStopped || (!isCurrent && (current !== undefined || !succeeded))) return;
     if (succeeded && !started.isLate) {
       stop();

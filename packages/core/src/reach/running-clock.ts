@@ -3,22 +3,26 @@ import { background } from "../base/background.ts";
 /** How often a clock beats, in milliseconds, while something is waited for. */
 const BEAT_MS = 10;
 
-/** The most that a beat counts: one that comes later shows that this process did not run. */
+/** The most that a beat counts for: a later one shows that this process did not run. */
 const LONGEST_BEAT_MS = 15;
 
 /** Something that is waited for. */
 export interface Awaited {
   /** Whether waiting for it keeps the process alive. */
   readonly keepsAlive: boolean;
-  /** Called at each beat, with the time. Returns within how many milliseconds it must be called again. */
+  /**
+   * Called at each beat, with the time. Returns within how many milliseconds it must be called
+   * again.
+   */
   onBeat(now: number): number;
 }
 
 /**
- * Counts the milliseconds in which this process was running, while anything is waited for. A process that was starved of CPU,
- * stopped, or busy with one long task has not waited for a server in that time: it could not have read an answer.
+ * Counts the milliseconds in which this process was running, while anything is waited for. Time in
+ * which the process was starved of CPU, stopped, or busy with one long task does not count as
+ * waiting for a server: it could not have read an answer.
  *
- * It has one timer, however much is waited for, and none once a beat finds nothing.
+ * It has one timer, however many things are waited for, and none once a beat finds nothing.
  */
 export class RunningClock {
   readonly #beatMs: number;
@@ -30,7 +34,7 @@ export class RunningClock {
   /** When the last beat was, by the process's monotonic clock. */
   #beaten = 0;
 
-  /** `shortestMs` is the shortest time that it must be able to tell. */
+  /** `shortestMs` is the shortest time that it must be able to measure. */
   constructor(shortestMs: number = BEAT_MS) {
     this.#beatMs = Math.min(BEAT_MS, shortestMs);
   }
@@ -55,7 +59,7 @@ export class RunningClock {
     return this.now();
   }
 
-  /** Does nothing for what is not waited for. */
+  /** Does nothing if it is not being waited for. */
   leave(awaited: Awaited): void {
     if (!this.#awaited.delete(awaited) || !awaited.keepsAlive) return;
     this.#keptAlive -= 1;

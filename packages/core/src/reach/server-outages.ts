@@ -4,12 +4,15 @@ import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 import type { RunningClock } from "./running-clock.ts";
 
-/** A server that is lost again within this many milliseconds is tried less often than the last time. */
+/**
+ * A server that is lost again within this many milliseconds is probed less often than the last
+ * time.
+ */
 const STEADY_MS = 5_000;
 
 /** A call whose server can be probed. */
 export interface Probed {
-  /** Finds out, off the path of any request, whether the server of its key answers. */
+  /** Checks, off the path of any request, whether the server of its key answers. */
   probe(): Promise<unknown>;
 }
 
@@ -17,29 +20,32 @@ export interface OutageOptions {
   /** The longest wait for an answer, in milliseconds of `clock`. */
   readonly timeoutMs: number;
   readonly clock: RunningClock;
-  /** Called each second in which the server that is down says nothing at all. */
+  /** Called each second in which the unavailable server does not respond at all. */
   readonly onSilence: () => void;
-  /** Called with why a probe failed; it may be that the server is back, and set up otherwise. */
+  /** Called with the error of a failed probe; the server may be back with another configuration. */
   readonly onProbeFailure: (error: HeadgateError) => void;
   readonly onDown: (reason: HeadgateError) => void;
   readonly onUp: (downMs: number, refused: number) => void;
 }
 
-/** A time in which a server does not answer; each outage is an object of its own. */
+/** A period in which a server does not answer; each outage is a separate object. */
 export interface Outage {
   readonly since: number;
-  /** Why it does not answer, as far as is known by now. */
+  /** Why it does not answer, as far as is known. */
   reason: HeadgateError;
   /** Calls that were not sent. */
   refused: number;
-  /** The last call that was not sent. Its key is probed, too: trouble in one slot must not pass for trouble of the whole server for long. */
+  /**
+   * The last call that was not sent. Its key is probed, too, so that a problem in one hash slot
+   * does not count as one of the whole server for long.
+   */
   last: Probed;
   readonly recovery: Recovery;
 }
 
 /** The outages of one server. In each, the server is probed until it answers. */
 export class ServerOutages {
-  /** Undefined while the server is up. A field, because every call looks at it. */
+  /** Undefined while the server is up. A field, because every call reads it. */
   current: Outage | undefined = undefined;
   readonly #options: OutageOptions;
   readonly #onRecovered: () => void;
@@ -55,7 +61,7 @@ export class ServerOutages {
     this.#onRecovered = onRecovered;
   }
 
-  /** Begins an outage, of which a call has found out, if there is none. */
+  /** Begins an outage detected by a call, unless there is one already. */
   begin(call: Probed, reason: HeadgateError): void {
     if (this.#isStopped || this.current !== undefined) return;
     const since = performance.now();

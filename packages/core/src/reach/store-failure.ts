@@ -2,7 +2,7 @@ import type { HeadgateError } from "../base/errors.ts";
 import { codeOf } from "../base/errors.ts";
 import type { Notices } from "../base/notices.ts";
 
-/** What a store says when it did not do what it was asked. All other errors are the caller's. */
+/** The errors of a store that did not do what it was asked. All other errors are the caller's. */
 const NOT_DONE: readonly string[] = [
   "HEADGATE_STORE_UNAVAILABLE",
   "HEADGATE_STORE_MISCONFIGURED",
@@ -11,7 +11,10 @@ const NOT_DONE: readonly string[] = [
   "HEADGATE_BAD_REPLY",
 ];
 
-/** Why the store did not answer; throws every other error. What does not pass by itself is logged. */
+/**
+ * Why the store did not answer; throws every other error. Errors that waiting will not fix are
+ * logged.
+ */
 export function storeFailure(error: unknown, notices: Notices): HeadgateError {
   const code = codeOf(error);
   if (code === undefined || !NOT_DONE.includes(code)) throw error;
@@ -20,7 +23,10 @@ export function storeFailure(error: unknown, notices: Notices): HeadgateError {
   return reason;
 }
 
-/** Passes when the store did not get what it was asked; throws every other error, also of a key that holds something else. */
+/**
+ * Returns if the store did not get the call; throws every other error, including that of a key that
+ * holds something else.
+ */
 export function requireUnreached(error: unknown, notices: Notices): void {
   const code = codeOf(error);
   if (code === "HEADGATE_WRONG_TYPE" || code === "HEADGATE_BAD_REPLY") throw error;

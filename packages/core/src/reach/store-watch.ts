@@ -15,7 +15,7 @@ import { createServerReports, storeServers } from "./server-reports.ts";
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);
 
-/** So many servers are kept in mind before those that are fine are forgotten. */
+/** How many servers are remembered before healthy ones are forgotten. */
 const MANY_NODES = 64;
 
 /** By the times of each. */
@@ -32,12 +32,12 @@ export function watchStore(client: object, remote: Remote, times: StoreTimes): S
   return watch;
 }
 
-/** Whether an error means that the store could not answer now, so that asking again later may help. */
+/** Whether an error means that the store could not answer now, so that retrying later may help. */
 function isUnavailable(error: unknown): error is HeadgateError {
   return codeOf(error) === "HEADGATE_STORE_UNAVAILABLE";
 }
 
-/** For a call that the store has not answered in time. */
+/** The error of a call that the store has not answered in time. */
 export function noAnswerWithin(ms: number, cause?: Error): HeadgateError {
   return new HeadgateError(
     "HEADGATE_STORE_UNAVAILABLE",
@@ -46,7 +46,7 @@ export function noAnswerWithin(ms: number, cause?: Error): HeadgateError {
   );
 }
 
-/** For a call that was under way when the client said that it cannot connect. */
+/** The error of a call in progress when the client reported that it cannot connect. */
 function notConnected(cause?: Error): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the client could not connect", { cause });
 }
@@ -129,7 +129,8 @@ function createWatch(
           const leftMs = Math.max(until, connecting.until) - now;
           if (leftMs > 1) return leftMs;
           clock.leave(awaited);
-          // Late is only what is not there after all that arrived meanwhile was read.
+          // A reply counts as late only if it is missing after everything that arrived meanwhile
+          // was read.
           setImmediate(callback);
           return Number.POSITIVE_INFINITY;
         },
