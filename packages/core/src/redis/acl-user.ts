@@ -1,6 +1,6 @@
 import { within } from "../store/within.ts";
 
-/** What some clients offer besides scripts. */
+/** Methods that some clients have besides scripts. */
 interface AclClient {
   /** ioredis and iovalkey. */
   call?(...command: readonly string[]): Promise<unknown>;
@@ -10,7 +10,9 @@ interface AclClient {
   customCommand?(command: readonly string[]): Promise<unknown>;
 }
 
-/** The user of the server as which a client is connected; undefined if it may not ask, or gets no answer in time. */
+/**
+ * The user that a client is connected as; undefined if it may not ask, or gets no answer in time.
+ */
 export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
   try {
     const user = await within(withinMs, ask(client), () => undefined);

@@ -5,24 +5,30 @@ import type { SentCall } from "../store/store.ts";
 export const MAX_TOGETHER = 64;
 
 /**
- * The most that the calls of one script may weigh. A decision on one counter weighs 1 and takes the server about 3 µs, so it
- * can answer others after about a millisecond.
+ * The most weight of the calls in one script. A decision on one counter weighs 1 and takes the
+ * server about 3 µs, so it can answer others after about a millisecond.
  */
 const MAX_WEIGHT = 256;
 
 /**
- * How many scripts may be in flight before calls are collected, so that the server always has something to decide while this process
- * reads its last reply.
+ * How many scripts may be in flight before calls are collected, so that the server always has
+ * something to decide while this process reads its last reply.
  */
 const FEW_UNDER_WAY = 4;
 
-/** A batch of this many is sent even if scripts are in flight. From more than that, half go at a time. */
+/**
+ * A batch of this many is sent even if scripts are in flight. If there are more, half of them are
+ * sent at a time.
+ */
 export const ENOUGH = 32;
 
 /** The most scripts in flight. */
 const MAX_UNDER_WAY = 16;
 
-/** A script without an answer after this time does not count as in flight: its connection may be lost while another one works. */
+/**
+ * A script without an answer after this time does not count as in flight: its connection may be
+ * lost while another one works.
+ */
 const LOST_MS = 1_000;
 
 /** The longest that a call waits for others. */
@@ -33,24 +39,28 @@ interface SentScript {
 }
 
 /**
- * Sends calls to one place. A lone call is sent at the end of the tick in which it was made. If there are several, those that
- * are made in one turn of the event loop go together; while several scripts are in flight they are collected, until one is
- * answered, there are enough, or a millisecond is over.
+ * Sends calls to one place. A lone call is sent at the end of the tick in which it was made.
+ * Otherwise, calls made in one turn of the event loop are sent together. While several scripts are
+ * in flight, calls are collected until one is answered, there are enough, or a millisecond has
+ * passed.
  */
 export class CallQueue {
   readonly #send: (calls: readonly SentCall[]) => Promise<void>;
   readonly #onIdle: (() => void) | undefined;
-  /** Those before `#next` have been sent. */
+  /** Entries before `#next` have been sent. */
   #waiting: SentCall[] = [];
   #next = 0;
-  /** When each script under way was sent, the oldest first. */
+  /** When each script in flight was sent, oldest first. */
   readonly #underWay = new Set<SentScript>();
   #isScheduled = false;
   /** Whether the last script had more than one call. */
   #hadCompany = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits or is in flight. */
+  /**
+   * `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits
+   * or is in flight.
+   */
   constructor(send: (calls: readonly SentCall[]) => Promise<void>, onIdle?: () => void) {
     this.#send = send;
     this.#onIdle = onIdle;
@@ -62,7 +72,7 @@ export class CallQueue {
     else this.#hurryLater();
   }
 
-  /** Sends everything that waits, so that what is sent elsewhere afterwards also arrives afterwards. */
+  /** Sends everything that waits, so that it arrives before anything sent elsewhere afterwards. */
   hasten(): void {
     if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#sendAll, this);
   }
@@ -73,7 +83,7 @@ export class CallQueue {
     }
   }
 
-  /** Runs after everything that was asked for in this tick, or turn. */
+  /** Runs after everything that was requested in this tick, or turn. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -87,7 +97,7 @@ export class CallQueue {
     );
   }
 
-  /** Sends everything, even what should rather wait for others. */
+  /** Sends everything, even calls that would rather wait for others. */
   #hurry(): void {
     this.#timer = undefined;
     if (this.#waiting.length === this.#next) return;
@@ -96,7 +106,7 @@ export class CallQueue {
     this.#flush();
   }
 
-  /** Sends what should not wait for others. */
+  /** Sends the calls that should not wait for others. */
   readonly #flush = (): void => {
     this.#isScheduled = false;
     while (this.#waiting.length > this.#next) {
@@ -107,7 +117,7 @@ export class CallQueue {
     else if (this.#underWay.size === 0) this.#onIdle?.();
   };
 
-  /** Whether so many calls wait that they go even if several scripts are in flight. */
+  /** Whether enough calls wait to be sent even if several scripts are in flight. */
   #areEnough(): boolean {
     return this.#waiting.length - this.#next >= ENOUGH && this.#underWay.size < MAX_UNDER_WAY;
   }
@@ -122,14 +132,14 @@ export class CallQueue {
     void this.#send(calls).then(end, end);
   }
 
-  /** The calls that wait are no part of those that were answered. */
+  /** The waiting calls are not among those that were answered. */
   #end(script: SentScript): void {
     this.#underWay.delete(script);
     if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#schedule, this);
     else if (this.#underWay.size === 0) this.#onIdle?.();
   }
 
-  /** The calls that go next. Those that are over are not sent: they cost nothing. */
+  /** The calls to send next. Calls that are over are dropped, so that they cost nothing. */
   #take(): SentCall[] {
     const waiting = this.#waiting;
     const length = waiting.length - this.#next;

@@ -3,7 +3,10 @@ import type { GlideLike } from "./glide.ts";
 import { askGlide } from "./glide.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
-/** All that Headgate needs from a Redis client: to run a script, by its digest or its text. Strings in the reply are Buffers. */
+/**
+ * The only thing that Headgate needs from a Redis client: running a script, by its digest or its
+ * text. Strings in the reply are Buffers.
+ */
 export interface ClientPort {
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
@@ -11,7 +14,10 @@ export interface ClientPort {
 
 /** The shape of ioredis (5, 6; `Redis` and `Cluster`) and of iovalkey. */
 export interface IoredisLike {
-  /** Not called: `evalshaBuffer` is called instead, which the clients' types leave out. The same goes for `eval`. */
+  /**
+   * Not called: `evalshaBuffer` is called instead, which the clients' types leave out. The same
+   * goes for `eval`.
+   */
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   /** Not called. node-redis 3 and REST clients lack it, but have the other two, with other arguments. */
@@ -86,7 +92,7 @@ function isIoredis(client: unknown): client is IoredisLike & BufferCommands {
   return hasMethods(client, "evalshaBuffer", "evalBuffer", "defineCommand") && !isPipeline(client);
 }
 
-/** A batch of GLIDE has the first of them, too. */
+/** A batch of GLIDE also has the first of them. */
 function isGlide(client: unknown): client is GlideLike {
   return hasMethods(client, "customCommand", "invokeScript");
 }
@@ -96,7 +102,7 @@ function isPipeline(client: unknown): boolean {
   return (client as { readonly isPipeline?: unknown }).isPipeline === true;
 }
 
-/** What an unsupported client looks like, and what to do about it. */
+/** Describes an unsupported client, and what to do about it. */
 function describe(client: unknown): string {
   if (hasMethods(client, "evalSha", "eval")) {
     return "one that looks like node-redis 4 or a legacy client: install node-redis 5 or later, and pass what createClient() returns, without legacyMode or legacy()";

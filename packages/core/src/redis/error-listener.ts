@@ -6,18 +6,21 @@ interface Emitter {
   listenerCount(event: "error"): number;
 }
 
-/** What a client says is wrong. */
+/** The errors that a client reports. */
 export interface ClientErrors {
-  /** The last error of the last minute: an older one does not explain what happens now. */
+  /**
+   * The latest error, if it came within the last minute: an older one does not explain the current
+   * state.
+   */
   recent(): Error | undefined;
 }
 
 const RECENT_MS = 60_000;
 
 /**
- * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis would
- * end the process at the first lost connection. If the application has none, the first error becomes a process warning with the
- * code `HEADGATE_CLIENT_ERROR`.
+ * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis
+ * would end the process at the first lost connection. If the application has none, the first error
+ * becomes a process warning with the code `HEADGATE_CLIENT_ERROR`.
  */
 export const listenForErrors: (client: object) => ClientErrors = clientPart("errors", (client) => {
   let last: Error | undefined;

@@ -18,7 +18,10 @@ type Route =
 
 type Address = Exclude<Route, string>;
 
-/** Of CLUSTER SLOTS: the first slot and the last, then the servers that have them, the primary first. */
+/**
+ * In the reply of CLUSTER SLOTS: the first slot and the last, then the servers that own them, the
+ * primary first.
+ */
 type SlotRange = readonly [
   first: number,
   last: number,
@@ -31,13 +34,13 @@ const STRING = 1;
 /** The digest of no script. */
 const NO_SCRIPT = "0".repeat(40);
 
-/** The least time between two questions that calls without an answer cause. */
+/** The least time between two requests caused by unanswered calls. */
 const REFRESH_MS = 1_000;
 
 /**
- * Which servers have the slots of a cluster, so that one that is down does not count as all of them. GLIDE keeps
- * its own table to itself, so this one asks a server for it, at first use and again while one is down. Until it is known, all slots
- * count as one server's.
+ * The servers of a cluster's hash slots, so that one server that is down does not count as all of
+ * them. GLIDE does not expose its own table, so this one asks a server for it, on first use and
+ * repeatedly while one is down. Until the table is known, all hash slots count as one server's.
  */
 class GlideSlots {
   readonly #client: GlideCluster;
@@ -45,7 +48,7 @@ class GlideSlots {
   #primaries: ReadonlyMap<string, Address> = new Map();
   /** Servers that were asked and have not answered yet. */
   readonly #asked = new Set<string>();
-  /** Primaries that took the place of others, of which GLIDE may not know. */
+  /** Primaries that replaced others, which GLIDE may not know about. */
   readonly #successors = new Set<string>();
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
@@ -64,7 +67,7 @@ class GlideSlots {
     return owner;
   }
 
-  /** Notes that the server of a key did not answer a call as long as GLIDE waits. */
+  /** Records that the server of a key did not answer a call within GLIDE's own timeout. */
   noteSilent(key: string): void {
     const now = performance.now();
     if (now - this.#refreshedAt < REFRESH_MS) return;
@@ -72,7 +75,7 @@ class GlideSlots {
     this.refresh(new Set([this.ownerOf(key)]));
   }
 
-  /** Asks one of the servers that are not down. After a failure the next call tries again. */
+  /** Asks one of the servers that are not down. If that fails, the next call tries again. */
   refresh(down: ReadonlySet<string>): void {
     const known = [...this.#primaries].find(
       ([address]) => !down.has(address) && !this.#asked.has(address),
@@ -101,8 +104,8 @@ class GlideSlots {
   }
 
   /**
-   * Lets GLIDE read its table again, which it does when a server answers MOVED, and else once a minute: a frozen primary answers
-   * nothing, even if another one has long taken its place.
+   * Makes GLIDE read its table again, which it does when a server answers MOVED, and otherwise once
+   * a minute: a frozen primary answers nothing, even if another one has long replaced it.
    */
   #redirect(key: string, owner: string): void {
     const other = [...this.#primaries].find(([address]) => address !== owner);
@@ -112,7 +115,7 @@ class GlideSlots {
   }
 }
 
-/** The table of a client, once for all that use it: it is asked of a server. */
+/** The table of a client, shared by all of its users: reading it takes a call. */
 export const glideSlotsOf: (client: GlideCluster) => GlideSlots = clientPart(
   "glideSlots",
   (client: GlideCluster) => new GlideSlots(client),

@@ -1,7 +1,7 @@
 /** The shape of Valkey GLIDE (2; `GlideClient` and `GlideClusterClient`). */
 export interface GlideLike {
   customCommand(command: string[], options: GlideOptions): Promise<unknown>;
-  /** Not called: it loads a script that the server lacks by itself, and holds it until it is told to release it. */
+  /** Not called: it loads a missing script by itself, and holds it until told to release it. */
   invokeScript(...script: never[]): Promise<unknown>;
 }
 
@@ -14,8 +14,8 @@ export interface GlideOptions {
 const BYTES: GlideOptions = { decoder: 0 };
 
 /**
- * Sends a command, whose keys say which server of a cluster it goes to. Rejects with the server's own words. `onTimeout` is called if
- * GLIDE itself waits no longer for the answer.
+ * Sends a command, whose keys determine the server of a cluster. Rejects with the server's own
+ * error. `onTimeout` is called if GLIDE itself stops waiting for the answer.
  */
 export function askGlide(
   client: GlideLike,

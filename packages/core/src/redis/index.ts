@@ -1,5 +1,6 @@
 /**
- * The store that keeps counters in Redis, on the client that your application has.
+ * The store that keeps counters in Redis, through your application's client.
+ *
  * @packageDocumentation
  */
 

@@ -12,20 +12,23 @@ export interface FoundText {
   /** Undefined if there is none. */
   readonly text: string | undefined;
   readonly isWrongType: boolean;
-  /** Whether it is longer than what is read. */
+  /** Whether it is too long to be read. */
   readonly isTooLong: boolean;
 }
 
-/** The longest string that is read, in bytes: an index of 10,000 processes, or a process that has 1,000 limiters, are shorter. */
+/**
+ * The longest string that is read, in bytes: longer than an index of 10,000 processes, or a process
+ * with 1,000 limiters.
+ */
 const LONGEST = 524_288;
 
-/** The most bytes that are read at once; what is behind them counts as too long. */
+/** The most bytes that are read at once; strings beyond that count as too long. */
 const MOST_BYTES = 134_217_728;
 
 /** The most keys that one script reads. */
 const TOGETHER = 128;
 
-/** Reads strings, all in one cluster slot. Rejects as a store does. */
+/** Reads strings, all in one hash slot. Rejects like a store. */
 export async function readTexts(
   client: RedisClient,
   keys: readonly string[],
@@ -52,7 +55,10 @@ export async function readTexts(
   return found;
 }
 
-/** The script answers bytes, or a number where there is no string; a client may be set to hand numbers over as strings. */
+/**
+ * The script returns bytes, or a number if there is no string; a client may be configured to return
+ * numbers as strings.
+ */
 function readText(key: string, reply: unknown): FoundText {
   const text = Buffer.isBuffer(reply) ? reply.toString() : undefined;
   const state = text === undefined ? readInteger(reply) : 0;

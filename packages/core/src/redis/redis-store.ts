@@ -20,27 +20,33 @@ import { topologyOf } from "./topology.ts";
 export interface RedisStoreOptions {
   /** The prefix of all keys: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
   readonly prefix?: string | undefined;
-  /** Returns milliseconds since the epoch, for tests and replays, instead of the server's clock. Keys then live for at least 24 hours. */
+  /**
+   * Returns milliseconds since the epoch, for tests and replays, instead of the server's clock.
+   * Keys then live for at least 24 hours.
+   */
   readonly clock?: Clock | undefined;
   /** Whether this process lists its limiters and breakers in Redis, for operators' tools. Default true. */
   readonly directory?: boolean | undefined;
   /**
-   * Whether limiters keep usage in Redis, for operators' tools: what they decide, and which subjects asked and were denied most. Subjects
-   * are written as hashes, or as they are with `"plain"`. Default false.
+   * Whether limiters keep usage in Redis, for operators' tools: their decisions, and the subjects
+   * that asked and were denied most. Subjects are written as hashes, or in plain text with
+   * `"plain"`. Default false.
    */
   readonly usage?: boolean | UsageOptions | undefined;
 }
 
 /** How limiters keep usage. */
 export interface UsageOptions {
-  /** How subjects are written: as 96 bits of their SHA-256, or as they are. Default `"hashed"`. */
+  /**
+   * How subjects are written: as 96 bits of their SHA-256, or in plain text. Default `"hashed"`.
+   */
   readonly subjects?: UsageSubjects | undefined;
 }
 
 /**
- * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey, node-redis or Valkey GLIDE. Calls that wait at the same
- * time go in one EVALSHA, on the server's clock, and every key expires. You connect and close the client: it is neither connected nor
- * closed here.
+ * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey,
+ * node-redis or Valkey GLIDE. Concurrent calls are sent in one EVALSHA, on the server's clock, and
+ * every key expires. You connect and close the client; the store does neither.
  *
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
@@ -72,16 +78,25 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return store;
 }
 
-/** So many stores are kept for each client; the least recently made is dropped first. */
+/** The most stores kept for each client; the oldest is dropped first. */
 const MAX_STORES = 64;
 
-/** A store made again with the same client and options is the same object, so that limiters made on it again are the same, too. */
+/**
+ * A store created again with the same client and options is the same object, so that limiters
+ * created on it again are the same, too.
+ */
 const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
 
-/** The most lines of a kind: one for each shape of calls. The oldest is opened again where it is still used. */
+/**
+ * The most lines of a kind: one for each shape of calls. The oldest is opened again if it is still
+ * used.
+ */
 const MOST_LINES = 1_000;
 
-/** `now` is this process's clock; `writeClock` writes the time of calls, if they are not to take the server's. */
+/**
+ * `now` is this process's clock; `writeClock` writes the time for calls that are not to use the
+ * server's.
+ */
 function makeStore(
   client: RedisClient,
   settings: Pick<CountingStore, "prefix" | "directory" | "usage">,
@@ -107,7 +122,7 @@ function makeStore(
     queues.add(call);
   }
 
-  /** The calls that wait in the lines of another kind were made before, and go before. */
+  /** The calls that wait in lines of another kind were made earlier, and are sent first. */
   function changeKind(next: string): void {
     for (const queues of lines.values()) queues.hasten();
     kind = next;
@@ -122,7 +137,7 @@ function makeStore(
     return queues;
   }
 
-  /** Its calls go now, before those of the line that takes its place. */
+  /** Sends its calls now, before those of the line that replaces it. */
   function closeOldest(): void {
     for (const [oldest, queues] of lines) {
       queues.hasten();

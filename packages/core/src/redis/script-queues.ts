@@ -6,7 +6,7 @@ import type { ScriptRunner } from "./script-runner.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
-/** The calls of one line, which go together where they can. */
+/** The calls of one line, which are sent together if possible. */
 export interface ScriptQueues {
   add(call: SentCall): void;
   /** Sends all calls that wait, so that calls sent elsewhere after this arrive after them. */
@@ -19,10 +19,12 @@ export function createScriptQueues(
   topology: Topology,
   now: () => number,
 ): ScriptQueues {
-  /** Microseconds by which the server's clock is ahead of this process's, as far as it matters. */
+  /** Microseconds that the server's clock is ahead of this process's, as far as it matters. */
   let ahead = 0;
   const guess = (): number => now() + ahead;
-  /** The only queue for a single server; for a cluster, those in which something waits or is in flight. */
+  /**
+   * The only queue for a single server; for a cluster, the queues with calls waiting or in flight.
+   */
   const queues = new Map<string, CallQueue>();
 
   function placeOf({ keys }: SentCall): string {
@@ -49,7 +51,7 @@ export function createScriptQueues(
 
   async function sendTogether(place: string, sent: readonly SentCall[]): Promise<void> {
     if (placeOf(sent[0] as SentCall) !== place) {
-      // The server turned out to have slots while these waited.
+      // The server turned out to have hash slots while these waited.
       for (const call of sent) add(call);
       return;
     }
@@ -66,7 +68,10 @@ export function createScriptQueues(
     }
   }
 
-  /** Asks once more, with times around the server's clock. Nothing was done, so calls that are over by now are left out. */
+  /**
+   * Asks once more, with times around the server's clock. Nothing was done, so calls that are over
+   * by now are left out.
+   */
   async function askAgain(sent: readonly SentCall[], clock: number): Promise<void> {
     ahead = clock - now();
     const waiting = sent.filter(({ isOver, step }) => !isOver || step.isReport);
@@ -88,7 +93,10 @@ export function createScriptQueues(
     return runner.run(script, node, keys, args);
   }
 
-  /** Calls that were refused because of each other's slots are made again, each in its own script. */
+  /**
+   * Calls that were refused because of each other's hash slots are made again, each in its own
+   * script.
+   */
   function failTogether(sent: readonly SentCall[], error: unknown): void {
     const keys = keysOf(sent);
     if (isServerError(error, "CROSSSLOT")) topology.noteRefused(keys);
@@ -138,7 +146,7 @@ function settle(sent: readonly SentCall[], calls: readonly never[], reply: unkno
   }
 }
 
-/** An object of the client's is not shown: it may hold a password. */
+/** An object of the client's is not shown, since it may hold a password. */
 function badReply(name: string, reply: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_BAD_REPLY",
@@ -146,7 +154,7 @@ function badReply(name: string, reply: unknown): HeadgateError {
   );
 }
 
-/** A clock instead of replies, which never is such a number. */
+/** A clock instead of replies, which are never such a number. */
 function readClockAlone(reply: unknown): number | undefined {
   if (typeof reply === "object") return undefined;
   const clock = readInteger(reply);

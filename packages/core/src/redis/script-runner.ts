@@ -11,26 +11,33 @@ export interface ScriptRunner {
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown>;
-  /** Lets the server of a key load a script. Rejects with the client's error if the server gave no answer. */
+  /**
+   * Makes the server of a key load a script. Rejects with the client's error if the server gave no
+   * answer.
+   */
   load(script: LuaSource, key: string): Promise<void>;
 }
 
 /**
- * How long to wait for a slot that is being moved, longer each time: TRYAGAIN comes while some keys of a call have moved
- * and some have not, which takes moments for each subject.
+ * How long to wait for a hash slot that is being moved, longer each time: TRYAGAIN comes while only
+ * some keys of a call have moved, which takes moments for each subject.
  */
 const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
 
 /**
- * Runs scripts by their digest, and by their text if the server does not know it.
+ * Runs scripts by their digest, or by their text if the server does not know it.
  *
- * Only NOSCRIPT and TRYAGAIN are answered by another call here, because they say for certain that nothing happened. (So does
- * CROSSSLOT, after which script-queues.ts makes the calls apart.) After NOSCRIPT it is the same call as EVAL: routed
- * by its key and atomic, it also loads the script on the node that lacked it, where SCRIPT LOAD on a cluster would reach
- * another. While one EVAL of a script is under way on a node, the others wait for it and ask by digest again.
+ * Only NOSCRIPT and TRYAGAIN cause another call here, because they guarantee that nothing happened.
+ * (So does CROSSSLOT, after which script-queues.ts makes the calls separately.) After NOSCRIPT the
+ * same call is made as EVAL: it is routed by its key and atomic, and also loads the script on the
+ * node that lacked it, while SCRIPT LOAD on a cluster could reach another node. While one EVAL of a
+ * script is in progress on a node, other calls wait for it and use the digest again.
  */
 export function createScriptRunner(port: ClientPort): ScriptRunner {
-  /** By node and digest: settles when the EVAL under way there, and those that wait for it, have. */
+  /**
+   * By node and digest: settles when the EVAL in progress there, and the calls that wait for it,
+   * have settled.
+   */
   const loading = new Map<string, Promise<unknown>>();
 
   /** Runs the text, unless another call is doing so. */
@@ -68,7 +75,10 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
     });
   }
 
-  /** Runs a script again after an error that says that nothing happened; rejects with any other. */
+  /**
+   * Runs a script again after an error that guarantees that nothing happened; rejects with any
+   * other error.
+   */
   async function recover(
     error: unknown,
     tries: number,
@@ -86,7 +96,10 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
   }
 
   return {
-    /** SCRIPT LOAD would need one more permission. A script without arguments is loaded, and fails before it reads or writes a key. */
+    /**
+     * SCRIPT LOAD would need one more permission. A script without arguments is loaded, but fails
+     * before it reads or writes a key.
+     */
     async load({ source }, key) {
       await port.eval(source, [key], []).catch((error: unknown) => {
         if (!isServerError(error, "ERR")) throw error;

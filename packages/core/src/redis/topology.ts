@@ -4,19 +4,22 @@ import type { Remote } from "../store/store.ts";
 import type { GlideCluster } from "./glide-slots.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
-/** The servers of a slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
+/**
+ * The servers of a hash slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary
+ * first.
+ */
 type SlotOwner = readonly string[] | { readonly master?: Master } | undefined;
 
 interface Master {
   readonly address: string;
 }
 
-/** How the client of a cluster shows where slots are. */
+/** How a cluster client exposes its table of hash slots. */
 interface ClusterLike {
   readonly slots: readonly SlotOwner[];
-  /** ioredis and iovalkey: reads the table anew from any server that answers within a second. */
+  /** ioredis and iovalkey: reloads the table from any server that answers within a second. */
   refreshSlotsCache?(callback: () => void): void;
-  /** node-redis: reads it anew from the server of a client. */
+  /** node-redis: reloads it from the server of a client. */
   readonly _slots?: { rediscover(client: unknown): Promise<unknown> };
   readonly masters?: readonly Master[];
   nodeClient?(master: Master): Promise<unknown>;
@@ -25,20 +28,22 @@ interface ClusterLike {
 /** Which server answers for a key, and which keys can go in one script. */
 export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> {
   /**
-   * Equal for keys that may go in one script. With a plain client any may, until its server is known to have slots, and then
-   * those of one slot. With a cluster's, where few keys share a slot, only a key with itself: while a slot is moved, some keys
-   * of a script may be here and some there, and that is TRYAGAIN, which ioredis hears for 1.6 s before it tells.
+   * Equal for keys that may be in one script. With a plain client, all keys may, until its server
+   * turns out to have hash slots; then, those of one hash slot. With a cluster client, where few
+   * keys share a hash slot, only equal keys: while a hash slot is being moved, some keys of a
+   * script may be on one node and some on another, which causes TRYAGAIN, and ioredis retries that
+   * for 1.6 s before it reports it.
    */
   scriptOf(key: string): string;
-  /** Whether all keys may go in one script, as far as is known: `scriptOf` is empty then. */
+  /** Whether all keys may be in one script, as far as is known: `scriptOf` is empty then. */
   readonly isWhole: boolean;
   /** Whether the client follows MOVED and ASK. */
   readonly followsCluster: boolean;
-  /** Notes that the server refused a script because of the slots of its keys. */
+  /** Records that the server refused a script because of the hash slots of its keys. */
   noteRefused(keys: readonly string[]): void;
 }
 
-/** How a client of ioredis or iovalkey looks that asks Sentinels for the primary. */
+/** The shape of a client of ioredis or iovalkey that asks Sentinels for the primary. */
 interface SentinelLike {
   readonly status: string;
   readonly options: { readonly sentinels: readonly unknown[] };
@@ -61,7 +66,7 @@ export function topologyOf(client: object): Topology {
   };
 }
 
-/** What holds for every client of a cluster. */
+/** True of every cluster client. */
 const OF_CLUSTER = {
   scriptOf: (key: string) => key,
   isWhole: false,
@@ -80,9 +85,10 @@ function glideTopologyOf(client: GlideCluster): Topology {
 }
 
 /**
- * A client of one server. That server may be in cluster mode and have all slots, as many managed services
- * offer: it takes every key, but no script with keys of several slots. Neither client nor server says so before the first
- * such script is refused. A proxy may have its own slots; if it refuses keys of one slot, each goes by itself.
+ * A client of one server. That server may be in cluster mode and own all hash slots, as many
+ * managed services offer: it accepts every key, but no script with keys of several hash slots.
+ * Neither client nor server reveals this before the first such script is refused. A proxy may have
+ * its own hash slots; if it refuses keys of one hash slot, each key is sent separately.
  */
 const plainTopologyOf = clientPart("topology", (client: object): Topology => {
   const slotOf = slotsOf(client);
@@ -113,11 +119,12 @@ function slotsOf(client: object): (key: string) => number {
 }
 
 /**
- * Lets a client read its table again. Clients do so by themselves when a connection breaks or a server answers MOVED; a server
- * that is frozen causes neither, even if another one has long taken its place. What fails is tried again later.
+ * Makes a client read its table again. Clients do so by themselves when a connection breaks or a
+ * server answers MOVED; a frozen server causes neither, even if another one has long replaced it.
+ * Failures are retried later.
  */
 function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
-  /** Servers that have not answered yet: no more is sent to them. */
+  /** Servers that have not answered yet: nothing more is sent to them. */
   const pinged = new Set<string>();
 
   async function ping(master: Master): Promise<object> {
@@ -131,7 +138,10 @@ function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
     }
   }
 
-  /** Only from a server that answers: node-redis would wait for another one, and for nothing else after that. */
+  /**
+   * Only from a server that answers: node-redis would wait for any other, and for nothing else
+   * after that.
+   */
   async function rediscover(masters: readonly Master[]): Promise<void> {
     await client._slots?.rediscover(await Promise.any(masters.map(ping)));
   }
@@ -146,8 +156,8 @@ function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
 }
 
 /**
- * Lets a client ask its Sentinels again. It does so only when it connects, and the connection to a frozen primary
- * stays open, even if another one has long taken its place.
+ * Makes a client ask its Sentinels again. It does so only when it connects, and the connection to a
+ * frozen primary stays open, even if another one has long replaced it.
  */
 function reconnects(client: SentinelLike): () => void {
   let last = Number.NEGATIVE_INFINITY;

@@ -20,7 +20,10 @@ import {
   valueFields,
 } from "./script-names.ts";
 
-/** Names that stand for a section of a limit as an expression; for those of several limits, joined by this. */
+/**
+ * Names that stand for a section of a limit as an expression; the expressions of several limits are
+ * joined by this.
+ */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
   ALLOWS: " and ",
   SOUND: " and ",
@@ -33,9 +36,10 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
 const OF_BLOCKING = ["block", "exceeded"];
 
 /**
- * Composes a script for the counters of a call. A section that each counter, or limit, needs is inserted for each, with names of
- * its own. SCRIPTS.md follows a script from its parts. `isByName`: for a cost by name, which is a separate number
- * for each limit; then a lone decision is a batch of one.
+ * Composes a script for the counters of a call. A section that each counter or limit needs is
+ * inserted for each, with names of its own. SCRIPTS.md follows a script from its parts. `isByName`:
+ * for a cost by name, which is a separate number for each limit; then a lone decision is a batch of
+ * one.
  */
 export function composeScript(
   script: ScriptName,
@@ -51,11 +55,11 @@ class Composition {
   readonly #isLone: boolean;
   /** Whether names are fields of tables. */
   readonly #inTables: boolean;
-  /** Endings of the names of sections that take precedence. */
+  /** Suffixes of section names that take precedence. */
   readonly #variants: string[] = [];
   readonly #counters: readonly NamedCounter[];
   readonly #argument: ScriptArgument;
-  /** What stands for names that are the same in the whole script. */
+  /** The replacements for names that are the same in the whole script. */
   readonly #names: Names;
 
   constructor(script: ScriptName, shapes: readonly CounterShape[], isByName: boolean) {
@@ -145,7 +149,7 @@ class Composition {
     }
   }
 
-  /** A section of the operation, or one that all operations share. */
+  /** A section of the operation, or one shared by all operations. */
   #section(name: string): string {
     const [operation = ""] = this.#script.split("-");
     const variants = [...this.#variants.map((variant) => `${name}-${variant}`), name];
@@ -165,7 +169,7 @@ class Composition {
     return text === "" || around === "" ? text : around.replace(/(?:^ +)?OWN/m, () => text.trim());
   }
 
-  /** The texts of a section, of all limits that have it, of those of a counter, or of one. */
+  /** The texts of a section, for all limits that have it, for those of a counter, or for one. */
   #ofLimits(section: string, counter?: NamedCounter, limit?: NamedLimit): string[] {
     const counters = counter === undefined ? this.#counters : [counter];
     return counters.flatMap((each) =>
@@ -190,7 +194,10 @@ class Composition {
     return String(name === "RULE_AT" ? ruleAt : ruleAt + RULE_DIGITS);
   }
 
-  /** Statements about numbers: those of the argument, one that is read later, or those of a counter or limit. */
+  /**
+   * Statements about numbers: those of the argument, one that is read later, or those of a counter
+   * or limit.
+   */
   #code(what: string, counter: NamedCounter, limit?: NamedLimit): string {
     switch (what) {
       case "numbers":
@@ -211,7 +218,7 @@ class Composition {
     return [...namesOfCall(this.#counters), ...counted];
   }
 
-  /** The expression that puts a counter's value together, as of now. */
+  /** The expression that builds a counter's current value. */
   #pack(counter: NamedCounter): string {
     const [[, bytes], ...fields] = valueFields(counter) as [Field, ...Field[]];
     const tails = this.#ofLimits("pack", counter).map((text) => text.trim());

@@ -1,7 +1,7 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
 import { LruMap } from "../base/lru-map.ts";
 
-/** Bytes of the numbers that the value of every counter begins with: see counter.lua. */
+/** Bytes of the numbers at the start of every counter's value: see counter.lua. */
 export const STAMP_BYTES = 7;
 export const GENERATION_BYTES = 4;
 export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
@@ -12,7 +12,7 @@ export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
 
 export const HEADER_BYTES: number = sizeOf(HEADER);
 
-/** Behind the value of a counter that has a block: see counter.lua. */
+/** The numbers after the value of a counter that has a block: see counter.lua. */
 export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["blockEnds", 7],
   ["levelEnds", 7],
@@ -21,10 +21,13 @@ export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
 ];
 export const BLOCK_BYTES: number = sizeOf(BLOCK);
 
-/** Where a value has a number: its first byte, from 0, and how many there are. */
+/** The position of a number in a value: its first byte, from 0, and how many there are. */
 export type Place = readonly [at: number, bytes: number];
 
-/** The limits of a counter, in canonical order, and where its value has them: the numbers of all, then their tails. */
+/**
+ * The limits of a counter, in canonical order, and their positions in its value: first the numbers
+ * of all, then their tails.
+ */
 export interface CounterShape {
   readonly limits: readonly LimitShape[];
   /** Where the numbers of each limit are, with those of its tail. */
@@ -37,17 +40,23 @@ export interface CounterShape {
   readonly block: readonly Place[];
   /** Whether the denials of one of its limits block. */
   readonly blocks: boolean;
-  /** Whether what is kept of one of its limits blocks. */
+  /** Whether confirmed charges of one of its limits block. */
   readonly keeps: boolean;
 }
 
-/** The most shapes remembered: more than an application has, unless its requests bring limits of ever other windows. */
+/**
+ * The most shapes cached: more than an application has, unless its requests pass limits with ever
+ * different windows.
+ */
 const MOST_SHAPES = 1_000;
 
-/** Those that were asked for last. Their number is that of the shapes an application has, not of its limits. */
+/**
+ * The most recently used shapes. Their number depends on the shapes in an application, not on its
+ * limits.
+ */
 const shapes = new LruMap<string, CounterShape>(MOST_SHAPES);
 
-/** The shape of such limits; the same object for equal ones, as long as it is remembered. */
+/** The shape of these limits; the same object for equal ones, while it is cached. */
 export function shapeOf(limits: readonly LimitShape[]): CounterShape {
   const id = limits.map(({ id, numbers }) => `${id}:${numbers}`).join(";");
   const known = shapes.get(id);

@@ -19,7 +19,7 @@ end
 return answer
 
 --- @section batch
--- Each request sees what the earlier ones did. A key is written once, at the end.
+-- Each request sees the effect of the earlier ones. A key is written once, at the end.
 local call = redis.call
 --- @include moment
 local values, lifetimes = {}, {}
@@ -44,7 +44,8 @@ answer = isAllowed and CHARGED or { now, REPORTED }
 
 --- @section settle
 value = bytes
--- A debt that takes longer to drain than the key lives, since its refill was larger when it was spent, is kept by a denial too.
+-- A debt may take longer to drain than the key lives, if the refill was larger when it was spent:
+-- then a denial extends the key's life, too.
 if isAllowed or isAhead or bytes and (OUTLIVES) then
   --- @include renew
   --- @include keep

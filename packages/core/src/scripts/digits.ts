@@ -1,12 +1,9 @@
 import type { CounterShape, Place } from "./counter-shape.ts";
 import { BLOCK_BYTES, GENERATION_BYTES, STAMP_BYTES } from "./counter-shape.ts";
 
-/*
- * Numbers as the scripts take them: digits of 7 bits, the highest first, each a character below 128. One argument of them costs
- * the server far less than an argument for each number. The values that scripts return have numbers in bytes of 8 bits.
- */
+/* Numbers as passed to the scripts: digits of 7 bits, the highest first, each a character below 128. One argument of them costs the server far less than an argument for each number. The values that scripts return have numbers in bytes of 8 bits. */
 
-/** Digits of a limit's number of units, which is below 2^35; and of the generation of a counter. */
+/** Digits of a limit's unit count, which is below 2^35; and of the generation of a counter. */
 export const NUMBER_DIGITS = 5;
 
 /** Digits of a cost, or of a time. */
@@ -42,26 +39,26 @@ export function newGeneration(): string {
   );
 }
 
-/** Characters of the holder of a place: in the scripts, HOLDER_BYTES. */
+/** Characters of the holder of a slot; HOLDER_BYTES in the scripts. */
 export const HOLDER_DIGITS = 8;
 
-/** A random id for the holder of a place. */
+/** A random id for the holder of a slot. */
 export function newHolder(): string {
   return digitsOf(Math.floor(Math.random() * 2 ** 53), HOLDER_DIGITS);
 }
 
-/** Where every value has its clock, in microseconds, and its generation. */
+/** The positions of the clock, in microseconds, and the generation in every value. */
 export const STAMP_AND_GENERATION: readonly Place[] = [
   [0, STAMP_BYTES],
   [STAMP_BYTES, GENERATION_BYTES],
 ];
 
-/** Whether a value is one that a script returns of a counter of this shape. */
+/** Whether a value is one that a script returns for a counter of this shape. */
 export function isValue(value: unknown, { width }: CounterShape): value is Buffer {
   return Buffer.isBuffer(value) && (value.length === width || value.length === width + BLOCK_BYTES);
 }
 
-/** The numbers in some places of a value. */
+/** The numbers at some positions of a value. */
 export function numbersIn(value: Buffer, places: readonly Place[]): number[] {
   const numbers = new Array<number>(places.length);
   for (let i = 0; i < places.length; i += 1) {

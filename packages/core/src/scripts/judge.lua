@@ -15,7 +15,7 @@ local isHere, since = bytes and generation == charged and stamp >= moment and st
 --- @include advance
 local isVoid
 if block then
-  -- Kept units of a charge from before a limit's block no longer count.
+  -- Units confirmed for a charge from before a limit's block no longer count.
   local blockEnds, _, _, setBy = struct.unpack(">I7I7I1I1", block)
   isVoid = setBy > 0 and blockEnds > moment
 end

@@ -1,7 +1,10 @@
 /** A number that a script reads or writes: its name there, and how many digits or bytes it takes. */
 export type Field = readonly [name: string, size: number];
 
-/** The most numbers that one call reads or writes: up to 8 places each, and Lua has room for 250. */
+/**
+ * The most numbers that one call reads or writes: each takes up to 8 registers, and Lua has room
+ * for 250.
+ */
 const MOST_AT_ONCE = 12;
 
 /** Declares local names; those that are fields of a table need no declaration. */
@@ -18,7 +21,7 @@ export function zero(names: readonly string[]): string {
   return statements.join("");
 }
 
-/** Reads fields that follow each other in the digits of an argument, from this byte on. */
+/** Reads consecutive fields from the digits of an argument, starting at this byte. */
 export function readDigits(fields: readonly Field[], from: number): string {
   let at = from;
   const statements = chunksOf(fields).map((some) => {

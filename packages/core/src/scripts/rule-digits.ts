@@ -2,20 +2,20 @@ import type { BlockRule, CompiledLimit, LimitShape } from "../algorithms/algorit
 import { LEVELS } from "../algorithms/blocks.ts";
 import { DURATION_DIGITS, digitsOf } from "./digits.ts";
 
-/** Digits of the rule by which a limit blocks: see blocks.lua. */
+/** Digits of a limit's block rule: see blocks.lua. */
 export const RULE_DIGITS: number = (1 + LEVELS) * DURATION_DIGITS;
 
-/** Digits that follow where several denials block: how many. At most 10^6, below 2^21. */
+/** Additional digits if several denials block: how many. At most 10^6, below 2^21. */
 const AFTER_DIGITS = 3;
 
-/** Instead of a rule: nobody is blocked. */
+/** In place of a rule: no denial blocks. */
 const NO_RULE: string = "\0".repeat(RULE_DIGITS);
 const NO_RULE_AFTER: string = "\0".repeat(RULE_DIGITS + AFTER_DIGITS);
 
-/** Those that were asked for: a rule is read with its limit, and written with each decision. */
+/** The rules written so far: a rule is read with its limit, but written with each decision. */
 const written = new WeakMap<BlockRule, string>();
 
-/** What makes limits block: a denial, or the units that are kept. */
+/** What makes limits block: a denial, or confirmed charges. */
 type BlocksBy = "blocks" | "keeps";
 
 /** How many digits the rule of a limit has. */
@@ -23,7 +23,10 @@ export function ruleDigitsOf({ countsDenials }: LimitShape): number {
   return countsDenials ? RULE_DIGITS + AFTER_DIGITS : RULE_DIGITS;
 }
 
-/** The rules of the limits that block by this, as the scripts take them; without permission to block, none does. */
+/**
+ * The rules of the limits that block in this way, as passed to the scripts; without permission to
+ * block, none does.
+ */
 export function rulesOf(limits: readonly CompiledLimit[], by: BlocksBy, mayBlock: boolean): string {
   let rules = "";
   for (const { block, shape } of limits) {

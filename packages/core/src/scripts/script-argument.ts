@@ -17,8 +17,9 @@ export type ScriptName =
   | "places";
 
 /**
- * What the argument of a call brings behind the numbers of its limits: `rules` for each limit that may block in that script,
- * `charged` for each counter and, where the cost is by name, `cost` and `given` for each limit.
+ * The fields of a call's argument after the numbers of its limits: `rules` for each limit that may
+ * block in that script, `charged` for each counter and, if the cost is by name, `cost` and `given`
+ * for each limit.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
   "decide-lone": ["rules", "generation", "cost"],
@@ -43,7 +44,7 @@ const DIGITS: Readonly<Record<string, number>> = {
 export class ScriptArgument {
   readonly #script: ScriptName;
   readonly #fields: readonly Field[];
-  /** Those that few calls need: they are read where they are used. */
+  /** Fields that few calls need: they are read where they are used. */
   readonly #later: readonly string[];
 
   constructor(script: ScriptName, counters: readonly NamedCounter[]) {
@@ -79,7 +80,7 @@ export class ScriptArgument {
     return sizeOf(this.#fields);
   }
 
-  /** Whether a limit may block in this script, and so brings its rule. */
+  /** Whether a limit may block in this script, so that its rule is passed. */
   mayBlock({ shape: { blocks, keeps } }: NamedLimit): boolean {
     return (this.#script === "judge" ? keeps : blocks) === true;
   }

@@ -3,7 +3,7 @@ import type { CounterShape } from "./counter-shape.ts";
 import { HEADER } from "./counter-shape.ts";
 import type { Field } from "./lua-statements.ts";
 
-/** The names and numbers in a script for the names in a section. */
+/** The replacements in a script, names or numbers, for the names in a section. */
 export type Names = ReadonlyMap<string, string>;
 
 /** A limit in a script. */
@@ -19,7 +19,10 @@ export interface NamedCounter {
   readonly names: Names;
 }
 
-/** The names that each counter of a call has for itself; one that blocks also has `isSet`: whether a denial changed it. */
+/**
+ * The names that each counter of a call has for itself; one that blocks also has `isSet`: whether a
+ * denial changed it.
+ */
 const OF_COUNTER: readonly string[] = [
   "key",
   "bytes",
@@ -39,14 +42,21 @@ function ownNames({ state, locals = [], reported = [] }: LimitShape): string[] {
   return [...state.map(([name]) => name), ...locals, ...reported];
 }
 
-/** Lua has room for 200 local names: where there are more of ours than this, they are fields of tables. */
+/**
+ * Lua has room for 200 local names: if there are more of ours than this, they are fields of tables.
+ */
 const MOST_LOCALS = 150;
 
-/** The names that each limit has for itself where the cost is by name: of a run of calls, and of one. */
+/**
+ * The names that each limit has for itself if the cost is by name: for a run of calls, and for one.
+ */
 const UNITS_OF_LIMIT = ["cost", "given"];
 const COUNTED_OF_LIMIT = "counted";
 
-/** Whether names are fields: of `numbers` those shared by a run of calls that are alike, of `own` those of one call. */
+/**
+ * Whether names are fields: of `numbers` if shared by a run of equal calls, of `own` if they belong
+ * to one call.
+ */
 export function areFields(shapes: readonly CounterShape[], isByName: boolean): boolean {
   const more = isByName ? UNITS_OF_LIMIT.length + 1 : 0;
   const limits = shapes.flatMap((shape) => shape.limits);
@@ -57,14 +67,14 @@ export function areFields(shapes: readonly CounterShape[], isByName: boolean): b
   return counts.reduce((sum, count) => sum + count, 0) > MOST_LOCALS;
 }
 
-/** The numbers that a call brings for a limit. */
+/** The numbers that a call passes for a limit. */
 function broughtNames({ numbers, times = [] }: LimitShape): string[] {
   return [...numbers, ...times];
 }
 
 /**
- * Gives counters and limits their names in a script: with a number behind them where there are several. Where the cost is by
- * name, that is a name of each limit too.
+ * Gives counters and limits their names in a script: with a number as suffix if there are several.
+ * If the cost is by name, that is a name of each limit too.
  */
 export function nameCounters(
   shapes: readonly CounterShape[],

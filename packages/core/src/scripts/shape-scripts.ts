@@ -3,13 +3,13 @@ import { composeScript } from "./compose-script.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import type { ScriptName } from "./script-argument.ts";
 
-/** The scripts for calls on counters of some shapes, each put together when it is first asked for. */
+/** The scripts for calls on counters of certain shapes, each composed on first use. */
 export class ShapeScripts {
   readonly #shapes: readonly CounterShape[];
   readonly #isByName: boolean;
-  /** Those that were put together already. */
+  /** The scripts composed so far. */
   readonly #composed: Map<ScriptName, LuaSource> = new Map();
-  /** The scripts for one more counter, by its shape, and gone with it. */
+  /** The scripts for one more counter, by its shape, and collected with it. */
   readonly longer: WeakMap<CounterShape, ShapeScripts> = new WeakMap();
 
   constructor(shapes: readonly CounterShape[], isByName: boolean) {

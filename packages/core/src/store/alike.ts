@@ -1,10 +1,13 @@
-/** Items that are alike and follow each other. */
+/** Consecutive items that are equal. */
 export interface Run<Item> {
   readonly first: Item;
   readonly count: number;
 }
 
-/** Items in their order, as runs of those that are alike: what is equal goes to the server once, with how often. */
+/**
+ * Items in their order, as runs of equal ones: an equal part is sent to the server once, with its
+ * count.
+ */
 export function inRuns<Item>(
   items: readonly Item[],
   isAlike: (one: Item, other: Item) => boolean,

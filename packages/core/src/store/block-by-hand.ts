@@ -8,11 +8,14 @@ import type { Step } from "./store.ts";
 /** Counters to block. */
 export interface BlockCall {
   readonly counters: readonly Counter[];
-  /** How many microseconds from now; 0 ends the existing block. */
+  /** For how many microseconds from now; 0 ends the existing block. */
   readonly span: number;
 }
 
-/** Blocks counters by hand, or ends their blocks. The reply is 1 if one was blocked, or was until now. */
+/**
+ * Blocks counters by hand, or ends their blocks. The reply is 1 if one is blocked now, or was
+ * before.
+ */
 export const block: Step<BlockCall> = changeStep("block", {
   write: ({ span }) => digitsOf(span, LONG_DIGITS) + newGeneration(),
 

@@ -1,10 +1,13 @@
-/** A counter's block, past or present, and how far its blocks have escalated. Times are in microseconds since the epoch. */
+/**
+ * A counter's block, past or present, and its escalation level. Times are in microseconds since the
+ * epoch.
+ */
 export interface Block {
   /** Until then every decision is denied. */
   readonly ends: number;
-  /** Then the level is forgotten. */
+  /** When the level is forgotten. */
   readonly levelEnds: number;
-  /** How many blocks its limits have set since the level was forgotten last, 16 at most. */
+  /** How many blocks its limits have set since the level was last forgotten, at most 16. */
   readonly level: number;
   /** The limit that set it, from 1 in canonical order; 0 when it was set by hand. */
   readonly setBy: number;
@@ -13,7 +16,7 @@ export interface Block {
 /** For a counter without a block. */
 export const UNBLOCKED: Block = { ends: 0, levelEnds: 0, level: 0, setBy: 0 };
 
-/** Microseconds for which a block denies; 0 when it does not. */
+/** How many more microseconds a block denies; 0 if it has ended. */
 export function restOf(block: Block | undefined, now: number): number {
   return block === undefined ? 0 : Math.max(0, block.ends - now);
 }
@@ -24,8 +27,8 @@ export function overAt(block: Block): number {
 }
 
 /**
- * The block of a counter after a block by hand of so many microseconds, 0 to end the existing one; undefined if nothing is
- * left of it. An existing block is never shortened. Twin of block.lua.
+ * The block of a counter after a block by hand of this many microseconds, or 0 to end the existing
+ * one; undefined if nothing is left of it. An existing block is never shortened. Twin of block.lua.
  */
 export function blockByHand(
   before: Block | undefined,

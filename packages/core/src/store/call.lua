@@ -8,7 +8,8 @@ ARGV  [1] the clock in microseconds, empty for the server's own (a seam for test
 ]]
 
 --- @section moment
--- The moment of a call. No function, since Redis runs all of a script at each call, and making functions takes most of the time.
+-- The moment of a call. Not a function, since Redis runs the whole script at each call, and making
+-- functions takes most of the time.
 local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2] -- text until it is needed: most calls create nothing
 local argumentAt, keyAt, now = 2, 0 -- what was read last, and the clock in microseconds
@@ -30,7 +31,7 @@ local function runTyped(command, key, ...)
   if string.sub(reply.err, 1, 9) == "WRONGTYPE" then
     return nil, true
   end
-  return redis.call(command, key, ...), false -- any other error ends the script, in the server's own words
+  return redis.call(command, key, ...), false -- any other error fails the script, with the server's own error
 end
 
 --- @section calls
@@ -44,7 +45,8 @@ local function add(integer)
   reply[length] = integer
 end
 
--- Adds the integers of a call that was not done, because one of its keys holds a value of a wrong type.
+-- Adds the integers of a call that was not done because one of its keys holds a value of a wrong
+-- type.
 local function addWrongType(count)
   add(-1)
   for _ = 2, count do
@@ -52,7 +54,7 @@ local function addWrongType(count)
   end
 end
 
--- Takes each call, from its first argument on. Returns the reply.
+-- Runs each call, starting at its first argument. Returns the reply.
 local function takeCalls(take)
   while argumentAt < #ARGV do
     local calls, from = tonumber(ARGV[argumentAt + 1]), argumentAt + 1
@@ -66,8 +68,8 @@ end
 
 --- @include "call" typed
 
--- The PX of a key that is as good as absent some microseconds from now. Expiry is garbage collection only; on a clock that
--- was given, which may stand still, a key lives for a day at least.
+-- The PX of a key that will be equivalent to an absent one in some microseconds. Expiry is garbage
+-- collection only; on a supplied clock, which may stand still, a key lives for at least a day.
 local function expiryAfter(microseconds)
   local milliseconds = math.ceil(microseconds / 1000) + 1
   if ARGV[1] ~= "" then
@@ -77,7 +79,7 @@ local function expiryAfter(microseconds)
 end
 
 --- @section lines
--- The lines that were seen since a second, in order.
+-- The lines last seen since a second, in order.
 local function linesSince(index, oldest)
   local lines = {}
   for line, seen in string.gmatch(index, "(\n[^\n]+ (%d+))") do

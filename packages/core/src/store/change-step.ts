@@ -11,16 +11,22 @@ interface CounterCall {
 
 /** How a step changes counters. */
 interface Change<Call extends CounterCall> {
-  /** The part of a call's argument behind the numbers of its counters, in digits. */
+  /** The part of a call's argument after the numbers of its counters, in digits. */
   write(call: Call): string;
-  /** The integers of an answer that is not -1; undefined for an impossible one. By default an answer is one integer. */
+  /**
+   * The integers of an answer that is not -1; undefined for an impossible one. By default an answer
+   * is one integer.
+   */
   read?(call: Call, answer: unknown): readonly number[] | undefined;
-  /** How much work a log is for the server, as `weightOf` takes it. Default 4. */
+  /** The weight of a log, for `weightOf`. Default 4. */
   logWeight?(call: Call): number;
   readonly twin: Step<Call>["twin"];
 }
 
-/** A step that changes counters, by the script of this name, which takes calls one by one. Its replies have no clock. */
+/**
+ * A step that changes counters with the script of this name, one call after another. Its replies
+ * have no clock.
+ */
 export function changeStep<Call extends CounterCall>(
   name: ScriptName,
   { write, read = (_, answer) => [readInteger(answer)], logWeight = () => 4, twin }: Change<Call>,
@@ -50,7 +56,7 @@ export function changeStep<Call extends CounterCall>(
   };
 }
 
-/** The integers of an answer that has one for each of so many things; undefined for another answer. */
+/** The integers of an answer with this many; undefined for another answer. */
 export function integersIn(answer: unknown, size: number): readonly number[] | undefined {
   return Array.isArray(answer) && answer.length === size ? answer.map(readInteger) : undefined;
 }

@@ -6,19 +6,22 @@ import { areByName, keepCounter, openCounter, unitsAt, unitsOf } from "./counter
 import { readInteger } from "./list-script.ts";
 import type { Step } from "./store.ts";
 
-/** Units that a limit can hold, and entries that a log can: in the scripts, MOST and ENTRIES. */
+/** Units that a limit can hold, and entries that a log can; MOST and ENTRIES in the scripts. */
 const MOST = 2_000_000_000;
 const ENTRIES = 1_048_576;
 
-/** Units to charge: as many to each limit, unless the counters have costs. */
+/** Units to charge: the same number to each limit, unless the counters have costs. */
 export interface ChargeCall {
   readonly cost: number;
-  /** Units that the same request was charged before. Default 0. */
+  /** Units already charged to the same request. Default 0. */
   readonly beside?: number;
   readonly counters: readonly Counter[];
 }
 
-/** Charges counters, whatever is left of their limits. The reply is how many units all limits could hold; with costs, each of them. */
+/**
+ * Charges counters regardless of how much is left. The reply is the number of units that every
+ * limit could hold; with costs, a number for each limit.
+ */
 export const charge: Step<ChargeCall> = changeStep("charge", {
   write: ({ counters, cost }) => unitsOf(counters, cost) + newGeneration(),
 

@@ -13,28 +13,33 @@ import type { Moment, Step, TwinMemory } from "./store.ts";
 export interface CounterLimits {
   readonly limits: readonly CompiledLimit[];
   readonly shape: CounterShape;
-  /** The scripts for one counter of them alone, if the cost is not by name. */
+  /** The scripts for a single counter of these limits, if the cost is not by name. */
   readonly scripts: ShapeScripts;
-  /** The numbers of units of all limits, as the scripts take them. */
+  /** The unit counts of all limits, as passed to the scripts. */
   readonly numbers: string;
-  /** How much work they are for the server, apart from their logs: 1 for each counter that is read. */
+  /** Their cost for the server, without logs: 1 for each counter that is read. */
   readonly weight: number;
   /** Which of them have a log. */
   readonly logs: readonly number[];
-  /** The times that their calendars add to a call at a moment; undefined if none has a calendar. */
+  /** The calendar boundaries added to a call at a moment; undefined if no limit has a calendar. */
   readonly timesAt?: ((now: number) => string) | undefined;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
-  /** The units asked of each limit, if the cost is by name: then all counters of a call have them. 0 leaves a limit out. */
+  /**
+   * The cost for each limit, if the cost is by name: then all counters of a call have costs. 0
+   * leaves a limit out.
+   */
   readonly costs?: readonly number[] | undefined;
-  /** Units of the same request that each limit holds beside those; given with `costs` only. Default 0. */
+  /**
+   * Units of the same request that each limit already holds; given with `costs` only. Default 0.
+   */
   readonly besides?: readonly number[] | undefined;
 }
 
-/** Makes limits in canonical order ready to be counted. */
+/** Prepares limits in canonical order for counting. */
 export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
   const numbers = limits.flatMap((limit) => limit.numbers);
   const shape = shapeOf(limits.map((limit) => limit.shape));
@@ -51,7 +56,7 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
   };
 }
 
-/** The boundaries of windows as the scripts take them, written once while a window lasts. */
+/** The boundaries of windows as passed to the scripts, written once while a window lasts. */
 const written = new WeakMap<Boundaries, string>();
 
 function writeTimes(limits: readonly CompiledLimit[]): CounterLimits["timesAt"] {
@@ -74,7 +79,7 @@ export function numbersOf(counters: readonly Counter[]): string {
   return counters.map(({ numbers }) => numbers).join("");
 }
 
-/** The units asked of a limit: one slot of concurrency, whatever the cost, unless the cost is by name. */
+/** The cost for a limit: one slot of concurrency, whatever the cost, unless the cost is by name. */
 export function unitsAt({ costs, limits }: Counter, i: number, cost: number): number {
   return costs?.[i] ?? (limits[i]?.shape.heldFor === undefined ? cost : Math.min(cost, 1));
 }
@@ -84,7 +89,10 @@ export function areByName(counters: readonly Counter[]): boolean {
   return counters[0]?.costs !== undefined;
 }
 
-/** The cost of a call, or its refund, as the scripts take it: the units of all limits, or of each. */
+/**
+ * The cost of a call, or its refund, as passed to the scripts: one number for all limits, or one
+ * for each.
+ */
 export function unitsOf(counters: readonly Counter[], cost: number): string {
   if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
   const costs = counters.flatMap((counter) => counter.costs ?? []);
@@ -101,7 +109,7 @@ export function keysOf(counters: readonly Counter[]): string[] {
   return keys;
 }
 
-/** How much work counters are for the server: 1 for each counter that is read, and `log` for each log. */
+/** The cost of counters for the server: 1 for each counter that is read, and `log` for each log. */
 export function weightOf(counters: readonly Counter[], log: number): number {
   let sum = 0;
   for (const { weight, logs } of counters) sum += weight + log * logs.length;
@@ -118,7 +126,7 @@ interface CounterCall {
   readonly counters: readonly Counter[];
 }
 
-/** What all steps on counters have in common: each runs a script that is put together for their shapes. */
+/** Shared by all steps on counters: each runs a script composed for their shapes. */
 export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
   Required<Pick<Step<CounterCall>, "times">> = {
   kind: "decide",
@@ -137,18 +145,24 @@ export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
   keys: ({ counters }) => keysOf(counters),
 };
 
-/** A counter as this process keeps it: its value in Redis, see counter.lua. */
+/** A counter in this process: the fields of its value in Redis, see counter.lua. */
 export interface OpenCounter {
   stamp: number;
   generation: number;
-  /** When it is unused again, by the numbers with which it was kept last; microseconds since the epoch. */
+  /**
+   * When it is unused again, by the limits' numbers when it was last stored; microseconds since the
+   * epoch.
+   */
   expires: number;
   readonly states: unknown[];
-  /** Undefined if it is not blocked, and no level is kept. */
+  /** Undefined if it is not blocked, and no level is remembered. */
   block: Block | undefined;
 }
 
-/** The state of a counter, brought to the present in place; a fresh one, not kept yet, when there is none. */
+/**
+ * The state of a counter, brought up to date in place; if there is none, a fresh one that is not
+ * stored yet.
+ */
 export function openCounter(counter: Counter, memory: TwinMemory, moment: Moment): OpenCounter {
   const { key, limits } = counter;
   const open = (memory.get(key) as OpenCounter | undefined) ?? freshCounter(limits, moment);
@@ -175,8 +189,8 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
 }
 
 /**
- * Puts a report of each limit into a reply, behind its wait: the units that remain, microseconds until it is unused, and until more
- * units remain. `at` is the place of the first wait.
+ * Writes a report of each limit into a reply, after its wait: the units that remain, microseconds
+ * until it is unused, and until more units remain. `at` is the index of the first wait.
  */
 export function reportLimits(
   reply: number[],
@@ -194,17 +208,22 @@ export function reportLimits(
   }
 }
 
-/** Keeps a counter that was changed. */
+/** Stores a counter that was changed. */
 export function keepCounter(counter: Counter, open: OpenCounter, memory: TwinMemory): void {
   const reply = new Array<number>(4 * counter.limits.length);
   reportLimits(reply, 0, counter.limits, open.states);
   keepReported(counter, open, reply, 0, true, memory);
 }
 
-/** More than the used share of any limit: a subject that is or recently was blocked is dropped last. */
+/**
+ * More than the used share of any limit: a subject that is or recently was blocked is evicted last.
+ */
 const SHARE_OF_BLOCKED = 2;
 
-/** Keeps a counter whose report is in a reply; unless it was changed, only if it is unused later than when it was kept last. */
+/**
+ * Stores a counter whose report is in a reply; if it was not changed, only if it becomes unused
+ * later than when it was last stored.
+ */
 export function keepReported(
   { key, limits }: Counter,
   open: OpenCounter,
@@ -222,7 +241,7 @@ export function keepReported(
     const reset = reply[at + 4 * i + 2] as number;
     const lasts = algorithm.lasts === undefined ? reset : algorithm.lasts(states[i], reset);
     unused = Math.max(unused, stamp + lasts);
-    // All of a limit of 0 is used.
+    // A limit of 0 counts as completely used.
     share = Math.max(share, 1 - (reply[at + 4 * i + 1] as number) / Math.max(1, limit));
     if (shape.hasLog) entries += algorithm.entries?.(states[i]) ?? 0;
   }

@@ -12,14 +12,18 @@ export type DecideMode = "enforce" | "charge" | "peek" | "ask";
 
 /** One request to decide. */
 export interface DecideCall {
-  /** Units; 0 only looks, and reports the limits as they are. If the counters have costs, the largest of those. */
+  /**
+   * Units; 0 only looks, and reports the limits unchanged. If the counters have costs, the largest
+   * of those.
+   */
   readonly cost: number;
   /**
-   * What an allowed request does: it is charged, and a denial of it may block (`"enforce"`) or not (`"charge"`); it is only looked at (`"peek"`), reported as if it had been charged; or it is
-   * asked for (`"ask"`), and the limits are reported as they are.
+   * The effect of an allowed request. With `"enforce"` and `"charge"` it is charged, and with
+   * `"enforce"` a denial may block. With `"peek"` it is reported as if it had been charged, and
+   * with `"ask"` the limits are reported unchanged; neither charges.
    */
   readonly mode: DecideMode;
-  /** The holder of the places, if counters are of places and the request is charged. */
+  /** The holder of the slots, if there are concurrency counters and the request is charged. */
   readonly holder?: string | undefined;
   readonly counters: readonly Counter[];
 }
@@ -35,7 +39,10 @@ export function isCharging(mode: DecideMode): boolean {
  * microseconds until more remain.
  */
 
-/** Asks the limits of a counter, unless it is charged: puts its head and their waits into the reply. False if it denies. */
+/**
+ * Checks the limits of a counter, or charges it: writes its head and their waits into the reply.
+ * False if it denies.
+ */
 export function askCounter(
   reply: number[],
   counter: Counter,
@@ -49,7 +56,7 @@ export function askCounter(
   for (let i = 0; i < counter.limits.length; i += 1) {
     const { algorithm, quota } = counter.limits[i] as CompiledLimit;
     const units = isCharged ? 0 : unitsAt(counter, i, cost);
-    // A look is never denied, even if more is used than the limit.
+    // A look is never denied, even if usage exceeds the limit.
     const wait = units === 0 ? 0 : algorithm.wait(states[i], quota, units);
     if (wait !== 0) allowed = false;
     reply.push(wait, 0, 0, 0);
@@ -57,7 +64,7 @@ export function askCounter(
   return allowed;
 }
 
-/** Spends a cost, from copies of the states unless it is charged. Returns the states to report. */
+/** Spends a cost, on copies of the states unless it is charged. Returns the states to report. */
 export function spend(
   counter: Counter,
   states: readonly unknown[],
@@ -78,9 +85,9 @@ export function spend(
 }
 
 /**
- * Puts into the reply that a counter is blocked: by the limit that set the block or, when it was set by hand, by all limits of the
- * counter; also where the cost leaves out the one that set it. `at` is the place of the first wait. A look with a cost of 0 sees the
- * limits as they are.
+ * Writes into the reply that a counter is blocked: by the limit that set the block, even if the
+ * cost leaves that limit out, or by all limits of the counter if the block was set by hand. `at` is
+ * the index of the first wait. A look with a cost of 0 sees the limits unchanged.
  */
 export function denyByBlock(
   reply: number[],
@@ -106,17 +113,21 @@ export function denyByBlock(
 /** A script's answer to a decision. */
 export interface Answer {
   readonly values: readonly unknown[];
-  /** Whether it was charged: the values are of the moment of the decision then, otherwise of an earlier one. */
+  /**
+   * Whether it was charged: the values are then from the moment of the decision, otherwise from an
+   * earlier one.
+   */
   readonly isCharged: boolean;
   /** The clock of the decision, in microseconds. */
   readonly now: number;
-  /** The place of the next value. */
+  /** The index of the next value. */
   next: number;
 }
 
 /**
- * The reply to a decision from the answer of decide.lua or look.lua, which is states: the numbers are told by the algorithms'
- * twins. Undefined for an answer that the scripts never give, also a denial by limits that would all allow.
+ * The reply to a decision, from the answer of decide.lua or look.lua. The answer has states; the
+ * algorithms' twins compute the numbers. Undefined for an answer that the scripts never give,
+ * including a denial by limits that would all allow.
  */
 export function readDecision(call: DecideCall, given: unknown): readonly number[] | undefined {
   const { mode, cost, counters } = call;
@@ -153,7 +164,7 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
   return reply.every(Number.isSafeInteger) ? reply : undefined;
 }
 
-/** The next counter of an answer, brought to the present; undefined if it is not one of the shape. */
+/** The next counter of an answer, brought up to date; undefined if it does not have the shape. */
 export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCounter | undefined {
   const { values, isCharged, now } = answer;
   const value = values[answer.next];
@@ -183,7 +194,9 @@ export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCou
   return { stamp: now, generation, expires: now, states, block };
 }
 
-/** The block of a counter at a moment; if the clock stepped back, it lasts no longer than before. */
+/**
+ * The block of a counter at a moment; if the clock stepped back, it lasts no longer than before.
+ */
 function blockIn(value: Buffer, { width, block }: CounterShape, now: number): Block | undefined {
   if (value.length === width) return undefined;
   const [stamp = 0] = numbersIn(value, STAMP_AND_GENERATION);

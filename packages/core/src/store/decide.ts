@@ -28,11 +28,12 @@ export function stepFor(mode: DecideMode): Step<DecideCall> {
 }
 
 /**
- * Decides requests: all limits of a decision allow, or nothing of it is charged.
+ * Decides requests: if all limits of a decision allow, it is charged to all of them, otherwise to
+ * none.
  *
- * A reply is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is not), and for
- * each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is as if unused,
- * microseconds until more remain.
+ * A reply is the clock; then for each counter its generation, the microseconds for which it is
+ * blocked (0: it is not), and for each of its limits: microseconds to wait (0 allowed, -1 never),
+ * units that remain, microseconds until it is unused, microseconds until more remain.
  */
 export const decide: Step<DecideCall> = {
   ...onCounters,
@@ -44,7 +45,7 @@ export const decide: Step<DecideCall> = {
     const scripts = scriptsOf(counters);
     if (isLone(calls)) {
       let digits = numbersOf(counters) + times + rulesFor(counters, mode) + newGeneration();
-      // A cost of 1 goes without saying, unless it takes concurrency slots.
+      // A cost of 1 is implied, unless the call takes concurrency slots.
       if (cost !== 1 || holder !== undefined)
         digits += digitsOf(cost, LONG_DIGITS) + (holder ?? "");
       const script = scripts.get("decide-lone");
@@ -73,18 +74,21 @@ export const look: Step<DecideCall> = {
   read: readAll,
 };
 
-/** Whether calls have a script for one; a cost by name is decided by that for several. */
+/** Whether the script for a single call applies; a cost by name uses the one for several. */
 function isLone(calls: readonly DecideCall[]): boolean {
   return calls.length === 1 && calls[0]?.counters[0]?.costs === undefined;
 }
 
-/** What the scripts take of calls that are alike: it comes once, with how many they are. */
+/** The argument for a run of equal calls: it is passed once, with their number. */
 function writeRun({ first, count }: Run<DecideCall>, times: string): string {
   const { cost, counters } = first;
   return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost);
 }
 
-/** The same of calls that may charge: with the rules of their blocks, and who takes places, which comes last. */
+/**
+ * The same for calls that may charge: with the rules of their blocks and, at the end, the holder of
+ * concurrency slots.
+ */
 function writeDecisions(run: Run<DecideCall>, times: string): string {
   const { holder = "" } = run.first;
   return (
@@ -101,7 +105,10 @@ function isAlike(one: DecideCall, other: DecideCall): boolean {
   );
 }
 
-/** The rules by which a denial of this call blocks, one for each limit that blocks; none do where it may not block. */
+/**
+ * The rules by which a denial of this call blocks, one for each limit that blocks; none apply if it
+ * may not block.
+ */
 function rulesFor(counters: readonly Counter[], mode: DecideMode): string {
   let rules = "";
   for (let u = 0; u < counters.length; u += 1) {
@@ -116,7 +123,10 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
   return calls.map((call, i) => readDecision(call, answers[i]));
 }
 
-/** Whether two calls of one line, whose counters have the same shapes, cost as much by the same numbers. */
+/**
+ * Whether two calls of one line, whose counters have the same shapes, have the same costs and
+ * numbers.
+ */
 function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
@@ -160,7 +170,8 @@ function decideHere(
       blockNow(reply, at, counter, open, cost, moment);
     const states = spends ? spend(counter, open.states, cost, charges, holder) : open.states;
     reportLimits(reply, at, limits, states);
-    // A denial keeps a debt that now takes longer to drain than by the numbers with which it was spent.
+    // A denial extends the life of a debt that now takes longer to drain than with the numbers
+    // under which it was spent.
     if (mayCharge) keepReported(counter, open, reply, at, charges || blocks, memory);
     if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, open.block as Block, cost);
     at += 2 + 4 * limits.length;
@@ -169,8 +180,8 @@ function decideHere(
 }
 
 /**
- * Blocks a counter that denied, if limits with a block denied a cost that fits them, and often enough. True if that changed the
- * counter.
+ * Blocks a counter that denied, if limits with a block denied a cost that fits them, and often
+ * enough. True if that changed the counter.
  */
 function blockNow(
   reply: number[],

@@ -10,7 +10,7 @@ Returns as in call.lua; for each call one integer: 1 when there was anything to 
 local HEADER, BLOCK = 15, 16 -- bytes in front of the states, and behind them: see counter.lua
 local YEAR = 31622400000000 -- microseconds of 366 days, the longest block
 
--- What stays of a counter; nil when nothing does.
+-- The remainder of a counter; nil if nothing is left.
 local function blockByHand(bytes, digits)
   local width = HEADER + #digits
   if not bytes or #bytes ~= width + BLOCK then

@@ -8,7 +8,7 @@ import { runList } from "./list-script.ts";
 import { forgetLua } from "./lua.generated.ts";
 import type { Moment, Step, TwinMemory } from "./store.ts";
 
-/** Forgets counters, but not blocks by hand. The reply is 1 if there was anything to forget. */
+/** Forgets counters, but not blocks set by hand. The reply is 1 if there was anything to forget. */
 export const forget: Step<readonly Counter[]> = {
   ...runList("forget", {
     source: forgetLua,

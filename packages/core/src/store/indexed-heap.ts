@@ -1,22 +1,27 @@
-/** Four children a parent: half as deep as two, and the ranks that are compared are neighbours in memory. */
+/**
+ * Four children per parent: half as deep as with two, and the ranks to compare are neighbours in
+ * memory.
+ */
 const CHILDREN = 4;
 
-/** From this share of all items on, sorting everything is cheaper than moving each to its place. */
+/** From this share of all items on, sorting everything is cheaper than moving each item. */
 const MANY = 1 / 32;
 
 /**
- * A heap of small whole numbers. First is the one with the least major rank, among equals with the least minor rank.
+ * A heap of small whole numbers. The first item is the one with the least major rank and, among
+ * equals, with the least minor rank.
  *
- * An item whose rank grows is not moved before it comes first: until then it stands under an earlier rank, which is too
- * low, and so hides no other. Growing costs O(1), anything else O(log n); a query for the first pays for those that
- * have grown, a few nanoseconds for each item there is at most.
+ * An item whose rank grows is not moved until it comes first. Until then it stands under its
+ * earlier rank, which is too low, so it hides no other item. Growing costs O(1), anything else
+ * O(log n); a query for the first item pays for those that have grown, at most a few nanoseconds
+ * for each item in the heap.
  */
 export class IndexedHeap {
-  // By place in the heap: an item, and the rank under which it stands.
+  // By position in the heap: an item, and the rank under which it stands.
   readonly #items: number[] = [];
   readonly #majors: number[] = [];
   readonly #minors: number[] = [];
-  // By item: where it stands, and the rank it has.
+  // By item: its position, and its rank.
   readonly #places: number[] = [];
   readonly #majorOf: number[] = [];
   readonly #minorOf: number[] = [];
@@ -78,7 +83,7 @@ export class IndexedHeap {
     }
   }
 
-  /** Puts an item in a place that is free, or above it; returns where. */
+  /** Puts an item in a free position, or above it; returns where. */
   #rise(item: number, major: number, minor: number, free: number): number {
     let place = free;
     while (place > 0) {
@@ -93,7 +98,7 @@ export class IndexedHeap {
     return place;
   }
 
-  /** Puts an item in a place that is free, or below it. */
+  /** Puts an item in a free position, or below it. */
   #sink(item: number, major: number, minor: number, free: number): void {
     const majors = this.#majors;
     const minors = this.#minors;

@@ -11,17 +11,17 @@ import { setBlock } from "./set-block.ts";
 import type { Step } from "./store.ts";
 
 /**
- * A charge that was settled, on counters that block by what is kept. Where the counters have costs, those are the units that are
- * kept, and their `besides` what was charged.
+ * A charge that was settled, on counters that block on confirmed charges. If the counters have
+ * costs, those are the confirmed units, and their `besides` the charged ones.
  */
 export interface Judgement extends Receipt {
-  /** Units that are kept of each limit; where the counters have costs, the largest of those. */
+  /** Confirmed units of each limit; if the counters have costs, the largest of those. */
   readonly units: number;
-  /** Whether it may block: not in shadow. */
+  /** Whether it may block: not in shadow mode. */
   readonly mayBlock: boolean;
 }
 
-/** What to judge about charges with this many kept units. */
+/** The judgements of charges with this many confirmed units. */
 export function judgementsOf(
   receipts: readonly Receipt[],
   units: number,
@@ -34,7 +34,10 @@ export function judgementsOf(
   });
 }
 
-/** Counts the kept units of a charge, and blocks counters that have kept as much as a limit grants. The reply is 1 if a block was set. */
+/**
+ * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit
+ * grants. The reply is 1 if a block was set.
+ */
 export const judge: Step<Judgement> = changeStep("judge", {
   write(call) {
     const { cost, units, counters, mayBlock } = call;
@@ -49,7 +52,7 @@ export const judge: Step<Judgement> = changeStep("judge", {
     counters.forEach((counter, u) => {
       const open = openCounter(counter, memory, moment);
       const { ends, setBy } = open.block ?? UNBLOCKED;
-      // Kept units of a charge from before a limit's block do not count any more.
+      // Units confirmed for a charge from before a limit's block no longer count.
       if (setBy > 0 && ends > charged) return;
       const isHere = open.generation === generations[u] && charged <= moment.now;
       const age = isHere ? moment.now - charged : Number.POSITIVE_INFINITY;

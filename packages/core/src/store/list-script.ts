@@ -2,16 +2,19 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import { inRuns } from "./alike.ts";
 import type { Replies, Step } from "./store.ts";
 
-/** What a script that is written as a whole takes and returns for a call. */
+/** The arguments and results of a script that is written as a whole. */
 export interface ListScript<Call> {
   readonly source: LuaSource;
-  /** The arguments of a call, as many as the script will read. */
+  /** The arguments of a call, exactly as many as the script reads. */
   parameters(call: Call): readonly (string | number)[];
   /** How many integers the script returns for a call. */
   replySize(call: Call): number;
 }
 
-/** The part of a step, of this name, that runs a script as call.lua says, which takes calls in a list and returns one list of integers. */
+/**
+ * The part of a step that runs a script of this name by the conventions of call.lua: it takes a
+ * list of calls and returns one list of integers.
+ */
 export function runList<Call>(
   name: string,
   { source, parameters, replySize }: ListScript<Call>,
@@ -40,7 +43,7 @@ function joinArguments(calls: readonly Parameters[], clock: string): string[] {
   return [clock, String(Math.floor(Math.random() * 2 ** 48)), ...args];
 }
 
-/** Each call's part of the reply, behind the clock; none where there are not as many integers as there should be. */
+/** Each call's part of the reply, after the clock; none if the number of integers is wrong. */
 function splitReply(sizes: readonly number[], reply: unknown): Replies {
   const values: readonly unknown[] = Array.isArray(reply) ? reply.map(readInteger) : [];
   if (values.length !== sizes.reduce((sum, size) => sum + size, 1))

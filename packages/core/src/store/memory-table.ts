@@ -1,12 +1,12 @@
 import { IndexedHeap } from "./indexed-heap.ts";
 
-/** How much would be lost if a value were forgotten. */
+/** How much would be lost if a value were evicted. */
 export interface Rank {
   /** The used share of the most used limit, 0 to 1. */
   readonly share: number;
-  /** Microseconds since the epoch at which the value is as good as absent. */
+  /** Microseconds since the epoch at which the value is equivalent to an absent one. */
   readonly expires: number;
-  /** Log entries the value holds. */
+  /** Log entries in the value. */
   readonly entries: number;
 }
 
@@ -21,32 +21,34 @@ interface Row {
 /** The most entries of all logs of a table together: one log at the largest limit always fits. */
 const MAX_ENTRIES = 1_048_576;
 
-/** At most so many expired rows are swept with each row added, so that a sweep never holds up a request. */
+/** The most expired rows swept with each added row, so that a sweep never holds up a request. */
 const SWEPT_PER_ADDITION = 2;
 
 /**
- * Microseconds for which expired rows are kept while there is room: removing a row and adding it again costs more than
- * a decision, and a subject that spends little of a fast limit expires between any two requests.
+ * Microseconds for which expired rows are kept while there is room: removing a row and adding it
+ * again costs more than a decision, and a subject that spends little of a fast limit expires
+ * between any two requests.
  */
 const KEPT_AFTER = 1_000_000;
 
 /**
- * A bounded table without timers. What has expired goes first; when it is full, the value with the lowest used share
- * goes, and among equals the one that expires first. Share and expiry are those of the last write.
+ * A bounded table without timers. Expired values are evicted first; when it is full, the value with
+ * the lowest used share is, and among equals the one that expires first. Share and expiry are those
+ * of the last write.
  */
 export class MemoryTable {
   readonly #maxKeys: number;
   readonly #rows = new Map<string, Row>();
   readonly #byId: (Row | undefined)[] = [];
-  /** Numbers of rows that have gone. */
+  /** Ids of removed rows. */
   readonly #freeIds: number[] = [];
   #byShare = new IndexedHeap();
   #byExpiry = new IndexedHeap();
-  /** Rows with log entries: only dropping these makes room for entries. */
+  /** Rows with log entries: only evicting these makes room for entries. */
   #logsByShare = new IndexedHeap();
-  /** Log entries held by all values together. */
+  /** Log entries in all values together. */
   entries = 0;
-  /** How many values were dropped before they expired. */
+  /** How many values were evicted before they expired. */
   evicted = 0;
 
   constructor(maxKeys: number) {
@@ -134,12 +136,12 @@ export class MemoryTable {
     if (!this.#giveUp(this.#byExpiry.firstUpTo(now))) this.#evict(this.#byShare.first, now);
   }
 
-  /** Makes room for the entries of a row that is not counted now. */
+  /** Makes room for the entries of a row that is not included in the count. */
   #boundEntries(entries: number, now: number): void {
     while (this.entries + entries > MAX_ENTRIES && this.#evict(this.#logsByShare.first, now));
   }
 
-  /** Drops what may still count. */
+  /** Evicts a row that may not have expired. */
   #evict(id: number | undefined, now: number): boolean {
     if (id !== undefined && this.#byExpiry.rankOf(id) > now) this.evicted += 1;
     return this.#giveUp(id);

@@ -8,14 +8,14 @@ import type { Step } from "./store.ts";
 /** The most holders in one call. */
 export const MOST_HOLDERS = 64;
 
-/** Slots of one counter that are renewed, or given back. */
+/** Slots of one counter to renew or release. */
 export interface PlacesCall {
   readonly counters: readonly [Counter];
   readonly holders: readonly string[];
   readonly renews: boolean;
 }
 
-/** Renews slots, or gives them back. The reply has for each holder whether its slot was there, 1 or 0. */
+/** Renews or releases slots. The reply has for each holder whether its slot was there, 1 or 0. */
 export const places: Step<PlacesCall> = changeStep("places", {
   write: ({ holders, renews }) => digitsOf(renews ? 1 : 0, 1) + holders.join(""),
 

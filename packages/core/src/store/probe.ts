@@ -2,7 +2,7 @@ import { runList } from "./list-script.ts";
 import { probeLua } from "./lua.generated.ts";
 import type { Step } from "./store.ts";
 
-/** Finds out whether the server of a key can take decisions. The reply is 1. */
+/** Checks whether the server of a key can take decisions. The reply is 1. */
 export const probe: Step<string> = {
   ...runList<string>("probe", { source: probeLua, parameters: () => [], replySize: () => 1 }),
   keys: (key) => [key],
@@ -10,7 +10,10 @@ export const probe: Step<string> = {
   twin: (_, __, { now }) => [now, 1],
 };
 
-/** A key in the slot of a counter's that is not a counter's: after the subject it has one part, a counter's has three. */
+/**
+ * A key in the hash slot of a counter's that is not a counter's: it has one part after the subject,
+ * a counter's has three.
+ */
 export function probeKeyFor(counterKey: string): string {
   return `${counterKey.slice(0, counterKey.indexOf("}") + 1)}:probe`;
 }

@@ -5,26 +5,31 @@ import type { Counter } from "./counter.ts";
 import { keepCounter, openCounter, unitsAt, unitsOf } from "./counter.ts";
 import type { Step } from "./store.ts";
 
-/** What a decision charged, so that it can be given back. */
+/** The record of a charge, with which it can be refunded. */
 export interface Receipt {
-  /** Units of each limit; where the counters have costs, the largest of those. */
+  /** Units of each limit; if the counters have costs, the largest of those. */
   readonly cost: number;
   /** Units of the same decision that stay charged. Default 0. */
   readonly kept?: number;
-  /** The store's clock when it was charged, in microseconds. */
+  /** The store's clock at the time of the charge, in microseconds. */
   readonly charged: number;
   readonly counters: readonly Counter[];
   /** The generation of each counter that was charged. */
   readonly generations: readonly number[];
-  /** Puts the units back where this process holds them; false if they must be given back in the store. */
+  /**
+   * Puts the units back if this process holds them; false if they must be refunded in the store.
+   */
   readonly putBack?: (() => boolean) | undefined;
 }
 
-/** Gives back what is left of a charge, only into the generation of the counter that was charged. The reply is 1 if something was given back. */
+/**
+ * Refunds the remainder of a charge, only into the generation of the counter that was charged. The
+ * reply is 1 if something was refunded.
+ */
 export const refund: Step<Receipt> = changeStep("refund", {
   write: (receipt) => unitsOf(receipt.counters, receipt.cost) + chargeFields(receipt),
 
-  // In a log the charge has to be looked for.
+  // In a log the charge has to be searched for.
   logWeight: () => 64,
 
   twin({ cost, kept, charged, counters, generations }, memory, moment) {
@@ -47,7 +52,7 @@ export const refund: Step<Receipt> = changeStep("refund", {
   },
 });
 
-/** A receipt that gives back all of a charge except some units. */
+/** A receipt that refunds all of a charge except some units. */
 export function receiptBut(receipt: Receipt, kept: number): Receipt {
   return { ...receipt, cost: receipt.cost - kept, kept };
 }
@@ -60,7 +65,7 @@ export function receiptOf<R extends Receipt>(receipt: R, counters: readonly Coun
   return { ...receipt, counters, generations: own };
 }
 
-/** When counters were charged, and the generation of each then, as the scripts take it. */
+/** The time of the charge, and the generation of each counter then, as passed to the scripts. */
 export function chargeFields({ charged, generations }: Receipt): string {
   return (
     digitsOf(charged, LONG_DIGITS) +

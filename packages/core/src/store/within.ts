@@ -1,4 +1,7 @@
-/** What work comes to, or what `late` says when it takes longer than some milliseconds: it may throw. The work is not ended. */
+/**
+ * The result of work, or of `late` if it takes longer than some milliseconds; `late` may throw. The
+ * work is not aborted.
+ */
 export async function within<T>(ms: number, work: Promise<T>, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<"over">((resolve) => {
