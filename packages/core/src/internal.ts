@@ -1,5 +1,4 @@
-// The base of other Headgate packages that count; it changes with them, and is not an API for
-// applications.
+// The base of other Headgate packages that count; it changes with them, and is not an API for applications.
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { onceAborted } from "./base/abort-listeners.ts";
 export type { Awaitable } from "./base/awaitable.ts";

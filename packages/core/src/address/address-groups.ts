@@ -69,8 +69,8 @@ export function formatAddress(groups: readonly number[]): string {
 }
 
 /**
- * The first `prefix` bits of an address as a network, such as `203.0.113.0/24`; the address alone
- * if the prefix covers all of it.
+ * The first `prefix` bits of an address as a network, such as `203.0.113.0/24`; the address alone if the prefix covers all of
+ * it.
  */
 export function formatNetwork(groups: readonly number[], prefix: number): string {
   const address = formatAddress(groups.map((group, i) => group & ~bitsBehind(prefix, i)));

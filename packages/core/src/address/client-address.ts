@@ -1,10 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { formatNetwork, ipv4Groups, ipv6Groups } from "./address-groups.ts";
 
-/**
- * The default size of the IPv6 network that counts as one client: the smallest that providers
- * assign to a customer.
- */
+/** The default size of the IPv6 network that counts as one client: the smallest that providers assign to a customer. */
 export const DEFAULT_IPV6_PREFIX = 64;
 
 /** The prefix of a single IPv6 address. */
@@ -21,10 +18,9 @@ const IPV4_NETWORKS: readonly (readonly number[])[] = [
 ];
 
 /**
- * The subject for a client's address. For an IPv4 address, also one embedded in IPv6 (IPv4-mapped,
- * SIIT, NAT64), it is that address; for any other IPv6 address, its network of `ipv6Prefix` bits,
- * without the zone. A port left by a proxy is dropped. Any other text, such as a host name from a
- * proxy, is used unchanged.
+ * The subject for a client's address. For an IPv4 address, also one embedded in IPv6 (IPv4-mapped, SIIT, NAT64), it is that
+ * address; for any other IPv6 address, its network of `ipv6Prefix` bits, without the zone. A port left by a proxy is dropped.
+ * Any other text, such as a host name from a proxy, is used unchanged.
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
   if (isIPv4(address)) return address;
@@ -37,8 +33,8 @@ export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV
 }
 
 /**
- * A client's address in groups of 16 bits: two for an IPv4 address, also one embedded in IPv6, and
- * eight for any other IPv6 address. Undefined for other text.
+ * A client's address in groups of 16 bits: two for an IPv4 address, also one embedded in IPv6, and eight for any other IPv6
+ * address. Undefined for other text.
  */
 export function addressGroups(address: string): readonly number[] | undefined {
   const bare = writtenIpv4(address) ?? bareAddress(address);

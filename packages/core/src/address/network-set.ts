@@ -58,8 +58,8 @@ function outerFirst(a: Network, b: Network): number {
 }
 
 /**
- * The last index below `count` for which `holds` is true, where `holds` is also true for every
- * index before it; -1 if there is none.
+ * The last index below `count` for which `holds` is true, where `holds` is also true for every index before it; -1 if there is
+ * none.
  */
 export function lastIndexWhere(count: number, holds: (index: number) => boolean): number {
   let from = 0;

@@ -42,8 +42,8 @@ export function readNetwork(text: unknown): Network | undefined {
 }
 
 /**
- * The canonical form of an address or network, such as `203.0.113.0/24` for
- * `::ffff:203.0.113.7/120`; undefined for anything else.
+ * The canonical form of an address or network, such as `203.0.113.0/24` for `::ffff:203.0.113.7/120`; undefined for anything
+ * else.
  */
 export function normaliseNetwork(
   text: unknown,

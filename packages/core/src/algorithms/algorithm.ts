@@ -21,10 +21,7 @@ export interface LimitShape {
   readonly numbers: readonly string[];
   /** Other names for the same numbers. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /**
-   * Names of the times that a call passes after the numbers of all limits, in microseconds since
-   * the epoch.
-   */
+  /** Names of the times that a call passes after the numbers of all limits, in microseconds since the epoch. */
   readonly times?: readonly string[];
   /** The values of the constants, which have names in capitals. */
   readonly constants: Readonly<Record<string, string>>;
@@ -48,27 +45,19 @@ export interface LimitShape {
 
 /** How a limit blocks. */
 export interface BlockRule {
-  /**
-   * The lengths in microseconds of the first block in a row, the second, and so on; the last one
-   * repeats. 1 to 16 entries.
-   */
+  /** The lengths in microseconds of the first block in a row, the second, and so on; the last one repeats. 1 to 16 entries. */
   readonly spans: readonly number[];
-  /**
-   * After this many microseconds without a block, the next one starts again at the first length.
-   */
+  /** After this many microseconds without a block, the next one starts again at the first length. */
   readonly quiet: number;
-  /**
-   * How many denials set a block, counted for `quiet` from the first one; undefined if one denial
-   * does.
-   */
+  /** How many denials set a block, counted for `quiet` from the first one; undefined if one denial does. */
   readonly after?: number | undefined;
 }
 
 /** The state of a limit for callers, in whole units and microseconds. */
 export interface Report {
   /**
-   * Whole units that could be spent now. Negative if usage exceeds the limit, because the limit was
-   * lowered or a charge exceeded what was left.
+   * Whole units that could be spent now. Negative if usage exceeds the limit, because the limit was lowered or a charge
+   * exceeded what was left.
    */
   readonly remaining: number;
   /** Until the limit is unused again. */
@@ -78,40 +67,35 @@ export interface Report {
 }
 
 /**
- * Pure arithmetic on one limit's state: no clock, no I/O. Each implementation has a Lua twin with
- * the same arithmetic and the same local names. The twin decides when counts are in Redis and
- * returns the state, from which this one computes the rest.
+ * Pure arithmetic on one limit's state: no clock, no I/O. Each implementation has a Lua twin with the same arithmetic and the
+ * same local names. The twin decides when counts are in Redis and returns the state, from which this one computes the rest.
  *
- * A state is a working copy, changed in place: it is first brought up to date (`advance`), then
- * checked (`wait`), charged if every limit of the decision allows it or unconditionally (`spend`),
- * and reported (`report`). Advancing twice equals advancing once by the sum, so a state that was
- * advanced but not charged counts as unchanged.
+ * A state is a working copy, changed in place: it is first brought up to date (`advance`), then checked (`wait`), charged if
+ * every limit of the decision allows it or unconditionally (`spend`), and reported (`report`). Advancing twice equals advancing
+ * once by the sum, so a state that was advanced but not charged counts as unchanged.
  */
 export interface Algorithm<State, Quota> {
   /** The state of an unused limit. */
   fresh(quota: Quota): State;
   /**
-   * The state that a script returned, from its numbers in the order of the shape; for a log, from
-   * the reported numbers. `now` is the time of that state.
+   * The state that a script returned, from its numbers in the order of the shape; for a log, from the reported numbers. `now`
+   * is the time of that state.
    */
   read(numbers: readonly number[], quota: Quota, now: number): State;
   /** A copy to spend from and report, which leaves the original unchanged. */
   copy(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
   advance(state: State, quota: Quota, elapsed: number, now: number): void;
-  /**
-   * Microseconds until `cost` would be allowed if no other request is charged: 0 means now, `NEVER`
-   * means never.
-   */
+  /** Microseconds until `cost` would be allowed if no other request is charged: 0 means now, `NEVER` means never. */
   wait(state: State, quota: Quota, cost: number): number;
   /**
-   * Charges a cost regardless of how much is left. `beside`: units already charged to the same
-   * request; used only by a process's share of a limit.
+   * Charges a cost regardless of how much is left. `beside`: units already charged to the same request; used only by a
+   * process's share of a limit.
    */
   spend(state: State, quota: Quota, cost: number, beside?: number): void;
   /**
-   * Refunds the remainder of a cost charged `age` microseconds ago; false if nothing remains.
-   * `beside`: units that stay charged.
+   * Refunds the remainder of a cost charged `age` microseconds ago; false if nothing remains. `beside`: units that stay
+   * charged.
    */
   refund(state: State, quota: Quota, cost: number, age: number, beside?: number): boolean;
   report(state: State, quota: Quota): Report;
@@ -126,8 +110,8 @@ export interface Algorithm<State, Quota> {
   /** For a window: microseconds since it began. */
   age?(state: State): number;
   /**
-   * For a limit that blocks on confirmed charges: confirms `units` of the `charged` ones from `age`
-   * microseconds ago. `age` is infinite if the charge went to an earlier generation of the counter.
+   * For a limit that blocks on confirmed charges: confirms `units` of the `charged` ones from `age` microseconds ago. `age` is
+   * infinite if the charge went to an earlier generation of the counter.
    */
   keep?(state: State, quota: Quota, units: number, charged: number, age: number): void;
   /** Units confirmed in this window. */

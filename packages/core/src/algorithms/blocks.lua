@@ -58,8 +58,7 @@ if used == 0 then
 end
 
 --- @section kept-judge
--- Counts in the window in which it is reported: a client gains nothing by delaying responses until
--- the next window.
+-- Counts in the window in which it is reported: a client gains nothing by delaying responses until the next window.
 if not (isHere and since <= AGE) then
   used = math.min(MOST, used + math.min(given, cost))
 end

@@ -17,10 +17,9 @@ const MOST_DENIALS = 1_000_000;
 const MOST = 2_000_000_000;
 
 /**
- * A limit with its option `block`. Whether and on what a limit blocks is part of its shape. The
- * number of denials and the block lengths are not: when they change, the count continues. Throws
- * `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` for a limit other than `fixedWindow` that
- * should block on confirmed charges.
+ * A limit with its option `block`. Whether and on what a limit blocks is part of its shape. The number of denials and the block
+ * lengths are not: when they change, the count continues. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` for a
+ * limit other than `fixedWindow` that should block on confirmed charges.
  */
 export function withBlock(limit: Limit, compiled: CompiledLimit, blockOn: BlockOn): CompiledLimit {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return compiled;
@@ -66,8 +65,8 @@ function readSpans(limit: Limit, option: string, lengths: unknown): number[] {
 }
 
 /**
- * How long the block level is remembered without another block: the window, or the time to recover
- * in full if that is longer; for a calendar window, its longest possible length.
+ * How long the block level is remembered without another block: the window, or the time to recover in full if that is longer;
+ * for a calendar window, its longest possible length.
  */
 function quietOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
   const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;
@@ -104,10 +103,7 @@ function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLim
   };
 }
 
-/**
- * `at`: the index of these numbers in a state that is read; undefined if the script reports other
- * numbers.
- */
+/** `at`: the index of these numbers in a state that is read; undefined if the script reports other numbers. */
 function countDenials(
   limit: Algorithm<object, unknown>,
   at: number | undefined,
@@ -196,8 +192,7 @@ function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow
       if (state.used === 0) state.kept = 0; // a new window
     },
 
-    // Counts in the window in which it is reported: a client gains nothing by delaying responses
-    // until the next window.
+    // Counts in the window in which it is reported: a client gains nothing by delaying responses until the next window.
     keep(state, _, units, charged, age) {
       const isHere = age <= (window.age?.(state) as number);
       if (!isHere) state.used = Math.min(MOST, state.used + Math.min(charged, units));

@@ -70,10 +70,7 @@ const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
 
 const DAY = 86_400_000_000;
 
-/**
- * The longest possible windows, in microseconds, with any clock changes in them: some zones have
- * put clocks back by a day.
- */
+/** The longest possible windows, in microseconds, with any clock changes in them: some zones have put clocks back by a day. */
 const LONGEST_WINDOWS: Readonly<Record<CalendarWindow, number>> = {
   day: 2 * DAY,
   week: 8 * DAY,

@@ -14,10 +14,7 @@ export type Boundaries = readonly [
 
 /** Where the days, weeks, months or years of a time zone begin. */
 export interface Calendar {
-  /**
-   * The window around a moment, with the windows before and after it; the same object while the
-   * window lasts.
-   */
+  /** The window around a moment, with the windows before and after it; the same object while the window lasts. */
   around(now: number): Boundaries;
 }
 
@@ -31,9 +28,8 @@ const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number
 };
 
 /**
- * Windows, relative to the one that contains the moment's local date. The moment may already be in
- * the next window if clocks are put back across midnight; and a day that the zone skips does not
- * count.
+ * Windows, relative to the one that contains the moment's local date. The moment may already be in the next window if clocks
+ * are put back across midnight; and a day that the zone skips does not count.
  */
 const NEAR = [-3, -2, -1, 0, 1, 2, 3, 4];
 
@@ -58,8 +54,7 @@ export function calendarOf(window: CalendarWindow, timeZone: string): Calendar {
 
 function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
   const zone = openTimeZone(timeZone);
-  // Two, because callers with slightly different clocks alternate around a boundary, and a search
-  // is slow.
+  // Two, because callers with slightly different clocks alternate around a boundary, and a search is slow.
   let last: Boundaries = [0, 0, 0, 0];
   let other = last;
 
@@ -90,10 +85,7 @@ function midnightOf(day: Date, month: number, date: number): number {
   return Date.UTC(day.getUTCFullYear(), month, date);
 }
 
-/**
- * Milliseconds in which a limit recovers in full; for a calendar window, the length of the window
- * around a moment.
- */
+/** Milliseconds in which a limit recovers in full; for a calendar window, the length of the window around a moment. */
 export function windowMsAt(
   limit: { readonly calendar?: Calendar | undefined; readonly windowMs: number },
   now: number,

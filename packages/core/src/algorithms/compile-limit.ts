@@ -20,8 +20,8 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledAlgorithm>
 };
 
 /**
- * Validates and compiles a limit. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` if
- * it cannot block in this way.
+ * Validates and compiles a limit. Throws `HEADGATE_INVALID_LIMIT`, and `HEADGATE_INVALID_OPTION` if it cannot block in this
+ * way.
  */
 export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;

@@ -6,9 +6,7 @@ import { compileLimit } from "./compile-limit.ts";
 /** The most limits in one policy: they share one script, which grows with each. */
 const MAX_LIMITS = 100;
 
-/**
- * Validates a policy and compiles its limits, in the configured order. Throws like `compileLimit`.
- */
+/** Validates a policy and compiles its limits, in the configured order. Throws like `compileLimit`. */
 export function compilePolicy(policy: Policy, blockOn?: BlockOn): CompiledLimit[] {
   const limits = eachLimit(policy, (limit) => compileLimit(limit as Limit, blockOn));
   rejectTwins(limits);

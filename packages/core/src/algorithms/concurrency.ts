@@ -33,10 +33,7 @@ interface PlacesQuota {
 /** The largest limit: every decision reads all slots of a subject. */
 const MAX_LIMIT = 10_000;
 
-/**
- * In microseconds. There is no way to know when a slot comes free, so a denied subject is asked to
- * retry after a second.
- */
+/** In microseconds. There is no way to know when a slot comes free, so a denied subject is asked to retry after a second. */
 const RETRY = 1_000_000;
 
 /** For a state that a script returned, only the number of slots in use is known. */
@@ -91,8 +88,8 @@ const places: Algorithm<Places, PlacesQuota> = {
 };
 
 /**
- * At most `limit` (0 to 10,000) requests at the same time. A request holds its slot until it ends;
- * a slot that is not renewed is free again after `ttl` (1 ms to 366 days).
+ * At most `limit` (0 to 10,000) requests at the same time. A request holds its slot until it ends; a slot that is not renewed
+ * is free again after `ttl` (1 ms to 366 days).
  *
  * A limiter that uses an invalid limit throws `HEADGATE_INVALID_LIMIT`.
  */

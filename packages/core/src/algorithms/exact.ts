@@ -8,9 +8,8 @@
 const SAFE = Number.MAX_SAFE_INTEGER;
 
 /**
- * The longest wait that is reported, in microseconds: 285 years. A whole number of milliseconds,
- * and below the last integers before 2^53, which the parsers of ioredis 6 and node-redis 6 misread
- * by one.
+ * The longest wait that is reported, in microseconds: 285 years. A whole number of milliseconds, and below the last integers
+ * before 2^53, which the parsers of ioredis 6 and node-redis 6 misread by one.
  */
 export const LONGEST = 9_007_199_254_740_000;
 

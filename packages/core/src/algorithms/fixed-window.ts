@@ -128,10 +128,7 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledAlgorithm {
   };
 }
 
-/**
- * Throws for an option that only a calendar window accepts, and for text that is neither a calendar
- * window nor a duration.
- */
+/** Throws for an option that only a calendar window accepts, and for text that is neither a calendar window nor a duration. */
 function rejectCalendarOptions(limit: FixedWindowLimit): void {
   const { window, timeZone } = limit;
   if (typeof window === "string" && !/^\d/.test(window)) {

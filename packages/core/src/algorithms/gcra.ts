@@ -25,8 +25,8 @@ export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
 }
 
 /**
- * GCRA uses the arithmetic of the token bucket: the theoretical arrival time is ahead of now by the
- * time that the debt takes to drain.
+ * GCRA uses the arithmetic of the token bucket: the theoretical arrival time is ahead of now by the time that the debt takes to
+ * drain.
  */
 export function compileGcra(limit: GcraLimit): CompiledAlgorithm {
   requireShape(limit, ["limit", "window", "burst"]);

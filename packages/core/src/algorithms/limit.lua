@@ -1,7 +1,6 @@
 --[[
-Default sections, for algorithms that have none of their own under that name. With a cost by name,
-they also wrap the algorithm's own sections: a limit that is left out allows everything, and is
-neither charged nor refunded.
+Default sections, for algorithms that have none of their own under that name. With a cost by name, they also wrap the
+algorithm's own sections: a limit that is left out allows everything, and is neither charged nor refunded.
 ]]
 
 --- @section allows

@@ -15,10 +15,7 @@ export interface LogEntries {
   copy(): LogEntries;
 }
 
-/**
- * Entries in this process: two arrays, whose unused front is cut off once it is the larger part.
- * O(1) for each entry.
- */
+/** Entries in this process: two arrays, whose unused front is cut off once it is the larger part. O(1) for each entry. */
 export function createLogEntries(times: number[] = [], totals: number[] = []): LogEntries {
   let first = 0;
 
@@ -56,10 +53,7 @@ export function createLogEntries(times: number[] = [], totals: number[] = []): L
   };
 }
 
-/**
- * A copy that reads the original until it is used for anything but appending, so that a look ahead
- * copies nothing.
- */
+/** A copy that reads the original until it is used for anything but appending, so that a look ahead copies nothing. */
 function createCopy(original: LogEntries, duplicate: () => LogEntries): LogEntries {
   const under = original.count();
   const added = createLogEntries();

@@ -61,10 +61,7 @@ export function readWindow(limit: Limit, option: string): number {
   return parseDuration(value, `${limit.algorithm}: ${option}`, "HEADGATE_INVALID_LIMIT");
 }
 
-/**
- * Throws for an unknown property, since a misspelt one must not be ignored, and for an invalid
- * `name` or `per`.
- */
+/** Throws for an unknown property, since a misspelt one must not be ignored, and for an invalid `name` or `per`. */
 export function requireShape(limit: Limit, known: readonly string[]): void {
   const common = limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "per"];
   const taken = [...known, ...common];

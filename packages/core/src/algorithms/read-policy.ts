@@ -40,10 +40,7 @@ function copyPlain(value: object, copy: (value: unknown) => unknown): object {
   return Object.fromEntries(properties);
 }
 
-/**
- * The values in a valid limit are primitives, lists of primitives, and, for `block`, an object of
- * those.
- */
+/** The values in a valid limit are primitives, lists of primitives, and, for `block`, an object of those. */
 function copyValue(value: unknown): unknown {
   return isPlainObject(value) ? copyPlain(value, copyList) : copyList(value);
 }

@@ -32,8 +32,7 @@ function entry(column, i)
   end
   return column[slot]
 end
--- How many leading entries, up to `most`, have a time (or total) of at most `bound`; both only
--- grow. O(log answer).
+-- How many leading entries, up to `most`, have a time (or total) of at most `bound`; both only grow. O(log answer).
 function leading(column, most, bound)
   local low, high = 0, 1
   while high <= most and entry(column, high) <= bound do
@@ -123,15 +122,14 @@ else
 end
 
 --- @section refund
--- Units charged at the same time are interchangeable, so the newest ones of that time are removed,
--- whichever decision charged them.
+-- Units charged at the same time are interchangeable, so the newest ones of that time are removed, whichever decision charged
+-- them.
 local time, last, least = clock - since, count, math.max(1, count - NEWER)
 while last >= least and entry(times, last) > time do
   last = last - 1
 end
 if last >= least and entry(times, last) == time then
-  -- The running total through that time without the units, and the last entry that will still count
-  -- towards it.
+  -- The running total through that time without the units, and the last entry that will still count towards it.
   local newer, left, isThere = last + 1, entry(totals, last) - given, true
   while isThere and left < (last > 1 and entry(totals, last - 1) or base) do
     last = last - 1

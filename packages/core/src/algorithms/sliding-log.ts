@@ -79,8 +79,8 @@ const log: Algorithm<Log, LogQuota> = {
     state.entries.append(state.clock, state.total);
   },
 
-  // Units charged at the same time are interchangeable, so the newest ones of that time are
-  // removed, whichever decision charged them.
+  // Units charged at the same time are interchangeable, so the newest ones of that time are removed, whichever decision charged
+  // them.
   refund(state, _, cost, age) {
     const { entries } = state;
     const time = state.clock - age;
@@ -90,8 +90,7 @@ const log: Algorithm<Log, LogQuota> = {
     while (newest >= oldest && entries.time(newest) > time) newest -= 1;
     if (newest < oldest || entries.time(newest) !== time) return false;
     const before = (i: number) => (i > 1 ? entries.total(i - 1) : state.base);
-    // The running total through that time without the units, and the last entry that will still
-    // count towards it.
+    // The running total through that time without the units, and the last entry that will still count towards it.
     const left = entries.total(newest) - cost;
     let last = newest;
     while (before(last) > left) {
@@ -127,9 +126,7 @@ const log: Algorithm<Log, LogQuota> = {
   entries: (state) => state.entries.count(),
 };
 
-/**
- * How many leading entries satisfy a condition that stays false once it is false. O(log answer).
- */
+/** How many leading entries satisfy a condition that stays false once it is false. O(log answer). */
 function leading(count: number, holds: (i: number) => boolean): number {
   let low = 0;
   let high = 1;

@@ -1,9 +1,9 @@
 --[[
-Sliding window over sub-window counters, of which the oldest is partly covered but counts in full.
-Twin of sub-windows.ts, which describes the state.
+Sliding window over sub-window counters, of which the oldest is partly covered but counts in full. Twin of sub-windows.ts, which
+describes the state.
 
-PERIOD: microseconds of a sub-window. LAST: how many sub-windows are stored. COUNTS: the format of
-their counts. ZEROS: as many zeros.
+PERIOD: microseconds of a sub-window. LAST: how many sub-windows are stored. COUNTS: the format of their counts. ZEROS: as many
+zeros.
 ]]
 
 --- @section open

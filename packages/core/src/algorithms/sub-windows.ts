@@ -69,8 +69,7 @@ const windows: Algorithm<Windows, WindowsQuota> = {
     const reset = newest < 0 ? 0 : (quota.last - newest) * quota.size - age;
     const remaining = quota.limit - sum(counts);
     const more = Math.max(0, remaining) + 1;
-    // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is
-    // unused.
+    // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is unused.
     const growth = more > quota.limit ? reset : windows.wait(state, quota, more);
     return { remaining, reset, growth };
   },

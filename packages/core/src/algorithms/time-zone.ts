@@ -3,9 +3,8 @@ const SECOND = 1_000;
 const DAY = 86_400_000;
 
 /**
- * The wall clocks of a time zone, by the zone data of this Node. Moments are milliseconds since the
- * epoch in whole seconds, as all clock changes are. Local times are written as if the clocks showed
- * UTC.
+ * The wall clocks of a time zone, by the zone data of this Node. Moments are milliseconds since the epoch in whole seconds, as
+ * all clock changes are. Local times are written as if the clocks showed UTC.
  */
 export interface TimeZone {
   /** The local time at a moment. */
@@ -46,8 +45,7 @@ export function openTimeZone(name: string): TimeZone {
       // Clocks differ from UTC by less than a day, so at most one change lies between these two.
       const before = offsetAt(local - DAY);
       const after = offsetAt(local + DAY);
-      // If clocks are put back, this local time may occur twice: take the first one, before the
-      // change.
+      // If clocks are put back, this local time may occur twice: take the first one, before the change.
       if (offsetAt(local - before) === before) return local - before;
       if (offsetAt(local - after) === after) return local - after;
       return firstPast(local, local - after, local - before);

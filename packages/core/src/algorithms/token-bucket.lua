@@ -1,7 +1,6 @@
 --[[
-Token bucket, counted as debt: units spent that have not drained yet. Twin of token-bucket.ts, which
-describes the state. GCRA uses the same arithmetic. PERIOD: microseconds in which `refill` units
-drain.
+Token bucket, counted as debt: units spent that have not drained yet. Twin of token-bucket.ts, which describes the state. GCRA
+uses the same arithmetic. PERIOD: microseconds in which `refill` units drain.
 ]]
 
 --- @section sound
@@ -53,8 +52,8 @@ end
 lives < LAST_SECOND and (whole * PERIOD + part) / refill > lives * 1000000 - now
 
 --- @section refund
--- The remainder of a charge is at least its cost minus all that can have drained since. Refunding
--- that much never leaves more room than if the request had not been made.
+-- The remainder of a charge is at least its cost minus all that can have drained since. Refunding that much never leaves more
+-- room than if the request had not been made.
 local span, factor, units, rest = since, fastest, given, 0
 if span * factor < (given + 1) * PERIOD then
   --- @include division

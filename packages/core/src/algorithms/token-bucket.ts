@@ -51,8 +51,8 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     state.whole += cost;
   },
 
-  // The remainder of a charge is at least its cost minus all that can have drained since. Refunding
-  // that much never leaves more room than if the request had not been made.
+  // The remainder of a charge is at least its cost minus all that can have drained since. Refunding that much never leaves more
+  // room than if the request had not been made.
   refund(state, { every }, cost, age) {
     const drained = mulDiv(age, state.fastest, every);
     if (drained >= cost) return false;
@@ -69,8 +69,7 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     const { whole, part } = state;
     if (whole === 0 && part === 0) return { remaining: quota.capacity, reset: 0, growth: 0 };
     const remaining = quota.capacity - whole - (part > 0 ? 1 : 0);
-    // Above capacity, several units have to drain before one is available; with a capacity of 0,
-    // all of them.
+    // Above capacity, several units have to drain before one is available; with a capacity of 0, all of them.
     const [units, rest] =
       remaining < 0
         ? [Math.min(1, quota.capacity) - quota.capacity + whole, part]

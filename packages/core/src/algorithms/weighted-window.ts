@@ -63,8 +63,7 @@ const weighted: Algorithm<Windows, WindowsQuota> = {
     const reset = windows === 0 ? 0 : windows * quota.window - age;
     const remaining = quota.limit - used(state, quota);
     const more = Math.max(0, remaining) + 1;
-    // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is
-    // unused.
+    // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is unused.
     const growth = more > quota.limit ? reset : weighted.wait(state, quota, more);
     return { remaining, reset, growth };
   },

@@ -2,9 +2,8 @@
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back once when a signal aborts, unless the returned function is called first. We add one
- * listener to a signal however many calls wait for it: thousands of calls may share the signal of a
- * process, and Node warns at eleven listeners.
+ * Calls back once when a signal aborts, unless the returned function is called first. We add one listener to a signal however
+ * many calls wait for it: thousands of calls may share the signal of a process, and Node warns at eleven listeners.
  */
 export function onceAborted(signal: AbortSignal, callback: () => void): () => void {
   const callbacks = waiting.get(signal) ?? listenTo(signal);

@@ -2,8 +2,8 @@ import { AsyncResource } from "node:async_hooks";
 import { LONGEST_TIMER_MS } from "./time.ts";
 
 /**
- * An async context outside of all requests, created when this module is loaded: work shared by many
- * requests runs in it, and keeps none of their contexts alive.
+ * An async context outside of all requests, created when this module is loaded: work shared by many requests runs in it, and
+ * keeps none of their contexts alive.
  */
 export const background: AsyncResource = new AsyncResource("HeadgateBackground");
 
@@ -23,10 +23,7 @@ export class Alarm {
     return this.#timer !== undefined;
   }
 
-  /**
-   * Fires once after this many milliseconds, or after 24.8 days if that is less. Replaces an
-   * earlier setting.
-   */
+  /** Fires once after this many milliseconds, or after 24.8 days if that is less. Replaces an earlier setting. */
   set(ms: number): void {
     clearTimeout(this.#timer);
     const wait = Math.min(Math.max(1, Math.ceil(ms)), LONGEST_TIMER_MS);
@@ -68,10 +65,7 @@ export function weakly<T extends object>(object: T, callback: (object: T) => unk
   };
 }
 
-/**
- * A time, extended at random by up to `share` of it, so that processes that started together do not
- * write together.
- */
+/** A time, extended at random by up to `share` of it, so that processes that started together do not write together. */
 export function spread(ms: number, share: number): number {
   return ms * (1 + share * Math.random());
 }

@@ -2,10 +2,7 @@ import type { Cost, CostByName, UnitsAs } from "./cost.ts";
 
 /** The result of a charge, or of settling a decision; by name if the units were given by name. */
 export interface Charged<Units extends Cost = number> {
-  /**
-   * The units that count: those charged, or for a settled decision its total cost. 0 if nothing was
-   * done.
-   */
+  /** The units that count: those charged, or for a settled decision its total cost. 0 if nothing was done. */
   readonly counted: UnitsAs<Units>;
   /**
    * Units beyond what a counter can hold: 2 * 10^9 of a limit, 1,048,576 entries of a log. Usually
@@ -13,8 +10,8 @@ export interface Charged<Units extends Cost = number> {
    */
   readonly overflow: UnitsAs<Units>;
   /**
-   * Whether the store did not get the charge, or only some of a cluster's hash slots did; `counted`
-   * is the part that counts regardless.
+   * Whether the store did not get the charge, or only some of a cluster's hash slots did; `counted` is the part that counts
+   * regardless.
    */
   readonly degraded: boolean;
 }
@@ -29,8 +26,8 @@ export function nothingCharged(limits: readonly { readonly name: string }[]): Ch
 }
 
 /**
- * The result of one charge made in several places, all in the same form. It counts the units that
- * every place that received the charge could hold.
+ * The result of one charge made in several places, all in the same form. It counts the units that every place that received the
+ * charge could hold.
  */
 export function joinCharged<Units extends Cost>(
   charged: readonly Charged<Units>[],

@@ -1,14 +1,12 @@
-/* State shared by all copies of Headgate in a process: two copies, such as two versions, must not count the same counters separately. A feature declares its part here by name, and creates it on first use. */
-
-/**
- * Change this with the methods or fields of any part: copies with different symbols share nothing.
+/*
+ * State shared by all copies of Headgate in a process: two copies, such as two versions, must not count the same counters
+ * separately. A feature declares its part here by name, and creates it on first use.
  */
+
+/** Change this with the methods or fields of any part: copies with different symbols share nothing. */
 const STATES: unique symbol = Symbol.for("@headgate/core/2.state") as never;
 
-/**
- * The parts of a client's state; `renewals` belongs to a store, and `breakerLinks` to a breaker's
- * name.
- */
+/** The parts of a client's state; `renewals` belongs to a store, and `breakerLinks` to a breaker's name. */
 type ClientPart =
   | "breakerLinks/2"
   | "connecting"
@@ -67,10 +65,7 @@ interface Place {
   readonly prefix: string;
 }
 
-/**
- * Declares a part of the state of each client and prefix. After `drop`, it is created again on next
- * use.
- */
+/** Declares a part of the state of each client and prefix. After `drop`, it is created again on next use. */
 export function prefixPart<P extends Place, T extends object>(
   name: PrefixPart,
   make: (place: P, drop: () => void) => T,

@@ -8,8 +8,8 @@ export interface LimitState extends LimitDescription {
   /** Whole units left, never negative. */
   readonly remaining: number;
   /**
-   * Units used beyond the limit, because the limit was lowered or a charge exceeded what was left.
-   * They must drain or expire before any units remain. Usually 0.
+   * Units used beyond the limit, because the limit was lowered or a charge exceeded what was left. They must drain or expire
+   * before any units remain. Usually 0.
    */
   readonly overdrawn: number;
   /** Milliseconds until this limit would allow the same cost, rounded up; 0 when it allows, `Infinity` when it never will. */
@@ -44,21 +44,15 @@ export interface Decision {
   readonly degraded: boolean;
   /** True if a block denied the request, whether a limit or an operator set it. */
   readonly blocked: boolean;
-  /**
-   * True if an operator's override was in force: numbers, or a `shadow`, other than the
-   * application's.
-   */
+  /** True if an operator's override was in force: numbers, or a `shadow`, other than the application's. */
   readonly overridden: boolean;
-  /**
-   * True for a limiter in shadow mode, which denies no request: `allowed` is true whatever the
-   * limits say.
-   */
+  /** True for a limiter in shadow mode, which denies no request: `allowed` is true whatever the limits say. */
   readonly shadow: boolean;
   /** What `allowed` would be without `shadow`. */
   readonly wouldAllow: boolean;
   /**
-   * For a decision that took a concurrency slot: aborts when the slot is lost or, in HTTP, when the
-   * client disconnects. Otherwise undefined. Not enumerable.
+   * For a decision that took a concurrency slot: aborts when the slot is lost or, in HTTP, when the client disconnects.
+   * Otherwise undefined. Not enumerable.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -69,8 +63,8 @@ export function isOfPlaces({ windowMs }: LimitDescription): boolean {
 }
 
 /**
- * The binding limit: the longest wait if denied, the smallest remaining share if allowed; ties go
- * to the longer window, then to the name.
+ * The binding limit: the longest wait if denied, the smallest remaining share if allowed; ties go to the longer window, then to
+ * the name.
  */
 export function bindingLimit(limits: readonly LimitState[], allowed: boolean): LimitState {
   let binding = limits[0] as LimitState;

@@ -62,8 +62,8 @@ export const ERROR_CODES = {
 export type HeadgateErrorCode = keyof typeof ERROR_CODES;
 
 /**
- * An error that Headgate throws on purpose. Recognise it by `code`, not by `instanceof`: a process
- * may contain two copies of this package.
+ * An error that Headgate throws on purpose. Recognise it by `code`, not by `instanceof`: a process may contain two copies of
+ * this package.
  */
 export class HeadgateError extends Error {
   override readonly name: string = "HeadgateError";
@@ -82,8 +82,8 @@ export function codeOf(error: unknown): HeadgateErrorCode | undefined {
 }
 
 /**
- * A received value for an error message: short and unambiguous; never throws. Leaves out texts
- * inside objects and the user in a URL, because a misplaced option may hold a password.
+ * A received value for an error message: short and unambiguous; never throws. Leaves out texts inside objects and the user in a
+ * URL, because a misplaced option may hold a password.
  */
 export function formatReceived(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(shorten(withoutUser(value)));
@@ -114,10 +114,7 @@ function withoutUser(text: string): string {
   return text.replace(/(\w:\/\/)[^/?#]*@/g, "$1...@");
 }
 
-/**
- * The kind of a value, for messages that may reach a client or a log and must not reveal its
- * content.
- */
+/** The kind of a value, for messages that may reach a client or a log and must not reveal its content. */
 export function formatKind(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";

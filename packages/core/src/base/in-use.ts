@@ -8,8 +8,8 @@ import type { ReportedLimiter } from "./reported-limiter.ts";
 /** Published on `headgate:waiting` and `headgate:places`. */
 export interface Occupancy extends ReportedLimiter {
   /**
-   * How many there are in this process, in limiters of this name. Excludes those that began before
-   * the channel had a subscriber.
+   * How many there are in this process, in limiters of this name. Excludes those that began before the channel had a
+   * subscriber.
    */
   readonly count: number;
 }
@@ -29,8 +29,8 @@ const IN_USE: Readonly<Record<InUseOf, Channel>> = {
 };
 
 /**
- * Counts this many as in use, and returns a function that ends this, once. Undefined if the channel
- * has no subscriber: then nothing is counted.
+ * Counts this many as in use, and returns a function that ends this, once. Undefined if the channel has no subscriber: then
+ * nothing is counted.
  */
 export function noteInUse(
   what: InUseOf,

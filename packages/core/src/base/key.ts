@@ -1,16 +1,12 @@
 import { createHash } from "node:crypto";
 
-/**
- * Longer parts of a key are replaced by their hash, so that a client cannot choose the size of a
- * key.
- */
+/** Longer parts of a key are replaced by their hash, so that a client cannot choose the size of a key. */
 const MAX_PART = 64;
 
 /**
- * Escapes text for use as a part of a key. Letters, digits and harmless signs stay as they are and
- * everything else is escaped, so that two texts never give the same part, and no text can end its
- * part (a colon) or the hash tag (a brace). A part that would exceed 64 bytes becomes `#` and a
- * SHA-256; no literal part contains a `#`.
+ * Escapes text for use as a part of a key. Letters, digits and harmless signs stay as they are and everything else is escaped,
+ * so that two texts never give the same part, and no text can end its part (a colon) or the hash tag (a brace). A part that
+ * would exceed 64 bytes becomes `#` and a SHA-256; no literal part contains a `#`.
  */
 export function escapePart(text: string): string {
   return write(text, /^[\w.~@/-]*$/, /[^\w.~@/-]/g);
@@ -44,8 +40,7 @@ function escapeUnit(unit: string): string {
 
 function write(text: string, plain: RegExp, special: RegExp): string {
   if (plain.test(text)) return text.length <= MAX_PART ? text : hash(text);
-  // Hashes the code units, not their escapes, which could be many; no escaped text begins with the
-  // sign before the hash.
+  // Hashes the code units, not their escapes, which could be many; no escaped text begins with the sign before the hash.
   if (text.length > MAX_PART) return hash("#", Buffer.from(text, "utf16le"));
   const escaped = text.replace(special, escapeUnit);
   return escaped.length <= MAX_PART ? escaped : hash(escaped);

@@ -1,7 +1,6 @@
 /**
- * A map of at most `max` entries: a new one beyond that evicts the least recently used. Used
- * instead of lru-cache in code that every application loads: that package takes longer to load than
- * it saves.
+ * A map of at most `max` entries: a new one beyond that evicts the least recently used. Used instead of lru-cache in code that
+ * every application loads: that package takes longer to load than it saves.
  */
 export class LruMap<Key, Value extends object> {
   readonly #max: number;

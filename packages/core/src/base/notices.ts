@@ -70,10 +70,7 @@ export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => v
 /** Messages for the operator: process warnings, or entries in the added logs. */
 export interface Notices {
   readonly log: Log;
-  /**
-   * Logs an error that waiting will not fix, and its consequence; the same message at most once an
-   * hour.
-   */
+  /** Logs an error that waiting will not fix, and its consequence; the same message at most once an hour. */
   logOnce(error: HeadgateError, consequence?: string): void;
   /** Writes to `log` instead of process warnings, until the returned function is called. */
   addLog(log: Log): () => void;

@@ -34,8 +34,8 @@ export function rejectUnknownOptions(
 const MOST_LISTED = 10;
 
 /**
- * All unknown options in one sentence: each with Headgate's equivalent if `hints` has one,
- * otherwise with the list of known options.
+ * All unknown options in one sentence: each with Headgate's equivalent if `hints` has one, otherwise with the list of known
+ * options.
  */
 export function formatUnknown(
   unknown: readonly string[],
@@ -73,10 +73,7 @@ export function formatOptions(options: object): string {
   return `{ ${written.join(", ")} }`;
 }
 
-/**
- * Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would otherwise be ignored
- * silently.
- */
+/** Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would otherwise be ignored silently. */
 export function rejectMore(signature: string, more: unknown): void {
   if (more === undefined) return;
   throw new HeadgateError(
@@ -86,9 +83,8 @@ export function rejectMore(signature: string, more: unknown): void {
 }
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for an options object passed to `close`, which has no options.
- * Other arguments are ignored, because `close` is used as a shutdown hook, and hooks are called
- * with a signal's name, an event or a result.
+ * Throws `HEADGATE_INVALID_OPTION` for an options object passed to `close`, which has no options. Other arguments are ignored,
+ * because `close` is used as a shutdown hook, and hooks are called with a signal's name, an event or a result.
  */
 export function rejectCloseOptions([given]: readonly unknown[]): void {
   if (isPlainObject(given)) rejectMore("close()", given);

@@ -3,16 +3,13 @@ import type { CheckedDuration, Duration } from "./time.ts";
 interface CommonLimit<Per extends string> {
   /** The limit's name, as clients see it: 1 to 64 printable ASCII characters. Default `"<limit>-per-<window>"`. */
   readonly name?: string | undefined;
-  /**
-   * The dimension that the limit counts by. Default `"default"`; `"global"` counts all clients
-   * together.
-   */
+  /** The dimension that the limit counts by. Default `"default"`; `"global"` counts all clients together. */
   readonly per?: Per | undefined;
 }
 
 /**
- * How long blocks last: one length for all of them, or a list for the first in a row, the second
- * and so on (1 to 16; the last one repeats).
+ * How long blocks last: one length for all of them, or a list for the first in a row, the second and so on (1 to 16; the last
+ * one repeats).
  */
 type BlockLengths = Duration | readonly Duration[];
 
@@ -26,9 +23,9 @@ interface BlockAfter {
 /** A limit on units over time. */
 interface RateLimit<Per extends string> extends CommonLimit<Per> {
   /**
-   * How long a subject is blocked: from its first denial or, with `{ after, for }`, once it has
-   * been denied that often within the limit's window. A list of 1 to 16 durations applies to the
-   * first block in a row, the second and so on; the last one repeats. Default: no block.
+   * How long a subject is blocked: from its first denial or, with `{ after, for }`, once it has been denied that often within
+   * the limit's window. A list of 1 to 16 durations applies to the first block in a row, the second and so on; the last one
+   * repeats. Default: no block.
    */
   readonly block?: BlockLengths | BlockAfter | undefined;
 }
@@ -96,10 +93,7 @@ export type Limit<Per extends string = string> =
 
 type CheckedLengths<Text extends string> = CheckedDuration<Text> | readonly CheckedDuration<Text>[];
 
-/**
- * The durations of limits as builders accept them, so that the compiler finds a misspelt literal.
- * `Text` is inferred.
- */
+/** The durations of limits as builders accept them, so that the compiler finds a misspelt literal. `Text` is inferred. */
 export interface CheckedBlock<Text extends string> {
   readonly block?:
     | CheckedLengths<Text>
@@ -111,7 +105,10 @@ export interface CheckedWindow<Text extends string> extends CheckedBlock<Text> {
   readonly window: CheckedDuration<Text>;
 }
 
-/* The argument of a builder whose limit names no dimension. Builders have two overloads: with a single one, the compiler would accept any text as the dimension of such a limit, and misspelt ones would pass. */
+/*
+ * The argument of a builder whose limit names no dimension. Builders have two overloads: with a single one, the compiler would
+ * accept any text as the dimension of such a limit, and misspelt ones would pass.
+ */
 export type WithoutPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
   readonly per?: undefined;
 };
@@ -119,15 +116,10 @@ export type WithPer<L extends Limit> = Omit<L, "algorithm" | "per"> & {
   readonly per: NonNullable<L["per"]>;
 };
 
-/**
- * One or several limits that are decided together: a request is charged to all of them or to none.
- */
+/** One or several limits that are decided together: a request is charged to all of them or to none. */
 export type Policy<Per extends string = string> = Limit<Per> | readonly Limit<Per>[];
 
-/**
- * When limits set their blocks: on a denial, or when a charge is settled and enough of it is
- * confirmed.
- */
+/** When limits set their blocks: on a denial, or when a charge is settled and enough of it is confirmed. */
 export type BlockOn = "denial" | "settle";
 
 /** The dimension of limits that do not name one. */
@@ -145,8 +137,8 @@ export interface LimitDescription {
   /** The most it grants at once, in units. */
   readonly limit: number;
   /**
-   * Milliseconds until a fully used limit is unused again, rounded up. For a calendar window: its
-   * current length. For `concurrency`: 0, because there is no way to know.
+   * Milliseconds until a fully used limit is unused again, rounded up. For a calendar window: its current length. For
+   * `concurrency`: 0, because there is no way to know.
    */
   readonly windowMs: number;
 }

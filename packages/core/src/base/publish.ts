@@ -15,9 +15,9 @@ type Subscriber = (message: unknown, channel: string | symbol) => unknown;
 const logged = new Set<string | symbol>();
 
 /**
- * Publishes a message like `channel.publish`, except that a subscriber that throws or rejects is
- * only logged, once per channel. Node would turn it into an uncaught exception, which ends the
- * process. On a version of Node that stores the subscribers elsewhere, `channel.publish` is used.
+ * Publishes a message like `channel.publish`, except that a subscriber that throws or rejects is only logged, once per channel.
+ * Node would turn it into an uncaught exception, which ends the process. On a version of Node that stores the subscribers
+ * elsewhere, `channel.publish` is used.
  */
 export function publish(channel: Channel, message: unknown): void {
   const { _subscribers: subscribers, _bypassSubscribers: more } = channel as Subscribed;

@@ -7,15 +7,15 @@ type DurationText =
   | `${number} ${"millisecond" | "second" | "minute" | "hour" | "day"}${"" | "s"}`;
 
 /**
- * A duration: a whole number of milliseconds, or a whole number with a unit, such as `"250ms"`,
- * `"10s"`, `"1m"`, `"1h"`, `"7d"`, `"30 seconds"` or `"1 day"`. Text that the compiler does not
- * know, such as an environment variable, is checked at run time.
+ * A duration: a whole number of milliseconds, or a whole number with a unit, such as `"250ms"`, `"10s"`, `"1m"`, `"1h"`,
+ * `"7d"`, `"30 seconds"` or `"1 day"`. Text that the compiler does not know, such as an environment variable, is checked at run
+ * time.
  */
 export type Duration = number | DurationText | (string & Record<never, never>);
 
 /**
- * A duration in which the compiler finds a misspelt literal. `Text` is inferred: `string` for text
- * that the compiler does not know.
+ * A duration in which the compiler finds a misspelt literal. `Text` is inferred: `string` for text that the compiler does not
+ * know.
  */
 export type CheckedDuration<Text extends string> =
   | number
@@ -44,8 +44,8 @@ export const MAX_DURATION_MS: number = 366 * 86_400_000;
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**
- * Reads a duration as integer microseconds. Throws an error with `code`, naming the `option` and
- * the received value, as written by `format`.
+ * Reads a duration as integer microseconds. Throws an error with `code`, naming the `option` and the received value, as written
+ * by `format`.
  */
 export function parseDuration(
   value: unknown,

@@ -5,9 +5,8 @@ export interface Waiting {
 }
 
 /**
- * Waiting calls, in order of arrival. Removal is as cheap as insertion, and a removed call keeps no
- * other alive. A `Set` used as a queue does: each table that it has outgrown holds all its former
- * entries until the next major collection.
+ * Waiting calls, in order of arrival. Removal is as cheap as insertion, and a removed call keeps no other alive. A `Set` used
+ * as a queue does: each table that it has outgrown holds all its former entries until the next major collection.
  */
 export class WaitingList<Item extends Waiting> {
   /** Comes before the first and after the last. */

@@ -11,8 +11,8 @@ interface Named {
 }
 
 /**
- * The units given for a limit's name: they apply to all limits of that name, in any dimension and
- * in both limiters if one extends the other.
+ * The units given for a limit's name: they apply to all limits of that name, in any dimension and in both limiters if one
+ * extends the other.
  */
 export function unitsFor(units: CostByName, name: string): number | undefined {
   return Object.hasOwn(units, name) ? units[name] : undefined;
@@ -52,10 +52,7 @@ export function requireCost(what: string, cost: unknown, limits: readonly Named[
     : requireUnits(what, cost);
 }
 
-/**
- * Throws `HEADGATE_INVALID_COST` if the decision was charged by name and `units` is one number
- * other than 0.
- */
+/** Throws `HEADGATE_INVALID_COST` if the decision was charged by name and `units` is one number other than 0. */
 export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): void {
   if (typeof units !== "number" || units === 0) return;
   if (typeof Object(decision).cost !== "object") return;

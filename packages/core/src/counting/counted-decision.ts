@@ -11,10 +11,7 @@ import type { OverriddenTerms, SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
 import type { HeldPlaces } from "./held-places.ts";
 
-/**
- * Lets any copy of Headgate take the receipts out of a decision, which only the decision itself can
- * read.
- */
+/** Lets any copy of Headgate take the receipts out of a decision, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
 /** Lets any copy get the slots of a decision. */
@@ -108,9 +105,7 @@ export class CountedDecision implements Decision {
     return #places in this ? this.#places?.signal : undefined;
   }
 
-  /**
-   * Takes the receipts out: they can be used once. `false` if the decision charged other counters.
-   */
+  /** Takes the receipts out: they can be used once. `false` if the decision charged other counters. */
   static take(decision: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
     // An object that inherits from a decision, or imitates one, has no receipts.
     if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
@@ -176,10 +171,7 @@ export function withNamed(named: readonly SubjectCounter[], outcome: Outcome): O
   return { ...outcome, cost: costByName(named), receipts, named };
 }
 
-/**
- * Counters that were left out are charged nothing now, but may be charged when the decision is
- * settled.
- */
+/** Counters that were left out are charged nothing now, but may be charged when the decision is settled. */
 function receiptOfLeftOut(
   { receipts, places }: Outcome,
   named: readonly SubjectCounter[],
@@ -195,10 +187,7 @@ export function uncharged(counters: readonly Counter[]): Receipt {
   return { cost: 0, charged: 0, counters, generations: counters.map(() => 0) };
 }
 
-/**
- * Every limit of the decision's policy, including limits left out by a cost by name; undefined if
- * none was left out.
- */
+/** Every limit of the decision's policy, including limits left out by a cost by name; undefined if none was left out. */
 export function limitsBefore(decision: Decision): readonly LimitDescription[] | undefined {
   const describe = (decision as unknown as Record<symbol, unknown>)[DESCRIBE_LIMITS];
   return typeof describe === "function"
@@ -211,17 +200,14 @@ export function returnReceipts(decision: Decision): void {
   (decision as unknown as Record<symbol, () => void>)[RETURN_RECEIPTS]?.();
 }
 
-/**
- * The receipts of a decision on these counters, made by any copy of Headgate. Throws
- * `HEADGATE_INVALID_DECISION`.
- */
+/** The receipts of a decision on these counters, made by any copy of Headgate. Throws `HEADGATE_INVALID_DECISION`. */
 export function takeReceipts(decision: unknown, counted: CountedPolicy): readonly Receipt[] {
   return askDecision(decision, TAKE_RECEIPTS, counted);
 }
 
 /**
- * The slots taken by a decision on these counters, made by any copy of Headgate; undefined if it
- * took none. Throws `HEADGATE_INVALID_DECISION`.
+ * The slots taken by a decision on these counters, made by any copy of Headgate; undefined if it took none. Throws
+ * `HEADGATE_INVALID_DECISION`.
  */
 export function placesOf(decision: unknown, counted: CountedPolicy): HeldPlaces | undefined {
   return askDecision(decision, PLACES_OF, counted);
@@ -240,10 +226,7 @@ function askDecision<T>(decision: unknown, question: symbol, counted: CountedPol
   );
 }
 
-/**
- * Limiters with the same name on the same store are one limiter, and a limiter that extends another
- * counts for both.
- */
+/** Limiters with the same name on the same store are one limiter, and a limiter that extends another counts for both. */
 function isPartOf(charged: CountedPolicy, counted: CountedPolicy): boolean {
   if (charged === counted) return true;
   if (charged.store.owner === counted.store.owner && charged.keyspace === counted.keyspace) {

@@ -13,9 +13,7 @@ export interface Group extends CounterLimits {
   /** The name of the limiter that these limits belong to. */
   readonly limiter: string;
   readonly dimension: string;
-  /**
-   * How long a slot is held unless it is renewed, in microseconds; undefined for limits on units.
-   */
+  /** How long a slot is held unless it is renewed, in microseconds; undefined for limits on units. */
   readonly heldFor: number | undefined;
   /** The position of each limit in the policy as configured. */
   readonly positions: readonly number[];
@@ -36,14 +34,11 @@ export interface CountedPolicy {
   readonly limits: readonly CompiledLimit[];
   /** The policy in canonical form: equal if and only if two limiters count the same. */
   readonly canonical: string;
-  /**
-   * Equal if and only if two policies on one store use the same keys. For a policy of another
-   * shape, that of its limiter.
-   */
+  /** Equal if and only if two policies on one store use the same keys. For a policy of another shape, that of its limiter. */
   readonly keyspace: string;
   /**
-   * For a policy of a shape other than its limiter's: equal if and only if two such policies use
-   * the same keys. Otherwise undefined.
+   * For a policy of a shape other than its limiter's: equal if and only if two such policies use the same keys. Otherwise
+   * undefined.
    */
   readonly shape?: string | undefined;
   /** Whether any limit is a concurrency limit. */
@@ -51,8 +46,8 @@ export interface CountedPolicy {
   /** Whether a limit sets blocks when charges are settled. */
   readonly keeps: boolean;
   /**
-   * Whether it is in shadow mode and denies no request. Does not affect counting: limiters of the
-   * same name share their counters, in shadow mode or not.
+   * Whether it is in shadow mode and denies no request. Does not affect counting: limiters of the same name share their
+   * counters, in shadow mode or not.
    */
   readonly shadow: boolean;
   /** The limiter that it belongs to. Does not affect counting. */
@@ -124,8 +119,8 @@ export function compileCountedPolicy(
 }
 
 /**
- * The limits of a dimension in a canonical order, so that the order in the policy does not affect
- * the keys: by shape and, for limits of one shape, by name, which is then part of their identity.
+ * The limits of a dimension in a canonical order, so that the order in the policy does not affect the keys: by shape and, for
+ * limits of one shape, by name, which is then part of their identity.
  */
 function inOrder(limits: readonly Placed[]): readonly Known[] {
   const shapes = limits.map(({ limit }) => limit.shape.id);
@@ -141,8 +136,8 @@ function inOrder(limits: readonly Placed[]): readonly Known[] {
 }
 
 /**
- * Groups the limits of a dimension by counter. All limits on units share one counter. Each
- * concurrency limit has its own, which is unaffected when units are charged, refunded or forgotten.
+ * Groups the limits of a dimension by counter. All limits on units share one counter. Each concurrency limit has its own, which
+ * is unaffected when units are charged, refunded or forgotten.
  */
 function countedTogether(limits: readonly Known[]): readonly (readonly Known[])[] {
   const ofUnits = limits.filter(({ limit }) => limit.shape.heldFor === undefined);
@@ -163,8 +158,8 @@ export function limitsOfUnits({ limits }: CountedPolicy): readonly CompiledLimit
 }
 
 /**
- * One decision over two limiters: the first one's limits, then the second one's. Throws
- * `HEADGATE_INVALID_OPTION` if they are on different stores, or if one of them is in shadow mode.
+ * One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` if they are
+ * on different stores, or if one of them is in shadow mode.
  */
 export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy): CountedPolicy {
   const sameStore =

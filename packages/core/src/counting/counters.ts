@@ -5,8 +5,8 @@ import type { Counter } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 
 /**
- * The subjects to count: one subject if there is one dimension, otherwise one for each dimension by
- * name. `null` leaves a dimension's limits out of the decision.
+ * The subjects to count: one subject if there is one dimension, otherwise one for each dimension by name. `null` leaves a
+ * dimension's limits out of the decision.
  */
 export type Subjects<Dimension extends string = string> =
   | string
@@ -32,15 +32,15 @@ export interface SubjectCounter extends Counter {
   readonly group: Group;
   readonly subject: string;
   /**
-   * The effect of overrides on the decision: the same for all of its counters, and undefined if
-   * none is in force for any of them.
+   * The effect of overrides on the decision: the same for all of its counters, and undefined if none is in force for any of
+   * them.
    */
   readonly terms?: OverriddenTerms | undefined;
 }
 
 /**
- * The counters for a request, in some groups or all. Throws `HEADGATE_EMPTY_KEY`,
- * `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_OPTION`.
+ * The counters for a request, in some groups or all. Throws `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`,
+ * `HEADGATE_INVALID_OPTION`.
  */
 export function countersOf(
   counted: CountedPolicy,
@@ -71,8 +71,8 @@ export function countersOf(
 }
 
 /**
- * The counters of the named dimensions; `global` is included only if it is named. With `partial`,
- * unknown dimensions are ignored, and the result may be empty. Throws like `countersOf`.
+ * The counters of the named dimensions; `global` is included only if it is named. With `partial`, unknown dimensions are
+ * ignored, and the result may be empty. Throws like `countersOf`.
  */
 export function namedCountersOf(
   counted: CountedPolicy,
@@ -101,10 +101,7 @@ function namesOthers(counted: CountedPolicy, subjects: Subjects): boolean {
   return isRecord(subjects) && Object.keys(subjects).some((name) => !dimensions.includes(name));
 }
 
-/**
- * The policy's counters for a subject of a limiter; none if they belong to another limiter or to
- * other dimensions.
- */
+/** The policy's counters for a subject of a limiter; none if they belong to another limiter or to other dimensions. */
 export function countersOfLimiter(
   { groups }: CountedPolicy,
   limiter: string,
@@ -154,10 +151,7 @@ export function counterOf(group: Group, subject: string): SubjectCounter {
   };
 }
 
-/**
- * Caches the key if there is room: creating, hashing and comparing a new string takes as long as a
- * decision.
- */
+/** Caches the key if there is room: creating, hashing and comparing a new string takes as long as a decision. */
 function makeKey(group: Group, subject: string): string {
   const { keyPrefix, keySuffix, recentKeys } = group;
   const escaped = escapeSubject(subject);
@@ -168,8 +162,8 @@ function makeKey(group: Group, subject: string): string {
     recentKeys.clear();
     group.missedKeys = 0;
   }
-  // The subject may be a slice of a much larger text, which would stay in memory with it. A slice
-  // of the key does not have this problem.
+  // The subject may be a slice of a much larger text, which would stay in memory with it. A slice of the key does not have this
+  // problem.
   if (recentKeys.size < MOST_KEYS) {
     recentKeys.set(key.slice(keyPrefix.length, -keySuffix.length), key);
   }

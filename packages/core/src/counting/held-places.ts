@@ -6,18 +6,13 @@ export interface HeldPlaces {
   readonly signal: AbortSignal;
   /** Records that the store granted them. */
   hold(): void;
-  /**
-   * Renews the slots from now on, until they are released, lost or left. Skips renewals while
-   * `isNeeded` returns false.
-   */
+  /** Renews the slots from now on, until they are released, lost or left. Skips renewals while `isNeeded` returns false. */
   keep(isNeeded?: () => boolean): void;
-  /**
-   * Records that the client has disconnected: the slots are no longer renewed, and `signal` aborts.
-   */
+  /** Records that the client has disconnected: the slots are no longer renewed, and `signal` aborts. */
   leave(): void;
   /**
-   * Releases the slots, once; true if one of them was still held. Rejects like the store: then they
-   * expire, or can be released again.
+   * Releases the slots, once; true if one of them was still held. Rejects like the store: then they expire, or can be released
+   * again.
    */
   release(): Promise<boolean>;
 }
@@ -26,9 +21,6 @@ export interface HeldPlaces {
 export interface PlaceStore {
   /** The time in microseconds, by a clock of this process. */
   now(): number;
-  /**
-   * Renews or releases slots of a counter; returns for each holder whether its slot was there.
-   * Rejects like the store.
-   */
+  /** Renews or releases slots of a counter; returns for each holder whether its slot was there. Rejects like the store. */
   tend(counter: Counter, holders: readonly string[], renews: boolean): Promise<readonly boolean[]>;
 }

@@ -43,9 +43,8 @@ export function requireName(name: unknown): asserts name is string {
 }
 
 /**
- * Claims a name on a store for a policy. A limiter with the same name and policy is the same
- * limiter; names of breakers are separate. Throws `HEADGATE_DUPLICATE_NAME` if the name is claimed
- * for another policy.
+ * Claims a name on a store for a policy. A limiter with the same name and policy is the same limiter; names of breakers are
+ * separate. Throws `HEADGATE_DUPLICATE_NAME` if the name is claimed for another policy.
  */
 export function claimName(
   store: CountingStore,

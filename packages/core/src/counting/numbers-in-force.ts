@@ -6,10 +6,9 @@ import { counterLimits } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 
 /**
- * A policy with other numbers, on the same counters and with the configured names. Limits may come
- * in any order, and without a name if their shape is unique. Block lengths and the number of
- * denials before a block count as numbers, too. Undefined if the limits differ in anything else.
- * Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
+ * A policy with other numbers, on the same counters and with the configured names. Limits may come in any order, and without a
+ * name if their shape is unique. Block lengths and the number of denials before a block count as numbers, too. Undefined if the
+ * limits differ in anything else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
  */
 export function withNumbers(
   base: CountedPolicy,
@@ -24,9 +23,7 @@ export function withNumbers(
   return { ...base, groups, limits };
 }
 
-/**
- * Compiles a limit that blocks like those of the base; one that cannot is not of the base's shape.
- */
+/** Compiles a limit that blocks like those of the base; one that cannot is not of the base's shape. */
 function compileGiven({ keeps }: CountedPolicy, limit: Limit): CompiledLimit {
   return compileLimit(limit, keeps && limit?.algorithm === "fixedWindow" ? "settle" : "denial");
 }
@@ -54,9 +51,8 @@ function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
 }
 
 /**
- * Limits in the same number layout as the base or, if one of them has an additional number, all
- * with the most numbers that they can have. So a policy needs scripts for at most two layouts,
- * however many sets of numbers are used.
+ * Limits in the same number layout as the base or, if one of them has an additional number, all with the most numbers that they
+ * can have. So a policy needs scripts for at most two layouts, however many sets of numbers are used.
  */
 export function inLayouts(
   base: readonly CompiledLimit[],

@@ -6,9 +6,8 @@ import type { SubjectCounter, Subjects } from "./counters.ts";
 import { counterOf, nothingNamed, rejectUnknownDimensions, subjectIn } from "./counters.ts";
 
 /**
- * A policy whose shape differs from that of the limiter's `own`. It counts in keys of its own,
- * except for limits whose shape the limiter also has, and only by dimensions of the limiter. Throws
- * `HEADGATE_INVALID_LIMIT`.
+ * A policy whose shape differs from that of the limiter's `own`. It counts in keys of its own, except for limits whose shape
+ * the limiter also has, and only by dimensions of the limiter. Throws `HEADGATE_INVALID_LIMIT`.
  */
 export function compileOtherShape(
   own: CountedPolicy,
@@ -41,8 +40,8 @@ function asLimitError<T>(compile: () => T): T {
 }
 
 /**
- * The same policy, sharing its key cache with an earlier policy of its shape, so that a shape
- * caches as many keys as a limiter, however many sets of numbers it has.
+ * The same policy, sharing its key cache with an earlier policy of its shape, so that a shape caches as many keys as a limiter,
+ * however many sets of numbers it has.
  */
 export function withKeysOf(policy: CountedPolicy, earlier: CountedPolicy): CountedPolicy {
   const groups = policy.groups.map((group) => {
@@ -53,9 +52,8 @@ export function withKeysOf(policy: CountedPolicy, earlier: CountedPolicy): Count
 }
 
 /**
- * The counters for a policy passed with a call, which may use fewer dimensions than the limiter's
- * own: of the limiter's groups that are asked, those in dimensions that the policy uses. Throws
- * like `countersOf`.
+ * The counters for a policy passed with a call, which may use fewer dimensions than the limiter's own: of the limiter's groups
+ * that are asked, those in dimensions that the policy uses. Throws like `countersOf`.
  */
 export function countersUnder(
   policy: CountedPolicy,
@@ -75,10 +73,7 @@ export function countersUnder(
   return counters;
 }
 
-/**
- * The counters of the same subjects under another policy of their limiter, in the dimensions that
- * both use.
- */
+/** The counters of the same subjects under another policy of their limiter, in the dimensions that both use. */
 export function countersBeside(
   { groups }: CountedPolicy,
   counters: readonly SubjectCounter[],

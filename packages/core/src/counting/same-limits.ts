@@ -7,8 +7,8 @@ import type { Policy } from "../base/policy.ts";
 export type Properties = Readonly<Record<string, unknown>>;
 
 /**
- * Copies a policy's limits, because the application may change its own objects; reads each property
- * once. Throws `HEADGATE_INVALID_LIMIT`.
+ * Copies a policy's limits, because the application may change its own objects; reads each property once. Throws
+ * `HEADGATE_INVALID_LIMIT`.
  */
 export function copyLimits(policy: Policy): readonly Properties[] {
   return eachLimit(policy, copyLimit);
@@ -30,10 +30,7 @@ function copyList(value: unknown): unknown {
   return Array.isArray(value) ? [...value] : value;
 }
 
-/**
- * Whether a policy has the same limits as the copies, in the same order. Serialising it would take
- * as long as a decision.
- */
+/** Whether a policy has the same limits as the copies, in the same order. Serialising it would take as long as a decision. */
 export function areSameLimits(policy: unknown, limits: readonly Properties[]): boolean {
   if (!Array.isArray(policy)) {
     return limits.length === 1 && areSameProperties(policy, limits[0] as Properties);

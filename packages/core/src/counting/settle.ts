@@ -22,10 +22,7 @@ export interface Settlement {
   /** Whether units are given by the names of limits; otherwise there is one name for all. */
   readonly isNamed: boolean;
   readonly units: ReadonlyMap<string, Units>;
-  /**
-   * Additional charges: the counters, with `units` each or their own `costs`, and the units charged
-   * before.
-   */
+  /** Additional charges: the counters, with `units` each or their own `costs`, and the units charged before. */
   readonly more: { readonly counters: readonly Counter[]; units: number; beside: number };
   /** Refunds for limits that were charged too much. */
   readonly less: readonly Receipt[];
@@ -33,10 +30,7 @@ export interface Settlement {
   readonly kept: readonly Judgement[];
 }
 
-/**
- * Plans the changes that bring charges to this many units. `mayBlock`: whether confirmed charges
- * may set a block.
- */
+/** Plans the changes that bring charges to this many units. `mayBlock`: whether confirmed charges may set a block. */
 export function planSettle(
   receipts: readonly Receipt[],
   units: Cost,
@@ -112,10 +106,7 @@ export function isUnchanged({ more, less, kept }: Settlement): boolean {
   return more.counters.length === 0 && less.length === 0 && kept.length === 0;
 }
 
-/**
- * The result of a settlement: `charged` is the result of `more`; the others say whether the store
- * received them.
- */
+/** The result of a settlement: `charged` is the result of `more`; the others say whether the store received them. */
 export function settled(
   { isNamed, units }: Settlement,
   charged: Charged<Cost> | undefined,

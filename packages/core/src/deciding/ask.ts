@@ -16,10 +16,7 @@ import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Answer, Ask } from "./link.ts";
 
-/**
- * Numbers in the reply to a decision: before the counters, before a counter's limits, and for each
- * limit.
- */
+/** Numbers in the reply to a decision: before the counters, before a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
 export const COUNTER_HEAD = 2;
 export const LIMIT_NUMBERS = 4;
@@ -52,9 +49,7 @@ export function makeAsk(
   };
 }
 
-/**
- * Lets a request take concurrency slots, if it is to be charged and any of its counters has slots.
- */
+/** Lets a request take concurrency slots, if it is to be charged and any of its counters has slots. */
 export function askPlaces(ask: Ask, keeping: PlaceKeeping): void {
   if (!isCharging(ask.mode)) return;
   ask.places = takePlaces(keeping, ask.counters);

@@ -31,8 +31,8 @@ function changeOf<R extends Receipt>(step: Step<R>, receipt: R): Change<R> {
 }
 
 /**
- * Blocks counters for this many microseconds; 0 ends their blocks. True if one was blocked, or had
- * been. Rejects like the store.
+ * Blocks counters for this many microseconds; 0 ends their blocks. True if one was blocked, or had been. Rejects like the
+ * store.
  */
 export function blockCounters(
   link: Link,
@@ -43,10 +43,7 @@ export function blockCounters(
   return isDone(link, [{ step: block, counters, callOf, endsLeases: true }]);
 }
 
-/**
- * Forgets counters, but not blocks set by an operator. True if there was anything to forget.
- * Rejects like the store.
- */
+/** Forgets counters, but not blocks set by an operator. True if there was anything to forget. Rejects like the store. */
 export function forgetCounters(link: Link, counters: readonly Counter[]): Promise<boolean> {
   return isDone(link, [{ step: forget, counters, callOf: (some) => some, endsLeases: true }]);
 }
@@ -65,10 +62,7 @@ function replyOf(outcome: Outcome): readonly number[] {
   return outcome.reply;
 }
 
-/**
- * Charges counters regardless of how much is left. `beside`: units already charged to the same
- * request.
- */
+/** Charges counters regardless of how much is left. `beside`: units already charged to the same request. */
 export async function chargeCounters(
   link: Link,
   counters: readonly Counter[],

@@ -8,8 +8,8 @@ import { closeLeases } from "./lease-holders.ts";
 import type { Answer, Ask, Link } from "./link.ts";
 
 /**
- * Answers known denials from the deny cache, unless `remembers` is false. Changes drop the cached
- * denials of their counters before and after the call.
+ * Answers known denials from the deny cache, unless `remembers` is false. Changes drop the cached denials of their counters
+ * before and after the call.
  */
 export function rememberDenials(next: Link, counted: CountedPolicy, remembers: boolean): Link {
   const { store } = counted;

@@ -8,18 +8,13 @@ import { unitsOnly } from "../counting/counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./ask.ts";
 import type { Answer, CountersReply } from "./link.ts";
 
-/**
- * A denial is used for at most this many microseconds, because another process may refund units.
- */
+/** A denial is used for at most this many microseconds, because another process may refund units. */
 const BELIEVED = 1_000_000;
 
 /** The most subjects in the cache; the least recently asked is evicted first. */
 const MAX_COUNTERS = 10_000;
 
-/**
- * The most denials for one subject: one for each cost, under each set of numbers that its limits
- * had.
- */
+/** The most denials for one subject: one for each cost, under each set of numbers that its limits had. */
 const MAX_DENIALS = 8;
 
 /** A denial known without asking the store. */
@@ -27,10 +22,7 @@ export type KnownDenial = Omit<Answer, "lasting">;
 
 const NONE: readonly never[] = [];
 
-/**
- * The store's report on a counter: when it was made, four numbers for each limit as in the reply,
- * and for which call.
- */
+/** The store's report on a counter: when it was made, four numbers for each limit as in the reply, and for which call. */
 interface Reported {
   readonly now: number;
   readonly reply: readonly number[];
@@ -43,15 +35,9 @@ interface Denial {
   readonly cost: number;
   /** The key of the counter that denied. */
   readonly of: string;
-  /**
-   * The limits' numbers and, with a cost by name, the cost for each limit: under other terms it may
-   * be allowed.
-   */
+  /** The limits' numbers and, with a cost by name, the cost for each limit: under other terms it may be allowed. */
   readonly terms: string;
-  /**
-   * When the call was sent. The server decided later, so a wait counted from here ends too early,
-   * never too late.
-   */
+  /** When the call was sent. The server decided later, so a wait counted from here ends too early, never too late. */
   readonly sent: number;
   /** When the answer arrived. */
   readonly received: number;
@@ -68,9 +54,8 @@ interface KnownCounter {
 }
 
 /**
- * Caches which costs a subject was denied, and for how long, so that a subject that keeps asking
- * costs no call. A cached denial is used only for the same cost: a larger one would get too short a
- * wait.
+ * Caches which costs a subject was denied, and for how long, so that a subject that keeps asking costs no call. A cached denial
+ * is used only for the same cost: a larger one would get too short a wait.
  */
 export class DenyCache {
   readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
@@ -79,10 +64,7 @@ export class DenyCache {
   /** Denials of any counter requested before this moment are ignored. */
   #since = Number.NEGATIVE_INFINITY;
 
-  /**
-   * The state of the limits if a counter is known to deny; undefined otherwise. Leaves out counters
-   * that were not part of the cached decision.
-   */
+  /** The state of the limits if a counter is known to deny; undefined otherwise. Leaves out counters not in that decision. */
   find(counters: readonly SubjectCounter[], cost: number, now: number): KnownDenial | undefined {
     let known: Denial[] | undefined;
     for (const counter of counters) {
@@ -108,10 +90,7 @@ export class DenyCache {
     return { allowed: false, blocked, limits: present(states), receipts: NONE };
   }
 
-  /**
-   * Caches a denial under the counters that denied it, except concurrency counters, whose slots
-   * come free at any time. All replies belong to one decision.
-   */
+  /** Caches one decision's denial by the counters that denied it, except slots, which come free at any time. */
   remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
     const reported = new Map(replies.flatMap(reportedByCounter));
     for (const { key } of unitsOnly(replies.flatMap(({ counters }) => counters))) {
@@ -125,18 +104,15 @@ export class DenyCache {
   }
 
   /**
-   * The report on a counter that would have allowed is also used, until that counter is charged.
-   * Registers the counter, so that `forgetKnown` notes the charge.
+   * The report on a counter that would have allowed is also used, until that counter is charged. Registers the counter, so that
+   * `forgetKnown` notes the charge.
    */
   #heed(key: string): void {
     const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
     this.#set(key, known);
   }
 
-  /**
-   * A cached denial that covers a counter: its own, or that of another counter in the same
-   * decision.
-   */
+  /** A cached denial that covers a counter: its own, or that of another counter in the same decision. */
   #denialFor(counter: SubjectCounter, known: readonly Denial[]): Denial | undefined {
     for (const denial of known) if (denial.of === counter.key) return denial;
     return known.find((beside) => this.#wouldAllow(counter, beside));
@@ -172,10 +148,7 @@ export class DenyCache {
     }
   }
 
-  /**
-   * Whether another counter's denial reports that this counter would have allowed, with no change
-   * since.
-   */
+  /** Whether another counter's denial reports that this counter would have allowed, with no change since. */
   #wouldAllow(counter: SubjectCounter, { reported, sent }: Denial): boolean {
     const said = reported.get(counter.key);
     const since = this.#known.get(counter.key)?.since ?? this.#since;
@@ -209,10 +182,7 @@ function isOf(denial: Denial, cost: number, terms: string): boolean {
   return denial.cost === cost && denial.terms === terms;
 }
 
-/**
- * The terms under which a counter was asked, in the order of its limits, so that the order of names
- * in a cost does not matter.
- */
+/** The terms of a counter, in the order of its limits, whatever the order of names in a cost. */
 function termsOf({ numbers, costs }: SubjectCounter): string {
   return costs === undefined ? numbers : `${numbers};${costs}`;
 }
@@ -240,8 +210,8 @@ function longestWait({ reply }: Reported): number {
 }
 
 /**
- * A limit's state some microseconds after the report, if no request was admitted. Counts from when
- * the answer arrived, so that no wait is reported too short.
+ * A limit's state some microseconds after the report, if no request was admitted. Counts from when the answer arrived, so that
+ * no wait is reported too short.
  */
 function stateAfter(
   limit: CompiledLimit,
@@ -250,8 +220,7 @@ function stateAfter(
   elapsed: number,
 ): LimitState {
   const from = i * LIMIT_NUMBERS;
-  // Only an unused limit has no time left; and the longest wait is not over, or the denial would
-  // have expired.
+  // Only an unused limit has no time left; and the longest wait is not over, or the denial would have expired.
   return readState(
     limit,
     now,
@@ -262,10 +231,7 @@ function stateAfter(
   );
 }
 
-/**
- * Subtracts elapsed time. The longest reportable time also stands for longer ones, so it is never
- * shortened.
- */
+/** Subtracts elapsed time. The longest reportable time also stands for longer ones, so it is never shortened. */
 function left(time: number, elapsed: number, least: number): number {
   if (time >= LONGEST) return time;
   return time > 0 ? Math.max(least, time - elapsed) : time;

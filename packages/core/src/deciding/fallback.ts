@@ -11,10 +11,7 @@ import { shareLimits } from "./local-limits.ts";
 /** Limiters that share counters on a client's store also share them in this process. */
 const localCountsOf = clientPart("localCounts", () => requireStore(memoryStore()));
 
-/**
- * How long a denial by `onUnavailable: "deny"` lasts: Headgate notices within a second that a store
- * answers again.
- */
+/** How long a denial by `onUnavailable: "deny"` lasts: Headgate notices within a second that a store answers again. */
 const DENY_RETRY_MS = 1_000;
 
 /** How this process decides alone. */
@@ -27,17 +24,13 @@ export interface LocalPolicy {
 /** Decides when the store cannot. */
 export interface Fallback extends Link {
   readonly onUnavailable: OnUnavailable;
-  /**
-   * The counter for this process's share of the limits. Receipts of decisions made here already
-   * have such counters.
-   */
+  /** The counter for this process's share of the limits. Receipts of decisions made here already have such counters. */
   shareOf(counter: SubjectCounter): SubjectCounter;
 }
 
 /**
- * Decides in place of the store, as configured by `onUnavailable`. Its counts stay in this process
- * until they have drained, so that a flapping store does not grant a new budget with each outage.
- * Nothing is written back to the store.
+ * Decides in place of the store, as configured by `onUnavailable`. Its counts stay in this process until they have drained, so
+ * that a flapping store does not grant a new budget with each outage. Nothing is written back to the store.
  */
 export function decideWithoutStore(
   counted: CountedPolicy,
@@ -48,10 +41,7 @@ export function decideWithoutStore(
   const local = decideLocally(counted, store, "local", owner);
   const shareOf = shareLimits(localShare);
 
-  /**
-   * The request, on this process's share. Its denials set no block, because this process counts
-   * alone.
-   */
+  /** The request, on this process's share. Its denials set no block, because this process counts alone. */
   function shared(ask: Ask): Ask {
     const { counters, named, mode } = ask;
     return {
@@ -79,7 +69,7 @@ export function decideWithoutStore(
 }
 
 /**
- * How to decide when the store cannot answer: by counting in this process, by admitting every
- * request, or by denying every request.
+ * How to decide when the store cannot answer: by counting in this process, by admitting every request, or by denying every
+ * request.
  */
 export type OnUnavailable = "local" | "allow" | "deny";

@@ -6,9 +6,8 @@ export interface Flight {
 }
 
 /**
- * The calls in progress in a limiter, which `close` waits for. A call increments `current` when it
- * begins and passes the same object to `land` when it ends, so that requests need no additional
- * promise.
+ * The calls in progress in a limiter, which `close` waits for. A call increments `current` when it begins and passes the same
+ * object to `land` when it ends, so that requests need no additional promise.
  */
 export class Flights {
   current: Flight = { count: 0, onLanded: undefined };
@@ -21,10 +20,7 @@ export class Flights {
     return call.finally(() => land(flight));
   }
 
-  /**
-   * Resolves when every call in progress now has ended; undefined if there is none. Does not wait
-   * for later calls.
-   */
+  /** Resolves when every call in progress now has ended; undefined if there is none. Does not wait for later calls. */
   landed(): Promise<void> | undefined {
     const flight = this.current;
     if (flight.count === 0) return this.#earlier;

@@ -16,10 +16,7 @@ export const leaseHoldersOn: (owner: object) => WeakList<LeaseHolder> = clientPa
   () => new WeakList<LeaseHolder>(),
 );
 
-/**
- * Returns all leases in this process for these counters, whichever limiters of the client hold
- * them.
- */
+/** Returns all leases in this process for these counters, whichever limiters of the client hold them. */
 export function closeLeases(owner: object, counters: readonly SubjectCounter[]): void {
   for (const holder of leaseHoldersOn(owner)) holder.close(counters);
 }

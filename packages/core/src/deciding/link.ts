@@ -37,8 +37,8 @@ export interface Answer {
   /** The receipts for the charges: one for each hash slot of a cluster. */
   readonly receipts: readonly Receipt[];
   /**
-   * The replies of a denial that stays valid for as long as they say; empty if the request was
-   * allowed, or if the denial may end earlier.
+   * The replies of a denial that stays valid for as long as they say; empty if the request was allowed, or if the denial may
+   * end earlier.
    */
   readonly lasting: readonly CountersReply[];
 }
@@ -64,10 +64,7 @@ export type Outcome<C extends Counter = Counter> =
   | { readonly counters: readonly C[]; readonly reply: readonly number[] }
   | { readonly counters: readonly C[]; readonly error: unknown };
 
-/**
- * One link of the decision chain. It answers a request or passes it to the next link, the only
- * other one that it knows.
- */
+/** One link of the decision chain. It answers a request or passes it to the next link, the only other one that it knows. */
 export interface Link {
   decide(ask: Ask): Awaitable<Decision>;
   /** Makes a change, in all hash slots concurrently. Never rejects. */

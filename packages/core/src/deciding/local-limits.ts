@@ -5,9 +5,9 @@ import type { Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 
 /**
- * Finds the counter with which a process counts its share of another counter's limits. The share is
- * above 0 and up to 1; each limit is rounded down, to at least one unit if it grants any. A cost
- * that fits the limit but not the share counts as the whole share.
+ * Finds the counter with which a process counts its share of another counter's limits. The share is above 0 and up to 1; each
+ * limit is rounded down, to at least one unit if it grants any. A cost that fits the limit but not the share counts as the
+ * whole share.
  */
 export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) return (counter) => counter;

@@ -8,10 +8,7 @@ import type { CountingStore } from "../store/store.ts";
 import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
 import type { Link } from "./link.ts";
 
-/**
- * The last link of a limiter in this process: decides on a store that always answers, synchronously
- * if possible.
- */
+/** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
 export function decideLocally(
   counted: CountedPolicy,
   store: CountingStore = counted.store,

@@ -32,10 +32,7 @@ export interface ServerPlace {
   readonly remote: Remote;
 }
 
-/**
- * The last link of a limiter on servers: asks them, and uses `fallback` if they do not answer in
- * time.
- */
+/** The last link of a limiter on servers: asks them, and uses `fallback` if they do not answer in time. */
 export function decideOnServers(place: ServerPlace, fallback: Link, flights: Flights): Link {
   const { counted, watch } = place;
   const { store } = counted;
@@ -133,8 +130,7 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
     ...place,
     refund: (receipt) => changeOnServers(place, refundOf(receipt)),
     returnPlaces({ counters, holder = "" }: DecideCall) {
-      // Bypasses the watch: the server that was late is known to be down. Slots that are not
-      // released expire.
+      // Bypasses the watch: the server that was late is known to be down. Slots that are not released expire.
       for (const counter of placesOnly(counters as readonly SubjectCounter[])) {
         store
           .run(places, { counters: [counter], holders: [holder], renews: false })

@@ -29,10 +29,7 @@ export function bySlot<C extends Counter>(
   return [...slots.values()];
 }
 
-/**
- * The same, after a call with these counters failed because they are in several hash slots;
- * otherwise undefined.
- */
+/** The same, after a call with these counters failed because they are in several hash slots; otherwise undefined. */
 export function bySlotAfter<C extends Counter>(
   error: unknown,
   counters: readonly C[],
@@ -56,24 +53,19 @@ export interface SlotPlace {
 type SlotReply = ReadReply & CountersReply;
 
 /**
- * One decision whose counters are in several hash slots of a cluster, which no single call can
- * reach.
+ * One decision whose counters are in several hash slots of a cluster, which no single call can reach.
  *
- * First all hash slots are asked concurrently. A denial there is final and charges nothing; if a
- * limit that denied also blocks, its hash slot is called once more. Otherwise all hash slots are
- * charged concurrently. If one of them denies now because another request was faster, the charges
- * in the others are refunded before the answer. So no limit is ever exceeded. A denied decision can
- * cost only the units that drained while it held its charge, or the whole cost if the refund could
- * not be delivered.
+ * First all hash slots are asked concurrently. A denial there is final and charges nothing; if a limit that denied also blocks,
+ * its hash slot is called once more. Otherwise all hash slots are charged concurrently. If one of them denies now because
+ * another request was faster, the charges in the others are refunded before the answer. So no limit is ever exceeded. A denied
+ * decision can cost only the units that drained while it held its charge, or the whole cost if the refund could not be
+ * delivered.
  */
 export class AcrossSlots {
   readonly #place: SlotPlace;
   readonly #slots: readonly (readonly SubjectCounter[])[];
   readonly #ask: Ask;
-  /**
-   * Set when the time for the decision is over: nothing more is charged, and late charges are
-   * refunded.
-   */
+  /** Set when the time for the decision is over: nothing more is charged, and late charges are refunded. */
   #isOver = false;
   /** The answer, while charges are still being refunded. */
   #verdict: Answer | undefined;
@@ -84,10 +76,7 @@ export class AcrossSlots {
     this.#ask = ask;
   }
 
-  /**
-   * Takes at most `withinMs` in all. Rejects with the store's error; charges are then refunded in
-   * the background.
-   */
+  /** Takes at most `withinMs` in all. Rejects with the store's error; charges are then refunded in the background. */
   decide(withinMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
@@ -122,10 +111,7 @@ export class AcrossSlots {
     return allowedBy(replies, receipts);
   }
 
-  /**
-   * Asks the hash slots that denied to decide, so that they set their blocks: the first round sets
-   * none.
-   */
+  /** Asks the hash slots that denied to decide, so that they set their blocks: the first round sets none. */
   async #block(asked: readonly SlotReply[]): Promise<Answer> {
     const replies = await Promise.all(asked.map((reply) => this.#blockOne(reply)));
     return denied(replies, replies);

@@ -45,10 +45,7 @@ export function readAddressOption(owner: string, option: AddressOption): Address
   return { header, trusts: readAddressList(trust, invalid) };
 }
 
-/**
- * The step that reads the client's address from the header. `watchTrust` checks the framework's
- * address if that one is used.
- */
+/** The step that reads the client's address from the header. `watchTrust` checks the framework's address if that one is used. */
 export function createAddressStep<Request extends HttpRequest>(
   address: AddressHeader,
   watchTrust: TrustWatch | undefined,
@@ -60,10 +57,7 @@ export function createAddressStep<Request extends HttpRequest>(
   };
 }
 
-/**
- * Returns the client with the address from the header, or the same client if there is none to
- * trust.
- */
+/** Returns the client with the address from the header, or the same client if there is none to trust. */
 function readAddressHeader(
   { header, trusts }: AddressHeader,
   request: HttpRequest,
@@ -101,10 +95,7 @@ interface KnownList {
 /** Every route of an application may be given the same list. */
 const known = new WeakMap<readonly string[], KnownList>();
 
-/**
- * Reads a list. Throws `invalid` for an entry that is neither address nor network, or for a value
- * that is not a list.
- */
+/** Reads a list. Throws `invalid` for an entry that is neither address nor network, or for a value that is not a list. */
 export function readAddressList(
   list: AddressList,
   invalid: (received: unknown) => Error,

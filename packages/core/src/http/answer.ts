@@ -21,10 +21,7 @@ export function writePolicy(limits: readonly CompiledLimit[], headers: HeaderSet
   return { policy: isFixed ? formatPolicy(limits, headers, names) : undefined, names };
 }
 
-/**
- * RFC 6585 §4: caches must not store a response with status 429; nor is one with status 503 worth
- * storing.
- */
+/** RFC 6585 §4: caches must not store a response with status 429; nor is one with status 503 worth storing. */
 export const NO_STORE: Header = ["Cache-Control", "no-store"];
 
 /** The names of the legacy headers for the limit, what remains of it, and the reset. */
@@ -36,8 +33,8 @@ export const LEGACY_NAMES: Readonly<Record<LegacyStyle, readonly [string, string
 const LEGACY_STYLES = Object.keys(LEGACY_NAMES) as LegacyStyle[];
 
 /**
- * The response to a request, from all decisions on it so far. `nowMs` is the wall clock; `waitedMs`
- * is how long the request waited for the last decision, if that is reported.
+ * The response to a request, from all decisions on it so far. `nowMs` is the wall clock; `waitedMs` is how long the request
+ * waited for the last decision, if that is reported.
  */
 export function answerTo(reported: readonly Reported[], nowMs: number, waitedMs?: number): Verdict {
   const binding = reported.length === 1 ? (reported[0] as Reported) : bindingAmong(reported);
@@ -140,10 +137,7 @@ export function formatLegacy(
   ];
 }
 
-/**
- * `RateLimit-Policy` in the form that goes with these headers. `names` are the quoted names of the
- * limits.
- */
+/** `RateLimit-Policy` in the form that goes with these headers. `names` are the quoted names of the limits. */
 export function formatPolicy(
   limits: readonly LimitDescription[],
   { standard, legacy }: HeaderSettings,

@@ -29,8 +29,8 @@ import type { Prepared, Step, Visit } from "./visit.ts";
 const LEARNED: Learned = { waitedMs: 0, isFresh: true };
 
 /**
- * The last step: asks the limiter and writes the response headers. `ending` aborts when all waits
- * must end; `routeOf` returns a request's route.
+ * The last step: asks the limiter and writes the response headers. `ending` aborts when all waits must end; `routeOf` returns a
+ * request's route.
  */
 export function createAskStep<Request extends object>(
   owner: string,
@@ -170,10 +170,7 @@ function createReport<Request extends object>(
   return report;
 }
 
-/**
- * The prepared text for a decision's limits; undefined if they are only some of the limiter's, for
- * example because a key is missing.
- */
+/** The prepared text for a decision's limits; undefined if some of the limiter's are missing. */
 function textOf<Request>(
   { limits, prepared }: Visit<Request>,
   decision: Decision,
@@ -204,8 +201,7 @@ function messageOf(
 }
 
 /**
- * Records once whether the application let a denied request through, and publishes the decision if
- * the channel has subscribers.
+ * Records once whether the application let a denied request through, and publishes the decision if the channel has subscribers.
  */
 function conclusionOf(
   entry: Entry,
@@ -220,10 +216,7 @@ function conclusionOf(
   };
 }
 
-/**
- * A `count` option also works after the request was charged. If there are two different ones, the
- * second would be ignored.
- */
+/** A `count` option also works after the request was charged. If there are two different ones, the second would be ignored. */
 function noteCount(owner: string, request: object, limiter: MadeLimiter, count: unknown): void {
   for (const entry of entriesWith(request, [limiter])) {
     entry.count ??= count;
@@ -236,9 +229,8 @@ function noteCount(owner: string, request: object, limiter: MadeLimiter, count: 
 }
 
 /**
- * Throws for a cost that comes too late, because another guard has already asked this limiter. It
- * is not too late if this guard has a dimension of its own to ask, which only this request lacks a
- * subject for.
+ * Throws for a cost that comes too late, because another guard has already asked this limiter. It is not too late if this guard
+ * has a dimension of its own to ask, which only this request lacks a subject for.
  */
 function rejectUnreadCost(
   owner: string,

@@ -13,10 +13,7 @@ export interface WebHeaders {
 /** The headers of a request of Node's, by their names in lower case. */
 export type NodeHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/**
- * The properties that Headgate itself reads from a request, which the requests of most frameworks
- * share.
- */
+/** The properties that Headgate itself reads from a request, which the requests of most frameworks share. */
 export interface HttpRequest {
   readonly ip?: string | undefined;
   /** A plain object as Node has it, or the `Headers` of the Fetch API. */
@@ -24,9 +21,8 @@ export interface HttpRequest {
 }
 
 /**
- * Under this symbol an object carries the request that it stands for, for frameworks that pass an
- * object without headers to the functions in the options: the context of Hono, or of Nest.
- * Decisions are stored on the carried request.
+ * Under this symbol an object carries the request that it stands for, for frameworks that pass an object without headers to the
+ * functions in the options: the context of Hono, or of Nest. Decisions are stored on the carried request.
  */
 export const HTTP: unique symbol = Symbol.for("@headgate/core.http") as never;
 
@@ -74,10 +70,7 @@ export function clientOf(
   };
 }
 
-/**
- * Drops a request without a required address if its client has disconnected. Otherwise throws
- * `HEADGATE_NO_ADDRESS`.
- */
+/** Drops a request without a required address if its client has disconnected. Otherwise throws `HEADGATE_NO_ADDRESS`. */
 export function withoutAddress(owner: string, client: Client, remedy: string): Verdict {
   if (client.hasLeft()) return LEFT;
   throw new HeadgateError(
@@ -134,10 +127,7 @@ function isForwarded(headers: HttpRequest["headers"]): boolean {
   return forwardedFor !== undefined || forwarded !== undefined;
 }
 
-/**
- * The address that the framework itself would read from a request like this one, forwarded by
- * `peer`.
- */
+/** The address that the framework itself would read from a request like this one, forwarded by `peer`. */
 function addressFor(
   request: HttpRequest,
   peer: string,

@@ -12,10 +12,7 @@ import type { GuardSettings } from "./parse-guard.ts";
 
 /* Options that conflict with the limits, found when a guard is created. */
 
-/**
- * Throws `HEADGATE_INVALID_OPTION` for a key that no limiter counts by, because it would never be
- * called.
- */
+/** Throws `HEADGATE_INVALID_OPTION` for a key that no limiter counts by, because it would never be called. */
 export function rejectUnreadKeys(
   owner: string,
   key: GuardSettings<never>["key"],
@@ -44,8 +41,8 @@ function whyUnread(limiters: readonly Limiter[], counted: ReadonlySet<string>): 
 }
 
 /**
- * Throws `HEADGATE_COST_ABOVE_LIMIT` if the cost of all requests is more than a limiter can ever
- * grant. A limit of 0 is meant to deny.
+ * Throws `HEADGATE_COST_ABOVE_LIMIT` if the cost of all requests is more than a limiter can ever grant. A limit of 0 is meant
+ * to deny.
  */
 export function rejectImpossibleCost(
   owner: string,
@@ -79,9 +76,9 @@ function impossibleFor(
 }
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for `count` or `wait` with limits that block. Until `count`
- * settles them, requests in progress are charged, and a denial because of them must not lock a
- * client out. A request that waits is not denied at once, so it would never set a block.
+ * Throws `HEADGATE_INVALID_OPTION` for `count` or `wait` with limits that block. Until `count` settles them, requests in
+ * progress are charged, and a denial because of them must not lock a client out. A request that waits is not denied at once, so
+ * it would never set a block.
  */
 export function rejectBesideBlocks(
   owner: string,

@@ -11,8 +11,8 @@ import type { Warn } from "./warn.ts";
 export type CountResult = boolean | number;
 
 /**
- * Which responses count against a limit: all, those with a status from 400, those below 400, or as
- * decided by a function when the response ends.
+ * Which responses count against a limit: all, those with a status from 400, those below 400, or as decided by a function when
+ * the response ends.
  */
 export type CountOption<Request, Reply> =
   | "all"
@@ -26,9 +26,8 @@ export function countsAll(option: CountOption<never, never> | undefined): boolea
 }
 
 /**
- * Watches a request's response, and settles the charge when it ends. `decided` settles once the
- * limiter has been asked. The charge stays if the response is not sent completely, or if settling
- * fails.
+ * Watches a request's response, and settles the charge when it ends. `decided` settles once the limiter has been asked. The
+ * charge stays if the response is not sent completely, or if settling fails.
  */
 export type Count<Request> = (
   decided: Awaitable<Verdict>,
@@ -38,8 +37,8 @@ export type Count<Request> = (
 ) => void;
 
 /**
- * `take` finds an unsettled decision on the request. `keeps`: whether limits block on confirmed
- * charges. Undefined if all responses count and no limit blocks on confirmed charges.
+ * `take` finds an unsettled decision on the request. `keeps`: whether limits block on confirmed charges. Undefined if all
+ * responses count and no limit blocks on confirmed charges.
  */
 export function createCount<Request extends object>(
   option: CountOption<Request, never> | undefined,
@@ -65,8 +64,8 @@ export function createCount<Request extends object>(
     const { cost } = own.decision;
     const units =
       status === undefined || isAll ? undefined : await unitsOf(status, cost, request, reply);
-    // A charge is confirmed at once, so that a client cannot delay a block by delaying its
-    // response; but it is refunded only if the whole response was sent.
+    // A charge is confirmed at once, so that a client cannot delay a block by delaying its response; but it is refunded only if
+    // the whole response was sent.
     const isLess = units === 0 || (typeof cost === "number" && (units ?? cost) < cost);
     const isKept = units === undefined || (isLess && !(await isSent(response)));
     await (isKept ? own.keep() : own.settle(units));
@@ -97,8 +96,7 @@ export function createCount<Request extends object>(
   }
 
   return (decided, request, reply, response) => {
-    // The response has ended, so an error cannot be reported to the client. If this fails, the
-    // charge stays.
+    // The response has ended, so an error cannot be reported to the client. If this fails, the charge stays.
     settleAtEnd(decided, request, reply, response).catch(() => {});
   };
 }

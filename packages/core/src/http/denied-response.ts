@@ -9,9 +9,7 @@ interface Source {
 
 type Method = (...args: unknown[]) => unknown;
 
-/**
- * The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API.
- */
+/** The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API. */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -23,10 +21,7 @@ export interface NodeResponse {
 /** Its methods that throw once the headers have been sent. */
 const HEAD_METHODS = ["setHeader", "setHeaders", "appendHeader", "removeHeader"];
 
-/**
- * The headers that describe a body, or redirect: those of an abandoned response must not mix with
- * those of another one.
- */
+/** The headers that describe a body, or redirect: those of an abandoned response must not mix with those of another one. */
 export const BODY_HEADERS: readonly string[] = [
   "content-length",
   "content-encoding",
@@ -52,9 +47,9 @@ export interface Failure {
 }
 
 /**
- * The response of a denied request while the application may answer it. Tracks whether an answer is
- * in progress, even before its first byte. Drops writes after an answer has ended, where Node would
- * throw or end the process. Stays in place for the lifetime of the response.
+ * The response of a denied request while the application may answer it. Tracks whether an answer is in progress, even before
+ * its first byte. Drops writes after an answer has ended, where Node would throw or end the process. Stays in place for the
+ * lifetime of the response.
  */
 export class DeniedResponse {
   readonly #response: NodeResponse;
@@ -76,9 +71,8 @@ export class DeniedResponse {
   readonly #leavers = new WeakMap<Source, () => void>();
 
   /**
-   * `onLate` is called with errors that were thrown too late and, for a write that comes too late,
-   * an error whose stack shows the writer; `onClose` when the response is over or its client has
-   * disconnected.
+   * `onLate` is called with errors that were thrown too late and, for a write that comes too late, an error whose stack shows
+   * the writer; `onClose` when the response is over or its client has disconnected.
    */
   constructor(response: NodeResponse, onLate: (error: unknown) => void, onClose: () => void) {
     this.#response = response;
@@ -121,10 +115,7 @@ export class DeniedResponse {
     return this.#isBegun || this.#response.headersSent;
   }
 
-  /**
-   * Whether the result of `onDenied` lets the request through unanswered; not if its client has
-   * disconnected.
-   */
+  /** Whether the result of `onDenied` lets the request through unanswered; not if its client has disconnected. */
   isLetOnBy(result: unknown): boolean {
     return result === "allow" && !this.#isClosed;
   }
@@ -137,10 +128,7 @@ export class DeniedResponse {
     return result;
   }
 
-  /**
-   * Records that something will answer, or end an answer that has begun. Call the returned function
-   * when that is done, with the error if there was one.
-   */
+  /** Records that something will answer, or end an answer that has begun. The returned function ends this. */
   expect(): (failure?: Failure) => void {
     this.#expected += 1;
     let isOver = false;
@@ -154,10 +142,7 @@ export class DeniedResponse {
     };
   }
 
-  /**
-   * Resolves when an answer has begun, or when none is expected any more. Rejects with an error
-   * that came before that.
-   */
+  /** Resolves when an answer has begun, or when none is expected any more. Rejects with an error that came before that. */
   async settled(): Promise<void> {
     while (!this.#isBegun && this.#expected > 0) {
       await new Promise<void>((resolve) => {
@@ -168,10 +153,7 @@ export class DeniedResponse {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /**
-   * Ensures that the response is sent with this status and these headers, even if others are set
-   * too late.
-   */
+  /** Ensures that the response is sent with this status and these headers, even if others are set too late. */
   keep(status: number, headers: Head["headers"]): void {
     this.#head = { status, headers };
   }
@@ -187,8 +169,8 @@ export class DeniedResponse {
   }
 
   /**
-   * Reports an error after an answer has begun. If nothing will end that answer, closes it, so that
-   * the client does not wait for the rest.
+   * Reports an error after an answer has begun. If nothing will end that answer, closes it, so that the client does not wait
+   * for the rest.
    */
   breakOff(reason: unknown): void {
     this.reportLate(reason);
@@ -236,9 +218,8 @@ export class DeniedResponse {
 }
 
 /**
- * Lets a function of the application answer a denied request. Resolves with its result once
- * everything that it started has answered or ended. Rejects with its error, unless an answer is in
- * progress: then the error is reported.
+ * Lets a function of the application answer a denied request. Resolves with its result once everything that it started has
+ * answered or ended. Rejects with its error, unless an answer is in progress: then the error is reported.
  */
 export async function letAnswer(
   response: DeniedResponse,

@@ -11,8 +11,8 @@ import { LEFT } from "./verdict.ts";
 import type { Step, Visit } from "./visit.ts";
 
 /**
- * The step that reads operators' changes, and refuses clients on the deny list. `watchTrust` is
- * called before an address is looked up; `note` is called for each refused request.
+ * The step that reads operators' changes, and refuses clients on the deny list. `watchTrust` is called before an address is
+ * looked up; `note` is called for each refused request.
  */
 export function createControlStep<Request extends HttpRequest>(
   { control, watch }: Pick<LimiterParts, "control" | "watch">,

@@ -5,10 +5,9 @@ import type { Client } from "./client.ts";
 import { isClientSeen, watchResponse } from "./response/response-end.ts";
 
 /**
- * Renews a request's slots until its response ends, and then releases them. If the client
- * disconnects before that, they are no longer renewed but also not released, so that disconnecting
- * frees no slot. They are not renewed either while Node could not notice that the client
- * disconnected.
+ * Renews a request's slots until its response ends, and then releases them. If the client disconnects before that, they are no
+ * longer renewed but also not released, so that disconnecting frees no slot. They are not renewed either while Node could not
+ * notice that the client disconnected.
  */
 export function holdPlaces(places: HeldPlaces, response: object): void {
   places.keep(() => isClientSeen(response));
@@ -24,8 +23,8 @@ export function holdPlaces(places: HeldPlaces, response: object): void {
 }
 
 /**
- * Watches from now on whether a request still needs an answer on this response of Node's: its
- * client is connected, and nothing else has answered. `ending` aborts when all waits must end.
+ * Watches from now on whether a request still needs an answer on this response of Node's: its client is connected, and nothing
+ * else has answered. `ending` aborts when all waits must end.
  */
 export function watchLeaving(response: object, client: Client, ending: AbortSignal): Leaving {
   const controller = new AbortController();
@@ -49,10 +48,7 @@ export function watchLeaving(response: object, client: Client, ending: AbortSign
   };
 }
 
-/**
- * Resolves with the status of a response when it has been ended; with undefined if its client
- * disconnected before.
- */
+/** Resolves with the status of a response when it has been ended; with undefined if its client disconnected before. */
 export function endedWith(response: object): Promise<number | undefined> {
   return new Promise((resolve) => {
     watchResponse(response, { onEnded: resolve, onLeft: () => resolve(undefined) });

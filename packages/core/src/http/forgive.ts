@@ -5,10 +5,7 @@ import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
 import { requireUnreached } from "../reach/store-failure.ts";
 import { decisionOf } from "./request-decision.ts";
 
-/**
- * Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`,
- * which all clients share.
- */
+/** Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`, which all clients share. */
 export function requireForgivable(
   owner: string,
   dimensions: readonly string[] | undefined,
@@ -27,8 +24,8 @@ export function requireForgivable(
 }
 
 /**
- * Forgets the usage of a request's client in these limiters, in the named dimensions. Resolves with
- * true if a record was deleted; with false also if the store could not be reached.
+ * Forgets the usage of a request's client in these limiters, in the named dimensions. Resolves with true if a record was
+ * deleted; with false also if the store could not be reached.
  */
 export async function forgiveClient(
   owner: string,

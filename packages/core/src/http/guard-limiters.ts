@@ -36,8 +36,8 @@ export interface GuardLimiters {
   readonly tiers: ReadonlyMap<string, MadeLimiter>;
   readonly all: readonly MadeLimiter[];
   /**
-   * Chooses the limiter of a request, null for no limit; undefined if all requests have the same.
-   * Throws or rejects with `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
+   * Chooses the limiter of a request, null for no limit; undefined if all requests have the same. Throws or rejects with
+   * `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
    */
   readonly choose: ((request: unknown) => Awaitable<Choice | null>) | undefined;
   /** Closes the limiters that were created here; one that was passed in stays open. */
@@ -51,8 +51,8 @@ export type LimiterSettings = Pick<
 >;
 
 /**
- * Creates the limiters that settings describe; `extended` is decided together with each. `plugin`
- * is the Fastify plugin that a route's name begins with. Throws the errors of `createLimiter`.
+ * Creates the limiters that settings describe; `extended` is decided together with each. `plugin` is the Fastify plugin that a
+ * route's name begins with. Throws the errors of `createLimiter`.
  */
 export function makeGuardLimiters(
   owner: string,
@@ -86,8 +86,8 @@ export async function areReady(limiters: readonly Limiter[]): Promise<boolean> {
 }
 
 /**
- * The store of options without limits, for limiters created on it later; a new one if none is
- * given. Throws `HEADGATE_INVALID_OPTION`.
+ * The store of options without limits, for limiters created on it later; a new one if none is given. Throws
+ * `HEADGATE_INVALID_OPTION`.
  */
 export function readStore({ store, name }: Pick<LimiterSettings, "store" | "name">): CountingStore {
   if (store !== undefined || name !== undefined) requireName(name);

@@ -11,9 +11,7 @@ import type { ClientList } from "./lists.ts";
 import type { RequestPolicy, TierPolicy } from "./request-limits.ts";
 import type { HeadersOption } from "./verdict.ts";
 
-/**
- * How long a request that would be denied waits first: 1 ms to 10 minutes, or `false` for no wait.
- */
+/** How long a request that would be denied waits first: 1 ms to 10 minutes, or `false` for no wait. */
 export type WaitOption = Duration | false;
 
 /** The durations of a guard's options, where the compiler finds a misspelt literal. `Text` is inferred. */
@@ -21,10 +19,7 @@ export interface CheckedGuardTimes<Text extends string> extends CheckedTimes<Tex
   readonly wait?: CheckedDuration<Text> | false | undefined;
 }
 
-/**
- * How to handle a request whose key is undefined or empty: count its address, respond with 400, or
- * leave the limit out.
- */
+/** How to handle a request whose key is undefined or empty: count its address, respond with 400, or leave the limit out. */
 export type MissingKey = "ip" | "reject" | "skip";
 
 /** The dimensions that need no key function. */
@@ -49,9 +44,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | KeyFunction<Request>
     | { readonly [D in Dimension]: KeyFunction<Request> }
     | undefined;
-  /**
-   * Where the client's address comes from. Default: the framework, according to its proxy trust.
-   */
+  /** Where the client's address comes from. Default: the framework, according to its proxy trust. */
   readonly address?: AddressOption | undefined;
   /** Clients that are never limited: addresses and networks (CIDR), or a function. */
   readonly allowList?: ClientList<Request> | undefined;
@@ -65,15 +58,14 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    */
   readonly cost?: Cost | ((request: Request) => Cost | Promise<Cost>) | undefined;
   /**
-   * Which responses count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"`
-   * (below 400), or a function, called when the response has ended, that returns whether the
-   * request counts or how many units it cost. Until then every request is charged, and it stays
-   * charged if the response is cut off.
+   * Which responses count: `"all"` (default), `"failed"` (status 400 and above), `"succeeded"` (below 400), or a function,
+   * called when the response has ended, that returns whether the request counts or how many units it cost. Until then every
+   * request is charged, and it stays charged if the response is cut off.
    */
   readonly count?: CountOption<Request, never> | undefined;
   /**
-   * The dimensions in which `forgive(request)` forgets the client of a request, for example after a
-   * successful login. Not `global`.
+   * The dimensions in which `forgive(request)` forgets the client of a request, for example after a successful login. Not
+   * `global`.
    */
   readonly forgive?:
     | readonly (NoInfer<Dimension> | Exclude<KnownDimension, "global">)[]
@@ -84,24 +76,19 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers a response carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /**
-   * How to answer denied requests: a function of the framework's kind, or `"error"`. Some adapters
-   * do not have this option.
-   */
+  /** How to answer denied requests: a function of the framework's kind, or `"error"`. Some adapters do not have this option. */
   readonly onDenied?: unknown;
   /**
-   * How long a request that would be denied waits first, 1 ms to 10 minutes. It waits in line with
-   * its subject's other requests in this process: at most 100, and no more than half of `maxQueue`.
-   * A client that disconnects while it waits costs nothing. Not for limits with `block`. Default
-   * `false`.
+   * How long a request that would be denied waits first, 1 ms to 10 minutes. It waits in line with its subject's other requests
+   * in this process: at most 100, and no more than half of `maxQueue`. A client that disconnects while it waits costs nothing.
+   * Not for limits with `block`. Default `false`.
    */
   readonly wait?: WaitOption | undefined;
   /** The most requests and calls of `limiter.wait` that may wait at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Shadow mode: decides, counts and publishes, but denies no request. It sets neither `rateLimit`
-   * nor any header; only `of` and the channel `headgate:decision` show its decisions. Default
-   * false.
+   * Shadow mode: decides, counts and publishes, but denies no request. It sets neither `rateLimit` nor any header; only `of`
+   * and the channel `headgate:decision` show its decisions. Default false.
    */
   readonly shadow?: boolean | undefined;
 }

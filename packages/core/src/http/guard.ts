@@ -21,34 +21,31 @@ import { toError } from "./warn.ts";
 /** Decides requests of one framework under one set of options. */
 export interface Guard<Request> {
   /**
-   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is
-   * Node's: slots are held until it ends, then `count` settles by `reply`, which is the framework's
-   * own; with `wait` it shows whether the client disconnects. Never throws; rejects with an error
-   * for the framework.
+   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is Node's: slots are held
+   * until it ends, then `count` settles by `reply`, which is the framework's own; with `wait` it shows whether the client
+   * disconnects. Never throws; rejects with an error for the framework.
    */
   check(request: Request, client: Client, response?: object, reply?: object): Awaitable<Verdict>;
   /** Whether `check` needs a response, for `count`, `wait` or slots. */
   readonly needsResponse: boolean;
   /**
-   * Answers all waiting requests as if their time were over, and lets no request wait from now on.
-   * Resolves when the requests in progress are decided.
+   * Answers all waiting requests as if their time were over, and lets no request wait from now on. Resolves when the requests
+   * in progress are decided.
    */
   end(): Promise<void>;
   /** The limiter's decision on a request; undefined if it was not asked. */
   of(request: object): RequestDecision | undefined;
   /**
-   * Forgets the usage of a request's client, blocks included, in the dimensions of the option
-   * `forgive`: after a successful login, for example. Resolves with true if something was
-   * forgotten; with false also while the store is unavailable. Rejects with
-   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as
-   * `limiter.reset`.
+   * Forgets the usage of a request's client, blocks included, in the dimensions of the option `forgive`: after a successful
+   * login, for example. Resolves with true if something was forgotten; with false also while the store is unavailable. Rejects
+   * with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */
   forgive(request: object): Promise<boolean>;
 }
 
 /**
- * Prepares the path of a request in HTTP. `owner` is its name in errors. Throws
- * `HEADGATE_INVALID_OPTION`, and then closes the limiters, so that their names are free again.
+ * Prepares the path of a request in HTTP. `owner` is its name in errors. Throws `HEADGATE_INVALID_OPTION`, and then closes the
+ * limiters, so that their names are free again.
  */
 export function createGuard<Request extends HttpRequest>(
   owner: string,
@@ -181,9 +178,8 @@ function follow<Request>(
 }
 
 /**
- * Handles a request in an adapter: `answer` applies the verdict to the response, and returns, now
- * or later, whether the request goes on. Then `next` is called, without an argument or with an
- * error; never twice.
+ * Handles a request in an adapter: `answer` applies the verdict to the response, and returns, now or later, whether the request
+ * goes on. Then `next` is called, without an argument or with an error; never twice.
  */
 export function settle<Request, Reply>(
   decided: Awaitable<Verdict>,

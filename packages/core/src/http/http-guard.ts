@@ -23,18 +23,14 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of" | "forgive
   /** The limiter of each tier, if the limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is
-   * Node's: slots are held until it ends, then `count` settles; with `wait` it shows whether the
-   * client disconnects. Rejects with an `Error` that the framework should handle, and with
-   * `HEADGATE_INVALID_OPTION` for an invalid `client` or `response`.
+   * Checks lists, the deny list, skip, limits, key, cost and decision, in this order. `response` is Node's: slots are held
+   * until it ends, then `count` settles; with `wait` it shows whether the client disconnects. Rejects with an `Error` that the
+   * framework should handle, and with `HEADGATE_INVALID_OPTION` for an invalid `client` or `response`.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /** `ready` of all its limiters: resolves with whether all of their stores answered. */
   ready(): Promise<boolean>;
-  /**
-   * Answers the waiting requests, and frees the names of the limiters that were created here. The
-   * store's client stays open.
-   */
+  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
   close(): Promise<void>;
 }
 
@@ -42,29 +38,19 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of" | "forgive
 export interface HttpAdapter<Request> {
   /** The adapter's name in the directory that operators' tools read: 1 to 64 characters. Default `"http"`. */
   readonly name?: string | undefined;
-  /**
-   * The method and the configured route of a request, such as `GET /users/:id`; undefined if there
-   * is none.
-   */
+  /** The method and the configured route of a request, such as `GET /users/:id`; undefined if there is none. */
   readonly routeOf?: ((request: Request) => string | undefined) | undefined;
   /** Warns the operator. Default: a process warning, once for each code. */
   readonly warn?: Warn | undefined;
-  /**
-   * Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the
-   * option is rejected.
-   */
+  /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is rejected. */
   readonly onDenied?: boolean | undefined;
-  /**
-   * Whether the adapter passes each response to `check`. Default false: `count`, `wait` and
-   * `concurrency` limits are rejected.
-   */
+  /** Whether the adapter passes each response to `check`. Default false: `count`, `wait` and `concurrency` limits are rejected. */
   readonly count?: boolean | undefined;
 }
 
 /**
- * Creates the guard for an adapter, which asks it about each request. `owner` is the name of the
- * adapter's function, for error messages. Throws `HEADGATE_INVALID_OPTION`,
- * `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
+ * Creates the guard for an adapter, which asks it about each request. `owner` is the name of the adapter's function, for error
+ * messages. Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createHttpGuard<Request extends HttpRequest>(
   owner: string,
@@ -86,10 +72,7 @@ export function createHttpGuard<Request extends HttpRequest>(
   };
 }
 
-/**
- * The same guard for an adapter that creates clients with `clientOf`, and calls `settle`: it
- * answers synchronously if it can.
- */
+/** The same guard for an adapter that creates clients with `clientOf`, and calls `settle`: it answers synchronously if it can. */
 export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check"> {
   readonly check: Guard<Request>["check"];
   readonly needsResponse: boolean;
@@ -116,8 +99,7 @@ export function createAdapterGuard<Request extends HttpRequest>(
   rejectUnreadOptions(owner, settings, adapter);
   const limiters = makeGuardLimiters(owner, settings);
   const guard = createGuard(owner, limiters, settings, { name, warn, routeOf, costOf });
-  // `count` and `wait` have been rejected, so the response is needed for slots, or to settle
-  // confirmed charges.
+  // `count` and `wait` have been rejected, so the response is needed for slots, or to settle confirmed charges.
   if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
   const withResponse: Guard<Request>["check"] = (request, client, response) =>
     isNodeResponse(response)
@@ -142,10 +124,7 @@ function noRoute(): undefined {
   return undefined;
 }
 
-/**
- * Stands for all applications of a process, which adapters without a log of their own do not
- * distinguish.
- */
+/** Stands for all applications of a process, which adapters without a log of their own do not distinguish. */
 const APPLICATIONS = {};
 
 function warnProcess(code: string, message: string, _: object, error?: unknown): void {
@@ -162,10 +141,7 @@ function requireClient(owner: string, client: Client): void {
   );
 }
 
-/**
- * Without Node's response, a request would count regardless of its response, or wait though its
- * client has disconnected.
- */
+/** Without Node's response, a request would count regardless of its response, or wait though its client has disconnected. */
 function withoutResponse(owner: string, response: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_OPTION",
@@ -211,9 +187,7 @@ function rejectUnreadOptions(
   }
 }
 
-/**
- * The error for slots that the adapter would never release, and charges that it would never settle.
- */
+/** The error for slots that the adapter would never release, and charges that it would never settle. */
 function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
   void limiters.close();
   const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);

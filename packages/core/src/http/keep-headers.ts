@@ -6,17 +6,13 @@ export interface ErrorWithHeaders extends Error {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * Headers that we put on errors, with the error's own ones: an application may throw the same error
- * again.
- */
+/** Headers that we put on errors, with the error's own ones: an application may throw the same error again. */
 const ownHeaders = new WeakMap<object, unknown>();
 
 /**
- * Puts the headers of a denial on the error that answers it, as `error.headers`: some frameworks,
- * such as Koa, drop the response's headers when they answer an error, and send the error's. Headers
- * that the error already has are kept. Returns `reason`, the thrown value, or an `Error` if it is
- * not one.
+ * Puts the headers of a denial on the error that answers it, as `error.headers`: some frameworks, such as Koa, drop the
+ * response's headers when they answer an error, and send the error's. Headers that the error already has are kept. Returns
+ * `reason`, the thrown value, or an `Error` if it is not one.
  */
 export function keepHeaders(reason: unknown, headers: readonly Header[]): ErrorWithHeaders {
   const error = toError(reason);

@@ -11,14 +11,14 @@ import type { OpaqueSubject, SubjectText } from "./subject.ts";
 import { InvalidSubject, joinSubjects, kindText, opaqueSubject, subjectText } from "./subject.ts";
 
 /**
- * The result of a key function: a subject, which may be a whole number such as the id of a user, or
- * nothing if the request has none.
+ * The result of a key function: a subject, which may be a whole number such as the id of a user, or nothing if the request has
+ * none.
  */
 export type KeyResult = string | number | bigint | OpaqueSubject | undefined | null;
 
 /**
- * Returns the client to count. `address` is the client's as counted by `byIp()`: an IPv6 address as
- * its /64. It was read when the request arrived: `request.ip` may be gone after an await.
+ * Returns the client to count. `address` is the client's as counted by `byIp()`: an IPv6 address as its /64. It was read when
+ * the request arrived: `request.ip` may be gone after an await.
  */
 export type KeyFunction<Request = HttpRequest> = (
   request: Request,
@@ -91,9 +91,8 @@ export function readsAddress(key: KeyFunction<never>): boolean {
 }
 
 /**
- * A key function that reads whole addresses. If an application calls it with the address that it
- * received, or with none, the whole address noted before is used; any other address is used as
- * given.
+ * A key function that reads whole addresses. If an application calls it with the address that it received, or with none, the
+ * whole address noted before is used; any other address is used as given.
  */
 function ownKey(own: OwnKey): KeyFunction<HttpRequest> {
   const key: KeyFunction<HttpRequest> = (request, address) => {
@@ -120,9 +119,8 @@ export interface ByIpOptions {
 }
 
 /**
- * Counts by client address, according to the framework's proxy trust. An IPv4 address embedded in
- * IPv6 counts as IPv4; IPv6 counts per network of `ipv6Prefix` bits. Throws
- * `HEADGATE_INVALID_OPTION`.
+ * Counts by client address, according to the framework's proxy trust. An IPv4 address embedded in IPv6 counts as IPv4; IPv6
+ * counts per network of `ipv6Prefix` bits. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
   const ipv6Prefix = readPrefix("byIp", options);
@@ -206,8 +204,8 @@ export function requireHeaderName(option: string, name: unknown): asserts name i
 }
 
 /**
- * Counts by several keys together, such as address and account: each combination is a separate
- * subject. A request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
+ * Counts by several keys together, such as address and account: each combination is a separate subject. A request that lacks
+ * one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byAll<Request extends HttpRequest>(
   ...keys: readonly KeyFunction<Request>[]

@@ -64,10 +64,7 @@ export function readList<Request>(
   return { source: "addresses", usesAddress: true, has: (_, address) => isOn(address as string) };
 }
 
-/**
- * The step that looks a request up in its lists; undefined without lists. `note` is called with the
- * list that it is on.
- */
+/** The step that looks a request up in its lists; undefined without lists. `note` is called with the list that it is on. */
 export function createListStep<Request>(
   owner: string,
   { blockList, allowList }: Readonly<Record<"blockList" | "allowList", List<Request> | undefined>>,

@@ -9,9 +9,7 @@ import type { Visit } from "./visit.ts";
 
 /* A request's own limits, which may have another shape than those that its guard was created with. */
 
-/**
- * Whether a request lacks every subject that its own limits count by, so that it is not limited.
- */
+/** Whether a request lacks every subject that its own limits count by, so that it is not limited. */
 export function asksNobody<Request>({ limits, subjects }: Visit<Request>, error: unknown): boolean {
   if (limits === undefined || codeOf(error) !== "HEADGATE_EMPTY_KEY") return false;
   return Object.values(subjects as RequestSubjects).includes(null);
@@ -22,10 +20,7 @@ export function isNamedAs({ limits }: MadeLimiter, decision: Decision): boolean 
   return decision.limits.every(({ name }, i) => name === limits[i]?.name);
 }
 
-/**
- * Holds the slots of a request until its response ends. Throws `HEADGATE_INVALID_LIMIT` if the
- * response cannot be watched.
- */
+/** Holds the slots of a request until its response ends. Throws `HEADGATE_INVALID_LIMIT` if the response cannot be watched. */
 export function holdOwnPlaces(
   owner: string,
   places: HeldPlaces | undefined,
@@ -44,10 +39,7 @@ export function holdOwnPlaces(
   );
 }
 
-/**
- * Throws `HEADGATE_INVALID_LIMIT` for limits that block in a guard with `wait`: a request that
- * waits sets no block.
- */
+/** Throws `HEADGATE_INVALID_LIMIT` for limits that block in a guard with `wait`: a request that waits sets no block. */
 export function rejectBlocksInTurn<Request>(owner: string, { limits }: Visit<Request>): void {
   const blocks = [limits].flat().some((limit) => limit && "block" in limit && limit.block);
   if (!blocks) return;
@@ -57,10 +49,7 @@ export function rejectBlocksInTurn<Request>(owner: string, { limits }: Visit<Req
   );
 }
 
-/**
- * Leaves out a customer's numbers, which an error handler might send to clients: they are in the
- * cause.
- */
+/** Leaves out a customer's numbers, which an error handler might send to clients: they are in the cause. */
 export function ofRequest(owner: string, error: unknown): unknown {
   if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
   return new HeadgateError(

@@ -75,9 +75,9 @@ export const GUARD_OPTIONS: readonly string[] = [
 ];
 
 /**
- * Reads the options of a guard. Options about reading and answering requests default to
- * `inherited`. `more` names options that the adapter reads itself. Throws `HEADGATE_INVALID_OPTION`
- * with Headgate's equivalent for an option of another library, and `HEADGATE_INVALID_LIMIT`.
+ * Reads the options of a guard. Options about reading and answering requests default to `inherited`. `more` names options that
+ * the adapter reads itself. Throws `HEADGATE_INVALID_OPTION` with Headgate's equivalent for an option of another library, and
+ * `HEADGATE_INVALID_LIMIT`.
  */
 export function parseGuard<Request>(
   owner: string,

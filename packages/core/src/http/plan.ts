@@ -22,14 +22,11 @@ export interface Adapter<Request> {
   /** Its name in the directory. */
   readonly name: string;
   readonly warn: Warn;
-  /**
-   * The method and the configured route of a request, such as `GET /users/:id`; undefined if there
-   * is none.
-   */
+  /** The method and the configured route of a request, such as `GET /users/:id`; undefined if there is none. */
   routeOf(request: Request): string | undefined;
   /**
-   * The cost of a request itself, for example from a decorator, which takes precedence over the
-   * option `cost`; undefined to use the option.
+   * The cost of a request itself, for example from a decorator, which takes precedence over the option `cost`; undefined to use
+   * the option.
    */
   readonly costOf?: ((request: Request) => unknown) | undefined;
 }

@@ -11,8 +11,8 @@ import { fixedCharge } from "./request-cost.ts";
 import type { Prepared } from "./visit.ts";
 
 /**
- * Prepares the limiters of a guard, and lists their use in the directory. Throws
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_COST`.
+ * Prepares the limiters of a guard, and lists their use in the directory. Throws `HEADGATE_INVALID_OPTION`,
+ * `HEADGATE_INVALID_COST`.
  */
 export function prepareLimiters<Request extends HttpRequest>(
   owner: string,

@@ -20,7 +20,10 @@ import type { Step, Visit } from "./visit.ts";
 
 type MadeSubjects = Record<string, string | null>;
 
-/* An object that inherits nothing, so that a dimension's name finds and changes only own properties. V8 stores one made by `Object.create(null)` as a hash table, which is ten times as slow to create and read. */
+/*
+ * An object that inherits nothing, so that a dimension's name finds and changes only own properties. V8 stores one made by
+ * `Object.create(null)` as a hash table, which is ten times as slow to create and read.
+ */
 export const Subjects = function Subjects() {} as unknown as new () => MadeSubjects;
 Subjects.prototype = Object.create(null);
 
@@ -33,10 +36,7 @@ export interface SubjectReader<Request> {
   readonly usesAddress: boolean;
   /** The source of the subjects in each dimension. */
   readonly sources: Readonly<Record<string, SubjectSource>>;
-  /**
-   * Returns a verdict for a request without its key. Fails if a key is not a string, or if there is
-   * no address.
-   */
+  /** Returns a verdict for a request without its key. Fails if a key is not a string, or if there is no address. */
   readonly read: Step<Request>;
 }
 

@@ -9,9 +9,7 @@ export function refuseMissing(dimension: string): Verdict {
   return { kind: "refused", headers: [NO_STORE], rejection };
 }
 
-/**
- * The answer to a request of a blocked client, without the headers set by limiters before this one.
- */
+/** The answer to a request of a blocked client, without the headers set by limiters before this one. */
 export const BLOCKED: Verdict = {
   kind: "refused",
   headers: [

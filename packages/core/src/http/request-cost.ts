@@ -10,8 +10,8 @@ import type { GuardSettings } from "./parse-guard.ts";
 import type { Step, Visit } from "./visit.ts";
 
 /**
- * The step that determines a request's cost: `costOf` of the adapter, then the option. Undefined if
- * there is neither, or if the option is fixed.
+ * The step that determines a request's cost: `costOf` of the adapter, then the option. Undefined if there is neither, or if the
+ * option is fixed.
  */
 export function createCostStep<Request>(
   cost: GuardSettings<Request>["cost"],
@@ -36,8 +36,8 @@ export function createCostStep<Request>(
 }
 
 /**
- * The fixed cost of requests at a limiter; undefined for one unit. Throws `HEADGATE_INVALID_COST`
- * for a name that none of its limits has, `HEADGATE_INVALID_OPTION` for a limiter with `lease`.
+ * The fixed cost of requests at a limiter; undefined for one unit. Throws `HEADGATE_INVALID_COST` for a name that none of its
+ * limits has, `HEADGATE_INVALID_OPTION` for a limiter with `lease`.
  */
 export function fixedCharge(
   owner: string,
@@ -61,9 +61,9 @@ export function fixedCharge(
 }
 
 /**
- * The charge for a value returned by a function; the limiter validates it. A function that returns
- * nothing must not fall back to the default cost. If the extended limiter is asked alone, because
- * the request has no limits of its own, the names of those are left out.
+ * The charge for a value returned by a function; the limiter validates it. A function that returns nothing must not fall back
+ * to the default cost. If the extended limiter is asked alone, because the request has no limits of its own, the names of those
+ * are left out.
  */
 function chargeOf(units: unknown, limiter: MadeLimiter, isOwn: boolean): CostOptions {
   if (typeof units === "number") return { cost: units };

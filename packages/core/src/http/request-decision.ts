@@ -25,13 +25,13 @@ export interface RequestDecision {
    */
   settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
   /**
-   * Refunds this request's charge here. Resolves with true if something was refunded. Rejects with
-   * the same errors as `limiter.refund`.
+   * Refunds this request's charge here. Resolves with true if something was refunded. Rejects with the same errors as
+   * `limiter.refund`.
    */
   refund(): Promise<boolean>;
   /**
-   * Releases the slots that this request holds here, before it is answered. Resolves with true if
-   * it held one. Rejects with the same errors as `limiter.release`.
+   * Releases the slots that this request holds here, before it is answered. Resolves with true if it held one. Rejects with the
+   * same errors as `limiter.release`.
    */
   release(): Promise<boolean>;
 }
@@ -51,8 +51,8 @@ export function decisionOf(
 }
 
 /**
- * The same for entries not yet settled by a response's end, which are marked as settled.
- * `isImplied`: there is no `count` option, so entries of a guard with that option are left to it.
+ * The same for entries not yet settled by a response's end, which are marked as settled. `isImplied`: there is no `count`
+ * option, so entries of a guard with that option are left to it.
  */
 export function takeUnsettled(
   request: object,
@@ -107,10 +107,7 @@ function join(
   };
 }
 
-/**
- * The units for an entry's limits. A name that no entry knows is kept, so that all of them reject
- * it.
- */
+/** The units for an entry's limits. A name that no entry knows is kept, so that all of them reject it. */
 function unitsFor<Units extends Cost>(
   entry: Entry,
   units: Units,

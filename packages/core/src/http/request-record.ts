@@ -20,8 +20,8 @@ export interface Reported {
 }
 
 /**
- * One call of a limiter for a request: the groups that had a subject and were not asked before, and
- * the decision. All guards that a request passes share its entries.
+ * One call of a limiter for a request: the groups that had a subject and were not asked before, and the decision. All guards
+ * that a request passes share its entries.
  */
 export interface Entry extends Omit<Reported, "decision"> {
   readonly limiter: MadeLimiter;
@@ -57,8 +57,8 @@ export function entriesOf(request: object): readonly Entry[] {
 }
 
 /**
- * Records what a request is going to ask a limiter: the groups with a subject that were not asked
- * yet. Undefined if there are none. `hasAll`: the request has every subject.
+ * Records what a request is going to ask a limiter: the groups with a subject that were not asked yet. Undefined if there are
+ * none. `hasAll`: the request has every subject.
  */
 export function takeEntry(
   request: object,
@@ -102,8 +102,7 @@ function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
 function isAsked(entries: readonly Entry[], counted: CountedPolicy, group: Group): boolean {
   return entries.some(({ limiter, groups }) => {
     const { counted: other } = limiter[LIMITER];
-    // A limiter in shadow mode that let the request through does not decide for one that may deny
-    // it.
+    // A limiter in shadow mode that let the request through does not decide for one that may deny it.
     if (other.shadow && !counted.shadow) return false;
     return groups.some((one) => isSame(other, one, counted, group));
   });
@@ -152,10 +151,7 @@ export function reportedOf(request: object): readonly Reported[] {
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);
 }
 
-/**
- * The binding decision among all decisions on a request: the denial, or the one with the smallest
- * share left.
- */
+/** The binding decision among all decisions on a request: the denial, or the one with the smallest share left. */
 export function bindingDecision(decisions: readonly Decision[]): Decision {
   const denied = decisions.find(({ wouldAllow }) => !wouldAllow);
   if (denied !== undefined) return denied;

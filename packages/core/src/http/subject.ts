@@ -10,12 +10,11 @@ export type RequestSubjects = Readonly<Record<string, string | null>>;
 const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
 
 /**
- * A subject created by Headgate's own key functions. It never equals a string returned by an
- * application's key function: an application's string that begins with `~` gets another one in
- * front, and all of these begin with `~` and a letter.
+ * A subject created by Headgate's own key functions. It never equals a string returned by an application's key function: an
+ * application's string that begins with `~` gets another one in front, and all of these begin with `~` and a letter.
  *
- * Using one as a string or as JSON throws `HEADGATE_INVALID_KEY`: otherwise `[object Object]` and
- * `{}` would be one bucket for all clients.
+ * Using one as a string or as JSON throws `HEADGATE_INVALID_KEY`: otherwise `[object Object]` and `{}` would be one bucket for
+ * all clients.
  */
 export interface OpaqueSubject {
   toString(): never;
@@ -66,10 +65,7 @@ export function subjectText(value: unknown): SubjectText {
   return own ?? new InvalidSubject(value);
 }
 
-/**
- * Joins subjects so that different lists give different texts: `~/` separates two, and a `~` inside
- * is doubled.
- */
+/** Joins subjects so that different lists give different texts: `~/` separates two, and a `~` inside is doubled. */
 export function joinSubjects(texts: readonly string[]): string {
   return kindText("all", texts.map((text) => text.replaceAll("~", "~~")).join("~/"));
 }

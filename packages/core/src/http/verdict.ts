@@ -6,9 +6,8 @@ export type Header = readonly [name: string, value: string | undefined, added?: 
 /** Which rate limit headers a response carries. */
 export interface HeaderOptions {
   /**
-   * The numbers of the binding limit, in three headers: `X-RateLimit-Limit`, `-Remaining`, `-Reset`
-   * (`true` or `"x-ratelimit"`, default), or `RateLimit-Limit`, `-Remaining`, `-Reset` of
-   * draft-ietf-httpapi-ratelimit-headers-06 (`"ratelimit"`).
+   * The numbers of the binding limit, in three headers: `X-RateLimit-Limit`, `-Remaining`, `-Reset` (`true` or `"x-ratelimit"`,
+   * default), or `RateLimit-Limit`, `-Remaining`, `-Reset` of draft-ietf-httpapi-ratelimit-headers-06 (`"ratelimit"`).
    */
   readonly legacy?: boolean | LegacyStyle | undefined;
   /**
@@ -69,8 +68,8 @@ export type Verdict =
       readonly headers: readonly Header[];
       readonly rejection: Rejection;
       /**
-       * Call it once it is known whether the application lets the request through. Missing if it
-       * must not. Only the first call counts.
+       * Call it once it is known whether the application lets the request through. Missing if it must not. Only the first call
+       * counts.
        */
       readonly conclude?: (passed: boolean) => void;
     }

@@ -27,10 +27,7 @@ export interface Visit<Request> {
   charge: CostOptions | undefined;
   /** The limiter's entry for this request, once it is known. */
   entry: Entry | undefined;
-  /**
-   * When the limiter was asked, by `performance.now()`; undefined if the channel of decisions has
-   * no subscribers.
-   */
+  /** When the limiter was asked, by `performance.now()`; undefined if the channel of decisions has no subscribers. */
   started: number | undefined;
   /** How long the request waited for the control record, in milliseconds. */
   controlMs: number;

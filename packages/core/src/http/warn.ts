@@ -3,8 +3,8 @@ import type { HeadgateErrorCode } from "../base/errors.ts";
 import { formatKind, HeadgateError } from "../base/errors.ts";
 
 /**
- * Warns the operator of the application that received a request. An adapter logs each code once per
- * application. `error` shows where it came from.
+ * Warns the operator of the application that received a request. An adapter logs each code once per application. `error` shows
+ * where it came from.
  */
 export type Warn = (
   code: HeadgateErrorCode,
@@ -13,9 +13,7 @@ export type Warn = (
   error?: unknown,
 ) => void;
 
-/**
- * Emits a process warning, once for each code and application. `error` shows where it came from.
- */
+/** Emits a process warning, once for each code and application. `error` shows where it came from. */
 export function warnOnce(place: object, code: string, message: string, error?: unknown): void {
   if (!isFirst(place, code)) return;
   const detail = error === undefined ? {} : { detail: inspect(error) };
@@ -34,9 +32,8 @@ export function isFirst(place: object, code: string): boolean {
 }
 
 /**
- * Turns a value thrown by a function of the application into an error that frameworks recognise.
- * Frameworks go on with the request if the value is empty, and Express treats some strings as
- * instructions.
+ * Turns a value thrown by a function of the application into an error that frameworks recognise. Frameworks go on with the
+ * request if the value is empty, and Express treats some strings as instructions.
  */
 export function toError(reason: unknown): Error {
   if (reason instanceof Error) return reason;

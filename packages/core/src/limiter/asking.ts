@@ -59,9 +59,7 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
     return countersOf(policy, subject, asked);
   }
 
-  /**
-   * Decides, once operators' changes are known. Throws, or rejects with, the errors of the call.
-   */
+  /** Decides, once operators' changes are known. Throws, or rejects with, the errors of the call. */
   function consumeIn(
     groups: readonly Group[] | undefined,
     subject: Subjects,

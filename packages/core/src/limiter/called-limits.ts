@@ -22,19 +22,15 @@ export interface PolicyCompiler {
 interface KnownPolicy {
   /** Copies of its limits, because the application may change its own objects. */
   readonly limits: readonly Properties[];
-  /**
-   * The compiled policy; undefined if it has another shape with counters of its own, which may be
-   * forgotten.
-   */
+  /** The compiled policy; undefined if it has another shape with counters of its own, which may be forgotten. */
   readonly counted: CountedPolicy | undefined;
   readonly shape: string;
 }
 
 /**
- * The policies passed with calls, each compiled once while it is cached. They are found by a hash
- * of their numbers and compared property by property, even if the same object was passed before: it
- * may have changed since, and serialising it would take as long as a decision. Of two with the same
- * hash, which is rare, the later one is kept.
+ * The policies passed with calls, each compiled once while it is cached. They are found by a hash of their numbers and compared
+ * property by property, even if the same object was passed before: it may have changed since, and serialising it would take as
+ * long as a decision. Of two with the same hash, which is rare, the later one is kept.
  */
 export class CalledLimits {
   readonly #compiler: PolicyCompiler;
@@ -93,8 +89,8 @@ function mix(hash: number, limit: unknown): number {
 }
 
 /**
- * Bits from both ends of a text, which covers most durations completely. Beyond an end, a character
- * code is NaN, which adds nothing.
+ * Bits from both ends of a text, which covers most durations completely. Beyond an end, a character code is NaN, which adds
+ * nothing.
  */
 function bitsOf(text: string): number {
   const { length } = text;

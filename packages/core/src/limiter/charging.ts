@@ -43,10 +43,7 @@ export function createCharging(
     requireUnreached(error, watch.notices);
   }
 
-  /**
-   * Charges in this process if the store did not get the charge, provided that the failure policy
-   * counts locally.
-   */
+  /** Charges in this process if the store did not get the charge, provided that the failure policy counts locally. */
   async function chargeHere(
     missed: readonly Counter[],
     cost: number,
@@ -99,10 +96,7 @@ export function createCharging(
     }
   }
 
-  /**
-   * The limits by whose names a decision can be settled: the limiter's own, and those of a policy
-   * passed with the call.
-   */
+  /** The limits by whose names a decision can be settled: the limiter's own, and those of a policy passed with the call. */
   function settledOf(decision: Decision): readonly Pick<LimitDescription, "name">[] {
     if (!shapes.isUsed) return chargeable;
     const asked = limitsBefore(decision) ?? decision?.limits ?? [];

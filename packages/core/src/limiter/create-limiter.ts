@@ -39,8 +39,8 @@ const OPTIONS = [
 ] as const;
 
 /**
- * Creates a limiter. The same name, store and policy return the same limiter. Throws
- * `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
+ * Creates a limiter. The same name, store and policy return the same limiter. Throws `HEADGATE_INVALID_LIMIT`,
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createLimiter<const Per extends string = never, const Text extends string = string>(
   options: LimiterOptions<Per> & CheckedTimes<Text>,
@@ -48,10 +48,7 @@ export function createLimiter<const Per extends string = never, const Text exten
   return makeLimiter(options, undefined);
 }
 
-/**
- * The same for a route whose limiter is named after the plugin that limits it. Throws like
- * `createLimiter`.
- */
+/** The same for a route whose limiter is named after the plugin that limits it. Throws like `createLimiter`. */
 export function makeLimiter(
   options: LimiterOptions<string>,
   plugin: string | undefined,

@@ -15,10 +15,7 @@ export const FAILURE_OPTIONS = [
   "lease",
 ] as const;
 
-/**
- * The default of `storeTimeout` in milliseconds. Shared by all copies of this package, so that a
- * test can change it.
- */
+/** The default of `storeTimeout` in milliseconds. Shared by all copies of this package, so that a test can change it. */
 export const storeTimes: () => { byDefault: number } = processPart("storeTimes", () => ({
   byDefault: 100,
 }));

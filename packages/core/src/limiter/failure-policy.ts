@@ -4,13 +4,13 @@ import type { LeaseOptions, LeaseRule } from "../deciding/leases/leases.ts";
 import type { StoreTimes } from "../reach/outage.ts";
 
 /**
- * How a limiter saves calls to its store, and what it does when the store cannot answer. No effect
- * with `memoryStore`, which always answers.
+ * How a limiter saves calls to its store, and what it does when the store cannot answer. No effect with `memoryStore`, which
+ * always answers.
  */
 export interface FailureOptions {
   /**
-   * The longest wait for the store, for each decision, not counting time in which this process does
-   * not run: 1 ms to 1 minute. Default 100 ms.
+   * The longest wait for the store, for each decision, not counting time in which this process does not run: 1 ms to 1 minute.
+   * Default 100 ms.
    */
   readonly storeTimeout?: Duration | undefined;
   /**
@@ -25,28 +25,20 @@ export interface FailureOptions {
    */
   readonly onUnavailable?: OnUnavailable | undefined;
   /**
-   * With `"local"`, the share of each limit that this process admits by itself: above 0, up to 1;
-   * rounded down, at least one unit. Default 1. With n processes, 1 / n preserves the limit that
-   * they share.
+   * With `"local"`, the share of each limit that this process admits by itself: above 0, up to 1; rounded down, at least one
+   * unit. Default 1. With n processes, 1 / n preserves the limit that they share.
    */
   readonly localShare?: number | undefined;
-  /**
-   * Whether to cache denials for up to a second, so that a subject that keeps asking costs no call.
-   * Default true.
-   */
+  /** Whether to cache denials for up to a second, so that a subject that keeps asking costs no call. Default true. */
   readonly denyCache?: boolean | undefined;
   /**
-   * Lets a process lease several units at once for a busy subject, up to `max` for up to `ttl`, and
-   * spend them without a call. For limits of one dimension, in a limiter that extends no other.
-   * Default: off. See `docs/understand/leases.md`.
+   * Lets a process lease several units at once for a busy subject, up to `max` for up to `ttl`, and spend them without a call.
+   * For limits of one dimension, in a limiter that extends no other. Default: off. See `docs/understand/leases.md`.
    */
   readonly lease?: LeaseOptions | false | undefined;
 }
 
-/**
- * The durations in these options as `createLimiter` accepts them: the compiler finds a misspelt
- * literal. `Text` is inferred.
- */
+/** The durations in these options as `createLimiter` accepts them: the compiler finds a misspelt literal. `Text` is inferred. */
 export interface CheckedTimes<Text extends string> {
   readonly storeTimeout?: CheckedDuration<Text> | undefined;
   readonly connectTimeout?: CheckedDuration<Text> | undefined;

@@ -1,22 +1,18 @@
 import { processPart } from "../base/client-state.ts";
 import { codeOf } from "../base/errors.ts";
 
-/**
- * Something that `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name
- * at once.
- */
+/** Something that `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name at once. */
 interface Named {
   close(): Promise<unknown>;
 }
 
 /**
- * For development with hot reload, where a module is evaluated again after each change while the
- * Redis client stays. Creates a limiter, middleware or a breaker. If its name is taken with another
- * policy, closes what earlier evaluations created under `key`, and creates it again. With the same
- * policy nothing is closed.
+ * For development with hot reload, where a module is evaluated again after each change while the Redis client stays. Creates a
+ * limiter, middleware or a breaker. If its name is taken with another policy, closes what earlier evaluations created under
+ * `key`, and creates it again. With the same policy nothing is closed.
  *
- * Only with `NODE_ENV=development`. Otherwise it just calls `make`, so that using a name twice is
- * still a `HEADGATE_DUPLICATE_NAME`.
+ * Only with `NODE_ENV=development`. Otherwise it just calls `make`, so that using a name twice is still a
+ * `HEADGATE_DUPLICATE_NAME`.
  */
 export function hotReload<T extends Named>(key: string, make: () => T): T {
   if (process.env["NODE_ENV"] !== "development") return make();

@@ -29,10 +29,7 @@ interface KeptLimiter extends Omit<LimiterTerms, "limits"> {
   readonly shared: SharedLimiter;
 }
 
-/**
- * By the object that holds the counts, then by prefix and name. A dropped limiter goes on working
- * for its users.
- */
+/** By the object that holds the counts, then by prefix and name. A dropped limiter goes on working for its users. */
 const kept = new WeakMap<object, LruMap<string, readonly KeptLimiter[]>>();
 
 /** Finds an open limiter that was created under equal terms. */

@@ -22,8 +22,8 @@ export interface LimiterParts {
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
-   * `consume` for some of its groups only; publishes nothing. Returns the decision itself if this
-   * process knows it; errors are then thrown, not rejected.
+   * `consume` for some of its groups only; publishes nothing. Returns the decision itself if this process knows it; errors are
+   * then thrown, not rejected.
    */
   consumeIn(
     groups: readonly Group[],
@@ -31,14 +31,9 @@ export interface LimiterParts {
     options: ConsumeOptions | undefined,
     learned?: Learned,
   ): Awaitable<Decision>;
-  /**
-   * Operators' changes, as far as this process knows; undefined if the store has no control record.
-   */
+  /** Operators' changes, as far as this process knows; undefined if the store has no control record. */
   readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
-  /**
-   * `consumeIn`, but waits in line if it is denied. Undefined if the client has disconnected
-   * meanwhile.
-   */
+  /** `consumeIn`, but waits in line if it is denied. Undefined if the client has disconnected meanwhile. */
   consumeInTurn(
     groups: readonly Group[],
     subject: Subjects,
@@ -52,32 +47,27 @@ export interface LimiterParts {
   /** The watch of its store; undefined if the store is in this process's memory. */
   readonly watch: StoreWatch | undefined;
   /**
-   * The usage that its decisions are counted in; callers of `consumeIn` and `consumeInTurn` count
-   * theirs themselves. Undefined if the store keeps none.
+   * The usage that its decisions are counted in; callers of `consumeIn` and `consumeInTurn` count theirs themselves. Undefined
+   * if the store keeps none.
    */
   readonly usage: LimiterUsage | undefined;
   /** Whether it leases units, which count for all of its limits alike. */
   readonly hasLease: boolean;
   /** Whether it is in shadow mode, as far as that can be known without a subject. */
   isInShadow(): Promise<boolean>;
-  /**
-   * Whether `close` was called: its methods reject, but calls that began before are still decided.
-   */
+  /** Whether `close` was called: its methods reject, but calls that began before are still decided. */
   readonly isClosed: boolean;
 }
 
 /**
- * A limiter created by `createLimiter`. `Limiter`, the public type, does not have the symbol: the
- * compiler would treat the same type from another copy of the package, or from its other format, as
- * a different one.
+ * A limiter created by `createLimiter`. `Limiter`, the public type, does not have the symbol: the compiler would treat the same
+ * type from another copy of the package, or from its other format, as a different one.
  */
 export interface MadeLimiter<Dimension extends string = string> extends Limiter<Dimension> {
   readonly [LIMITER]: LimiterParts;
 }
 
-/**
- * A limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for anything else.
- */
+/** A limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for anything else. */
 export function requireMade(limiter: Limiter): MadeLimiter {
   partsOf(limiter);
   return limiter as MadeLimiter;
@@ -91,10 +81,7 @@ export interface Learned {
   readonly isFresh: boolean;
 }
 
-/**
- * The parts of a limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for
- * anything else.
- */
+/** The parts of a limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for anything else. */
 export function partsOf(limiter: unknown): LimiterParts {
   const parts =
     typeof limiter === "object" && limiter !== null

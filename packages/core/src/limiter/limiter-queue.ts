@@ -7,8 +7,8 @@ import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /**
- * The most HTTP requests that wait for one subject, and no more than half of `maxQueue`, so that
- * one client leaves room for others.
+ * The most HTTP requests that wait for one subject, and no more than half of `maxQueue`, so that one client leaves room for
+ * others.
  */
 const MAX_LINE = 100;
 

@@ -34,10 +34,7 @@ export interface ConsumeOptions<Dimension extends string = string> extends CostO
 
 /** Options of `reset`, `block` and `unblock`. */
 export interface PartialOptions {
-  /**
-   * Whether to ignore dimensions that the limiter does not count by. Default false: they are an
-   * error.
-   */
+  /** Whether to ignore dimensions that the limiter does not count by. Default false: they are an error. */
   readonly partial?: boolean | undefined;
 }
 
@@ -76,38 +73,34 @@ export interface Limiter<Dimension extends string = string> {
   readonly limits: readonly LimitDescription[];
 
   /**
-   * Asks for admission, and charges the cost if every limit allows it. A denial costs nothing, and
-   * is returned, not thrown. Answers within `storeTimeout`: if the store could not, the decision is
-   * `degraded`, and made according to `onUnavailable`. Rejects with `HEADGATE_EMPTY_KEY`,
-   * `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and with
-   * `HEADGATE_INVALID_LIMIT` for invalid `limits`, and for those that count by a dimension that the
-   * limiter lacks.
+   * Asks for admission, and charges the cost if every limit allows it. A denial costs nothing, and is returned, not thrown.
+   * Answers within `storeTimeout`: if the store could not, the decision is `degraded`, and made according to `onUnavailable`.
+   * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and with
+   * `HEADGATE_INVALID_LIMIT` for invalid `limits`, and for those that count by a dimension that the limiter lacks.
    */
   consume(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
-   * Returns the answer that `consume` would give now, without charging. With a cost of 0 it reports
-   * the current state of the limits and is always allowed, unless the store could not answer and
-   * `onUnavailable` is `"deny"`. Rejects with the same errors as `consume`.
+   * Returns the answer that `consume` would give now, without charging. With a cost of 0 it reports the current state of the
+   * limits and is always allowed, unless the store could not answer and `onUnavailable` is `"deny"`. Rejects with the same
+   * errors as `consume`.
    */
   peek(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
-   * Refunds the charge of a decision, as far as it has not recovered by itself. Resolves with true
-   * if something was refunded. Works once for each decision, and never leaves more room than if the
-   * decision had not been made. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store did not
-   * answer in time. The refund may or may not have happened then, unless the store was already
-   * known to be down: in that case the call can be repeated. Also rejects with the store's other
-   * errors, like `reset`.
+   * Refunds the charge of a decision, as far as it has not recovered by itself. Resolves with true if something was refunded.
+   * Works once for each decision, and never leaves more room than if the decision had not been made. Rejects with
+   * `HEADGATE_STORE_UNAVAILABLE` if the store did not answer in time. The refund may or may not have happened then, unless the
+   * store was already known to be down: in that case the call can be repeated. Also rejects with the store's other errors, like
+   * `reset`.
    */
   refund(decision: Decision): Promise<boolean>;
 
   /**
-   * Charges a subject even if less is left of its limits: as a penalty, or for work that was done
-   * elsewhere. Usage beyond the limit is overdrawn, and stays so until it drains or expires.
-   * Answers within `storeTimeout`: a charge that the store did not get is `degraded`, and counts in
-   * this process if `onUnavailable` is `"local"`. Rejects with the same errors as `consume`, and
-   * with `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+   * Charges a subject even if less is left of its limits: as a penalty, or for work that was done elsewhere. Usage beyond the
+   * limit is overdrawn, and stays so until it drains or expires. Answers within `storeTimeout`: a charge that the store did not
+   * get is `degraded`, and counts in this process if `onUnavailable` is `"local"`. Rejects with the same errors as `consume`,
+   * and with `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
   charge<Units extends Cost = number>(
     subject: Subjects<Dimension>,
@@ -115,37 +108,33 @@ export interface Limiter<Dimension extends string = string> {
   ): Promise<Charged<Units>>;
 
   /**
-   * Changes the cost of a decision to `units`, a whole number of at least 0, once the real cost of
-   * the request is known. If that is less than was charged, the rest is refunded as by `refund`; if
-   * more, the difference is charged now as by `charge`, even if the limits were reset meanwhile.
-   * Works once for each decision; does nothing for one that was denied, refunded or settled before.
-   * A change that the store did not get is `degraded`, and the decision keeps its cost; if the
-   * store was known to be down, the decision can be settled again. In a limiter with `blockOn:
-   * "settle"`, `units` are confirmed, and may set a block.
+   * Changes the cost of a decision to `units`, a whole number of at least 0, once the real cost of the request is known. If
+   * that is less than was charged, the rest is refunded as by `refund`; if more, the difference is charged now as by `charge`,
+   * even if the limits were reset meanwhile. Works once for each decision; does nothing for one that was denied, refunded or
+   * settled before. A change that the store did not get is `degraded`, and the decision keeps its cost; if the store was known
+   * to be down, the decision can be settled again. In a limiter with `blockOn: "settle"`, `units` are confirmed, and may set a
+   * block.
    *
-   * `units` by limits' names settle those limits; the others keep their charge. A decision with a
-   * cost by name is settled by name, including the limits that it left out, or at 0, which refunds
-   * everything. Rejects with `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_DECISION`,
-   * `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+   * `units` by limits' names settle those limits; the others keep their charge. A decision with a cost by name is settled by
+   * name, including the limits that it left out, or at 0, which refunds everything. Rejects with `HEADGATE_INVALID_COST`,
+   * `HEADGATE_INVALID_DECISION`, `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
   settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;
 
   /**
-   * Forgets a subject, in each named dimension, in this limiter only, including the other shapes of
-   * limits that this process uses. Resolves with true if a record was deleted. Also ends a block
-   * set by a limit, but not one set by hand. To forget all clients, name the dimension: `reset({
-   * global: "*" })`. With `partial`, dimensions that this limiter does not count by are ignored, so
-   * that one subject works for several limiters. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the
-   * store did not answer in time, and with `HEADGATE_STORE_MISCONFIGURED`,
-   * `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+   * Forgets a subject, in each named dimension, in this limiter only, including the other shapes of limits that this process
+   * uses. Resolves with true if a record was deleted. Also ends a block set by a limit, but not one set by hand. To forget all
+   * clients, name the dimension: `reset({ global: "*" })`. With `partial`, dimensions that this limiter does not count by are
+   * ignored, so that one subject works for several limiters. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store did not
+   * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
+   * `HEADGATE_BAD_REPLY`.
    */
   reset(subject: Subjects<Dimension>, options?: PartialOptions): Promise<boolean>;
 
   /**
-   * Denies every request of a subject for 1 ms to 366 days, in each named dimension, in this
-   * limiter only; all clients only if `global` is named. Limits of other shapes are blocked if this
-   * process uses them now. Never shortens an existing block. Processes with a cached denial or a
-   * lease for the subject notice the block when that expires. Rejects with
+   * Denies every request of a subject for 1 ms to 366 days, in each named dimension, in this limiter only; all clients only if
+   * `global` is named. Limits of other shapes are blocked if this process uses them now. Never shortens an existing block.
+   * Processes with a cached denial or a lease for the subject notice the block when that expires. Rejects with
    * `HEADGATE_INVALID_OPTION` for an invalid duration, and with the same errors as `reset`.
    */
   block<const Text extends string = string>(
@@ -155,32 +144,29 @@ export interface Limiter<Dimension extends string = string> {
   ): Promise<void>;
 
   /**
-   * Ends the blocks of a subject, whether set by a limit or by hand. Resolves with true if it was
-   * blocked. Does not change its usage. Rejects with the same errors as `reset`.
+   * Ends the blocks of a subject, whether set by a limit or by hand. Resolves with true if it was blocked. Does not change its
+   * usage. Rejects with the same errors as `reset`.
    */
   unblock(subject: Subjects<Dimension>, options?: PartialOptions): Promise<boolean>;
 
   /**
-   * Waits for admission: first come, first served among the calls of this process for the same
-   * subjects. In shadow mode, no call waits. Rejects with `HEADGATE_WAIT_TIMEOUT`,
-   * `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason, and the same errors as
-   * `consume`.
+   * Waits for admission: first come, first served among the calls of this process for the same subjects. In shadow mode, no
+   * call waits. Rejects with `HEADGATE_WAIT_TIMEOUT`, `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason,
+   * and the same errors as `consume`.
    */
   wait(subject: Subjects<Dimension>, options?: WaitForOptions<Dimension>): Promise<Decision>;
 
   /**
-   * Releases the slots that a decision holds, once; units stay charged. Resolves with true if a
-   * slot was still held. Works also after `close`. Rejects with `HEADGATE_INVALID_DECISION`, and
-   * with the same errors as `refund` if the store did not answer in time: then the slots expire
-   * after `ttl`, or the call can be repeated.
+   * Releases the slots that a decision holds, once; units stay charged. Resolves with true if a slot was still held. Works also
+   * after `close`. Rejects with `HEADGATE_INVALID_DECISION`, and with the same errors as `refund` if the store did not answer
+   * in time: then the slots expire after `ttl`, or the call can be repeated.
    */
   release(decision: Decision): Promise<boolean>;
 
   /**
-   * Waits like `wait`, runs `work`, and releases its slots when the work ends, whether or not it
-   * fails. Until then they are renewed. With a `timeout` of 0 it does not wait, and rejects with
-   * `HEADGATE_DENIED`, whose `cause` is the decision. Otherwise rejects with the same errors as
-   * `wait`, and with the error thrown by `work`.
+   * Waits like `wait`, runs `work`, and releases its slots when the work ends, whether or not it fails. Until then they are
+   * renewed. With a `timeout` of 0 it does not wait, and rejects with `HEADGATE_DENIED`, whose `cause` is the decision.
+   * Otherwise rejects with the same errors as `wait`, and with the error thrown by `work`.
    */
   run<T>(
     subject: Subjects<Dimension>,
@@ -189,17 +175,13 @@ export interface Limiter<Dimension extends string = string> {
   ): Promise<T>;
 
   /**
-   * Prepares the store for the first decision: connects, reads operators' changes, and loads the
-   * scripts. Resolves with whether the store answered, within `connectTimeout`; `true` at once in
-   * memory. An unavailable store is not an error. Rejects with `HEADGATE_CLOSED`, and with
-   * `HEADGATE_BAD_REPLY` or `HEADGATE_WRONG_TYPE`, like `reset`.
+   * Prepares the store for the first decision: connects, reads operators' changes, and loads the scripts. Resolves with whether
+   * the store answered, within `connectTimeout`; `true` at once in memory. An unavailable store is not an error. Rejects with
+   * `HEADGATE_CLOSED`, and with `HEADGATE_BAD_REPLY` or `HEADGATE_WRONG_TYPE`, like `reset`.
    */
   ready(): Promise<boolean>;
 
-  /**
-   * Frees the name, and rejects the waiting calls with `HEADGATE_CLOSED`. The store's client stays
-   * open.
-   */
+  /** Frees the name, and rejects the waiting calls with `HEADGATE_CLOSED`. The store's client stays open. */
   close(): Promise<void>;
 }
 
@@ -216,15 +198,14 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
   /** The most calls of `wait` and requests that may be waiting at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Shadow mode: decides, counts and publishes, but denies no request. Decisions are `allowed`, and
-   * `wouldAllow` tells what they would be otherwise. Default false. A limiter and the one it
-   * extends are both in shadow mode, or neither.
+   * Shadow mode: decides, counts and publishes, but denies no request. Decisions are `allowed`, and `wouldAllow` tells what
+   * they would be otherwise. Default false. A limiter and the one it extends are both in shadow mode, or neither.
    */
   readonly shadow?: boolean | undefined;
   /**
-   * When limits with `block` set it: on a denial, or with `"settle"` once `settle` has confirmed as
-   * many units in one window as the limit grants. Then every decision must be settled, at 0 if it
-   * should not count, and only a `fixedWindow` may have `block`. Default `"denial"`.
+   * When limits with `block` set it: on a denial, or with `"settle"` once `settle` has confirmed as many units in one window as
+   * the limit grants. Then every decision must be settled, at 0 if it should not count, and only a `fixedWindow` may have
+   * `block`. Default `"denial"`.
    */
   readonly blockOn?: BlockOn | undefined;
 }

@@ -11,15 +11,12 @@ import type { Remote } from "../store/store.ts";
 import { within } from "../store/within.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/**
- * How many subjects are tried to find a key on each server of a cluster: with ten servers, one is
- * missed in 1 of 1,000 starts.
- */
+/** How many subjects are tried to find a key on each server of a cluster: with ten servers, one is missed in 1 of 1,000 starts. */
 const SUBJECTS = 64;
 
 /**
- * Prepares a limiter's store for the first decision: connects, reads the control record, and loads
- * the scripts on each server. Resolves with whether the store answered in time.
+ * Prepares a limiter's store for the first decision: connects, reads the control record, and loads the scripts on each server.
+ * Resolves with whether the store answered in time.
  */
 export async function makeReady({ counted, watch, control }: LimiterCore): Promise<boolean> {
   const { store } = counted;
@@ -39,8 +36,8 @@ export async function makeReady({ counted, watch, control }: LimiterCore): Promi
 }
 
 /**
- * A subject's counters in all dimensions, each under another name: on a cluster they are in
- * different hash slots, like those of a request. Nothing is counted for it.
+ * A subject's counters in all dimensions, each under another name: on a cluster they are in different hash slots, like those of
+ * a request. Nothing is counted for it.
  */
 function countersFor(counted: CountedPolicy, subject: number): readonly SubjectCounter[] {
   const dimensions = counted.groups.map(({ dimension }) => dimension);

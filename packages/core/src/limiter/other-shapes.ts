@@ -11,10 +11,7 @@ export const MOST_SHAPES = 64;
 /** Whether the process was warned. */
 const warnings = processPart("otherShapes", () => ({ isWarnedOf: false }));
 
-/**
- * Receives shapes that come into use, and those that are forgotten: policies without the limits of
- * an extended limiter.
- */
+/** Receives shapes that come into use, and those that are forgotten: policies without the limits of an extended limiter. */
 export interface ShapeNews {
   begin(policy: CountedPolicy): void;
   end(policy: CountedPolicy): void;
@@ -29,9 +26,8 @@ interface Shape {
 }
 
 /**
- * The shapes of a limiter's calls besides its own. At most 64 are in use at a time: with one more,
- * the least recently used is forgotten in this process. Its counters stay in the store, and
- * continue when it is used again.
+ * The shapes of a limiter's calls besides its own. At most 64 are in use at a time: with one more, the least recently used is
+ * forgotten in this process. Its counters stay in the store, and continue when it is used again.
  */
 export class OtherShapes {
   /** Whether any call has used another shape. */

@@ -12,10 +12,7 @@ import type { LimiterCore } from "./limiter-core.ts";
 
 /** Published on `headgate:decision`. */
 export interface PublishedDecision extends ReportedLimiter {
-  /**
-   * In HTTP, the method and the configured route, such as `GET /users/:id`; undefined if there is
-   * none.
-   */
+  /** In HTTP, the method and the configured route, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
   /** The counted subject, by dimension, as accepted by the limiter's `reset`. */
   readonly subject: Readonly<Record<string, string>>;
@@ -23,8 +20,7 @@ export interface PublishedDecision extends ReportedLimiter {
   /** How long the decision took: milliseconds, with fractions. */
   readonly durationMs: number;
   /**
-   * Whether the limiter is in shadow mode, like `decision.shadow`: then `decision.wouldAllow` tells
-   * what it would have decided.
+   * Whether the limiter is in shadow mode, like `decision.shadow`: then `decision.wouldAllow` tells what it would have decided.
    */
   readonly shadow: boolean;
   /** True if `onDenied` let a denied request through; missing otherwise. */
@@ -34,10 +30,7 @@ export interface PublishedDecision extends ReportedLimiter {
 /** The content of the message for a decision. */
 export type DecisionMessage = Omit<PublishedDecision, "shadow">;
 
-/**
- * Check it for subscribers before reading a clock, so that a decision costs nothing more if there
- * are none.
- */
+/** Check it for subscribers before reading a clock, so that a decision costs nothing more if there are none. */
 export const decisions: Channel = channel(CHANNELS.decision);
 
 export function publishDecision(taken: DecisionMessage): void {
@@ -81,10 +74,7 @@ function subjectOf(subjects: Subjects, dimension: string): unknown {
   return typeof subjects === "string" ? subjects : subjects[dimension];
 }
 
-/**
- * The counted subjects. `global` is included only if there is no other dimension, so that a reset
- * does not forget all clients.
- */
+/** The counted subjects. `global` is included only if there is no other dimension, so that a reset does not forget all clients. */
 export function subjectsIn(...asked: readonly AskedGroups[]): Readonly<Record<string, string>> {
   const only = asked.length === 1 ? onlySubjectIn(asked[0] as AskedGroups) : undefined;
   if (only !== undefined) return only;

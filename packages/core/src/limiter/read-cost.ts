@@ -6,9 +6,8 @@ import { limitsOfUnits } from "../counting/counted-policy.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /**
- * A cost as one number, or by the names of limits: those of the limiter and of a policy passed with
- * the call. A name that only one of the two has is ignored under the other. Throws
- * `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
+ * A cost as one number, or by the names of limits: those of the limiter and of a policy passed with the call. A name that only
+ * one of the two has is ignored under the other. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
  */
 export function readCost(
   { counted, hasLease }: LimiterCore,
@@ -30,10 +29,7 @@ export function readCharge(
   return withoutLease(hasLease, requireCost("cost", cost, limits.flatMap(limitsOfUnits)));
 }
 
-/**
- * The units for settling a decision, from 0, or by the names of these limits. Throws like
- * `readCost`.
- */
+/** The units for settling a decision, from 0, or by the names of these limits. Throws like `readCost`. */
 export function readUnits(
   { hasLease }: LimiterCore,
   units: Cost,

@@ -3,10 +3,7 @@ import type { Decision } from "../base/decision.ts";
 import type { HeldPlaces } from "../counting/held-places.ts";
 import type { AdmittedWork } from "./limiter.ts";
 
-/**
- * Runs admitted work. Its slots are renewed meanwhile, and released at the end; if the store does
- * not answer, they expire.
- */
+/** Runs admitted work. Its slots are renewed meanwhile, and released at the end; if the store does not answer, they expire. */
 export async function runAdmitted<T>(
   decision: Decision,
   places: HeldPlaces | undefined,

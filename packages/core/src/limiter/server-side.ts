@@ -8,8 +8,8 @@ import type { LimiterCore, ServerParts } from "./limiter-core.ts";
 import type { OtherShapes, ShapeNews } from "./other-shapes.ts";
 
 /**
- * The part of limiters on a store on servers. It comes with the store, so that an application whose
- * limiters count in memory never loads it.
+ * The part of limiters on a store on servers. It comes with the store, so that an application whose limiters count in memory
+ * never loads it.
  */
 export interface OnServers {
   /** Builds the decision chain, and the parts around it. */

@@ -30,8 +30,8 @@ export interface SharedSettings {
 }
 
 /**
- * The shared part of a limiter created repeatedly under the same terms: each `createLimiter` adds a
- * handle of a few hundred bytes.
+ * The shared part of a limiter created repeatedly under the same terms: each `createLimiter` adds a handle of a few hundred
+ * bytes.
  */
 export interface SharedLimiter {
   readonly core: LimiterCore;
@@ -42,16 +42,11 @@ export interface SharedLimiter {
   readonly line: LimiterQueue;
   /** How many handles are open, or were dropped without `close`. */
   handles: number;
-  /**
-   * Frees the name, and state shared with other limiters, once the calls in progress have ended.
-   */
+  /** Frees the name, and state shared with other limiters, once the calls in progress have ended. */
   end(): Promise<void>;
 }
 
-/**
- * Releases the names of limiters that were dropped without `close`, both by the application and by
- * the cache of kept limiters.
- */
+/** Releases the names of limiters that were dropped without `close`, both by the application and by the cache of kept limiters. */
 const dropped = new FinalizationRegistry<Place>(({ name, claim, store: weak }) => {
   const store = weak.deref();
   if (claim.release() && store !== undefined) void leave(store, name);

@@ -14,10 +14,7 @@ export const shortDurations: () => { areWarnedOf: boolean } = processPart("short
   areWarnedOf: false,
 }));
 
-/**
- * Warns once per process about a duration given as a bare number below 1,000, which means
- * milliseconds.
- */
+/** Warns once per process about a duration given as a bare number below 1,000, which means milliseconds. */
 export function warnOfShortDuration(limits: readonly Limit[]): void {
   const warned = shortDurations();
   if (warned.areWarnedOf) return;

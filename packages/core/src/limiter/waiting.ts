@@ -25,8 +25,8 @@ import { readCost } from "./read-cost.ts";
 import { runAdmitted } from "./run-admitted.ts";
 
 /**
- * Makes calls and requests wait in line, and runs admitted work. `waiters` are the ones of this
- * limiter, among all in the queue.
+ * Makes calls and requests wait in line, and runs admitted work. `waiters` are the ones of this limiter, among all in the
+ * queue.
  */
 export function createWaiting(
   core: LimiterCore,
@@ -37,8 +37,8 @@ export function createWaiting(
   const { counted, chain, overrides, usage } = core;
 
   /**
-   * How a call waits for these counters: its attempts set no block, and it is woken when units or
-   * slots are returned in this process, or by an override.
+   * How a call waits for these counters: its attempts set no block, and it is woken when units or slots are returned in this
+   * process, or by an override.
    */
   function waitingFor(policy: CountedPolicy, counters: readonly SubjectCounter[], cost: number) {
     const releases = policy.hasPlaces ? releasesOf(counted.store.owner) : undefined;
@@ -55,10 +55,7 @@ export function createWaiting(
         asked = overrides?.apply(counters, policy) ?? counters;
         return chain.decide(makeAsk(policy, asked, cost, "charge"));
       },
-      /**
-       * Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever, judging by its last
-       * attempt.
-       */
+      /** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever, judging by its last attempt. */
       requirePossible: () => rejectImpossible(asked, cost),
     };
   }
@@ -75,8 +72,7 @@ export function createWaiting(
     const given = readCost(core, options.cost, policy);
     const { counters, cost } = askedUnits(countersAsked(policy, subject), given);
     requireSignal(signal);
-    // The overrides in force may have to be read first. That is part of the wait, and of its
-    // timeout.
+    // The overrides in force may have to be read first. That is part of the wait, and of its timeout.
     const isKnown = overrides?.refresh() === undefined;
     const inForce = overrides?.apply(counters, policy) ?? counters;
     const isInShadow = isKnown && areInShadow(counted, inForce);

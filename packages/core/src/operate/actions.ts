@@ -51,10 +51,7 @@ interface Replacement<Item> {
   readonly makeNext: (by: string | undefined) => Item | undefined;
 }
 
-/**
- * The actions of an operator. All of them reject with the errors of the store and of the control
- * record.
- */
+/** The actions of an operator. All of them reject with the errors of the store and of the control record. */
 export class Actions {
   readonly #place: OperatedStore;
   readonly #control: ControlStore;
@@ -74,8 +71,8 @@ export class Actions {
   }
 
   /**
-   * Acts on counters, and then orders all processes to ask again, because their caches may be out
-   * of date. If the record cannot be read or written, that fails before the counters are changed.
+   * Acts on counters, and then orders all processes to ask again, because their caches may be out of date. If the record cannot
+   * be read or written, that fails before the counters are changed.
    */
   async act(
     kind: Order["kind"],
@@ -99,10 +96,7 @@ export class Actions {
     return { before, after, inForceAt: inForceAfter(at) };
   }
 
-  /**
-   * Forgets a subject of a limiter, and removes each item that names it in the whole prefix. `work`
-   * erases its counters.
-   */
+  /** Forgets a subject of a limiter, and removes each item that names it in the whole prefix. `work` erases its counters. */
   async forget(counters: OperatedCounters, options: ActionOptions, work: Work): Promise<Forgotten> {
     const { limiter, subject } = counters;
     const { dryRun = false } = options;

@@ -11,14 +11,9 @@ export interface BlockInForce {
   readonly limit?: string | undefined;
   /** When it ends: milliseconds since the epoch, by the server's clock. */
   readonly until: number;
-  /**
-   * Whether the limiter is in shadow mode in all processes, so that the block denies no request.
-   */
+  /** Whether the limiter is in shadow mode in all processes, so that the block denies no request. */
   readonly shadow: boolean;
-  /**
-   * For a block by hand in the log: when it was set, in milliseconds since the epoch, by whom, and
-   * why.
-   */
+  /** For a block by hand in the log: when it was set, in milliseconds since the epoch, by whom, and why. */
   readonly setAt?: number | undefined;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
@@ -28,17 +23,11 @@ export interface BlockInForce {
 export interface Blocks {
   /** The server's clock, in milliseconds since the epoch. */
   readonly at: number;
-  /**
-   * Blocks set by hand, and others that have denied a request since they were set; the
-   * longest-lasting first.
-   */
+  /** Blocks set by hand, and others that have denied a request since they were set; the longest-lasting first. */
   readonly blocks: readonly BlockInForce[];
   /** Whether the list had room for all; it holds at most 1,000. */
   readonly isWhole: boolean;
-  /**
-   * How many listed blocks could not be checked, because no process lists the limits of the
-   * limiter.
-   */
+  /** How many listed blocks could not be checked, because no process lists the limits of the limiter. */
   readonly unknown: number;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
   readonly unread: readonly UnreadRecord[];

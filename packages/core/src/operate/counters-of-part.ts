@@ -7,10 +7,7 @@ import { readBlockOn } from "../limiter/read-block-on.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { DirectoryLimiter } from "./directory.ts";
 
-/**
- * The counters of a subject, given as part of a key, in a dimension of a limiter and of those that
- * it extends.
- */
+/** The counters of a subject, given as part of a key, in a dimension of a limiter and of those that it extends. */
 type CountersOfPart = (
   limiter: string,
   dimension: string,

@@ -4,18 +4,13 @@ import { formatReceived, HeadgateError } from "../base/errors.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
 import { lasts } from "../fleet/control/record.ts";
 
-/**
- * The shortest prefixes: a wider network is a large part of the internet, and rejected as a
- * mistake.
- */
+/** The shortest prefixes: a wider network is a large part of the internet, and rejected as a mistake. */
 const SHORTEST = { 4: 8, 6: 16 } as const;
 
 /** The longest reason, in characters: every process reads it. */
 const MAX_REASON = 200;
 
-/**
- * Checks an address or network, and returns its canonical form. Throws `HEADGATE_INVALID_OPTION`.
- */
+/** Checks an address or network, and returns its canonical form. Throws `HEADGATE_INVALID_OPTION`. */
 export function readDenied(text: string): string {
   const read = normaliseNetwork(text);
   if (read === undefined) {

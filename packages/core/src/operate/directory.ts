@@ -15,10 +15,7 @@ export interface DirectoryProcess {
   readonly version: string;
   /** Its names in keys, one for each of its clients. */
   readonly names: readonly string[];
-  /**
-   * How many more limiters and breakers it has than the 1,000 that are listed for a client and
-   * prefix.
-   */
+  /** How many more limiters and breakers it has than the 1,000 that are listed for a client and prefix. */
   readonly more: number;
 }
 
@@ -36,8 +33,8 @@ export interface DirectoryLimiter extends LimiterRecord, Owned {}
 /** A breaker, and the processes that have it. */
 export interface DirectoryBreaker extends BreakerRecord, Owned {
   /**
-   * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters.
-   * Missing if no process reports them: processes of earlier versions do not.
+   * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters. Missing if no process reports
+   * them: processes of earlier versions do not.
    */
   readonly targets?: readonly string[] | undefined;
   /** The least number of targets beyond those; missing if there are none. */

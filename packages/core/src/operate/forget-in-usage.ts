@@ -20,9 +20,8 @@ import type { OperatedStore } from "./operated-counters.ts";
 const TOGETHER = 16;
 
 /**
- * Erases a subject, in each of its dimensions, from a limiter's lists of usage and from the list of
- * blocks, unless `dryRun`. Resolves with the number of lists that named it. Rejects with the
- * store's errors.
+ * Erases a subject, in each of its dimensions, from a limiter's lists of usage and from the list of blocks, unless `dryRun`.
+ * Resolves with the number of lists that named it. Rejects with the store's errors.
  */
 export async function forgetInUsage(
   { store, watch }: OperatedStore,
@@ -71,10 +70,7 @@ function names(text: string, items: readonly string[]): boolean {
   );
 }
 
-/**
- * The numbers of all ten-minute spans that may have a list. A process's clock may be seconds ahead
- * of the server's.
- */
+/** The numbers of all ten-minute spans that may have a list. A process's clock may be seconds ahead of the server's. */
 function spansKept(now: number): number[] {
   const first = Math.floor((now - KEPT) / LONG_SPAN) - 1;
   const last = Math.floor(now / LONG_SPAN) + 1;

@@ -19,10 +19,7 @@ interface Gathered {
   readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/**
- * Gathers the listed processes. One without a record is gone; one with several clients is listed
- * for each, and is one process.
- */
+/** Gathers the listed processes. One without a record is gone; one with several clients is listed for each, and is one process. */
 export function gatherProcesses(
   seen: readonly SeenProcess[],
   records: readonly (ProcessRecord | undefined)[],

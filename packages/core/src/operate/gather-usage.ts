@@ -25,9 +25,8 @@ export function totalOf(spans: readonly UsageSpan[]): UsageCounts {
 }
 
 /**
- * The hours after a time in microseconds. Each is taken from its hour record or from the ten-minute
- * slots of the last day, whichever is larger: hour records are written half a minute later, and the
- * slots may have been deleted.
+ * The hours after a time in microseconds. Each is taken from its hour record or from the ten-minute slots of the last day,
+ * whichever is larger: hour records are written half a minute later, and the slots may have been deleted.
  */
 export function hoursAfter(
   kept: readonly UsageSpan[],
@@ -76,8 +75,8 @@ export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLi
 }
 
 /**
- * Merges the lists of several periods: a subject missing from one of them may have asked in that
- * period as often as the list's bound for unlisted subjects.
+ * Merges the lists of several periods: a subject missing from one of them may have asked in that period as often as the list's
+ * bound for unlisted subjects.
  */
 export function gatherTops(lists: readonly KeptList[]): TopList {
   const unlisted = lists.reduce((sum, { missed, floor }) => sum + missed + floor, 0);

@@ -1,10 +1,7 @@
 import type { Override } from "../fleet/control/record.ts";
 import type { DirectoryLimiter } from "./directory.ts";
 
-/**
- * Whether a limiter is in shadow mode in every process: by the override for all of its subjects, or
- * else by its policies.
- */
+/** Whether a limiter is in shadow mode in every process: by the override for all of its subjects, or else by its policies. */
 export function isInShadow(
   name: string,
   policies: readonly Pick<DirectoryLimiter, "shadow">[],

@@ -1,6 +1,5 @@
 /**
- * Operators' actions and reads: block a subject, change a limit, list limiters and processes, read
- * usage.
+ * Operators' actions and reads: block a subject, change a limit, list limiters and processes, read usage.
  *
  * @packageDocumentation
  */

@@ -13,10 +13,7 @@ export type Run = (
   key: string,
 ) => Promise<readonly number[]>;
 
-/**
- * The block of a counter; undefined if it has none. Rejects with `HEADGATE_WRONG_TYPE`, and with
- * the errors of `run`.
- */
+/** The block of a counter; undefined if it has none. Rejects with `HEADGATE_WRONG_TYPE`, and with the errors of `run`. */
 export async function lookAtBlock(
   counter: SubjectCounter,
   run: Run,

@@ -52,9 +52,7 @@ interface Changed {
   readonly after: Inspection;
 }
 
-/**
- * The room for copies: a policy has at most 100 limits, and a subject no more counters than that.
- */
+/** The room for copies: a policy has at most 100 limits, and a subject no more counters than that. */
 const COPIES = 10_000;
 
 /** The counters of a limiter's subject. The limiter need not exist in this process. */
@@ -109,10 +107,7 @@ export class OperatedCounters {
     return { limits: limitsTold(answers.map(({ limits }) => limits)), blocked, blocks };
   }
 
-  /**
-   * Does work, or with `isDry` does it on copies; resolves with the limits before and after.
-   * Rejects with the store's errors.
-   */
+  /** Does work, or with `isDry` does it on copies; resolves with the limits before and after. Rejects with the store's errors. */
   async change(work: Work, isDry: boolean): Promise<Changed> {
     if (isDry) return this.#preview(work);
     const before = await this.look();
@@ -121,8 +116,8 @@ export class OperatedCounters {
   }
 
   /**
-   * Previews the effect of work: does it on copies of the counters in this process's memory, using
-   * the twins of the scripts. Rejects with the store's errors.
+   * Previews the effect of work: does it on copies of the counters in this process's memory, using the twins of the scripts.
+   * Rejects with the store's errors.
    */
   async #preview(work: Work): Promise<Changed> {
     const { store, watch } = this.#place;
@@ -153,8 +148,8 @@ export class OperatedCounters {
   }
 
   /**
-   * The answer to a request at a moment, without charging, under the overrides of a record that was
-   * read then. Rejects with `HEADGATE_INVALID_COST`, and with the store's errors.
+   * The answer to a request at a moment, without charging, under the overrides of a record that was read then. Rejects with
+   * `HEADGATE_INVALID_COST`, and with the store's errors.
    */
   async peek(cost: unknown, { record, now }: ReadControl): Promise<Decision> {
     const given = requireCost("cost", cost, this.#counted.limits);

@@ -14,10 +14,7 @@ import { within } from "../store/within.ts";
 /** A record that could not be read. */
 export interface UnreadRecord {
   readonly key: string;
-  /**
-   * `"missing"`: a process names it, but it does not exist. `"too-long"`: longer than any version
-   * writes it.
-   */
+  /** `"missing"`: a process names it, but it does not exist. `"too-long"`: longer than any version writes it. */
   readonly why: Unreadable | "missing" | "wrong-type" | "too-long";
 }
 
@@ -30,9 +27,8 @@ export interface SourceOptions {
 }
 
 /**
- * Reads from a store in Redis, or from a client; `owner` is the function's name for error messages.
- * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_STORE_UNAVAILABLE`,
- * and with the errors of `read`.
+ * Reads from a store in Redis, or from a client; `owner` is the function's name for error messages. Rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_STORE_UNAVAILABLE`, and with the errors of `read`.
  */
 export async function readFrom<T>(
   owner: string,
@@ -54,9 +50,8 @@ type ReadEach = <T extends object>(
 ) => Promise<(T | undefined)[]>;
 
 /**
- * Reads the record under each key, given its index; undefined if there is none, or if it cannot be
- * read, in which case it is added to `unread`. An absent key is not an error unless `absent` says
- * why it is.
+ * Reads the record under each key, given its index; undefined if there is none, or if it cannot be read, in which case it is
+ * added to `unread`. An absent key is not an error unless `absent` says why it is.
  */
 export function eachReader(client: RedisClient, unread: UnreadRecord[]): ReadEach {
   return async (keys, read, absent) => {

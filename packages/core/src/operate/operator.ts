@@ -8,25 +8,20 @@ import type { CostOptions } from "../limiter/limiter.ts";
 
 /** The actions of an operator on the limiters of a prefix, from any process. */
 export interface Operator {
-  /**
-   * Returns the usage of a subject in each limit, in each named dimension. Rejects with the same
-   * errors as `reset`.
-   */
+  /** Returns the usage of a subject in each limit, in each named dimension. Rejects with the same errors as `reset`. */
   inspect(limiter: OperatedLimiter, subject: Subjects): Promise<Inspection>;
 
   /**
-   * Returns the answer that a request would get now under the overrides in force, without charging.
-   * Considers the named dimensions only: limits that count by others are left out. For a moment, a
-   * process may answer differently because of a cached denial or leased units. Rejects with the
-   * same errors as `reset`, and with `HEADGATE_INVALID_COST`.
+   * Returns the answer that a request would get now under the overrides in force, without charging. Considers the named
+   * dimensions only: limits that count by others are left out. For a moment, a process may answer differently because of a
+   * cached denial or leased units. Rejects with the same errors as `reset`, and with `HEADGATE_INVALID_COST`.
    */
   peek(limiter: OperatedLimiter, subject: Subjects, options?: CostOptions): Promise<Decision>;
 
   /**
-   * Like `limiter.reset`, but for all processes. Rejects with `HEADGATE_INVALID_OPTION`,
-   * `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, and with the store's
-   * errors. After `HEADGATE_STORE_UNAVAILABLE`, some of it may have been done; the action can be
-   * repeated. After `HEADGATE_CONTROL_DAMAGED` nothing was done.
+   * Like `limiter.reset`, but for all processes. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`,
+   * `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, and with the store's errors. After `HEADGATE_STORE_UNAVAILABLE`, some of it
+   * may have been done; the action can be repeated. After `HEADGATE_CONTROL_DAMAGED` nothing was done.
    */
   reset(
     limiter: OperatedLimiter,
@@ -50,18 +45,16 @@ export interface Operator {
   ): Promise<Action<Inspection>>;
 
   /**
-   * Erases a subject, except for the slots that its work holds: its usage in this limiter and its
-   * blocks, including those set by hand; and in the whole prefix the overrides for it, and its name
-   * in the log. The log records that a subject was forgotten. Rejects with the same errors as
-   * `reset`.
+   * Erases a subject, except for the slots that its work holds: its usage in this limiter and its blocks, including those set
+   * by hand; and in the whole prefix the overrides for it, and its name in the log. The log records that a subject was
+   * forgotten. Rejects with the same errors as `reset`.
    */
   forget(limiter: OperatedLimiter, subject: Subjects, options?: ActionOptions): Promise<Forgotten>;
 
   /**
-   * Overrides the numbers of a limiter or of one of its subjects, or puts it in shadow mode.
-   * Replaces an earlier override for the same limiter or subject. Rejects with
-   * `HEADGATE_INVALID_OPTION`, also if there are 1,000 already, and with the same errors as
-   * `reset`.
+   * Overrides the numbers of a limiter or of one of its subjects, or puts it in shadow mode. Replaces an earlier override for
+   * the same limiter or subject. Rejects with `HEADGATE_INVALID_OPTION`, also if there are 1,000 already, and with the same
+   * errors as `reset`.
    */
   setOverride(
     override: NewOverride,
@@ -72,10 +65,9 @@ export interface Operator {
   unsetOverride(of: OverridePlace, options?: ActionOptions): Promise<Action<Override | undefined>>;
 
   /**
-   * Denies an address, or a network such as `203.0.113.0/24`, in all HTTP limiters of the prefix:
-   * their requests get status 403, as with `blockList`. Replaces the entry for the same network.
-   * Rejects with `HEADGATE_INVALID_OPTION`, also for a network wider than /8 of IPv4 or /16 of IPv6
-   * and if there are 1,000 entries already, and with the same errors as `reset`.
+   * Denies an address, or a network such as `203.0.113.0/24`, in all HTTP limiters of the prefix: their requests get status
+   * 403, as with `blockList`. Replaces the entry for the same network. Rejects with `HEADGATE_INVALID_OPTION`, also for a
+   * network wider than /8 of IPv4 or /16 of IPv6 and if there are 1,000 entries already, and with the same errors as `reset`.
    */
   addToDenyList(
     network: string,
@@ -95,34 +87,29 @@ export interface Operator {
   denyList(address?: string): Promise<readonly DeniedNetwork[]>;
 
   /**
-   * Writes an entry about a breaker to the log; does not act on the breaker. Resolves with the
-   * server's time. Rejects with the same errors as `reset`.
+   * Writes an entry about a breaker to the log; does not act on the breaker. Resolves with the server's time. Rejects with the
+   * same errors as `reset`.
    */
   logBreaker(done: BreakerAction, options?: Omit<ActionOptions, "dryRun">): Promise<Date>;
 
   /**
-   * Returns the control record, which every process follows, without overrides that have ended.
-   * Rejects with `HEADGATE_CONTROL_DAMAGED`, and with the store's errors.
+   * Returns the control record, which every process follows, without overrides that have ended. Rejects with
+   * `HEADGATE_CONTROL_DAMAGED`, and with the store's errors.
    */
   readControl(): Promise<ControlRecord>;
 
-  /**
-   * Returns the log: at most 1,000 actions of the last 90 days, newest first. Rejects with the
-   * store's errors.
-   */
+  /** Returns the log: at most 1,000 actions of the last 90 days, newest first. Rejects with the store's errors. */
   log(): Promise<ActionLog>;
 }
 
 /** A limiter to act on. */
 export interface OperatedLimiter {
   readonly name: string;
-  /**
-   * Its policy as configured, which determines where the counters are. Unit counts do not matter.
-   */
+  /** Its policy as configured, which determines where the counters are. Unit counts do not matter. */
   readonly limits: Policy;
   /**
-   * Policies of other shapes that calls pass, as listed in the directory: the subject's counters
-   * under these are included in reads and actions. `peek` leaves them out. Default: none.
+   * Policies of other shapes that calls pass, as listed in the directory: the subject's counters under these are included in
+   * reads and actions. `peek` leaves them out. Default: none.
    */
   readonly others?: readonly Policy[] | undefined;
   /** The limiter's own `blockOn`; `"settle"` also behind an adapter with `count`. Default `"denial"`. */
@@ -134,25 +121,21 @@ export interface OperatedLimiter {
 /** Why and by whom an action is done, and whether it is a dry run. */
 export interface ActionOptions {
   /**
-   * Whether to only return what the action would change. `after` is then computed by the same code
-   * that would make the change, and `inForceAt` is when the action would take effect if it were
-   * done now. Default false.
+   * Whether to only return what the action would change. `after` is then computed by the same code that would make the change,
+   * and `inForceAt` is when the action would take effect if it were done now. Default false.
    */
   readonly dryRun?: boolean | undefined;
   /** The reason, for the log: at most 1,000 characters. */
   readonly reason?: string | undefined;
-  /**
-   * The operator's name, for the log: at most 256 characters. Default: the system's name for the
-   * user of this process.
-   */
+  /** The operator's name, for the log: at most 256 characters. Default: the system's name for the user of this process. */
   readonly by?: string | undefined;
 }
 
 /** Options of the actions on a subject. */
 export interface SubjectActionOptions extends ActionOptions {
   /**
-   * Whether to ignore dimensions that the limiter does not count by. If none is left, nothing is
-   * done or logged. Default false: they are an error.
+   * Whether to ignore dimensions that the limiter does not count by. If none is left, nothing is done or logged. Default false:
+   * they are an error.
    */
   readonly partial?: boolean | undefined;
 }
@@ -171,9 +154,7 @@ export type NewOverride = Omit<Override, "from" | "until">;
 
 /** The usage of a subject. */
 export interface Inspection {
-  /**
-   * Every limit of the named dimensions, and those limits of `others` that the subject has used.
-   */
+  /** Every limit of the named dimensions, and those limits of `others` that the subject has used. */
   readonly limits: readonly LimitState[];
   /** Whether the subject is blocked, by hand or by a limit. */
   readonly blocked: boolean;
@@ -214,9 +195,6 @@ export interface BreakerAction {
 export interface Action<State> {
   readonly before: State;
   readonly after: State;
-  /**
-   * From this time of the server's clock on, every process follows the action, and uses nothing
-   * cached before it.
-   */
+  /** From this time of the server's clock on, every process follows the action, and uses nothing cached before it. */
   readonly inForceAt: Date;
 }

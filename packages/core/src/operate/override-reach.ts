@@ -11,10 +11,7 @@ export interface OverrideReach {
   readonly appliedBy: number;
   /** Why it has no effect, and in how many processes: one entry for each reason. */
   readonly ignored: readonly IgnoredOverride[];
-  /**
-   * How many processes do not list the limiter's limits because they are too long, or list only
-   * some of their limiters.
-   */
+  /** How many processes do not list the limiter's limits because they are too long, or list only some of their limiters. */
   readonly unknownTo: number;
 }
 

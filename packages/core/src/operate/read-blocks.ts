@@ -31,10 +31,9 @@ const MOST = 1_000;
 type Policies = ReadonlyMap<string, readonly DirectoryLimiter[]>;
 
 /**
- * Reads the blocks in force: those by hand that are in the log, and those with which processes that
- * keep usage have denied a request. Each is checked in its counter, so that ended ones are not
- * returned. Takes a store in Redis or a Redis client. Rejects with `HEADGATE_INVALID_OPTION`,
- * `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ * Reads the blocks in force: those by hand that are in the log, and those with which processes that keep usage have denied a
+ * request. Each is checked in its counter, so that ended ones are not returned. Takes a store in Redis or a Redis client.
+ * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
 export async function readBlocks(
   source: Store | RedisClient,
@@ -123,10 +122,7 @@ async function lookAtAll(
   }
 }
 
-/**
- * Merges duplicates. A block by hand is in each counter of a dimension; a limiter and one that
- * extends it share counters.
- */
+/** Merges duplicates. A block by hand is in each counter of a dimension; a limiter and one that extends it share counters. */
 function longest(all: readonly (Found | undefined)[]): readonly Found[] {
   const found = new Map<string, Found>();
   for (const one of all) {

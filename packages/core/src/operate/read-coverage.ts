@@ -29,14 +29,11 @@ export interface UsageCoverage {
   /** The processes that reported within 90 seconds, even if they had nothing to count. */
   readonly reporting: readonly UsageReport[];
   /**
-   * All others that have limiters: usage is off or refused there, or the process runs a version
-   * that does not record when it reports.
+   * All others that have limiters: usage is off or refused there, or the process runs a version that does not record when it
+   * reports.
    */
   readonly silent: readonly UsageReport[];
-  /**
-   * When the last report arrived, in milliseconds since the epoch: usage is no newer than that.
-   * Missing if there is none.
-   */
+  /** When the last report arrived, in milliseconds since the epoch: usage is no newer than that. Missing if there is none. */
   readonly newest?: number | undefined;
   /** The records that could not be read. */
   readonly unread: readonly UnreadRecord[];

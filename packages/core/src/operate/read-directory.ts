@@ -13,9 +13,8 @@ import { eachReader, readFrom } from "./operated-source.ts";
 export interface ReadDirectoryOptions extends SourceOptions {}
 
 /**
- * Lists the limiters and breakers, and the processes that have them, from a store in Redis or a
- * Redis client. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the
- * store's errors.
+ * Lists the limiters and breakers, and the processes that have them, from a store in Redis or a Redis client. Rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
 export async function readDirectory(
   source: Store | RedisClient,

@@ -59,17 +59,16 @@ export interface ReadUsageOptions extends SourceOptions {
 }
 
 /**
- * Microseconds: the longest span with data for every ten seconds, the longest with data for every
- * ten minutes, and the shortest span.
+ * Microseconds: the longest span with data for every ten seconds, the longest with data for every ten minutes, and the shortest
+ * span.
  */
 const HOUR = SHORT_PLACES * SHORT_SPAN;
 const DAY = LONG_PLACES * LONG_SPAN;
 const SHORTEST = SHORT_SPAN;
 
 /**
- * Reads what limiters decided, and which subjects asked most, from the usage in a store in Redis or
- * through a Redis client. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and
- * with the store's errors.
+ * Reads what limiters decided, and which subjects asked most, from the usage in a store in Redis or through a Redis client.
+ * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
 export function readUsage(
   source: Store | RedisClient,
@@ -108,10 +107,7 @@ interface Question {
   readonly numbersOnly: boolean;
 }
 
-/**
- * The stored data of a limiter: its series, and its record for each day of the span, undefined if
- * there is none.
- */
+/** The stored data of a limiter: its series, and its record for each day of the span, undefined if there is none. */
 interface Known {
   readonly id: string;
   readonly kept: KeptSeries | undefined;

@@ -15,9 +15,7 @@ export interface Suspect {
   readonly log?: Pick<BlockInForce, "setAt" | "by" | "reason"> | undefined;
 }
 
-/**
- * Subjects that may be blocked by the named limiters, and how many listed ones belong to others.
- */
+/** Subjects that may be blocked by the named limiters, and how many listed ones belong to others. */
 interface Suspects {
   readonly suspects: readonly Suspect[];
   readonly unknown: number;

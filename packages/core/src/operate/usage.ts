@@ -5,10 +5,7 @@ import type { UnreadRecord } from "./operated-source.ts";
 export interface UsageSeries {
   /** In the requested span. */
   readonly total: UsageCounts;
-  /**
-   * The last hour and the last day, in chronological order, without periods in which nothing was
-   * decided.
-   */
+  /** The last hour and the last day, in chronological order, without periods in which nothing was decided. */
   readonly tenSeconds: readonly UsageSpan[];
   readonly tenMinutes: readonly UsageSpan[];
   /** For a span above 24 hours, each of its hours in the same way; otherwise empty. */
@@ -27,8 +24,8 @@ export interface LimitDenials {
 /** The denials of a limiter by limit. Denials by `onUnavailable` do not belong to a limit. */
 export interface UsageLimits {
   /**
-   * The start of the period that they cover, in milliseconds since the epoch: whole ten minutes for
-   * spans up to 24 hours, whole UTC days above that.
+   * The start of the period that they cover, in milliseconds since the epoch: whole ten minutes for spans up to 24 hours, whole
+   * UTC days above that.
    */
   readonly from: number;
   /** Most denials first. */

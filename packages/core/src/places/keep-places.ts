@@ -19,10 +19,7 @@ type AskPlaces = (call: PlacesCall, counterKey: string) => Promise<readonly numb
 /** The renewals of a store. */
 const renewalsOn = clientPart("renewals", () => new Renewals());
 
-/**
- * Manages the slots that a limiter takes in a store. `owner` is the owner of the counters, as known
- * to calls of `wait`.
- */
+/** Manages the slots that a limiter takes in a store. `owner` is the owner of the counters, as known to calls of `wait`. */
 export function keepPlaces(
   store: CountingStore,
   ask: AskPlaces,

@@ -4,10 +4,7 @@ import type { Counter } from "../store/counter.ts";
 export class Releases {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /**
-   * Calls back when a slot of one of these counters is released, until the returned function is
-   * called.
-   */
+  /** Calls back when a slot of one of these counters is released, until the returned function is called. */
   on(keys: readonly string[], callback: () => void): () => void {
     for (const key of keys) {
       const callbacks = this.#waiting.get(key) ?? new Set();

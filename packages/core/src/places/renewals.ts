@@ -2,10 +2,7 @@ import { Alarm } from "../base/background.ts";
 import type { PlaceStore } from "../counting/held-places.ts";
 import type { Counter } from "../store/counter.ts";
 
-/**
- * How often slots are renewed within their `ttl`, so that one call may fail, and the next be late,
- * before any slot is lost.
- */
+/** How often slots are renewed within their `ttl`, so that one call may fail, and the next be late, before any slot is lost. */
 const RENEWALS = 3;
 
 /** A slot that is watched until it is released. Times are in microseconds, on its store's clock. */
@@ -25,10 +22,7 @@ export interface KeptPlace {
 /** The slots of one counter that are renewed together. */
 type Together = [KeptPlace, ...KeptPlace[]];
 
-/**
- * Renews the slots that this process holds in a store, with one timer for all that have the same
- * `ttl`.
- */
+/** Renews the slots that this process holds in a store, with one timer for all that have the same `ttl`. */
 export class Renewals {
   readonly #rounds = new Map<number, Round>();
 

@@ -7,8 +7,8 @@ import { areByName } from "../store/counter.ts";
 import type { Denial } from "./line.ts";
 
 /**
- * A denial as of `now`, in microseconds of the store's clock, if no request was admitted since, for
- * a call with a cost of its own: of these counters if the cost is by name.
+ * A denial as of `now`, in microseconds of the store's clock, if no request was admitted since, for a call with a cost of its
+ * own: of these counters if the cost is by name.
  */
 export function agedDenial(
   counted: CountedPolicy,

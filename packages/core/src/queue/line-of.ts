@@ -1,10 +1,7 @@
 import { askedOf } from "../counting/costs.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 
-/**
- * The line in which a call waits, shared by all calls that ask the same limits about the same
- * subjects.
- */
+/** The line in which a call waits, shared by all calls that ask the same limits about the same subjects. */
 export function lineOf(counters: readonly SubjectCounter[]): string {
   return askedOf(counters)
     .map(({ key, costs = [] }) => [key, ...leftOutBy(costs)].join(" "))

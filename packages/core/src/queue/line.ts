@@ -4,14 +4,11 @@ import type { HeadgateError } from "../base/errors.ts";
 /** Calls that wait for admission: first come, first served per line, one attempt at a time. */
 export interface WaitQueue {
   /**
-   * Resolves with the first decision that allows. `line` is where the call waits. Rejects with
-   * `HEADGATE_QUEUE_FULL`, `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and the errors of an
-   * attempt.
+   * Resolves with the first decision that allows. `line` is where the call waits. Rejects with `HEADGATE_QUEUE_FULL`,
+   * `HEADGATE_WAIT_TIMEOUT`, the signal's reason, and the errors of an attempt.
    */
   enter(line: string, attempt: () => Promise<Decision>, options: WaitOptions): Promise<Decision>;
-  /**
-   * Makes the calls that wait for a counter, by its key, ask again now; without a key, all calls.
-   */
+  /** Makes the calls that wait for a counter, by its key, ask again now; without a key, all calls. */
   wake(key?: string): void;
   /** A line's last denial; undefined if no denied call is waiting. */
   lastDenial(line: string): Denial | undefined;
@@ -31,14 +28,10 @@ export interface WaitOptions {
   /** Milliseconds after which the wait ends. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Calls back when something comes free at an unpredictable time, until the returned function is
-   * called.
-   */
+  /** Calls back when something comes free at an unpredictable time, until the returned function is called. */
   readonly onFreed?: ((wake: () => void) => () => void) | undefined;
   /**
-   * Calls back when the terms of the call have changed, so that its last answer is void, until the
-   * returned function is called.
+   * Calls back when the terms of the call have changed, so that its last answer is void, until the returned function is called.
    */
   readonly onChange?: ((wake: () => void) => () => void) | undefined;
   /** How many may wait in the line, this call included. Default: any number. */
@@ -57,10 +50,7 @@ export interface Denial {
 
 /** The client that waits for a response, watched from the moment it begins to wait. */
 export interface Leaving {
-  /**
-   * Aborts when the wait must end: because the client has disconnected, or because waiting is over
-   * for all.
-   */
+  /** Aborts when the wait must end: because the client has disconnected, or because waiting is over for all. */
   readonly signal: AbortSignal;
   /** Whether the client has disconnected; it may be known before the signal aborts. */
   hasLeft(): boolean;

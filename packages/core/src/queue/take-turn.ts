@@ -28,11 +28,10 @@ const ENDS: readonly unknown[] = [
 ];
 
 /**
- * Asks and, if denied, waits behind the calls that are already waiting; if there are any, it does
- * not ask before its turn. When the time is over, the line is full, or waiting is over for all, the
- * answer is the line's last denial, which costs no call. A degraded decision ends the wait.
- * Undefined if the client has disconnected: then the call costs nothing. Rejects with the attempt's
- * errors.
+ * Asks and, if denied, waits behind the calls that are already waiting; if there are any, it does not ask before its turn. When
+ * the time is over, the line is full, or waiting is over for all, the answer is the line's last denial, which costs no call. A
+ * degraded decision ends the wait. Undefined if the client has disconnected: then the call costs nothing. Rejects with the
+ * attempt's errors.
  */
 export async function takeTurn(
   queue: WaitQueue,

@@ -24,9 +24,8 @@ interface Waiter extends Waiting {
 }
 
 /**
- * `giveBack` returns the charge of a call that had left by the time it was admitted; `now` is the
- * store's clock. `noteWaiting` counts one more waiting call, and may return a function that stops
- * counting it.
+ * `giveBack` returns the charge of a call that had left by the time it was admitted; `now` is the store's clock. `noteWaiting`
+ * counts one more waiting call, and may return a function that stops counting it.
  */
 export function createWaitQueue(
   maxQueue: number,
@@ -59,9 +58,7 @@ export function createWaitQueue(
       if (this.#waiters.size === 1) void this.#serve();
     }
 
-    /**
-     * A call that gave up must neither hold up the others, at the head, nor be retained behind it.
-     */
+    /** A call that gave up must neither hold up the others, at the head, nor be retained behind it. */
     leave(waiter: Waiter): void {
       if (this.#waiters.first === waiter) this.#wake?.();
       else this.#waiters.delete(waiter);
@@ -197,8 +194,8 @@ export function createWaitQueue(
 }
 
 /**
- * Milliseconds to wait if a concurrency limit denied: as long as the other limits deny, and no
- * longer than a block of the slots lasts. When a slot comes free is unpredictable.
+ * Milliseconds to wait if a concurrency limit denied: as long as the other limits deny, and no longer than a block of the slots
+ * lasts. When a slot comes free is unpredictable.
  */
 function pauseFor(denials: readonly LimitState[]): number {
   const longest = (some: readonly LimitState[]): number =>
@@ -207,10 +204,7 @@ function pauseFor(denials: readonly LimitState[]): number {
   return Math.max(pause, longest(denials.filter((limit) => !isOfPlaces(limit))));
 }
 
-/**
- * Calls back after a time of any length; never if it is undefined. Returns a function that cancels
- * it.
- */
+/** Calls back after a time of any length; never if it is undefined. Returns a function that cancels it. */
 function schedule(ms: number | undefined, callback: () => void): () => void {
   if (ms === undefined) return () => {};
   let timer: NodeJS.Timeout;

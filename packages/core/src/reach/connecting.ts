@@ -15,9 +15,8 @@ const firstContactOf = clientPart(
 );
 
 /**
- * The longer wait for a client that has never answered: until it does, calls wait for up to
- * `connectTimeout`, counted from the client's first use, because it may still be connecting. The
- * client's own connection error ends this.
+ * The longer wait for a client that has never answered: until it does, calls wait for up to `connectTimeout`, counted from the
+ * client's first use, because it may still be connecting. The client's own connection error ends this.
  */
 export class Connecting {
   /** Whether it is over, so that calls wait for no longer than `storeTimeout`. */

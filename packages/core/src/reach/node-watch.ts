@@ -86,18 +86,16 @@ export interface NodeWatchOptions extends OutageOptions {
   readonly connecting: Connecting;
   /** Whether an error means that the server did not answer. */
   readonly isUnavailable: (error: unknown) => error is HeadgateError;
-  /**
-   * The error of a call that was not answered in time, or not after the client failed to connect.
-   */
+  /** The error of a call that was not answered in time, or not after the client failed to connect. */
   readonly late: (withinMs: number | undefined) => HeadgateError;
 }
 
 /**
  * Limits the wait for one server, and does not wait at all while it is known to be down.
  *
- * A server is down if a call failed and the server has not answered anything in time since that
- * call was sent. So one slow call among many does not count, and the first failed call detects a
- * silent server. It is up again once a probe was answered in time.
+ * A server is down if a call failed and the server has not answered anything in time since that call was sent. So one slow call
+ * among many does not count, and the first failed call detects a silent server. It is up again once a probe was answered in
+ * time.
  */
 export class NodeWatch implements Awaited {
   readonly keepsAlive = true;
@@ -164,10 +162,7 @@ export class NodeWatch implements Awaited {
     });
   }
 
-  /**
-   * Receives the reply to a call. A late one is refused: its units were charged, but it did not
-   * admit the request.
-   */
+  /** Receives the reply to a call. A late one is refused: its units were charged, but it did not admit the request. */
   answered(call: WatchedCall, reply: readonly number[]): void {
     this.#leave(call, true);
     if (call.isOver) call.tellLate(reply);
@@ -206,8 +201,8 @@ export class NodeWatch implements Awaited {
     let leftMs = first === undefined ? Number.POSITIVE_INFINITY : this.#leftOf(first, now);
     for (const call of this.#hurried)
       leftMs = Math.min(leftMs, this.#leftOf(call, now, call.waitedMs));
-    // A process that was held up runs its timers before it reads the data that arrived meanwhile:
-    // an answer is late only if it is missing after that.
+    // A process that was held up runs its timers before it reads the data that arrived meanwhile: an answer is late only if it
+    // is missing after that.
     if (leftMs <= EARLY_MS) setImmediate(() => this.#giveUpLate(now));
     return leftMs;
   }

@@ -10,32 +10,21 @@ export interface StoreTimes {
   readonly connectMs: number;
 }
 
-/**
- * Called for a call that may have taken effect in vain: with its late reply, or undefined if the
- * store could not answer.
- */
+/** Called for a call that may have taken effect in vain: with its late reply, or undefined if the store could not answer. */
 export type Late = (reply: readonly number[] | undefined) => void;
 
-/**
- * Limits the wait for a store, and does not wait for a server that is down. Shared by all limiters
- * of a client.
- */
+/** Limits the wait for a store, and does not wait for a server that is down. Shared by all limiters of a client. */
 export interface StoreWatch extends StoreTimes {
   /** Milliseconds in which this process was running, counted while anything is waited for. */
   now(): number;
-  /**
-   * Calls back when this many of them have passed and no first answer is awaited, until the
-   * returned function is called.
-   */
+  /** Calls back when this many of them have passed and no first answer is awaited, until the returned function is called. */
   giveUpAfter(ms: number, callback: () => void): () => void;
   /**
-   * Runs a call on a counter's key in a store of the client. Rejects like the store, and with
-   * `HEADGATE_STORE_UNAVAILABLE` if there was no answer in time; `waitedMs` of that time have
-   * passed already.
+   * Runs a call on a counter's key in a store of the client. Rejects like the store, and with `HEADGATE_STORE_UNAVAILABLE` if
+   * there was no answer in time; `waitedMs` of that time have passed already.
    *
-   * `late` is called if the call may have taken effect in vain: with its reply, if that came after
-   * the wait was given up; with undefined, if the call was sent and the store could not answer. Its
-   * errors are dropped.
+   * `late` is called if the call may have taken effect in vain: with its reply, if that came after the wait was given up; with
+   * undefined, if the call was sent and the store could not answer. Its errors are dropped.
    */
   run<Call>(
     store: CountingStore,
@@ -49,10 +38,7 @@ export interface StoreWatch extends StoreTimes {
   downReason(counterKey: string): HeadgateError | undefined;
   /** The log for this client. */
   readonly notices: Notices;
-  /**
-   * Marks the client as in use until the returned function is called; when unused, the watch stops
-   * trying to reach the store.
-   */
+  /** Marks the client as in use until the returned function is called; when unused, the watch stops trying to reach the store. */
   use(): () => void;
 }
 
@@ -77,10 +63,7 @@ export interface StoreUp {
 export interface StoreServer {
   /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
-  /**
-   * One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches
-   * a server separately.
-   */
+  /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches a server separately. */
   readonly watch: object;
   /** `"unwatched"` if nothing in this process watches the server any more. */
   readonly state: "up" | "down" | "unwatched";

@@ -1,18 +1,13 @@
 import type { Awaited, RunningClock } from "./running-clock.ts";
 
-/**
- * Milliseconds before a try: the first is soon, because most hiccups are over by then, and the
- * delay doubles each time.
- */
+/** Milliseconds before a try: the first is soon, because most hiccups are over by then, and the delay doubles each time. */
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 500;
 
 /** How often to report that a try has no answer yet. */
 const SILENCE_MS = 1_000;
 
-/**
- * A try is abandoned after this many of these: its connection may be lost while a new one works.
- */
+/** A try is abandoned after this many of these: its connection may be lost while a new one works. */
 const PATIENCE = 5;
 
 /** The most abandoned tries at once, because a client keeps each of them in memory. */

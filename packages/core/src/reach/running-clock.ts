@@ -10,17 +10,13 @@ const LONGEST_BEAT_MS = 15;
 export interface Awaited {
   /** Whether waiting for it keeps the process alive. */
   readonly keepsAlive: boolean;
-  /**
-   * Called at each beat, with the time. Returns within how many milliseconds it must be called
-   * again.
-   */
+  /** Called at each beat, with the time. Returns within how many milliseconds it must be called again. */
   onBeat(now: number): number;
 }
 
 /**
- * Counts the milliseconds in which this process was running, while anything is waited for. Time in
- * which the process was starved of CPU, stopped, or busy with one long task does not count as
- * waiting for a server: it could not have read an answer.
+ * Counts the milliseconds in which this process was running, while anything is waited for. Time in which the process was
+ * starved of CPU, stopped, or busy with one long task does not count as waiting for a server: it could not have read an answer.
  *
  * It has one timer, however many things are waited for, and none once a beat finds nothing.
  */

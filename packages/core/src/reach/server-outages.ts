@@ -4,10 +4,7 @@ import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 import type { RunningClock } from "./running-clock.ts";
 
-/**
- * A server that is lost again within this many milliseconds is probed less often than the last
- * time.
- */
+/** A server that is lost again within this many milliseconds is probed less often than the last time. */
 const STEADY_MS = 5_000;
 
 /** A call whose server can be probed. */
@@ -36,8 +33,8 @@ export interface Outage {
   /** Calls that were not sent. */
   refused: number;
   /**
-   * The last call that was not sent. Its key is probed, too, so that a problem in one hash slot
-   * does not count as one of the whole server for long.
+   * The last call that was not sent. Its key is probed, too, so that a problem in one hash slot does not count as one of the
+   * whole server for long.
    */
   last: Probed;
   readonly recovery: Recovery;

@@ -4,10 +4,7 @@ import { CHANNELS } from "../base/channels.ts";
 import { publish } from "../base/publish.ts";
 import type { StoreServer } from "./outage.ts";
 
-/**
- * How often the state of a server in use is published, so that a new subscriber learns of it within
- * that time.
- */
+/** How often the state of a server in use is published, so that a new subscriber learns of it within that time. */
 const REPEAT_MS = 1_000;
 
 /** Check `hasSubscribers` before `onAsked`. */
@@ -15,10 +12,7 @@ export const storeServers: Channel = channel(CHANNELS.storeServer);
 
 /** Publishes the states of the servers of one watch. */
 export interface ServerReports {
-  /**
-   * Call it only if there are subscribers. `state` is undefined while the server has not answered
-   * anything.
-   */
+  /** Call it only if there are subscribers. `state` is undefined while the server has not answered anything. */
   onAsked(node: string, state: "up" | "down" | undefined): void;
   onChange(node: string, state: "up" | "down"): void;
   /** The server is no longer watched. */

@@ -11,10 +11,7 @@ const NOT_DONE: readonly string[] = [
   "HEADGATE_BAD_REPLY",
 ];
 
-/**
- * Why the store did not answer; throws every other error. Errors that waiting will not fix are
- * logged.
- */
+/** Why the store did not answer; throws every other error. Errors that waiting will not fix are logged. */
 export function storeFailure(error: unknown, notices: Notices): HeadgateError {
   const code = codeOf(error);
   if (code === undefined || !NOT_DONE.includes(code)) throw error;
@@ -23,10 +20,7 @@ export function storeFailure(error: unknown, notices: Notices): HeadgateError {
   return reason;
 }
 
-/**
- * Returns if the store did not get the call; throws every other error, including that of a key that
- * holds something else.
- */
+/** Returns if the store did not get the call; throws every other error, including that of a key that holds something else. */
 export function requireUnreached(error: unknown, notices: Notices): void {
   const code = codeOf(error);
   if (code === "HEADGATE_WRONG_TYPE" || code === "HEADGATE_BAD_REPLY") throw error;

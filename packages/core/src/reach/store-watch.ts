@@ -129,8 +129,7 @@ function createWatch(
           const leftMs = Math.max(until, connecting.until) - now;
           if (leftMs > 1) return leftMs;
           clock.leave(awaited);
-          // A reply counts as late only if it is missing after everything that arrived meanwhile
-          // was read.
+          // A reply counts as late only if it is missing after everything that arrived meanwhile was read.
           setImmediate(callback);
           return Number.POSITIVE_INFINITY;
         },

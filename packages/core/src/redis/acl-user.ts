@@ -10,9 +10,7 @@ interface AclClient {
   customCommand?(command: readonly string[]): Promise<unknown>;
 }
 
-/**
- * The user that a client is connected as; undefined if it may not ask, or gets no answer in time.
- */
+/** The user that a client is connected as; undefined if it may not ask, or gets no answer in time. */
 export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
   try {
     const user = await within(withinMs, ask(client), () => undefined);

@@ -5,30 +5,24 @@ import type { SentCall } from "../store/store.ts";
 export const MAX_TOGETHER = 64;
 
 /**
- * The most weight of the calls in one script. A decision on one counter weighs 1 and takes the
- * server about 3 µs, so it can answer others after about a millisecond.
+ * The most weight of the calls in one script. A decision on one counter weighs 1 and takes the server about 3 µs, so it can
+ * answer others after about a millisecond.
  */
 const MAX_WEIGHT = 256;
 
 /**
- * How many scripts may be in flight before calls are collected, so that the server always has
- * something to decide while this process reads its last reply.
+ * How many scripts may be in flight before calls are collected, so that the server always has something to decide while this
+ * process reads its last reply.
  */
 const FEW_UNDER_WAY = 4;
 
-/**
- * A batch of this many is sent even if scripts are in flight. If there are more, half of them are
- * sent at a time.
- */
+/** A batch of this many is sent even if scripts are in flight. If there are more, half of them are sent at a time. */
 export const ENOUGH = 32;
 
 /** The most scripts in flight. */
 const MAX_UNDER_WAY = 16;
 
-/**
- * A script without an answer after this time does not count as in flight: its connection may be
- * lost while another one works.
- */
+/** A script without an answer after this time does not count as in flight: its connection may be lost while another one works. */
 const LOST_MS = 1_000;
 
 /** The longest that a call waits for others. */
@@ -39,10 +33,9 @@ interface SentScript {
 }
 
 /**
- * Sends calls to one place. A lone call is sent at the end of the tick in which it was made.
- * Otherwise, calls made in one turn of the event loop are sent together. While several scripts are
- * in flight, calls are collected until one is answered, there are enough, or a millisecond has
- * passed.
+ * Sends calls to one place. A lone call is sent at the end of the tick in which it was made. Otherwise, calls made in one turn
+ * of the event loop are sent together. While several scripts are in flight, calls are collected until one is answered, there
+ * are enough, or a millisecond has passed.
  */
 export class CallQueue {
   readonly #send: (calls: readonly SentCall[]) => Promise<void>;
@@ -57,10 +50,7 @@ export class CallQueue {
   #hadCompany = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits
-   * or is in flight.
-   */
+  /** `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits or is in flight. */
   constructor(send: (calls: readonly SentCall[]) => Promise<void>, onIdle?: () => void) {
     this.#send = send;
     this.#onIdle = onIdle;

@@ -4,8 +4,8 @@ import { askGlide } from "./glide.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
 /**
- * The only thing that Headgate needs from a Redis client: running a script, by its digest or its
- * text. Strings in the reply are Buffers.
+ * The only thing that Headgate needs from a Redis client: running a script, by its digest or its text. Strings in the reply are
+ * Buffers.
  */
 export interface ClientPort {
   evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
@@ -14,10 +14,7 @@ export interface ClientPort {
 
 /** The shape of ioredis (5, 6; `Redis` and `Cluster`) and of iovalkey. */
 export interface IoredisLike {
-  /**
-   * Not called: `evalshaBuffer` is called instead, which the clients' types leave out. The same
-   * goes for `eval`.
-   */
+  /** Not called: `evalshaBuffer` is called instead, which the clients' types leave out. The same goes for `eval`. */
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   /** Not called. node-redis 3 and REST clients lack it, but have the other two, with other arguments. */

@@ -8,19 +8,16 @@ interface Emitter {
 
 /** The errors that a client reports. */
 export interface ClientErrors {
-  /**
-   * The latest error, if it came within the last minute: an older one does not explain the current
-   * state.
-   */
+  /** The latest error, if it came within the last minute: an older one does not explain the current state. */
   recent(): Error | undefined;
 }
 
 const RECENT_MS = 60_000;
 
 /**
- * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis
- * would end the process at the first lost connection. If the application has none, the first error
- * becomes a process warning with the code `HEADGATE_CLIENT_ERROR`.
+ * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis would end the process at the
+ * first lost connection. If the application has none, the first error becomes a process warning with the code
+ * `HEADGATE_CLIENT_ERROR`.
  */
 export const listenForErrors: (client: object) => ClientErrors = clientPart("errors", (client) => {
   let last: Error | undefined;

@@ -18,10 +18,7 @@ type Route =
 
 type Address = Exclude<Route, string>;
 
-/**
- * In the reply of CLUSTER SLOTS: the first slot and the last, then the servers that own them, the
- * primary first.
- */
+/** In the reply of CLUSTER SLOTS: the first slot and the last, then the servers that own them, the primary first. */
 type SlotRange = readonly [
   first: number,
   last: number,
@@ -38,9 +35,9 @@ const NO_SCRIPT = "0".repeat(40);
 const REFRESH_MS = 1_000;
 
 /**
- * The servers of a cluster's hash slots, so that one server that is down does not count as all of
- * them. GLIDE does not expose its own table, so this one asks a server for it, on first use and
- * repeatedly while one is down. Until the table is known, all hash slots count as one server's.
+ * The servers of a cluster's hash slots, so that one server that is down does not count as all of them. GLIDE does not expose
+ * its own table, so this one asks a server for it, on first use and repeatedly while one is down. Until the table is known, all
+ * hash slots count as one server's.
  */
 class GlideSlots {
   readonly #client: GlideCluster;
@@ -104,8 +101,8 @@ class GlideSlots {
   }
 
   /**
-   * Makes GLIDE read its table again, which it does when a server answers MOVED, and otherwise once
-   * a minute: a frozen primary answers nothing, even if another one has long replaced it.
+   * Makes GLIDE read its table again, which it does when a server answers MOVED, and otherwise once a minute: a frozen primary
+   * answers nothing, even if another one has long replaced it.
    */
   #redirect(key: string, owner: string): void {
     const other = [...this.#primaries].find(([address]) => address !== owner);

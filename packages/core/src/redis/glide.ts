@@ -14,8 +14,8 @@ export interface GlideOptions {
 const BYTES: GlideOptions = { decoder: 0 };
 
 /**
- * Sends a command, whose keys determine the server of a cluster. Rejects with the server's own
- * error. `onTimeout` is called if GLIDE itself stops waiting for the answer.
+ * Sends a command, whose keys determine the server of a cluster. Rejects with the server's own error. `onTimeout` is called if
+ * GLIDE itself stops waiting for the answer.
  */
 export function askGlide(
   client: GlideLike,

@@ -16,10 +16,7 @@ export interface FoundText {
   readonly isTooLong: boolean;
 }
 
-/**
- * The longest string that is read, in bytes: longer than an index of 10,000 processes, or a process
- * with 1,000 limiters.
- */
+/** The longest string that is read, in bytes: longer than an index of 10,000 processes, or a process with 1,000 limiters. */
 const LONGEST = 524_288;
 
 /** The most bytes that are read at once; strings beyond that count as too long. */
@@ -55,10 +52,7 @@ export async function readTexts(
   return found;
 }
 
-/**
- * The script returns bytes, or a number if there is no string; a client may be configured to return
- * numbers as strings.
- */
+/** The script returns bytes, or a number if there is no string; a client may be configured to return numbers as strings. */
 function readText(key: string, reply: unknown): FoundText {
   const text = Buffer.isBuffer(reply) ? reply.toString() : undefined;
   const state = text === undefined ? readInteger(reply) : 0;

@@ -21,32 +21,29 @@ export interface RedisStoreOptions {
   /** The prefix of all keys: 1 to 32 letters, digits, dots, dashes, underscores. Default `"hg"`. */
   readonly prefix?: string | undefined;
   /**
-   * Returns milliseconds since the epoch, for tests and replays, instead of the server's clock.
-   * Keys then live for at least 24 hours.
+   * Returns milliseconds since the epoch, for tests and replays, instead of the server's clock. Keys then live for at least 24
+   * hours.
    */
   readonly clock?: Clock | undefined;
   /** Whether this process lists its limiters and breakers in Redis, for operators' tools. Default true. */
   readonly directory?: boolean | undefined;
   /**
-   * Whether limiters keep usage in Redis, for operators' tools: their decisions, and the subjects
-   * that asked and were denied most. Subjects are written as hashes, or in plain text with
-   * `"plain"`. Default false.
+   * Whether limiters keep usage in Redis, for operators' tools: their decisions, and the subjects that asked and were denied
+   * most. Subjects are written as hashes, or in plain text with `"plain"`. Default false.
    */
   readonly usage?: boolean | UsageOptions | undefined;
 }
 
 /** How limiters keep usage. */
 export interface UsageOptions {
-  /**
-   * How subjects are written: as 96 bits of their SHA-256, or in plain text. Default `"hashed"`.
-   */
+  /** How subjects are written: as 96 bits of their SHA-256, or in plain text. Default `"hashed"`. */
   readonly subjects?: UsageSubjects | undefined;
 }
 
 /**
- * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey,
- * node-redis or Valkey GLIDE. Concurrent calls are sent in one EVALSHA, on the server's clock, and
- * every key expires. You connect and close the client; the store does neither.
+ * Creates a store that keeps counts in Redis or Valkey, through your client: ioredis, iovalkey, node-redis or Valkey GLIDE.
+ * Concurrent calls are sent in one EVALSHA, on the server's clock, and every key expires. You connect and close the client; the
+ * store does neither.
  *
  * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
@@ -82,21 +79,15 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 const MAX_STORES = 64;
 
 /**
- * A store created again with the same client and options is the same object, so that limiters
- * created on it again are the same, too.
+ * A store created again with the same client and options is the same object, so that limiters created on it again are the same,
+ * too.
  */
 const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
 
-/**
- * The most lines of a kind: one for each shape of calls. The oldest is opened again if it is still
- * used.
- */
+/** The most lines of a kind: one for each shape of calls. The oldest is opened again if it is still used. */
 const MOST_LINES = 1_000;
 
-/**
- * `now` is this process's clock; `writeClock` writes the time for calls that are not to use the
- * server's.
- */
+/** `now` is this process's clock; `writeClock` writes the time for calls that are not to use the server's. */
 function makeStore(
   client: RedisClient,
   settings: Pick<CountingStore, "prefix" | "directory" | "usage">,

@@ -22,9 +22,7 @@ export function createScriptQueues(
   /** Microseconds that the server's clock is ahead of this process's, as far as it matters. */
   let ahead = 0;
   const guess = (): number => now() + ahead;
-  /**
-   * The only queue for a single server; for a cluster, the queues with calls waiting or in flight.
-   */
+  /** The only queue for a single server; for a cluster, the queues with calls waiting or in flight. */
   const queues = new Map<string, CallQueue>();
 
   function placeOf({ keys }: SentCall): string {
@@ -68,10 +66,7 @@ export function createScriptQueues(
     }
   }
 
-  /**
-   * Asks once more, with times around the server's clock. Nothing was done, so calls that are over
-   * by now are left out.
-   */
+  /** Asks once more, with times around the server's clock. Nothing was done, so calls that are over by now are left out. */
   async function askAgain(sent: readonly SentCall[], clock: number): Promise<void> {
     ahead = clock - now();
     const waiting = sent.filter(({ isOver, step }) => !isOver || step.isReport);
@@ -93,10 +88,7 @@ export function createScriptQueues(
     return runner.run(script, node, keys, args);
   }
 
-  /**
-   * Calls that were refused because of each other's hash slots are made again, each in its own
-   * script.
-   */
+  /** Calls that were refused because of each other's hash slots are made again, each in its own script. */
   function failTogether(sent: readonly SentCall[], error: unknown): void {
     const keys = keysOf(sent);
     if (isServerError(error, "CROSSSLOT")) topology.noteRefused(keys);

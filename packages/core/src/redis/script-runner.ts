@@ -11,33 +11,26 @@ export interface ScriptRunner {
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown>;
-  /**
-   * Makes the server of a key load a script. Rejects with the client's error if the server gave no
-   * answer.
-   */
+  /** Makes the server of a key load a script. Rejects with the client's error if the server gave no answer. */
   load(script: LuaSource, key: string): Promise<void>;
 }
 
 /**
- * How long to wait for a hash slot that is being moved, longer each time: TRYAGAIN comes while only
- * some keys of a call have moved, which takes moments for each subject.
+ * How long to wait for a hash slot that is being moved, longer each time: TRYAGAIN comes while only some keys of a call have
+ * moved, which takes moments for each subject.
  */
 const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
 
 /**
  * Runs scripts by their digest, or by their text if the server does not know it.
  *
- * Only NOSCRIPT and TRYAGAIN cause another call here, because they guarantee that nothing happened.
- * (So does CROSSSLOT, after which script-queues.ts makes the calls separately.) After NOSCRIPT the
- * same call is made as EVAL: it is routed by its key and atomic, and also loads the script on the
- * node that lacked it, while SCRIPT LOAD on a cluster could reach another node. While one EVAL of a
- * script is in progress on a node, other calls wait for it and use the digest again.
+ * Only NOSCRIPT and TRYAGAIN cause another call here, because they guarantee that nothing happened. (So does CROSSSLOT, after
+ * which script-queues.ts makes the calls separately.) After NOSCRIPT the same call is made as EVAL: it is routed by its key and
+ * atomic, and also loads the script on the node that lacked it, while SCRIPT LOAD on a cluster could reach another node. While
+ * one EVAL of a script is in progress on a node, other calls wait for it and use the digest again.
  */
 export function createScriptRunner(port: ClientPort): ScriptRunner {
-  /**
-   * By node and digest: settles when the EVAL in progress there, and the calls that wait for it,
-   * have settled.
-   */
+  /** By node and digest: settles when the EVAL in progress there, and the calls that wait for it, have settled. */
   const loading = new Map<string, Promise<unknown>>();
 
   /** Runs the text, unless another call is doing so. */
@@ -75,10 +68,7 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
     });
   }
 
-  /**
-   * Runs a script again after an error that guarantees that nothing happened; rejects with any
-   * other error.
-   */
+  /** Runs a script again after an error that guarantees that nothing happened; rejects with any other error. */
   async function recover(
     error: unknown,
     tries: number,
@@ -97,8 +87,8 @@ export function createScriptRunner(port: ClientPort): ScriptRunner {
 
   return {
     /**
-     * SCRIPT LOAD would need one more permission. A script without arguments is loaded, but fails
-     * before it reads or writes a key.
+     * SCRIPT LOAD would need one more permission. A script without arguments is loaded, but fails before it reads or writes a
+     * key.
      */
     async load({ source }, key) {
       await port.eval(source, [key], []).catch((error: unknown) => {

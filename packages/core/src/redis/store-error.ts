@@ -2,8 +2,8 @@ import type { HeadgateErrorCode } from "../base/errors.ts";
 import { codeOf, formatKind, HeadgateError } from "../base/errors.ts";
 
 /**
- * Servers' error codes about the configuration of a server, a user or a client, which waiting will
- * not fix. All others, and every error of a connection, mean that the store cannot answer now.
+ * Servers' error codes about the configuration of a server, a user or a client, which waiting will not fix. All others, and
+ * every error of a connection, mean that the store cannot answer now.
  */
 const MISCONFIGURED: readonly string[] = [
   "ERR",
@@ -17,19 +17,16 @@ const MISCONFIGURED: readonly string[] = [
 /** Errors that also begin with `ERR`, but are temporary. */
 const PASSING = /^ERR (max number of clients|.*Script killed)/;
 
-/**
- * Redis before 7 wraps the error of a script in its own message: `ERR Error running script (...):
- * ... -READONLY ...`.
- */
+/** Redis before 7 wraps the error of a script in its own message: `ERR Error running script (...): ... -READONLY ...`. */
 const WRAPPED = /^ERR Error running script .*: -?([A-Z]+) /;
 
 /** A cluster's server answers this if another one has the keys. */
 const ELSEWHERE = /^(?:MOVED|ASK) /;
 
 /**
- * Turns a client's error into the store's; `followsCluster` tells whether the client follows MOVED
- * and ASK. The client's message may name servers, and messages may reach a client of the
- * application, so it is only in the cause. Headgate's own errors are not changed.
+ * Turns a client's error into the store's; `followsCluster` tells whether the client follows MOVED and ASK. The client's
+ * message may name servers, and messages may reach a client of the application, so it is only in the cause. Headgate's own
+ * errors are not changed.
  */
 export function toStoreError(error: unknown, followsCluster: boolean): HeadgateError {
   if (codeOf(error) !== undefined) return error as HeadgateError;
@@ -69,9 +66,8 @@ export function isServerError(error: unknown, code: string): boolean {
 }
 
 /**
- * Whether a server refused a script because its keys are in several hash slots, before running it,
- * so that nothing has happened. A script that is refused a key while it runs may have written
- * others; servers then name the script.
+ * Whether a server refused a script because its keys are in several hash slots, before running it, so that nothing has
+ * happened. A script that is refused a key while it runs may have written others; servers then name the script.
  */
 export function isCrossSlot(error: unknown): boolean {
   return isServerError(error, "CROSSSLOT") && !/script/i.test((error as Error).message);
@@ -84,9 +80,8 @@ function isMisconfigured(reason: string): boolean {
 }
 
 /**
- * A client's error that is safe to pass on, without the command: ioredis adds the command with all
- * its arguments to the error, and servers quote arguments, one of which may be a password or a
- * subject.
+ * A client's error that is safe to pass on, without the command: ioredis adds the command with all its arguments to the error,
+ * and servers quote arguments, one of which may be a password or a subject.
  */
 export function withoutCommand(error: unknown, reason: string = reasonOf(error)): Error {
   const clean = new Error(reason);
@@ -96,10 +91,7 @@ export function withoutCommand(error: unknown, reason: string = reasonOf(error))
   return Object.assign(clean, handedOn, code === undefined ? {} : { code });
 }
 
-/**
- * An error's message; if it has none, that of the first of several errors, as when no address of a
- * host could be reached.
- */
+/** An error's message; if it has none, that of the first of several errors, as when no address of a host could be reached. */
 function reasonOf(error: unknown): string {
   if (typeof error === "string") return withoutQuote(error);
   if (!(error instanceof Error)) return formatKind(error);

@@ -4,10 +4,7 @@ import type { Remote } from "../store/store.ts";
 import type { GlideCluster } from "./glide-slots.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
-/**
- * The servers of a hash slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary
- * first.
- */
+/** The servers of a hash slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
 type SlotOwner = readonly string[] | { readonly master?: Master } | undefined;
 
 interface Master {
@@ -28,11 +25,10 @@ interface ClusterLike {
 /** Which server answers for a key, and which keys can go in one script. */
 export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> {
   /**
-   * Equal for keys that may be in one script. With a plain client, all keys may, until its server
-   * turns out to have hash slots; then, those of one hash slot. With a cluster client, where few
-   * keys share a hash slot, only equal keys: while a hash slot is being moved, some keys of a
-   * script may be on one node and some on another, which causes TRYAGAIN, and ioredis retries that
-   * for 1.6 s before it reports it.
+   * Equal for keys that may be in one script. With a plain client, all keys may, until its server turns out to have hash slots;
+   * then, those of one hash slot. With a cluster client, where few keys share a hash slot, only equal keys: while a hash slot
+   * is being moved, some keys of a script may be on one node and some on another, which causes TRYAGAIN, and ioredis retries
+   * that for 1.6 s before it reports it.
    */
   scriptOf(key: string): string;
   /** Whether all keys may be in one script, as far as is known: `scriptOf` is empty then. */
@@ -85,10 +81,9 @@ function glideTopologyOf(client: GlideCluster): Topology {
 }
 
 /**
- * A client of one server. That server may be in cluster mode and own all hash slots, as many
- * managed services offer: it accepts every key, but no script with keys of several hash slots.
- * Neither client nor server reveals this before the first such script is refused. A proxy may have
- * its own hash slots; if it refuses keys of one hash slot, each key is sent separately.
+ * A client of one server. That server may be in cluster mode and own all hash slots, as many managed services offer: it accepts
+ * every key, but no script with keys of several hash slots. Neither client nor server reveals this before the first such script
+ * is refused. A proxy may have its own hash slots; if it refuses keys of one hash slot, each key is sent separately.
  */
 const plainTopologyOf = clientPart("topology", (client: object): Topology => {
   const slotOf = slotsOf(client);
@@ -119,9 +114,8 @@ function slotsOf(client: object): (key: string) => number {
 }
 
 /**
- * Makes a client read its table again. Clients do so by themselves when a connection breaks or a
- * server answers MOVED; a frozen server causes neither, even if another one has long replaced it.
- * Failures are retried later.
+ * Makes a client read its table again. Clients do so by themselves when a connection breaks or a server answers MOVED; a frozen
+ * server causes neither, even if another one has long replaced it. Failures are retried later.
  */
 function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
   /** Servers that have not answered yet: nothing more is sent to them. */
@@ -138,10 +132,7 @@ function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
     }
   }
 
-  /**
-   * Only from a server that answers: node-redis would wait for any other, and for nothing else
-   * after that.
-   */
+  /** Only from a server that answers: node-redis would wait for any other, and for nothing else after that. */
   async function rediscover(masters: readonly Master[]): Promise<void> {
     await client._slots?.rediscover(await Promise.any(masters.map(ping)));
   }
@@ -156,8 +147,8 @@ function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
 }
 
 /**
- * Makes a client ask its Sentinels again. It does so only when it connects, and the connection to a
- * frozen primary stays open, even if another one has long replaced it.
+ * Makes a client ask its Sentinels again. It does so only when it connects, and the connection to a frozen primary stays open,
+ * even if another one has long replaced it.
  */
 function reconnects(client: SentinelLike): () => void {
   let last = Number.NEGATIVE_INFINITY;

@@ -20,10 +20,7 @@ import {
   valueFields,
 } from "./script-names.ts";
 
-/**
- * Names that stand for a section of a limit as an expression; the expressions of several limits are
- * joined by this.
- */
+/** Names that stand for a section of a limit as an expression; the expressions of several limits are joined by this. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
   ALLOWS: " and ",
   SOUND: " and ",
@@ -36,10 +33,9 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
 const OF_BLOCKING = ["block", "exceeded"];
 
 /**
- * Composes a script for the counters of a call. A section that each counter or limit needs is
- * inserted for each, with names of its own. SCRIPTS.md follows a script from its parts. `isByName`:
- * for a cost by name, which is a separate number for each limit; then a lone decision is a batch of
- * one.
+ * Composes a script for the counters of a call. A section that each counter or limit needs is inserted for each, with names of
+ * its own. SCRIPTS.md follows a script from its parts. `isByName`: for a cost by name, which is a separate number for each
+ * limit; then a lone decision is a batch of one.
  */
 export function composeScript(
   script: ScriptName,
@@ -194,10 +190,7 @@ class Composition {
     return String(name === "RULE_AT" ? ruleAt : ruleAt + RULE_DIGITS);
   }
 
-  /**
-   * Statements about numbers: those of the argument, one that is read later, or those of a counter
-   * or limit.
-   */
+  /** Statements about numbers: those of the argument, one that is read later, or those of a counter or limit. */
   #code(what: string, counter: NamedCounter, limit?: NamedLimit): string {
     switch (what) {
       case "numbers":

@@ -24,10 +24,7 @@ export const BLOCK_BYTES: number = sizeOf(BLOCK);
 /** The position of a number in a value: its first byte, from 0, and how many there are. */
 export type Place = readonly [at: number, bytes: number];
 
-/**
- * The limits of a counter, in canonical order, and their positions in its value: first the numbers
- * of all, then their tails.
- */
+/** The limits of a counter, in canonical order, and their positions in its value: first the numbers of all, then their tails. */
 export interface CounterShape {
   readonly limits: readonly LimitShape[];
   /** Where the numbers of each limit are, with those of its tail. */
@@ -44,16 +41,10 @@ export interface CounterShape {
   readonly keeps: boolean;
 }
 
-/**
- * The most shapes cached: more than an application has, unless its requests pass limits with ever
- * different windows.
- */
+/** The most shapes cached: more than an application has, unless its requests pass limits with ever different windows. */
 const MOST_SHAPES = 1_000;
 
-/**
- * The most recently used shapes. Their number depends on the shapes in an application, not on its
- * limits.
- */
+/** The most recently used shapes. Their number depends on the shapes in an application, not on its limits. */
 const shapes = new LruMap<string, CounterShape>(MOST_SHAPES);
 
 /** The shape of these limits; the same object for equal ones, while it is cached. */

@@ -134,9 +134,9 @@ end
 
 --- @section block
 --[[
-Blocks a counter that is not blocked, if its limits are exceeded: they denied a cost that fits them
-or, for limits that block on confirmed charges, as many units are confirmed as they grant. The
-longest block counts. The limit that sets it starts as unused, in a new generation.
+Blocks a counter that is not blocked, if its limits are exceeded: they denied a cost that fits them or, for limits that block on
+confirmed charges, as many units are confirmed as they grant. The longest block counts. The limit that sets it starts as unused,
+in a new generation.
 ]]
 local blockEnds, levelEnds, level, setBy, longestBlock, quiet = 0, 0, 0, 0, 0, nil
 if block then
@@ -155,10 +155,9 @@ end
 
 --- @section keep
 --[[
-Writes a counter that changed. A key outlives the time in which it differs from an absent one.
-Expiry is garbage collection only, so the time is rounded up to a power of two; and while the key
-lives long enough, its bytes are replaced in place, which costs the server less. It never lives for
-more than 2 * longest + 2 seconds.
+Writes a counter that changed. A key outlives the time in which it differs from an absent one. Expiry is garbage collection
+only, so the time is rounded up to a power of two; and while the key lives long enough, its bytes are replaced in place, which
+costs the server less. It never lives for more than 2 * longest + 2 seconds.
 ]]
 local longest, mustSet, life = 0, givenClock, nil
 --- @limits lasts

@@ -44,8 +44,8 @@ answer = isAllowed and CHARGED or { now, REPORTED }
 
 --- @section settle
 value = bytes
--- A debt may take longer to drain than the key lives, if the refill was larger when it was spent:
--- then a denial extends the key's life, too.
+-- A debt may take longer to drain than the key lives, if the refill was larger when it was spent: then a denial extends the
+-- key's life, too.
 if isAllowed or isAhead or bytes and (OUTLIVES) then
   --- @include renew
   --- @include keep

@@ -1,7 +1,10 @@
 import type { CounterShape, Place } from "./counter-shape.ts";
 import { BLOCK_BYTES, GENERATION_BYTES, STAMP_BYTES } from "./counter-shape.ts";
 
-/* Numbers as passed to the scripts: digits of 7 bits, the highest first, each a character below 128. One argument of them costs the server far less than an argument for each number. The values that scripts return have numbers in bytes of 8 bits. */
+/*
+ * Numbers as passed to the scripts: digits of 7 bits, the highest first, each a character below 128. One argument of them costs
+ * the server far less than an argument for each number. The values that scripts return have numbers in bytes of 8 bits.
+ */
 
 /** Digits of a limit's unit count, which is below 2^35; and of the generation of a counter. */
 export const NUMBER_DIGITS = 5;

@@ -1,10 +1,7 @@
 /** A number that a script reads or writes: its name there, and how many digits or bytes it takes. */
 export type Field = readonly [name: string, size: number];
 
-/**
- * The most numbers that one call reads or writes: each takes up to 8 registers, and Lua has room
- * for 250.
- */
+/** The most numbers that one call reads or writes: each takes up to 8 registers, and Lua has room for 250. */
 const MOST_AT_ONCE = 12;
 
 /** Declares local names; those that are fields of a table need no declaration. */

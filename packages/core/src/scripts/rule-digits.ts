@@ -23,10 +23,7 @@ export function ruleDigitsOf({ countsDenials }: LimitShape): number {
   return countsDenials ? RULE_DIGITS + AFTER_DIGITS : RULE_DIGITS;
 }
 
-/**
- * The rules of the limits that block in this way, as passed to the scripts; without permission to
- * block, none does.
- */
+/** The rules of the limits that block in this way, as passed to the scripts; without permission to block, none does. */
 export function rulesOf(limits: readonly CompiledLimit[], by: BlocksBy, mayBlock: boolean): string {
   let rules = "";
   for (const { block, shape } of limits) {

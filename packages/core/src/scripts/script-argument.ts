@@ -17,9 +17,8 @@ export type ScriptName =
   | "places";
 
 /**
- * The fields of a call's argument after the numbers of its limits: `rules` for each limit that may
- * block in that script, `charged` for each counter and, if the cost is by name, `cost` and `given`
- * for each limit.
+ * The fields of a call's argument after the numbers of its limits: `rules` for each limit that may block in that script,
+ * `charged` for each counter and, if the cost is by name, `cost` and `given` for each limit.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
   "decide-lone": ["rules", "generation", "cost"],

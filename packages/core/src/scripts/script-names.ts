@@ -19,10 +19,7 @@ export interface NamedCounter {
   readonly names: Names;
 }
 
-/**
- * The names that each counter of a call has for itself; one that blocks also has `isSet`: whether a
- * denial changed it.
- */
+/** The names that each counter of a call has for itself; one that blocks also has `isSet`: whether a denial changed it. */
 const OF_COUNTER: readonly string[] = [
   "key",
   "bytes",
@@ -42,21 +39,14 @@ function ownNames({ state, locals = [], reported = [] }: LimitShape): string[] {
   return [...state.map(([name]) => name), ...locals, ...reported];
 }
 
-/**
- * Lua has room for 200 local names: if there are more of ours than this, they are fields of tables.
- */
+/** Lua has room for 200 local names: if there are more of ours than this, they are fields of tables. */
 const MOST_LOCALS = 150;
 
-/**
- * The names that each limit has for itself if the cost is by name: for a run of calls, and for one.
- */
+/** The names that each limit has for itself if the cost is by name: for a run of calls, and for one. */
 const UNITS_OF_LIMIT = ["cost", "given"];
 const COUNTED_OF_LIMIT = "counted";
 
-/**
- * Whether names are fields: of `numbers` if shared by a run of equal calls, of `own` if they belong
- * to one call.
- */
+/** Whether names are fields: of `numbers` if shared by a run of equal calls, of `own` if they belong to one call. */
 export function areFields(shapes: readonly CounterShape[], isByName: boolean): boolean {
   const more = isByName ? UNITS_OF_LIMIT.length + 1 : 0;
   const limits = shapes.flatMap((shape) => shape.limits);
@@ -73,8 +63,8 @@ function broughtNames({ numbers, times = [] }: LimitShape): string[] {
 }
 
 /**
- * Gives counters and limits their names in a script: with a number as suffix if there are several.
- * If the cost is by name, that is a name of each limit too.
+ * Gives counters and limits their names in a script: with a number as suffix if there are several. If the cost is by name, that
+ * is a name of each limit too.
  */
 export function nameCounters(
   shapes: readonly CounterShape[],

@@ -4,10 +4,7 @@ export interface Run<Item> {
   readonly count: number;
 }
 
-/**
- * Items in their order, as runs of equal ones: an equal part is sent to the server once, with its
- * count.
- */
+/** Items in their order, as runs of equal ones: an equal part is sent to the server once, with its count. */
 export function inRuns<Item>(
   items: readonly Item[],
   isAlike: (one: Item, other: Item) => boolean,

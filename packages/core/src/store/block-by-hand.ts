@@ -12,10 +12,7 @@ export interface BlockCall {
   readonly span: number;
 }
 
-/**
- * Blocks counters by hand, or ends their blocks. The reply is 1 if one is blocked now, or was
- * before.
- */
+/** Blocks counters by hand, or ends their blocks. The reply is 1 if one is blocked now, or was before. */
 export const block: Step<BlockCall> = changeStep("block", {
   write: ({ span }) => digitsOf(span, LONG_DIGITS) + newGeneration(),
 

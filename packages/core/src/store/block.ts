@@ -1,7 +1,4 @@
-/**
- * A counter's block, past or present, and its escalation level. Times are in microseconds since the
- * epoch.
- */
+/** A counter's block, past or present, and its escalation level. Times are in microseconds since the epoch. */
 export interface Block {
   /** Until then every decision is denied. */
   readonly ends: number;
@@ -27,8 +24,8 @@ export function overAt(block: Block): number {
 }
 
 /**
- * The block of a counter after a block by hand of this many microseconds, or 0 to end the existing
- * one; undefined if nothing is left of it. An existing block is never shortened. Twin of block.lua.
+ * The block of a counter after a block by hand of this many microseconds, or 0 to end the existing one; undefined if nothing is
+ * left of it. An existing block is never shortened. Twin of block.lua.
  */
 export function blockByHand(
   before: Block | undefined,

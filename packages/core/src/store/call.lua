@@ -8,8 +8,8 @@ ARGV  [1] the clock in microseconds, empty for the server's own (a seam for test
 ]]
 
 --- @section moment
--- The moment of a call. Not a function, since Redis runs the whole script at each call, and making
--- functions takes most of the time.
+-- The moment of a call. Not a function, since Redis runs the whole script at each call, and making functions takes most of the
+-- time.
 local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2] -- text until it is needed: most calls create nothing
 local argumentAt, keyAt, now = 2, 0 -- what was read last, and the clock in microseconds
@@ -45,8 +45,7 @@ local function add(integer)
   reply[length] = integer
 end
 
--- Adds the integers of a call that was not done because one of its keys holds a value of a wrong
--- type.
+-- Adds the integers of a call that was not done because one of its keys holds a value of a wrong type.
 local function addWrongType(count)
   add(-1)
   for _ = 2, count do
@@ -68,8 +67,8 @@ end
 
 --- @include "call" typed
 
--- The PX of a key that will be equivalent to an absent one in some microseconds. Expiry is garbage
--- collection only; on a supplied clock, which may stand still, a key lives for at least a day.
+-- The PX of a key that will be equivalent to an absent one in some microseconds. Expiry is garbage collection only; on a
+-- supplied clock, which may stand still, a key lives for at least a day.
 local function expiryAfter(microseconds)
   local milliseconds = math.ceil(microseconds / 1000) + 1
   if ARGV[1] ~= "" then

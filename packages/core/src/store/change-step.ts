@@ -13,20 +13,14 @@ interface CounterCall {
 interface Change<Call extends CounterCall> {
   /** The part of a call's argument after the numbers of its counters, in digits. */
   write(call: Call): string;
-  /**
-   * The integers of an answer that is not -1; undefined for an impossible one. By default an answer
-   * is one integer.
-   */
+  /** The integers of an answer that is not -1; undefined for an impossible one. By default an answer is one integer. */
   read?(call: Call, answer: unknown): readonly number[] | undefined;
   /** The weight of a log, for `weightOf`. Default 4. */
   logWeight?(call: Call): number;
   readonly twin: Step<Call>["twin"];
 }
 
-/**
- * A step that changes counters with the script of this name, one call after another. Its replies
- * have no clock.
- */
+/** A step that changes counters with the script of this name, one call after another. Its replies have no clock. */
 export function changeStep<Call extends CounterCall>(
   name: ScriptName,
   { write, read = (_, answer) => [readInteger(answer)], logWeight = () => 4, twin }: Change<Call>,

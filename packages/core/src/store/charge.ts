@@ -19,8 +19,8 @@ export interface ChargeCall {
 }
 
 /**
- * Charges counters regardless of how much is left. The reply is the number of units that every
- * limit could hold; with costs, a number for each limit.
+ * Charges counters regardless of how much is left. The reply is the number of units that every limit could hold; with costs, a
+ * number for each limit.
  */
 export const charge: Step<ChargeCall> = changeStep("charge", {
   write: ({ counters, cost }) => unitsOf(counters, cost) + newGeneration(),

@@ -28,14 +28,9 @@ export interface CounterLimits {
 /** One subject in one dimension: the key that holds the states of its limits. */
 export interface Counter extends CounterLimits {
   readonly key: string;
-  /**
-   * The cost for each limit, if the cost is by name: then all counters of a call have costs. 0
-   * leaves a limit out.
-   */
+  /** The cost for each limit, if the cost is by name: then all counters of a call have costs. 0 leaves a limit out. */
   readonly costs?: readonly number[] | undefined;
-  /**
-   * Units of the same request that each limit already holds; given with `costs` only. Default 0.
-   */
+  /** Units of the same request that each limit already holds; given with `costs` only. Default 0. */
   readonly besides?: readonly number[] | undefined;
 }
 
@@ -89,10 +84,7 @@ export function areByName(counters: readonly Counter[]): boolean {
   return counters[0]?.costs !== undefined;
 }
 
-/**
- * The cost of a call, or its refund, as passed to the scripts: one number for all limits, or one
- * for each.
- */
+/** The cost of a call, or its refund, as passed to the scripts: one number for all limits, or one for each. */
 export function unitsOf(counters: readonly Counter[], cost: number): string {
   if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
   const costs = counters.flatMap((counter) => counter.costs ?? []);
@@ -149,20 +141,14 @@ export const onCounters: Pick<Step<CounterCall>, "kind" | "line" | "keys"> &
 export interface OpenCounter {
   stamp: number;
   generation: number;
-  /**
-   * When it is unused again, by the limits' numbers when it was last stored; microseconds since the
-   * epoch.
-   */
+  /** When it is unused again, by the limits' numbers when it was last stored; microseconds since the epoch. */
   expires: number;
   readonly states: unknown[];
   /** Undefined if it is not blocked, and no level is remembered. */
   block: Block | undefined;
 }
 
-/**
- * The state of a counter, brought up to date in place; if there is none, a fresh one that is not
- * stored yet.
- */
+/** The state of a counter, brought up to date in place; if there is none, a fresh one that is not stored yet. */
 export function openCounter(counter: Counter, memory: TwinMemory, moment: Moment): OpenCounter {
   const { key, limits } = counter;
   const open = (memory.get(key) as OpenCounter | undefined) ?? freshCounter(limits, moment);
@@ -189,8 +175,8 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
 }
 
 /**
- * Writes a report of each limit into a reply, after its wait: the units that remain, microseconds
- * until it is unused, and until more units remain. `at` is the index of the first wait.
+ * Writes a report of each limit into a reply, after its wait: the units that remain, microseconds until it is unused, and until
+ * more units remain. `at` is the index of the first wait.
  */
 export function reportLimits(
   reply: number[],
@@ -215,14 +201,12 @@ export function keepCounter(counter: Counter, open: OpenCounter, memory: TwinMem
   keepReported(counter, open, reply, 0, true, memory);
 }
 
-/**
- * More than the used share of any limit: a subject that is or recently was blocked is evicted last.
- */
+/** More than the used share of any limit: a subject that is or recently was blocked is evicted last. */
 const SHARE_OF_BLOCKED = 2;
 
 /**
- * Stores a counter whose report is in a reply; if it was not changed, only if it becomes unused
- * later than when it was last stored.
+ * Stores a counter whose report is in a reply; if it was not changed, only if it becomes unused later than when it was last
+ * stored.
  */
 export function keepReported(
   { key, limits }: Counter,

@@ -12,15 +12,12 @@ export type DecideMode = "enforce" | "charge" | "peek" | "ask";
 
 /** One request to decide. */
 export interface DecideCall {
-  /**
-   * Units; 0 only looks, and reports the limits unchanged. If the counters have costs, the largest
-   * of those.
-   */
+  /** Units; 0 only looks, and reports the limits unchanged. If the counters have costs, the largest of those. */
   readonly cost: number;
   /**
-   * The effect of an allowed request. With `"enforce"` and `"charge"` it is charged, and with
-   * `"enforce"` a denial may block. With `"peek"` it is reported as if it had been charged, and
-   * with `"ask"` the limits are reported unchanged; neither charges.
+   * The effect of an allowed request. With `"enforce"` and `"charge"` it is charged, and with `"enforce"` a denial may block.
+   * With `"peek"` it is reported as if it had been charged, and with `"ask"` the limits are reported unchanged; neither
+   * charges.
    */
   readonly mode: DecideMode;
   /** The holder of the slots, if there are concurrency counters and the request is charged. */
@@ -39,10 +36,7 @@ export function isCharging(mode: DecideMode): boolean {
  * microseconds until more remain.
  */
 
-/**
- * Checks the limits of a counter, or charges it: writes its head and their waits into the reply.
- * False if it denies.
- */
+/** Checks the limits of a counter, or charges it: writes its head and their waits into the reply. False if it denies. */
 export function askCounter(
   reply: number[],
   counter: Counter,
@@ -85,9 +79,9 @@ export function spend(
 }
 
 /**
- * Writes into the reply that a counter is blocked: by the limit that set the block, even if the
- * cost leaves that limit out, or by all limits of the counter if the block was set by hand. `at` is
- * the index of the first wait. A look with a cost of 0 sees the limits unchanged.
+ * Writes into the reply that a counter is blocked: by the limit that set the block, even if the cost leaves that limit out, or
+ * by all limits of the counter if the block was set by hand. `at` is the index of the first wait. A look with a cost of 0 sees
+ * the limits unchanged.
  */
 export function denyByBlock(
   reply: number[],
@@ -113,10 +107,7 @@ export function denyByBlock(
 /** A script's answer to a decision. */
 export interface Answer {
   readonly values: readonly unknown[];
-  /**
-   * Whether it was charged: the values are then from the moment of the decision, otherwise from an
-   * earlier one.
-   */
+  /** Whether it was charged: the values are then from the moment of the decision, otherwise from an earlier one. */
   readonly isCharged: boolean;
   /** The clock of the decision, in microseconds. */
   readonly now: number;
@@ -125,9 +116,8 @@ export interface Answer {
 }
 
 /**
- * The reply to a decision, from the answer of decide.lua or look.lua. The answer has states; the
- * algorithms' twins compute the numbers. Undefined for an answer that the scripts never give,
- * including a denial by limits that would all allow.
+ * The reply to a decision, from the answer of decide.lua or look.lua. The answer has states; the algorithms' twins compute the
+ * numbers. Undefined for an answer that the scripts never give, including a denial by limits that would all allow.
  */
 export function readDecision(call: DecideCall, given: unknown): readonly number[] | undefined {
   const { mode, cost, counters } = call;
@@ -194,9 +184,7 @@ export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCou
   return { stamp: now, generation, expires: now, states, block };
 }
 
-/**
- * The block of a counter at a moment; if the clock stepped back, it lasts no longer than before.
- */
+/** The block of a counter at a moment; if the clock stepped back, it lasts no longer than before. */
 function blockIn(value: Buffer, { width, block }: CounterShape, now: number): Block | undefined {
   if (value.length === width) return undefined;
   const [stamp = 0] = numbersIn(value, STAMP_AND_GENERATION);

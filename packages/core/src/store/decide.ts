@@ -28,12 +28,11 @@ export function stepFor(mode: DecideMode): Step<DecideCall> {
 }
 
 /**
- * Decides requests: if all limits of a decision allow, it is charged to all of them, otherwise to
- * none.
+ * Decides requests: if all limits of a decision allow, it is charged to all of them, otherwise to none.
  *
- * A reply is the clock; then for each counter its generation, the microseconds for which it is
- * blocked (0: it is not), and for each of its limits: microseconds to wait (0 allowed, -1 never),
- * units that remain, microseconds until it is unused, microseconds until more remain.
+ * A reply is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is not), and for
+ * each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is unused,
+ * microseconds until more remain.
  */
 export const decide: Step<DecideCall> = {
   ...onCounters,
@@ -85,10 +84,7 @@ function writeRun({ first, count }: Run<DecideCall>, times: string): string {
   return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost);
 }
 
-/**
- * The same for calls that may charge: with the rules of their blocks and, at the end, the holder of
- * concurrency slots.
- */
+/** The same for calls that may charge: with the rules of their blocks and, at the end, the holder of concurrency slots. */
 function writeDecisions(run: Run<DecideCall>, times: string): string {
   const { holder = "" } = run.first;
   return (
@@ -105,10 +101,7 @@ function isAlike(one: DecideCall, other: DecideCall): boolean {
   );
 }
 
-/**
- * The rules by which a denial of this call blocks, one for each limit that blocks; none apply if it
- * may not block.
- */
+/** The rules by which a denial of this call blocks, one for each limit that blocks; none apply if it may not block. */
 function rulesFor(counters: readonly Counter[], mode: DecideMode): string {
   let rules = "";
   for (let u = 0; u < counters.length; u += 1) {
@@ -123,10 +116,7 @@ function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
   return calls.map((call, i) => readDecision(call, answers[i]));
 }
 
-/**
- * Whether two calls of one line, whose counters have the same shapes, have the same costs and
- * numbers.
- */
+/** Whether two calls of one line, whose counters have the same shapes, have the same costs and numbers. */
 function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
@@ -170,8 +160,7 @@ function decideHere(
       blockNow(reply, at, counter, open, cost, moment);
     const states = spends ? spend(counter, open.states, cost, charges, holder) : open.states;
     reportLimits(reply, at, limits, states);
-    // A denial extends the life of a debt that now takes longer to drain than with the numbers
-    // under which it was spent.
+    // A denial extends the life of a debt that now takes longer to drain than with the numbers under which it was spent.
     if (mayCharge) keepReported(counter, open, reply, at, charges || blocks, memory);
     if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, open.block as Block, cost);
     at += 2 + 4 * limits.length;
@@ -180,8 +169,8 @@ function decideHere(
 }
 
 /**
- * Blocks a counter that denied, if limits with a block denied a cost that fits them, and often
- * enough. True if that changed the counter.
+ * Blocks a counter that denied, if limits with a block denied a cost that fits them, and often enough. True if that changed the
+ * counter.
  */
 function blockNow(
   reply: number[],

@@ -1,20 +1,16 @@
-/**
- * Four children per parent: half as deep as with two, and the ranks to compare are neighbours in
- * memory.
- */
+/** Four children per parent: half as deep as with two, and the ranks to compare are neighbours in memory. */
 const CHILDREN = 4;
 
 /** From this share of all items on, sorting everything is cheaper than moving each item. */
 const MANY = 1 / 32;
 
 /**
- * A heap of small whole numbers. The first item is the one with the least major rank and, among
- * equals, with the least minor rank.
+ * A heap of small whole numbers. The first item is the one with the least major rank and, among equals, with the least minor
+ * rank.
  *
- * An item whose rank grows is not moved until it comes first. Until then it stands under its
- * earlier rank, which is too low, so it hides no other item. Growing costs O(1), anything else
- * O(log n); a query for the first item pays for those that have grown, at most a few nanoseconds
- * for each item in the heap.
+ * An item whose rank grows is not moved until it comes first. Until then it stands under its earlier rank, which is too low, so
+ * it hides no other item. Growing costs O(1), anything else O(log n); a query for the first item pays for those that have
+ * grown, at most a few nanoseconds for each item in the heap.
  */
 export class IndexedHeap {
   // By position in the heap: an item, and the rank under which it stands.

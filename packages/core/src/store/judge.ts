@@ -11,8 +11,8 @@ import { setBlock } from "./set-block.ts";
 import type { Step } from "./store.ts";
 
 /**
- * A charge that was settled, on counters that block on confirmed charges. If the counters have
- * costs, those are the confirmed units, and their `besides` the charged ones.
+ * A charge that was settled, on counters that block on confirmed charges. If the counters have costs, those are the confirmed
+ * units, and their `besides` the charged ones.
  */
 export interface Judgement extends Receipt {
   /** Confirmed units of each limit; if the counters have costs, the largest of those. */
@@ -35,8 +35,8 @@ export function judgementsOf(
 }
 
 /**
- * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit
- * grants. The reply is 1 if a block was set.
+ * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit grants. The reply is 1 if a
+ * block was set.
  */
 export const judge: Step<Judgement> = changeStep("judge", {
   write(call) {

@@ -12,8 +12,8 @@ export interface ListScript<Call> {
 }
 
 /**
- * The part of a step that runs a script of this name by the conventions of call.lua: it takes a
- * list of calls and returns one list of integers.
+ * The part of a step that runs a script of this name by the conventions of call.lua: it takes a list of calls and returns one
+ * list of integers.
  */
 export function runList<Call>(
   name: string,

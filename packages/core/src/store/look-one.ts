@@ -9,9 +9,8 @@ import type { MemoryTable } from "./memory-table.ts";
 import type { Step } from "./store.ts";
 
 /**
- * Looks at the block of a call's only counter, without changing it. After the clock the reply has
- * the microseconds for which it is blocked, and the limit that set the block, from 1 in canonical
- * order; 0 for a block by hand, or none.
+ * Looks at the block of a call's only counter, without changing it. After the clock the reply has the microseconds for which it
+ * is blocked, and the limit that set the block, from 1 in canonical order; 0 for a block by hand, or none.
  */
 export const lookBlock: Step<DecideCall> = lookAtOne("look-block", (_, open, now) => {
   const rest = restOf(open?.block, now);
@@ -19,8 +18,8 @@ export const lookBlock: Step<DecideCall> = lookAtOne("look-block", (_, open, now
 });
 
 /**
- * Copies a call's only counter into memory, for the twins of other steps to act on; the original
- * stays unchanged. The reply is the clock of the copy.
+ * Copies a call's only counter into memory, for the twins of other steps to act on; the original stays unchanged. The reply is
+ * the clock of the copy.
  */
 export function copyTo(copies: MemoryTable): Step<DecideCall> {
   return lookAtOne("copy-counter", (counter, open, now) => {
@@ -31,9 +30,7 @@ export function copyTo(copies: MemoryTable): Step<DecideCall> {
   });
 }
 
-/**
- * A step that looks at one counter. `replyFor` receives it as stored; undefined if it is absent.
- */
+/** A step that looks at one counter. `replyFor` receives it as stored; undefined if it is absent. */
 function lookAtOne(
   name: string,
   replyFor: (counter: Counter, open: OpenCounter | undefined, now: number) => readonly number[],

@@ -8,10 +8,7 @@ import { asStore } from "./store.ts";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
-  /**
-   * The most subjects kept: 1 to 16,777,216. Default 100,000. `docs/understand/sizing.md` explains
-   * which are evicted first.
-   */
+  /** The most subjects kept: 1 to 16,777,216. Default 100,000. `docs/understand/sizing.md` explains which are evicted first. */
   readonly maxKeys?: number | undefined;
   /** Returns milliseconds since the epoch, for tests and replays. Default: the process's monotonic clock. */
   readonly clock?: Clock | undefined;
@@ -20,23 +17,23 @@ export interface MemoryStoreOptions {
 /** A store in this process. */
 export interface MemoryStore extends Store {
   /**
-   * How many subjects were evicted for others before they had recovered, since the store was
-   * created: each of them started again with its whole limit. 0 as long as `maxKeys` suffices.
+   * How many subjects were evicted for others before they had recovered, since the store was created: each of them started
+   * again with its whole limit. 0 as long as `maxKeys` suffices.
    */
   readonly evicted: number;
   /**
-   * Forgets all subjects of all limiters on this store; for use between tests. Earlier decisions
-   * can no longer be refunded. Does not wake waiting calls of `wait`.
+   * Forgets all subjects of all limiters on this store; for use between tests. Earlier decisions can no longer be refunded.
+   * Does not wake waiting calls of `wait`.
    */
   clear(): void;
 }
 
 /**
- * Creates a store that keeps counts in this process only: without timers, with at most `maxKeys`
- * subjects and 1,048,576 log entries.
+ * Creates a store that keeps counts in this process only: without timers, with at most `maxKeys` subjects and 1,048,576 log
+ * entries.
  *
- * When it is full, it drops expired subjects first, then the one that has used the lowest share of
- * its limits, then the one that is unused again first. Throws `HEADGATE_INVALID_OPTION`.
+ * When it is full, it drops expired subjects first, then the one that has used the lowest share of its limits, then the one
+ * that is unused again first. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   rejectUnknownOptions("memoryStore", options, ["maxKeys", "clock"]);
@@ -49,10 +46,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
   const now = clockOf("memoryStore", clock);
   const table = new MemoryTable(maxKeys);
-  /**
-   * A single object, changed with each call. If the clock steps back, time goes on from the last
-   * moment.
-   */
+  /** A single object, changed with each call. If the clock steps back, time goes on from the last moment. */
   const moment = { now: 0, generation: 0 };
   let ahead = 0;
   function runNow<Call>(step: Step<Call>, call: Call): readonly number[] {

@@ -25,16 +25,14 @@ const MAX_ENTRIES = 1_048_576;
 const SWEPT_PER_ADDITION = 2;
 
 /**
- * Microseconds for which expired rows are kept while there is room: removing a row and adding it
- * again costs more than a decision, and a subject that spends little of a fast limit expires
- * between any two requests.
+ * Microseconds for which expired rows are kept while there is room: removing a row and adding it again costs more than a
+ * decision, and a subject that spends little of a fast limit expires between any two requests.
  */
 const KEPT_AFTER = 1_000_000;
 
 /**
- * A bounded table without timers. Expired values are evicted first; when it is full, the value with
- * the lowest used share is, and among equals the one that expires first. Share and expiry are those
- * of the last write.
+ * A bounded table without timers. Expired values are evicted first; when it is full, the value with the lowest used share is,
+ * and among equals the one that expires first. Share and expiry are those of the last write.
  */
 export class MemoryTable {
   readonly #maxKeys: number;

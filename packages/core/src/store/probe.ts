@@ -10,10 +10,7 @@ export const probe: Step<string> = {
   twin: (_, __, { now }) => [now, 1],
 };
 
-/**
- * A key in the hash slot of a counter's that is not a counter's: it has one part after the subject,
- * a counter's has three.
- */
+/** A key in the hash slot of a counter's that is not a counter's: it has one part after the subject, a counter's has three. */
 export function probeKeyFor(counterKey: string): string {
   return `${counterKey.slice(0, counterKey.indexOf("}") + 1)}:probe`;
 }

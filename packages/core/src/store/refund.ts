@@ -16,15 +16,13 @@ export interface Receipt {
   readonly counters: readonly Counter[];
   /** The generation of each counter that was charged. */
   readonly generations: readonly number[];
-  /**
-   * Puts the units back if this process holds them; false if they must be refunded in the store.
-   */
+  /** Puts the units back if this process holds them; false if they must be refunded in the store. */
   readonly putBack?: (() => boolean) | undefined;
 }
 
 /**
- * Refunds the remainder of a charge, only into the generation of the counter that was charged. The
- * reply is 1 if something was refunded.
+ * Refunds the remainder of a charge, only into the generation of the counter that was charged. The reply is 1 if something was
+ * refunded.
  */
 export const refund: Step<Receipt> = changeStep("refund", {
   write: (receipt) => unitsOf(receipt.counters, receipt.cost) + chargeFields(receipt),

@@ -4,9 +4,9 @@ import { UNBLOCKED } from "./block.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 
 /**
- * Blocks a counter that is not blocked, if any of its limits that block are exceeded. If several
- * are, the longest block counts. The limit that sets it starts as unused, in a new generation. Twin
- * of the section `block` of counter.lua. False if no block was set.
+ * Blocks a counter that is not blocked, if any of its limits that block are exceeded. If several are, the longest block counts.
+ * The limit that sets it starts as unused, in a new generation. Twin of the section `block` of counter.lua. False if no block
+ * was set.
  */
 export function setBlock(
   { limits }: Counter,

@@ -1,7 +1,4 @@
-/**
- * The result of work, or of `late` if it takes longer than some milliseconds; `late` may throw. The
- * work is not aborted.
- */
+/** The result of work, or of `late` if it takes longer than some milliseconds; `late` may throw. The work is not aborted. */
 export async function within<T>(ms: number, work: Promise<T>, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<"over">((resolve) => {

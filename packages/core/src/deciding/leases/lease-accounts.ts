@@ -31,15 +31,12 @@ import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 const MAX_ACCOUNTS = 1_000;
 
 /**
- * Longer subjects are stored by their key, so that a client cannot choose how much memory it takes.
- * Every such key is longer than this.
+ * Longer subjects are stored by their key, so that a client cannot choose how much memory it takes. Every such key is longer
+ * than this.
  */
 const MAX_SUBJECT = 48;
 
-/**
- * The most checks for expired leases within one lease's `ttl`, however many leases end at different
- * times.
- */
+/** The most checks for expired leases within one lease's `ttl`, however many leases end at different times. */
 const LOOKS = 64;
 
 /** The leases of a subject, and the store's report with the last one. */
@@ -121,10 +118,7 @@ export class LeaseAccounts {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  /**
-   * Asks the store for a lease. No request waits for it; if the store fails, the requests' own
-   * calls report it.
-   */
+  /** Asks the store for a lease. No request waits for it; if the store fails, the requests' own calls report it. */
   ask(account: SubjectAccount, units: number): void {
     account.asking = units;
     this.#follow(this.#ask(account, units).catch(() => lose(account)));
@@ -198,8 +192,7 @@ export class LeaseAccounts {
     try {
       now = this.#place.counted.store.now();
     } catch {
-      // The application's own clock failed; requests report that. Expired leases wait for the next
-      // check.
+      // The application's own clock failed; requests report that. Expired leases wait for the next check.
       return;
     }
     let next = Number.POSITIVE_INFINITY;

@@ -2,9 +2,13 @@ import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
-/* The leases of one subject: units already charged in the store, which this process spends by itself. Pure: `now` is an argument, and the caller does the I/O.
-
-Spent units were charged beforehand, so in any period no more is admitted than the limits allow in it, plus the units held in leases when it began. */
+/*
+ * The leases of one subject: units already charged in the store, which this process spends by itself. Pure: `now` is an
+ * argument, and the caller does the I/O.
+ *
+ * Spent units were charged beforehand, so in any period no more is admitted than the limits allow in it, plus the units held in
+ * leases when it began.
+ */
 
 /** The smallest lease: for a single unit, a request might as well ask itself. */
 const SMALLEST = 2;
@@ -12,16 +16,10 @@ const SMALLEST = 2;
 /** The next lease is requested when less than 1/LOW of this one is left. */
 const LOW = 4;
 
-/**
- * A subject is hot if it is asked for again within 1/HOT of a lease's `ttl`; then the lease will be
- * used.
- */
+/** A subject is hot if it is asked for again within 1/HOT of a lease's `ttl`; then the lease will be used. */
 const HOT = 4;
 
-/**
- * The clocks of two machines drift by less than 1/DRIFT while a lease lasts; by at most 1/1,000 if
- * both are corrected.
- */
+/** The clocks of two machines drift by less than 1/DRIFT while a lease lasts; by at most 1/1,000 if both are corrected. */
 const DRIFT = 512;
 
 export function openAccount(rule: LeaseRule): LeaseAccount {
@@ -37,9 +35,8 @@ export function openAccount(rule: LeaseRule): LeaseAccount {
 }
 
 /**
- * How long a lease lasts: no longer than the fixed windows that were charged, since spending it
- * later would exceed the limit of the next window. `resets` are the microseconds until each limit
- * is unused again, as reported when the lease was charged.
+ * How long a lease lasts: no longer than the fixed windows that were charged, since spending it later would exceed the limit of
+ * the next window. `resets` are the microseconds until each limit is unused again, as reported when the lease was charged.
  */
 export function leaseTime(
   rule: LeaseRule,
@@ -80,9 +77,8 @@ export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
 }
 
 /**
- * How many units to lease along with a request that goes to the store; 0 for none. They come from
- * what the request leaves, so that a denied request does not have to wait for them. A lease too
- * small to pay another such request is not worth a call.
+ * How many units to lease along with a request that goes to the store; 0 for none. They come from what the request leaves, so
+ * that a denied request does not have to wait for them. A lease too small to pay another such request is not worth a call.
  */
 export function wantBeside(account: LeaseAccount, cost: number, now: number): number {
   const { rule, asked } = account;
@@ -123,10 +119,7 @@ export function lose(account: LeaseAccount): void {
   account.room = 0;
 }
 
-/**
- * Puts back units spent from a lease; false if they belong to the store again, or would be too
- * many.
- */
+/** Puts back units spent from a lease; false if they belong to the store again, or would be too many. */
 export function putBack(account: LeaseAccount, lease: Lease, cost: number, now: number): boolean {
   const isKept = !account.isClosed && account.leases.includes(lease) && isHeld(lease, now);
   if (!isKept || unitsLeft(account) + account.asking + cost > account.rule.max) return false;
@@ -145,10 +138,7 @@ export function takeEnded(account: LeaseAccount, now: number): Lease[] {
   return ended;
 }
 
-/**
- * Closes the account: removes all leases, so that the caller can refund their units, and spends
- * nothing from now on.
- */
+/** Closes the account: removes all leases, so that the caller can refund their units, and spends nothing from now on. */
 export function closeAccount(account: LeaseAccount): Lease[] {
   account.isClosed = true;
   return account.leases.splice(0);

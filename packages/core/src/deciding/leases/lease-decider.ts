@@ -13,10 +13,7 @@ import type { Reported } from "./lease-reply.ts";
 import { limitsFrom } from "./lease-reply.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
-/**
- * Pays requests from leases, and passes the others to the next link; for a hot subject, such a
- * request also asks for a lease.
- */
+/** Pays requests from leases, and passes the others to the next link; for a hot subject, such a request also asks for a lease. */
 export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): Link {
   const { counted } = place;
   const { store } = counted;
@@ -24,8 +21,7 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
   const isGlobal = counted.groups[0]?.dimension === GLOBAL_DIMENSION;
 
   function pay(account: SubjectAccount, lease: Lease, cost: number, now: number): Decision {
-    // The second lease may have expired: its units no longer count, and it would prevent another
-    // one.
+    // The second lease may have expired: its units no longer count, and it would prevent another one.
     if (account.leases.length > 1) accounts.giveBackEnded(account, now);
     spend(account, lease, cost);
     const wanted = wantNext(account);
@@ -64,10 +60,7 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
     return decision;
   }
 
-  /**
-   * The limits as they are in the store, plus the units held here, which are charged there but not
-   * yet spent.
-   */
+  /** The limits as they are in the store, plus the units held here, which are charged there but not yet spent. */
   async function look(
     ask: Ask,
     account: SubjectAccount | undefined,

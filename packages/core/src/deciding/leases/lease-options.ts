@@ -6,8 +6,8 @@ const MAX_UNITS = 1_000_000;
 const LONGEST_TTL = 60_000_000;
 
 /**
- * A lease takes at most 1/SHARE of the remaining units, so that several processes together leave
- * some for other requests, and nothing is leased close to the limit.
+ * A lease takes at most 1/SHARE of the remaining units, so that several processes together leave some for other requests, and
+ * nothing is leased close to the limit.
  */
 const SHARE = 8;
 

@@ -10,10 +10,7 @@ import type { Lease, LeaseRule } from "./leases.ts";
 export interface Reported {
   /** The reply to a decision on one counter. */
   readonly reply: readonly number[];
-  /**
-   * When the reply arrived, in microseconds. Times counted from here are reported too long, never
-   * too short.
-   */
+  /** When the reply arrived, in microseconds. Times counted from here are reported too long, never too short. */
   readonly received: number;
 }
 
@@ -36,8 +33,8 @@ export function roomOf(group: Group, reply: readonly number[]): number {
 }
 
 /**
- * The limits as reported to a request that a lease pays: the store's last report, plus the `held`
- * units, less the time that has passed.
+ * The limits as reported to a request that a lease pays: the store's last report, plus the `held` units, less the time that has
+ * passed.
  */
 export function limitsFrom(group: Group, last: Reported, held: number, now: number): LimitState[] {
   const elapsed = Math.max(0, Math.floor(now - last.received));

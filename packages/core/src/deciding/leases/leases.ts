@@ -23,19 +23,14 @@ export interface LeaseRule {
 export interface Lease {
   /** The receipt for the charge of all its units. */
   readonly receipt: Receipt;
-  /**
-   * When the store was asked. It decided later, so a time counted from here ends too early, never
-   * too late.
-   */
+  /** When the store was asked. It decided later, so a time counted from here ends too early, never too late. */
   readonly sent: number;
   readonly until: number;
   /** Unspent units. */
   left: number;
 }
 
-/**
- * The units that a process holds for one subject, and the numbers that determine the next lease.
- */
+/** The units that a process holds for one subject, and the numbers that determine the next lease. */
 export interface LeaseAccount {
   readonly rule: LeaseRule;
   /** Oldest first, at most two, each with units left. */

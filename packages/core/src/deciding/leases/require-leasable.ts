@@ -9,8 +9,7 @@ export function requireLeasable({ limits, groups, hasPlaces }: CountedPolicy): v
       "lease cannot be used with a concurrency limit, which has no units to take ahead: leave one of them out",
     );
   }
-  // Units leased for one subject do not show whether another subject of the same request is
-  // allowed.
+  // Units leased for one subject do not show whether another subject of the same request is allowed.
   if (groups.length > 1) {
     throw invalid(
       `lease needs limits of one dimension in a limiter that does not extend another one; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,

@@ -33,9 +33,8 @@ if old ~= ARGV[3] then
   return { now, 0 }
 end
 
--- The log is written first: the write may be refused, and a script that fails is not rolled back.
--- For the same reason the entry comes after everything that its log needs, so that no log is left
--- without an expiry.
+-- The log is written first: the write may be refused, and a script that fails is not rolled back. For the same reason the entry
+-- comes after everything that its log needs, so that no log is left without an expiry.
 local _, isWrongType = runTyped("LRANGE", log, "0", "0")
 if isWrongType then
   return { now, -1 }

@@ -11,9 +11,8 @@ import { OVERRIDE_NUMBERS } from "./record-text.ts";
 import { withOverriddenNumbers } from "./under-override.ts";
 
 /**
- * Checks that an override fits a policy as configured. Throws `HEADGATE_INVALID_OPTION` for
- * anything that the policy does not have or an override cannot change, and `HEADGATE_INVALID_LIMIT`
- * for numbers out of range.
+ * Checks that an override fits a policy as configured. Throws `HEADGATE_INVALID_OPTION` for anything that the policy does not
+ * have or an override cannot change, and `HEADGATE_INVALID_LIMIT` for numbers out of range.
  */
 export function checkOverride(policy: Policy, override: Partial<Override>): void {
   rejectUnknownOptions("override", override, [

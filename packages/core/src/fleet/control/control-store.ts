@@ -28,9 +28,7 @@ export interface ControlChange {
   readonly entry: EntryText;
 }
 
-/**
- * The control record of a store's prefix, and its log. All methods reject with the store's errors.
- */
+/** The control record of a store's prefix, and its log. All methods reject with the store's errors. */
 export class ControlStore {
   readonly #place: ControlPlace;
   readonly #recordKey: string;
@@ -95,10 +93,7 @@ export class ControlStore {
     return readEntries(await this.#logText());
   }
 
-  /**
-   * Redacts a subject in the log, unless `dryRun`. Resolves with the number of entries that name
-   * it.
-   */
+  /** Redacts a subject in the log, unless `dryRun`. Resolves with the number of entries that name it. */
   async forgetInLog(forgotten: ForgottenSubject, dryRun = false): Promise<number> {
     const replacements = forgottenEntries(await this.#logText(), forgotten);
     if (replacements.length === 0 || dryRun) return replacements.length;

@@ -7,10 +7,9 @@ export interface LimiterControl {
   /** The latest record known to the process, shared by all limiters of the client and prefix. */
   readonly known: Pick<Control, "record" | "due" | "now">;
   /**
-   * Reads the record again in the background when it is due, about every second. A decision made
-   * when it is due calls this first and waits for the promise, if there is one, so that its record
-   * is at most about two seconds old. Waits at most `storeTimeout`; if the record cannot be read,
-   * the latest known one stays in force. The promise never rejects.
+   * Reads the record again in the background when it is due, about every second. A decision made when it is due calls this
+   * first and waits for the promise, if there is one, so that its record is at most about two seconds old. Waits at most
+   * `storeTimeout`; if the record cannot be read, the latest known one stays in force. The promise never rejects.
    */
   refresh(): Promise<void> | undefined;
   /** Calls back with each new record, before its orders are carried out. */
@@ -25,20 +24,17 @@ export interface LimiterControl {
 export interface Control {
   readonly record: ControlRecord;
   /**
-   * From when on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A
-   * field, since every decision reads it.
+   * From when on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A field, since every decision
+   * reads it.
    */
   readonly due: number;
-  /**
-   * The server's clock in microseconds, extrapolated from the last read with this process's
-   * monotonic clock.
-   */
+  /** The server's clock in microseconds, extrapolated from the last read with this process's monotonic clock. */
   now(): number;
   /** Like `refresh` of a limiter, which passes its store and its watch. */
   refresh(place: ControlPlace): Promise<void> | undefined;
   /**
-   * Passes the news of each record that is read to a follower, until the returned function is
-   * called or the follower is collected.
+   * Passes the news of each record that is read to a follower, until the returned function is called or the follower is
+   * collected.
    */
   follow(follower: Follower): () => void;
 }
@@ -57,9 +53,6 @@ export interface ControlPlace {
 export interface ControlNews {
   readonly record: ControlRecord;
   readonly orders: readonly Order[];
-  /**
-   * Whether orders were dropped from the record for lack of room, so that everything cached must be
-   * dropped.
-   */
+  /** Whether orders were dropped from the record for lack of room, so that everything cached must be dropped. */
   readonly isAll: boolean;
 }

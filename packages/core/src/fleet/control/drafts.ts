@@ -5,9 +5,8 @@ import { IN_FORCE_AFTER, MAX_ORDERS } from "./record.ts";
 import { MAX_LINE, MAX_RECORD_BYTES, writeBody } from "./record-text.ts";
 
 /**
- * How long an order is kept after it is in force, in microseconds. Anything that a process cached
- * about the subject before the order expires sooner: a denial after a second, a lease after its
- * `ttl`, at most a minute.
+ * How long an order is kept after it is in force, in microseconds. Anything that a process cached about the subject before the
+ * order expires sooner: a denial after a second, a lease after its `ttl`, at most a minute.
  */
 const ORDER_KEPT = 120_000_000;
 
@@ -15,8 +14,8 @@ const ORDER_KEPT = 120_000_000;
 const ADDED_BYTES = 1_024;
 
 /**
- * Room reserved beside overrides and deny list for an order with the longest possible line: in an
- * emergency, there is no time to make room.
+ * Room reserved beside overrides and deny list for an order with the longest possible line: in an emergency, there is no time
+ * to make room.
  */
 const ORDER_BYTES = 3 * MAX_LINE;
 
@@ -36,10 +35,7 @@ export function withOrder(record: ControlRecord, order: Omit<Order, "from">, now
   return withoutOldest({ ...draft, orders }, orders.length - MAX_ORDERS);
 }
 
-/**
- * A draft without this many of its oldest orders: processes then drop everything cached before
- * those.
- */
+/** A draft without this many of its oldest orders: processes then drop everything cached before those. */
 function withoutOldest(draft: Draft, count: number): Draft {
   if (count <= 0) return draft;
   const droppedTo = Math.max(...draft.orders.slice(0, count).map(({ from }) => from));
@@ -47,8 +43,8 @@ function withoutOldest(draft: Draft, count: number): Draft {
 }
 
 /**
- * The text of a draft. If it would be too long, the older half of the orders is dropped. Throws
- * `HEADGATE_INVALID_OPTION` if it is too long even without them.
+ * The text of a draft. If it would be too long, the older half of the orders is dropped. Throws `HEADGATE_INVALID_OPTION` if it
+ * is too long even without them.
  */
 export function writeDraft(draft: Draft): string {
   const text = writeBody(draft);
@@ -82,8 +78,8 @@ function tooLong(bytes: number, most: number): HeadgateError {
 }
 
 /**
- * The record without the items that name a subject. Processes then drop everything cached, because
- * an order would name the subject.
+ * The record without the items that name a subject. Processes then drop everything cached, because an order would name the
+ * subject.
  */
 export function withoutSubject(
   record: ControlRecord,

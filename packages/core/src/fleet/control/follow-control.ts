@@ -8,10 +8,9 @@ import { controlOf } from "./known-control.ts";
 import type { ControlRecord, Order } from "./record.ts";
 
 /**
- * Follows the control record for a limiter. Anything cached that an order affects is dropped, so
- * that the store is asked again: denials are forgotten, and leases are returned. `otherPolicies`
- * returns the policies of other shapes that calls have passed. Undefined if the store has no
- * control record.
+ * Follows the control record for a limiter. Anything cached that an order affects is dropped, so that the store is asked again:
+ * denials are forgotten, and leases are returned. `otherPolicies` returns the policies of other shapes that calls have passed.
+ * Undefined if the store has no control record.
  */
 export function followControl(
   counted: CountedPolicy,
@@ -37,8 +36,7 @@ export function followControl(
     for (const { key } of counters) announce(key);
   }
 
-  // The known control does not keep this alive: a limiter that is dropped without `close` can be
-  // collected.
+  // The known control does not keep this alive: a limiter that is dropped without `close` can be collected.
   const followed: LimiterControl & Follower = {
     known: control,
     refresh: () => control.refresh(place),

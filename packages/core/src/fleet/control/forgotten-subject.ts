@@ -3,9 +3,8 @@ import { fingerprint } from "../../base/key.ts";
 type Subject = Readonly<Record<string, string>>;
 
 /**
- * How many characters of the hash of a forgotten subject are kept, with 6 bits each. Enough for a
- * person who knows the subject to recognise it, but shared by 256 IPv4 addresses, so that the
- * address cannot be recovered.
+ * How many characters of the hash of a forgotten subject are kept, with 6 bits each. Enough for a person who knows the subject
+ * to recognise it, but shared by 256 IPv4 addresses, so that the address cannot be recovered.
  */
 const KEPT = 4;
 

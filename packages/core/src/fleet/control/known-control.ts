@@ -12,10 +12,7 @@ import { LONGEST_BELIEVED, NO_RECORD } from "./record.ts";
 import { MAX_RECORD_BYTES, readRecordInTurns, versionOf } from "./record-text.ts";
 import { READ_STATES, read, recordKeyOf, textOf } from "./steps.ts";
 
-/**
- * The record is read again after this many milliseconds, give or take a fifth, so that processes do
- * not read in step.
- */
+/** The record is read again after this many milliseconds, give or take a fifth, so that processes do not read in step. */
 const READ_AGAIN_MS = 1_000;
 
 /** Decisions use no record older than this, unless it cannot be read. */
@@ -31,24 +28,17 @@ const REPORTED: readonly unknown[] = [
   "HEADGATE_BAD_REPLY",
 ];
 
-/**
- * The age of the record counts from when the read was sent: it may lack changes made after that.
- */
+/** The age of the record counts from when the read was sent: it may lack changes made after that. */
 class KnownControl implements Control {
   record: ControlRecord = NO_RECORD;
   due: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
   readonly #followers: WeakList<Follower>;
-  /**
-   * The reads in progress, by the watch of the callers that wait: each watch has its own timeout.
-   */
+  /** The reads in progress, by the watch of the callers that wait: each watch has its own timeout. */
   readonly #underWay = new Map<StoreWatch, Promise<void>>();
   /** The version of the latest known record; undefined before the first. */
   #version: number | undefined;
-  /**
-   * When the last answered read was sent, and when a read last failed, in milliseconds of
-   * `performance.now()`.
-   */
+  /** When the last answered read was sent, and when a read last failed, in milliseconds of `performance.now()`. */
   #read = Number.NEGATIVE_INFINITY;
   #failed = Number.NEGATIVE_INFINITY;
   /** The server's clock at that time, in microseconds. */
@@ -135,10 +125,7 @@ class KnownControl implements Control {
     this.#isDamageLogged = false;
   }
 
-  /**
-   * Reported only if it fails repeatedly: an error that also fails decisions is reported by them,
-   * in the same words.
-   */
+  /** Reported only if it fails repeatedly: an error that also fails decisions is reported by them, in the same words. */
   #fail(error: unknown, notices: Notices): void {
     const isRepeated = this.#failed > this.#read;
     this.#failed = performance.now();
@@ -150,9 +137,7 @@ class KnownControl implements Control {
     }
   }
 
-  /**
-   * The latest known record stays in force. The store does not send a record of this version again.
-   */
+  /** The latest known record stays in force. The store does not send a record of this version again. */
   #ignore({ log }: Notices, why: string, version = this.#version): void {
     this.#version = version;
     if (this.#isDamageLogged) return;

@@ -14,8 +14,8 @@ import type { ControlRecord, Override } from "./record.ts";
 import { underOverride } from "./under-override.ts";
 
 /**
- * How often waiting calls check whether their overrides have changed, in milliseconds: soon enough
- * for when a change is in force everywhere.
+ * How often waiting calls check whether their overrides have changed, in milliseconds: soon enough for when a change is in
+ * force everywhere.
  */
 const LOOK_MS = 250;
 
@@ -40,10 +40,7 @@ interface Watcher {
   readonly callback: () => void;
 }
 
-/**
- * The overrides of a policy. If a subject turns out to be overridden, its leased units are
- * returned.
- */
+/** The overrides of a policy. If a subject turns out to be overridden, its leased units are returned. */
 export function createOverrides(
   control: LimiterControl,
   counted: CountedPolicy,
@@ -79,8 +76,8 @@ export function createOverrides(
   }
 
   /**
-   * Whether a decision is in shadow mode under overrides. A decision over two limiters is only if
-   * both are: an override of one lifts no limit of the other.
+   * Whether a decision is in shadow mode under overrides. A decision over two limiters is only if both are: an override of one
+   * lifts no limit of the other.
    */
   function shadowUnder(overrides: readonly Override[]): boolean {
     return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? counted.shadow;
@@ -171,8 +168,8 @@ function groupUnder(group: Group, override: Override): Group {
 }
 
 /**
- * Checks whether an override fits a policy of the limiter that it names. One that fits neither the
- * limiter's own policy nor any passed with a call is reported once.
+ * Checks whether an override fits a policy of the limiter that it names. One that fits neither the limiter's own policy nor any
+ * passed with a call is reported once.
  */
 function createFitting(
   counted: CountedPolicy,

@@ -38,15 +38,13 @@ export interface LogEntry {
     | "breaker"
     | "addToDenyList"
     | "removeFromDenyList";
-  /**
-   * The name of the limiter or breaker; missing for the deny list, which applies to all limiters.
-   */
+  /** The name of the limiter or breaker; missing for the deny list, which applies to all limiters. */
   readonly limiter?: string | undefined;
   /** The address or network; only for the deny list. */
   readonly network?: string | undefined;
   /**
-   * By dimension; a breaker's target as `target`. Missing for all subjects. A subject that was
-   * forgotten since is `~forgotten~` and 24 bits of its SHA-256 as base64url.
+   * By dimension; a breaker's target as `target`. Missing for all subjects. A subject that was forgotten since is `~forgotten~`
+   * and 24 bits of its SHA-256 as base64url.
    */
   readonly subject?: Readonly<Record<string, string>> | undefined;
   /** The operator, as named by the system or the application. */
@@ -75,8 +73,8 @@ export function readEntries(text: string): ActionLog {
 }
 
 /**
- * Stored entries that name a subject, each with its redacted replacement: without the reason, which
- * may also name the subject, and without the states before and after.
+ * Stored entries that name a subject, each with its redacted replacement: without the reason, which may also name the subject,
+ * and without the states before and after.
  */
 export function forgottenEntries(
   text: string,

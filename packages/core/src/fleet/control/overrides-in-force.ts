@@ -12,8 +12,8 @@ interface Level {
 }
 
 /**
- * The overrides of one limiter. A request is looked up once for each set of dimensions in which
- * overrides name its subject, however many overrides there are.
+ * The overrides of one limiter. A request is looked up once for each set of dimensions in which overrides name its subject,
+ * however many overrides there are.
  */
 export class OverridesInForce {
   /** Those with fewer dimensions first. */
@@ -40,9 +40,9 @@ export class OverridesInForce {
   }
 
   /**
-   * The overrides in force for a request at a time of the server's clock, in microseconds: first
-   * the one for all subjects, then those for its own subject, which take precedence. A process
-   * applies an override as soon as it has read it; `from` is when every process does.
+   * The overrides in force for a request at a time of the server's clock, in microseconds: first the one for all subjects, then
+   * those for its own subject, which take precedence. A process applies an override as soon as it has read it; `from` is when
+   * every process does.
    */
   of(subjectIn: SubjectIn, now: number): readonly Override[] {
     const found: Override[] = [];

@@ -4,7 +4,10 @@ import { isPlainObject } from "../../base/plain-object.ts";
 import type { ControlRecord, DeniedNetwork, Order, Override, OverrideNumbers } from "./record.ts";
 import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
 
-/* The text of a record: its version, a head as JSON, and a line for each override, order and entry of the deny list, made of its kind and its JSON. Reading line by line keeps the work in one turn of the event loop small, however large the record is. */
+/*
+ * The text of a record: its version, a head as JSON, and a line for each override, order and entry of the deny list, made of
+ * its kind and its JSON. Reading line by line keeps the work in one turn of the event loop small, however large the record is.
+ */
 
 /** The longest record that is read, in bytes, as in read.lua. */
 export const MAX_RECORD_BYTES = 1_000_000;
@@ -61,9 +64,7 @@ function writeLine(kind: Kind, item: object): string {
   return `${kind} ${JSON.stringify(item)}`;
 }
 
-/**
- * Reads a stored record; undefined if any part of it is invalid. An empty string means no record.
- */
+/** Reads a stored record; undefined if any part of it is invalid. An empty string means no record. */
 export function readRecord(text: string): ControlRecord | undefined {
   const steps = readSteps(text);
   for (;;) {
@@ -72,10 +73,7 @@ export function readRecord(text: string): ControlRecord | undefined {
   }
 }
 
-/**
- * The same, in turns of the event loop of about 5 ms each. A small record takes one turn, and
- * resolves without waiting.
- */
+/** The same, in turns of the event loop of about 5 ms each. A small record takes one turn, and resolves without waiting. */
 export async function readRecordInTurns(text: string): Promise<ControlRecord | undefined> {
   const steps = readSteps(text);
   for (let began = performance.now(); ; ) {

@@ -1,20 +1,12 @@
-/**
- * The control record, which every process of a prefix follows. Times are microseconds of the
- * server's clock.
- */
+/** The control record, which every process of a prefix follows. Times are microseconds of the server's clock. */
 export interface ControlRecord {
   /** Changes with each change of the record: the time of the change. 0 if there is no record. */
   readonly version: number;
   readonly overrides: readonly Override[];
   readonly orders: readonly Order[];
-  /**
-   * The addresses and networks that all limiters of the prefix refuse; missing if there are none.
-   */
+  /** The addresses and networks that all limiters of the prefix refuse; missing if there are none. */
   readonly denied?: readonly DeniedNetwork[] | undefined;
-  /**
-   * The `from` of the newest order that was dropped to make room: processes drop everything cached
-   * before it.
-   */
+  /** The `from` of the newest order that was dropped to make room: processes drop everything cached before it. */
   readonly droppedTo?: number | undefined;
 }
 
@@ -70,16 +62,10 @@ export function lasts({ until }: Pick<Override, "until">, now: number): boolean 
 /** Used if there is no record. */
 export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
 
-/**
- * In microseconds: a process does not use a record that it read longer ago than this, unless it
- * cannot read.
- */
+/** In microseconds: a process does not use a record that it read longer ago than this, unless it cannot read. */
 export const LONGEST_BELIEVED = 1_900_000;
 
-/**
- * In microseconds: how long after a change every process follows it, including those whose clocks
- * run slowly.
- */
+/** In microseconds: how long after a change every process follows it, including those whose clocks run slowly. */
 export const IN_FORCE_AFTER = 2_000_000;
 
 /** The most overrides in a record. */

@@ -24,8 +24,8 @@ end
 if replaced == 0 then
   return { now, 0 }
 end
--- Changes nothing, but fails without permission to trim, so that no entry is duplicated. The new
--- entries come first: a script that fails is not rolled back.
+-- Changes nothing, but fails without permission to trim, so that no entry is duplicated. The new entries come first: a script
+-- that fails is not rolled back.
 redis.call("LTRIM", log, "0", "-1")
 for i = #entries, 1, -1 do
   redis.call("LPUSH", log, replacements[entries[i]] or entries[i])

@@ -4,10 +4,7 @@ import type { Replies, Step } from "../../store/store.ts";
 import { actionsLua, changeLua, readLua, redactLua } from "./lua.generated.ts";
 import { writeVersion } from "./record-text.ts";
 
-/**
- * The key of a prefix's control record. Counter keys have more after the closing brace, so it
- * cannot be one.
- */
+/** The key of a prefix's control record. Counter keys have more after the closing brace, so it cannot be one. */
 export function recordKeyOf(prefix: string): string {
   return `${prefix}:{control}`;
 }
@@ -27,10 +24,7 @@ export interface ReadCall {
 /** The state of a record, in the reply of `read`. */
 export const READ_STATES = { known: 0, other: 1, tooLong: 2, damaged: 3, wrongType: -1 } as const;
 
-/**
- * Reads a control record. The reply has its state, as in `READ_STATES`, and the text if the version
- * differs.
- */
+/** Reads a control record. The reply has its state, as in `READ_STATES`, and the text if the version differs. */
 export const read: Step<ReadCall> = {
   name: "read-control",
   kind: "read-control",
@@ -58,10 +52,7 @@ export interface ChangeCall {
   readonly prefix: string;
   /** The version to change; 0 if there was no record. */
   readonly version: number;
-  /**
-   * The record, without its version. Negative times are relative to the moment of the change, in
-   * microseconds.
-   */
+  /** The record, without its version. Negative times are relative to the moment of the change, in microseconds. */
   readonly body: string;
   /** How many milliseconds it is kept; undefined for until the next change. */
   readonly keptMs: number | undefined;
@@ -69,10 +60,7 @@ export interface ChangeCall {
   readonly entry: string;
 }
 
-/**
- * Changes a control record, and appends to the log. The reply has the new version, or 0 if the
- * record had another version.
- */
+/** Changes a control record, and appends to the log. The reply has the new version, or 0 if the record had another version. */
 export const change: Step<ChangeCall> = {
   ...goesAlone("change-control", changeLua, ({ version, body, keptMs, entry }: ChangeCall) => [
     writeVersion(version),
@@ -85,10 +73,7 @@ export const change: Step<ChangeCall> = {
   twin: (_, __, { now }) => [now, 0],
 };
 
-/**
- * Reads the log of actions of a prefix. The reply has 1 and the bytes of the entries, newest first,
- * a line each.
- */
+/** Reads the log of actions of a prefix. The reply has 1 and the bytes of the entries, newest first, a line each. */
 export const actions: Step<string> = {
   ...goesAlone("read-actions", actionsLua, () => []),
   read(calls, reply) {
@@ -136,9 +121,7 @@ function readNumber(calls: readonly unknown[], reply: unknown): Replies {
   return calls.map(() => (isSound ? numbers : undefined));
 }
 
-/**
- * A reply with a text beside its integers, so that a large text need not be copied into an array.
- */
+/** A reply with a text beside its integers, so that a large text need not be copied into an array. */
 interface TextReply extends Array<number> {
   bytes?: Uint8Array;
 }

@@ -7,9 +7,8 @@ import { counterLimits } from "../../store/counter.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 
 /**
- * A group with the numbers of an override; the same group if none of its limits changes. An
- * override for a subject changes the limits that count by it. Throws `HEADGATE_INVALID_LIMIT` for
- * numbers that do not fit.
+ * A group with the numbers of an override; the same group if none of its limits changes. An override for a subject changes the
+ * limits that count by it. Throws `HEADGATE_INVALID_LIMIT` for numbers that do not fit.
  */
 export function underOverride(group: Group, { subject, limits }: Override): Group {
   if (limits === undefined) return group;

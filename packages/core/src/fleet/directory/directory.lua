@@ -26,8 +26,7 @@ local function leave(key, index, at, life)
   end
 end
 
--- The index with one more line, and without processes that are gone. Returns 2 if there is no room,
--- otherwise 0.
+-- The index with one more line, and without processes that are gone. Returns 2 if there is no room, otherwise 0.
 local function enter(key, index, line, oldest, life)
   local lines = linesSince(index, oldest)
   if #lines >= MOST then

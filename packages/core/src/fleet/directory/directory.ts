@@ -2,9 +2,7 @@ import type { Limit } from "../../base/policy.ts";
 
 /** How HTTP subjects are formed, without secrets. */
 export type SubjectSource =
-  /**
-   * From the client's address: all of an IPv4 address, the first `ipv6Prefix` bits of an IPv6 one.
-   */
+  /** From the client's address: all of an IPv4 address, the first `ipv6Prefix` bits of an IPv6 one. */
   | { readonly by: "ip"; readonly ipv6Prefix: number }
   /** From a header's value, which is hashed; as an HMAC if a secret was given. */
   | { readonly by: "header"; readonly name: string; readonly hash: "sha256" | "hmac" }
@@ -38,10 +36,7 @@ export interface ListedShape {
   readonly limits: readonly string[];
 }
 
-/**
- * A policy whose shape differs from the limiter's own, passed by its requests or calls: it has
- * counters of its own.
- */
+/** A policy whose shape differs from the limiter's own, passed by its requests or calls: it has counters of its own. */
 export interface ListedPolicy {
   /** The limits of the first such policy; later ones may have other numbers. */
   readonly limits: readonly Limit[];
@@ -105,9 +100,7 @@ export interface ProcessRecord {
   readonly records: readonly string[];
   /** How many more limiters and breakers it has. */
   readonly more: number;
-  /**
-   * The targets of those of its breakers that name them. Missing in records of earlier versions.
-   */
+  /** The targets of those of its breakers that name them. Missing in records of earlier versions. */
   readonly targets?: readonly BreakerTargets[] | undefined;
 }
 

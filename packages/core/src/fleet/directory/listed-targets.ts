@@ -4,8 +4,8 @@ import type { BreakerTargets } from "./directory.ts";
 export const MOST_TARGETS = 200;
 
 /**
- * The longest name that is listed, in characters. A breaker shortens longer ones, and a shortened
- * name would not lead to the target.
+ * The longest name that is listed, in characters. A breaker shortens longer ones, and a shortened name would not lead to the
+ * target.
  */
 export const LONGEST_TARGET = 100;
 
@@ -15,10 +15,7 @@ const MOST_BYTES = 65_536;
 /** Names the targets of a breaker, the most important first. */
 export type NameTargets = () => Iterable<string>;
 
-/**
- * The targets of some breakers for the directory, by the hash of each breaker's record. Counts
- * those that do not fit.
- */
+/** The targets of some breakers for the directory, by the hash of each breaker's record. Counts those that do not fit. */
 export function listTargets(breakers: ReadonlyMap<string, NameTargets>): readonly BreakerTargets[] {
   let room = MOST_BYTES;
   return [...breakers].map(([record, nameTargets]) => {

@@ -16,8 +16,8 @@ import { processNameOf } from "./process-name.ts";
 import { onceRefused } from "./refusal.ts";
 
 /**
- * Lists a limiter or a breaker in the directory of its store, until its name is removed; does
- * nothing if the store has no directory. `nameTargets` is called with each write.
+ * Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store has no
+ * directory. `nameTargets` is called with each write.
  */
 export function list(store: CountingStore, record: ListedRecord, nameTargets?: NameTargets): void {
   if (store.directory === true) directoryOf(store).add(record, store, nameTargets);
@@ -28,10 +28,7 @@ export function noteUse(store: CountingStore, limiter: string, use: HttpUse): vo
   if (store.directory === true) directoryOf(store).addUse("limiter", limiter, use);
 }
 
-/**
- * Removes a name that this process no longer uses. Waits only briefly for the store, and never
- * rejects.
- */
+/** Removes a name that this process no longer uses. Waits only briefly for the store, and never rejects. */
 export async function unlist(
   store: CountingStore,
   kind: ListedRecord["kind"],
@@ -57,8 +54,8 @@ export const directoryOf: (store: CountingStore) => ProcessDirectory = prefixPar
 const MOST_SHAPES = 64;
 
 /**
- * Lists a limiter if its store keeps a directory. `own` has its limits without those of the one
- * that it extends, which is named `extended`.
+ * Lists a limiter if its store keeps a directory. `own` has its limits without those of the one that it extends, which is named
+ * `extended`.
  */
 export function listLimiter(name: string, own: CountedPolicy, extended: string | undefined): void {
   // In memory of this process it costs nothing.

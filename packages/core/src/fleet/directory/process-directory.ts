@@ -18,10 +18,7 @@ import { INDEX_STATES, keepDirectory } from "./step.ts";
 
 /** When a process writes into directories, in milliseconds. */
 interface DirectoryTimes {
-  /**
-   * After the first limiter was created; a process that ends sooner is not listed. Up to half as
-   * much is added.
-   */
+  /** After the first limiter was created; a process that ends sooner is not listed. Up to half as much is added. */
   first: number;
   /** The interval after that; up to a fifth is added. */
   every: number;
@@ -30,10 +27,7 @@ interface DirectoryTimes {
 /** How long a process that crashed stays listed: slightly longer than three writes take. */
 export const PROCESS_LIFE_MS = 110_000;
 
-/**
- * How long shared records are kept. A process has at most 1,000 of them, and renews all of them in
- * turn within an hour.
- */
+/** How long shared records are kept. A process has at most 1,000 of them, and renews all of them in turn within an hour. */
 export const SHARED_LIFE_MS = 7_200_000;
 
 /** Shared by all copies of this package, so that a test can set other times. */
@@ -81,10 +75,7 @@ export class ProcessDirectory {
     this.#onRefused = onRefused;
   }
 
-  /**
-   * The first record under a name is listed, until the name is removed. A breaker is listed with
-   * its targets at the time of each write.
-   */
+  /** The first record under a name is listed, until the name is removed. Each write lists a breaker's current targets. */
   add(record: ListedRecord, store: CountingStore, nameTargets?: NameTargets): void {
     const id = idOf(record.kind, record.name);
     if (this.#entries.has(id)) return;
@@ -105,10 +96,7 @@ export class ProcessDirectory {
     this.#entries.get(idOf("limiter", limiter))?.removeOther(policy);
   }
 
-  /**
-   * Removes a name. With the last one the process leaves the directory, waiting only briefly for
-   * the store. Never rejects.
-   */
+  /** Removes a name. With the last one the process leaves the directory, waiting only briefly for the store. Never rejects. */
   async remove(kind: Kind, name: string, store: CountingStore): Promise<void> {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;
@@ -233,8 +221,7 @@ export class ProcessDirectory {
   }
 
   async #leave(store: CountingStore): Promise<void> {
-    // A write in progress would list it again. And hot reload creates another limiter in the same
-    // turn.
+    // A write in progress would list it again. And hot reload creates another limiter in the same turn.
     await this.#writing;
     if (this.#entries.size > 0) return;
     this.#isListed = false;
@@ -247,10 +234,7 @@ function idOf(kind: Kind, name: string): string {
   return `${kind} ${name}`;
 }
 
-/**
- * The common part of a process's records for all its clients, whichever copy of this package writes
- * them.
- */
+/** The common part of a process's records for all its clients, whichever copy of this package writes them. */
 export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "targets"> = processPart(
   "processRecord",
   () => ({

@@ -4,8 +4,8 @@ import { explain, warn } from "../../base/notices.ts";
 import { INDEX_STATES } from "./step.ts";
 
 /**
- * How the errors of servers that refuse writes begin, also inside a script's error. Other temporary
- * errors mean that the server does not answer.
+ * How the errors of servers that refuse writes begin, also inside a script's error. Other temporary errors mean that the server
+ * does not answer.
  */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
@@ -15,9 +15,8 @@ export const TOO_LONG = "its key holds more than any version writes; delete the 
 export const WRONG_TYPE = "its key holds a value of another type";
 
 /**
- * Logs the first write that a server refuses, in words made from the reason. Writes lost during an
- * outage are not logged: they are repeated, and the outage is logged by the calls that wait for an
- * answer.
+ * Logs the first write that a server refuses, in words made from the reason. Writes lost during an outage are not logged: they
+ * are repeated, and the outage is logged by the calls that wait for an answer.
  */
 export function onceRefused(
   code: HeadgateErrorCode,

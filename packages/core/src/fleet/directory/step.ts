@@ -33,10 +33,7 @@ export const INDEX_STATES = {
   wrongType: -1,
 } as const;
 
-/**
- * The key of the index of a prefix's processes. Counter keys have three parts after the subject, so
- * it cannot be one.
- */
+/** The key of the index of a prefix's processes. Counter keys have three parts after the subject, so it cannot be one. */
 export function directoryKey(prefix: string): string {
   return `${prefix}:{directory}`;
 }
@@ -52,9 +49,8 @@ export function sharedKey(prefix: string, hash: string): string {
 }
 
 /**
- * Extends the life of a process and its records in the directory. The reply has the state of the
- * index, as in `INDEX_STATES`, and for each shared record 1 if it exists, 0 if it has to be
- * written.
+ * Extends the life of a process and its records in the directory. The reply has the state of the index, as in `INDEX_STATES`,
+ * and for each shared record 1 if it exists, 0 if it has to be written.
  */
 export const keepDirectory: Step<DirectoryCall> = {
   ...runList("directory", {

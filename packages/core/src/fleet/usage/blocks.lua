@@ -1,7 +1,7 @@
 --[[
-The blocks in force that processes have encountered: the head, and for each block a line feed, the
-second in which it ends, a space, and the blocked subject, as in seen-blocks.ts. Blocks that have
-ended are removed when the next one is added. A reader checks each one against its counter.
+The blocks in force that processes have encountered: the head, and for each block a line feed, the second in which it ends, a
+space, and the blocked subject, as in seen-blocks.ts. Blocks that have ended are removed when the next one is added. A reader
+checks each one against its counter.
 ]]
 --- @section blocks
 local MOST_BLOCKS, LONGEST_BLOCKS = 1000, 524288 -- blocks in the list, and bytes of it

@@ -1,14 +1,12 @@
 --[[
-The record of a limiter for a day: the head; a line feed; 24 hours with 3 numbers of 10 digits each:
-allowed, denied, and decided without the store; a line feed; the denials of each limit as JSON; a
-line feed; and the name of the limiter. The denials by limit of ten minutes are the head, a line
-feed, and the same JSON. The list of a day is the head, and for each limiter a line feed and its id
-of 16 characters.
+The record of a limiter for a day: the head; a line feed; 24 hours with 3 numbers of 10 digits each: allowed, denied, and
+decided without the store; a line feed; the denials of each limit as JSON; a line feed; and the name of the limiter. The denials
+by limit of ten minutes are the head, a line feed, and the same JSON. The list of a day is the head, and for each limiter a line
+feed and its id of 16 characters.
 
-An hour is the sum of its ten-minute slots in the series, which processes of all versions update. So
-counting costs nothing more, and counts from processes whose version has no day records are
-included. An hour is summed, together with the hour before, when subjects arrive, which is half a
-minute after they were counted.
+An hour is the sum of its ten-minute slots in the series, which processes of all versions update. So counting costs nothing
+more, and counts from processes whose version has no day records are included. An hour is summed, together with the hour before,
+when subjects arrive, which is half a minute after they were counted.
 ]]
 --- @section days
 local HOUR_PLACE, HOURS = 30, 24 -- bytes of an hour, and how many there are in a day
@@ -27,8 +25,7 @@ local function areCounts(counts)
   return true
 end
 
--- Adds denials by limit to others, both as JSON; nil if those are invalid. Limits that do not fit
--- count as "more".
+-- Adds denials by limit to others, both as JSON; nil if those are invalid. Limits that do not fit count as "more".
 local function addLimits(text, given, most)
   local isRead, counts = pcall(cjson.decode, text)
   if not isRead or not areCounts(counts) then
@@ -51,8 +48,7 @@ local function addLimits(text, given, most)
   return cjson.encode(counts)
 end
 
--- Reads a string of this format, without its head: empty if there is none, nil if the value is
--- anything else.
+-- Reads a string of this format, without its head: empty if there is none, nil if the value is anything else.
 local function readRecord(key)
   local length, isWrongType = runTyped("STRLEN", key)
   if isWrongType or length > LONGEST then
@@ -62,8 +58,7 @@ local function readRecord(key)
   return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
 end
 
--- Adds to the denials by limit of ten minutes. Returns true if they were added, or if there was
--- nothing to add.
+-- Adds to the denials by limit of ten minutes. Returns true if they were added, or if there was nothing to add.
 local function addSpan(key, limits, most)
   if limits == "{}" then
     return true
@@ -89,8 +84,7 @@ local function enterDay(list, id)
   return true
 end
 
--- Sums an hour of a series. The known value is kept if it is larger, as when the series was
--- deleted.
+-- Sums an hour of a series. The known value is kept if it is larger, as when the series was deleted.
 local function sumHour(series, hour, known)
   local at = #start + PLACE * (SHORT + hour * PER_HOUR % LONG)
   local places = redis.call("GETRANGE", series, at, at + PLACE * PER_HOUR - 1)
@@ -109,8 +103,7 @@ local function sumHour(series, hour, known)
   return string.format("%010.0f%010.0f%010.0f", unpack(sums))
 end
 
--- Updates hours of one day, and adds denials by limit. An empty id is not listed. Returns whether
--- the record was updated.
+-- Updates hours of one day, and adds denials by limit. An empty id is not listed. Returns whether the record was updated.
 local function keepDay(key, list, id, label, series, hours, limits, most)
   local text = readRecord(key)
   local body = text == "" and EMPTY .. "\n{}\n" .. label or text or ""
@@ -133,9 +126,8 @@ local function keepDay(key, list, id, label, series, hours, limits, most)
   return true
 end
 
--- Updates the current hour, the hour before, and the hours of the rows, within the two days that
--- there are keys for. Returns whether everything was stored. The days are those of the process's
--- clock, which may be some seconds behind.
+-- Updates the current hour, the hour before, and the hours of the rows, within the two days that there are keys for. Returns
+-- whether everything was stored. The days are those of the process's clock, which may be some seconds behind.
 local function keepDays(days, id, label, series, hours, limits, most)
   local current, areKept = math.floor(now / HOUR_SPAN), true
   local byDay = {}

@@ -27,8 +27,8 @@ export const usageTimes: () => UsageTimes = processPart("usageTimes", () => ({
 const MOST_LIMITS = 64;
 
 /**
- * Denials that are not counted for a limit: those by a block, whoever set it, and those by limits
- * beyond the first ones. Names of limits contain a space, so these cannot be one.
+ * Denials that are not counted for a limit: those by a block, whoever set it, and those by limits beyond the first ones. Names
+ * of limits contain a space, so these cannot be one.
  */
 export const BY_BLOCK = "block";
 export const BY_MORE = "more";
@@ -61,9 +61,8 @@ export class LimiterUsage {
   #due = Number.NEGATIVE_INFINITY;
 
   /**
-   * Without `subjects` it counts for all limiters that have no counts of their own, and tracks no
-   * subjects. `capacity` is how many subjects a list counts at least; `onBlock` is called for each
-   * denial by a block.
+   * Without `subjects` it counts for all limiters that have no counts of their own, and tracks no subjects. `capacity` is how
+   * many subjects a list counts at least; `onBlock` is called for each denial by a block.
    */
   constructor(
     name: string,
@@ -90,8 +89,8 @@ export class LimiterUsage {
   }
 
   /**
-   * Whether its subjects are due at a time in microseconds. Spreads out limiters that started
-   * together, that could not send for long, or whose clock was set.
+   * Whether its subjects are due at a time in microseconds. Spreads out limiters that started together, that could not send for
+   * long, or whose clock was set.
    */
   isDue(now: number): boolean {
     if (this.#used.size === 0) return false;
@@ -101,10 +100,7 @@ export class LimiterUsage {
     return now >= this.#due;
   }
 
-  /**
-   * Counts a decision about subjects, by dimension. A denial counts only for subjects whose limits
-   * denied.
-   */
+  /** Counts a decision about subjects, by dimension. A denial counts only for subjects whose limits denied. */
   note(subjects: Readonly<Record<string, string>>, decision: Decision): void {
     const { wouldAllow, degraded } = decision;
     if (wouldAllow) this.#allowed += 1;
@@ -133,10 +129,7 @@ export class LimiterUsage {
     }
   }
 
-  /**
-   * A decision does not tell which dimension is blocked: a reader checks the counters of each that
-   * denied.
-   */
+  /** A decision does not tell which dimension is blocked: a reader checks the counters of each that denied. */
   #noteBlock(dimension: string, subject: string, limits: Decision["limits"]): void {
     const denying = limits.filter(({ allowed, per }) => !allowed && per === dimension);
     const rests = denying.map(({ retryAfterMs, resetAfterMs }) =>

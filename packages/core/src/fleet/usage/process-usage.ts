@@ -17,10 +17,7 @@ const MOST_LIMITERS = 1_000;
 const TOGETHER = 64;
 const ROWS_TOGETHER = 1_024;
 
-/**
- * How many subjects all lists together count at least, within the smallest and largest size of a
- * list.
- */
+/** How many subjects all lists together count at least, within the smallest and largest size of a list. */
 const SUBJECTS = 8_192;
 const LARGEST_LIST = 512;
 const SMALLEST_LIST = 4;
@@ -28,15 +25,12 @@ const SMALLEST_LIST = 4;
 /** The most rows that wait to be sent; beyond that, they are merged. */
 const MOST_ROWS = 16_384;
 
-/**
- * After this many microseconds the server may have forgotten the number of a call, so the call is
- * dropped instead of repeated.
- */
+/** After this many microseconds the server may have forgotten the number of a call, so the call is dropped instead of repeated. */
 const REPEATED_FOR = 3_000_000_000;
 
 /**
- * After this many microseconds without a call, a process reports that it has counted nothing, so
- * that readers can tell an idle process from a silent one.
+ * After this many microseconds without a call, a process reports that it has counted nothing, to show that it is idle, not
+ * silent.
  */
 const SIGN_AFTER = 30_000_000;
 
@@ -74,10 +68,7 @@ export class ProcessUsage {
   #sending: Promise<void> | undefined;
   readonly #alarm = new Alarm(weakly(this, (usage) => usage.wake()));
 
-  /**
-   * `onRefused` is called for each call that the store refuses. `name` is the process's name in the
-   * directory of the prefix.
-   */
+  /** `onRefused` is called for each call that the store refuses. `name` is the process's name in the directory of the prefix. */
   constructor(
     prefix: string,
     onRefused: (error: HeadgateError) => void,
@@ -112,8 +103,8 @@ export class ProcessUsage {
   };
 
   /**
-   * Records that this process no longer has a limiter of this name. After the last one, the rest is
-   * sent, waiting only briefly for the store. Never rejects.
+   * Records that this process no longer has a limiter of this name. After the last one, the rest is sent, waiting only briefly
+   * for the store. Never rejects.
    */
   async remove(name: string): Promise<void> {
     const usage = this.#limiters.get(name);
@@ -131,10 +122,7 @@ export class ProcessUsage {
     this.#sleep();
   }
 
-  /**
-   * Sends everything counted so far, and subjects if they are due. If a call is in progress, waits
-   * for it instead of starting another. Never rejects.
-   */
+  /** Sends everything counted so far, and subjects if they are due. Joins a call in progress. Never rejects. */
   send(): Promise<void> {
     this.#seal();
     this.#sending ??= this.#sendAll().finally(() => {

@@ -6,9 +6,7 @@ import { HOUR_SPAN, LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./s
 
 /** Numbers of decisions. */
 export interface UsageCounts {
-  /**
-   * Allowed by the limits, and denied by them or by a block; in shadow mode, as it would have been.
-   */
+  /** Allowed by the limits, and denied by them or by a block; in shadow mode, as it would have been. */
   readonly allowed: number;
   readonly denied: number;
   /** How many of these were decided without the store. */
@@ -122,10 +120,7 @@ export function readBlockList(text: string): readonly KeptBlock[] | Unreadable {
   });
 }
 
-/**
- * When a process last reported, in milliseconds since the epoch; 0 if an earlier version did not
- * write it.
- */
+/** When a process last reported, in milliseconds since the epoch; 0 if an earlier version did not write it. */
 export function readReport(text: string): { readonly at: number } | Unreadable {
   const [found, at] = /^headgate usage 1 \d+(?: (\d+))?$/.exec(text) ?? [];
   return found === undefined ? "damaged" : { at: Number(at ?? 0) * 1_000 };

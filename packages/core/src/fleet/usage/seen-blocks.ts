@@ -7,10 +7,7 @@ const MOST = 1_000;
 /** The most in one call. */
 const TOGETHER = 256;
 
-/**
- * After this many microseconds, a block that is still encountered is sent again: it may last
- * longer, or the list may be gone.
- */
+/** After this many microseconds, a block that is still encountered is sent again: it may last longer, or the list may be gone. */
 const AGAIN = 600_000_000;
 
 /** The longest block, in microseconds: 366 days. */
@@ -25,8 +22,8 @@ export interface BlockedSubject {
 }
 
 /**
- * Writes the blocked subject with the parts of the counter's key, so that a reader can look at the
- * counter. The letter before the subject is `h` if usage stores subjects as hashes, otherwise `p`.
+ * Writes the blocked subject with the parts of the counter's key, so that a reader can look at the counter. The letter before
+ * the subject is `h` if usage stores subjects as hashes, otherwise `p`.
  */
 export function writeBlocked({ limiter, dimension, subject, subjects }: BlockedSubject): string {
   const letter = subjects === "plain" ? "p" : "h";
@@ -53,10 +50,7 @@ export class SeenBlocks {
     if (this.#waiting.size < MOST) this.#waiting.set(who, now + Math.min(rest, LONGEST));
   }
 
-  /**
-   * Takes some of the waiting ones, in the format of blocks.lua; the server's clock is `ahead`
-   * microseconds of this process's.
-   */
+  /** Takes some of the waiting ones, in the format of blocks.lua; the server's clock is `ahead` microseconds of this process's. */
   take(now: number, ahead: number): string {
     const taken = [...this.#waiting].slice(0, TOGETHER);
     if (this.#sent.size + taken.length > MOST) this.#sent.clear();

@@ -25,8 +25,7 @@ local function addTo(series, place, span, ...)
   return from < span
 end
 
--- Adds to an existing series. Returns whether a new span of ten minutes has started, and the hours
--- of the rows.
+-- Adds to an existing series. Returns whether a new span of ten minutes has started, and the hours of the rows.
 local function addRows(series, rows)
   local isNew, hours = false, {}
   for span, allowed, denied, degraded in string.gmatch(rows, "(%d+) (%d+) (%d+) (%d+)") do

@@ -8,9 +8,7 @@ export interface LimiterCount {
   readonly id: string;
   readonly name: string;
   readonly rows: readonly UsageRow[];
-  /**
-   * The subjects that asked, and those that were denied, as in usage.lua; empty if there are none.
-   */
+  /** The subjects that asked, and those that were denied, as in usage.lua; empty if there are none. */
   readonly used: string;
   readonly denied: string;
   /** The denials of each limit, as JSON; empty if only numbers are sent. */
@@ -34,10 +32,7 @@ export interface UsageCall {
   readonly process: string;
   /** Grows with each new call of a process; a repeated call keeps its number. */
   readonly number: number;
-  /**
-   * The process's estimate of the server's clock, in microseconds; and how far that is ahead of its
-   * own.
-   */
+  /** The process's estimate of the server's clock, in microseconds; and how far that is ahead of its own. */
   readonly clock: number;
   readonly ahead: number;
   readonly limiters: readonly LimiterCount[];
@@ -74,10 +69,7 @@ export const LONGEST_SPAN = 2_592_000_000_000;
 /** The id of the series for all limiters without one of their own. */
 export const OTHERS = "other";
 
-/**
- * The key of the index of limiters with usage under a prefix. Counter keys have three parts after
- * the subject, so it cannot be one.
- */
+/** The key of the index of limiters with usage under a prefix. No counter's key has this form. */
 export function usageKey(prefix: string): string {
   return `${prefix}:{usage}`;
 }
@@ -113,18 +105,18 @@ export function dayKey(prefix: string, id: string, day: number): string {
 }
 
 /**
- * The key of the list of blocks in force. It is in the hash slot of usage, but matches no key
- * pattern that lets a user read only usage, because it contains subjects in the form of counter
- * keys. No other key has a prefix without a colon before the brace.
+ * The key of the list of blocks in force. It is in the hash slot of usage, but matches no key pattern that lets a user read
+ * only usage, because it contains subjects in the form of counter keys. No other key has a prefix without a colon before the
+ * brace.
  */
 export function blocksKey(prefix: string): string {
   return `${prefix}:blocks{usage}`;
 }
 
 /**
- * Adds a process's counts. The reply has the result of the call, as in `USAGE_STATES`, and for each
- * limiter 1 if it was counted, 2 if it was counted with the others, 3 or -1 if its key holds
- * something else, 4 if its subjects, limits or hours were not stored.
+ * Adds a process's counts. The reply has the result of the call, as in `USAGE_STATES`, and for each limiter 1 if it was
+ * counted, 2 if it was counted with the others, 3 or -1 if its key holds something else, 4 if its subjects, limits or hours
+ * were not stored.
  */
 export const addUsage: Step<UsageCall> = {
   ...runList("usage", {
@@ -175,10 +167,7 @@ export const addUsage: Step<UsageCall> = {
   twin: ({ limiters }, _, { now }) => [now, USAGE_STATES.done, ...limiters.map(() => 1)],
 };
 
-/**
- * Hours are sent with the subjects, and with rows of an earlier hour that the server did not accept
- * in time.
- */
+/** Hours are sent with the subjects, and with rows of an earlier hour that the server did not accept in time. */
 function limitsOf({ limits, rows }: LimiterCount, { clock, ahead }: UsageCall): string {
   if (limits !== "") return limits;
   const isLate = ({ at }: UsageRow): boolean =>
@@ -215,10 +204,7 @@ export interface UnlistCall {
   readonly items: readonly string[];
 }
 
-/**
- * Erases subjects from lists. The reply has the number of lists affected. Values that are not lists
- * of usage, or not strings, are left alone.
- */
+/** Erases subjects from lists. The reply has the number of lists affected. Leaves other values alone. */
 export const unlist: Step<UnlistCall> = {
   ...runList("unlist", {
     source: unlistLua,
@@ -245,8 +231,7 @@ export interface EraseCall {
 }
 
 /**
- * Erases subjects from the list of blocks. The reply says whether any was in it. A value that is
- * not such a list is left alone.
+ * Erases subjects from the list of blocks. The reply says whether any was in it. A value that is not such a list is left alone.
  */
 export const eraseBlocks: Step<EraseCall> = {
   ...runList("erase-blocks", {

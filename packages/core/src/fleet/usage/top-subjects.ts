@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
 import { escapeSubject } from "../../base/key.ts";
 
-/**
- * Longer subjects are counted by their hash, so that a client cannot choose how much memory it
- * takes.
- */
+/** Longer subjects are counted by their hash, so that a client cannot choose how much memory it takes. */
 const LONGEST_SUBJECT = 64;
 
 /** The most subjects that are sent. */
@@ -17,10 +14,9 @@ interface Counted {
 }
 
 /**
- * The most frequent subjects, by space-saving (Metwally, Agrawal, El Abbadi 2005), with one change:
- * the list is cut now and then, not at each new subject. A new subject may have asked before, as
- * often as the most frequent one that was ever cut. That bound never exceeds the total divided by
- * `capacity + 1`.
+ * The most frequent subjects, by space-saving (Metwally, Agrawal, El Abbadi 2005), with one change: the list is cut now and
+ * then, not at each new subject. A new subject may have asked before, as often as the most frequent one that was ever cut. That
+ * bound never exceeds the total divided by `capacity + 1`.
  */
 export class TopSubjects {
   readonly #capacity: () => number;
@@ -77,10 +73,7 @@ export class TopSubjects {
   }
 }
 
-/**
- * The key under which a subject of a dimension is counted. Dimensions contain neither spaces nor
- * number signs.
- */
+/** The key under which a subject of a dimension is counted. Dimensions contain neither spaces nor number signs. */
 export function subjectKey(dimension: string, subject: string): string {
   return subject.length > LONGEST_SUBJECT
     ? `${dimension}#${hashSubject(subject)}`

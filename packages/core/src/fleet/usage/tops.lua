@@ -1,9 +1,8 @@
 --[[
-The subjects of a limiter in ten minutes: the head, and two lists as JSON, each on a line of its
-own: the subjects that asked most, and those that were denied most. A list begins with three
-numbers: the most that a subject left out by a process may have asked, the most that any other
-subject outside the list may have asked, and the total. Then it has for each subject its text, the
-most that it asked, and how much of that is uncertain.
+The subjects of a limiter in ten minutes: the head, and two lists as JSON, each on a line of its own: the subjects that asked
+most, and those that were denied most. A list begins with three numbers: the most that a subject left out by a process may have
+asked, the most that any other subject outside the list may have asked, and the total. Then it has for each subject its text,
+the most that it asked, and how much of that is uncertain.
 ]]
 --- @section tops
 local FIRST = 4 -- where subjects begin in a list
@@ -76,8 +75,8 @@ local function isList(list)
   return true
 end
 
--- Adds to a list given as text, and returns it as text; nil if it is invalid. If there is nothing
--- to add, the list is not even parsed.
+-- Adds to a list given as text, and returns it as text; nil if it is invalid. If there is nothing to add, the list is not even
+-- parsed.
 local function addText(text, given, most)
   if given == "" then
     return text

@@ -10,10 +10,7 @@ export function countUsage(store: CountingStore, name: string): LimiterUsage | u
   return store.usage && usageOf(store).add(store, name, store.usage);
 }
 
-/**
- * Stops counting for a limiter that this process no longer has. Waits only briefly for the store,
- * and never rejects.
- */
+/** Stops counting for a limiter that this process no longer has. Waits only briefly for the store, and never rejects. */
 export async function endUsage(store: CountingStore, name: string): Promise<void> {
   if (store.usage !== undefined) await usageOf(store).remove(name);
 }

@@ -48,8 +48,8 @@ function listenTo(connection: Connection): ConnectionWatch {
 }
 
 /**
- * Whether a connection is gone. If a client reset it, its address is gone before Node reports the
- * close. A unix socket has no address at either end.
+ * Whether a connection is gone. If a client reset it, its address is gone before Node reports the close. A unix socket has no
+ * address at either end.
  */
 export function isGone(connection: Connection | null | undefined): boolean {
   if (!connection || connection.destroyed === true) return true;

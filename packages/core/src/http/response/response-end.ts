@@ -1,16 +1,20 @@
 import type { Connection } from "./connection-end.ts";
 import { isGone, watchConnection } from "./connection-end.ts";
 
-/* The one place that knows when a response is over, or its client has disconnected. Node's own events are not enough: a pipelined response emits neither `finish` nor `close` if its connection closes before its turn, and an HTTP/2 stream that was reset may not emit `close`. */
+/*
+ * The one place that knows when a response is over, or its client has disconnected. Node's own events are not enough: a
+ * pipelined response emits neither `finish` nor `close` if its connection closes before its turn, and an HTTP/2 stream that was
+ * reset may not emit `close`.
+ */
 
 /**
- * Receives the end of a response. Each method is called at most once, and for each response either
- * `onSent` or `onLeft` is called.
+ * Receives the end of a response. Each method is called at most once, and for each response either `onSent` or `onLeft` is
+ * called.
  */
 export interface ResponseListener {
   /**
-   * The response has been ended, with this status. Its client may still have to receive it, or may
-   * have disconnected: then this comes after `onLeft`.
+   * The response has been ended, with this status. Its client may still have to receive it, or may have disconnected: then this
+   * comes after `onLeft`.
    */
   onEnded?(status: number): void;
   /** The whole response has been handed to the network. */
@@ -19,10 +23,7 @@ export interface ResponseListener {
   onLeft?(): void;
 }
 
-/**
- * The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API,
- * which has a stream.
- */
+/** The members of Node's response that are used here: of HTTP/1.1, or of HTTP/2's compatibility API, which has a stream. */
 interface Response {
   readonly statusCode: number;
   readonly writableEnded: boolean;
@@ -54,9 +55,8 @@ const LOOK_AGAIN_MS = 1_000;
 const watches = new WeakMap<object, ResponseWatch>();
 
 /**
- * Reports the end of one of Node's responses to a listener, until the returned function is called.
- * Past events are reported at once. However many listeners there are, the response has one listener
- * of ours for each event.
+ * Reports the end of one of Node's responses to a listener, until the returned function is called. Past events are reported at
+ * once. However many listeners there are, the response has one listener of ours for each event.
  */
 export function watchResponse(response: object, listener: ResponseListener): () => void {
   const watch = watches.get(response) ?? new ResponseWatch(response as Response);
@@ -65,9 +65,9 @@ export function watchResponse(response: object, listener: ResponseListener): () 
 }
 
 /**
- * Whether Node would notice that a response's client disconnected. Node stops reading a connection
- * on which about 16 KB of responses wait for their turn. Then it sees neither an end nor a reset
- * until it writes; this also hides the client of the response whose turn it is.
+ * Whether Node would notice that a response's client disconnected. Node stops reading a connection on which about 16 KB of
+ * responses wait for their turn. Then it sees neither an end nor a reset until it writes; this also hides the client of the
+ * response whose turn it is.
  */
 export function isClientSeen(response: object): boolean {
   const { stream, req } = response as Response;
@@ -128,8 +128,7 @@ class ResponseWatch {
     const forget =
       connection &&
       watchConnection(connection, (isClosed) => {
-        // After the client has ended, Node writes nothing more. But a response that was ended in
-        // its turn may still be sent.
+        // After the client has ended, Node writes nothing more. But a response that was ended in its turn may still be sent.
         const isCut = connection.writableEnded === true;
         const isOnItsWay = response.writableEnded && response.socket;
         if (isClosed || (isCut && !isOnItsWay)) this.#leave();
@@ -150,8 +149,7 @@ class ResponseWatch {
     note();
     if (this.#over !== undefined) return;
     this.#look = note;
-    // A stream that was reset emits `close` only after its request has been read; one that was
-    // ended does not emit `aborted`.
+    // A stream that was reset emits `close` only after its request has been read; one that was ended does not emit `aborted`.
     const events = ["finish", "aborted", "close"] as const;
     for (const event of events) stream.on(event, note);
     this.#stop = () => {
@@ -159,10 +157,7 @@ class ResponseWatch {
     };
   }
 
-  /**
-   * There is no event for a call of `end` after the client has disconnected, or while a pipelined
-   * response waits for its turn.
-   */
+  /** There is no event for a call of `end` after the client has disconnected, or while a pipelined response waits for its turn. */
   #watchEnd(): void {
     const response = this.#response;
     if (response.writableEnded) this.#end();
@@ -186,10 +181,7 @@ class ResponseWatch {
     this.#lookAgain();
   }
 
-  /**
-   * There is no event when a client abandons a stream without an error while part of the response
-   * waits to be sent.
-   */
+  /** There is no event when a client abandons a stream without an error while part of the response waits to be sent. */
   #lookAgain(): void {
     if (this.#look === undefined || this.#over !== undefined) return;
     this.#timer = setTimeout(() => {
