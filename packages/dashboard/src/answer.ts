@@ -13,7 +13,7 @@ import { Refusal } from "./serve/refusal.ts";
 const NO_FILES =
   "The dashboard's files are missing. They are in the folder dist/page of @headgate/dashboard: if a bundler put the application into files of its own, copy that folder beside them, and name the copy in the option `files`.";
 
-/** Answers a request; undefined if the application has done it. Never rejects. */
+/** Answers a request; undefined if the application has answered it. Never rejects. */
 export async function answer(
   dashboard: Dashboard,
   exchange: Exchange,
@@ -66,7 +66,7 @@ async function api(
   return jsonAnswer(await write(asking, await readBody(exchange)));
 }
 
-/** Who asks; undefined if the application has answered the request itself. */
+/** The visitor; undefined if the application has answered the request itself. */
 async function visit(dashboard: Dashboard, exchange: Exchange): Promise<Visitor | undefined> {
   const permission = await exchange.authorize();
   if (exchange.isAnswered()) return undefined;
@@ -88,7 +88,7 @@ function requireMethod(method: string | undefined, allowed: readonly string[]): 
   throw new Refusal(405, "METHOD_NOT_ALLOWED", `only ${allow}`, { headers: { allow } });
 }
 
-/** Errors of operators whose message is about what the visitor gave. */
+/** Operators' errors whose message is about the visitor's input. */
 const INPUT: readonly string[] = [
   "HEADGATE_INVALID_OPTION",
   "HEADGATE_INVALID_LIMIT",
@@ -97,7 +97,7 @@ const INPUT: readonly string[] = [
   "HEADGATE_INVALID_KEY",
 ];
 
-/** Errors of Redis, in words that name no server and no user. */
+/** Errors of Redis, in words that name neither a server nor a user. */
 const STORE: Readonly<Record<string, string>> = {
   HEADGATE_STORE_UNAVAILABLE: "Redis did not answer",
   HEADGATE_SLOT_UNAVAILABLE: "Redis did not answer for this cluster slot",
@@ -120,17 +120,17 @@ function refusalOf(error: unknown): Refusal {
   return new Refusal(500, "FAILED", "the server could not answer");
 }
 
-/** A permission that is none is a mistake of the application, not of the visitor. */
+/** An invalid permission is a mistake of the application, not of the visitor. */
 function isOfAuthorize(error: unknown): boolean {
   return (error as Error).message.startsWith("dashboard: authorize ");
 }
 
-/** By text, when the operator of the application was told last. */
+/** When each text was last logged for the application's operator. */
 const told = new Map<string, number>();
 
 const TELL_AGAIN_MS = 60_000;
 
-/** Tells the operator of the application what visitors are not told: the same at most once a minute. */
+/** Logs errors for the application's operator that are hidden from visitors: the same text at most once a minute. */
 function tell(error: unknown): void {
   const text = error instanceof Error ? error.message : formatReceived(error);
   const now = performance.now();

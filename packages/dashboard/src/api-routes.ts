@@ -13,20 +13,20 @@ import { viewRedis } from "./views/redis.ts";
 import { viewSession } from "./views/session.ts";
 import { viewSubject } from "./views/subject.ts";
 
-/** What an endpoint is given: the dashboard with what this visitor may see of its reading. */
+/** The input of an endpoint: the dashboard, with the part of its reading that this visitor may see. */
 export interface Asking {
   readonly dashboard: Dashboard;
   readonly visitor: Visitor;
   readonly reading: Reading;
 }
 
-/** An endpoint that reads: GET, with its query. */
+/** An endpoint that reads: GET, with a query. */
 type Read = (asking: Asking, query: URLSearchParams) => object | Promise<object>;
 
-/** An endpoint with a body, which only the page itself may ask: POST. */
+/** An endpoint with a body, only for requests from the page itself: POST. */
 type Write = (asking: Asking, body: Record<string, unknown>) => Promise<object>;
 
-/** The endpoints below `api/` that are read. */
+/** The endpoints below `api/` for reading. */
 export const READS: Readonly<Record<string, Read>> = {
   session: ({ dashboard, visitor }) => viewSession(visitor, dashboard),
   overview: ({ reading }, query) => viewOverview(reading, spanOf(query)),
@@ -42,7 +42,7 @@ export const READS: Readonly<Record<string, Read>> = {
   redis: ({ dashboard, visitor, reading }) => viewRedis(reading, visitor, dashboard.doctor),
 };
 
-/** The endpoints below `api/` that take a body. */
+/** The endpoints below `api/` with a body. */
 export const WRITES: Readonly<Record<string, Write>> = {
   subject: ({ dashboard, visitor, reading }, body) =>
     viewSubject(reading, readQuestion(body, dashboard.hashSecret), (units) =>
@@ -55,7 +55,7 @@ export const WRITES: Readonly<Record<string, Write>> = {
   act: ({ dashboard, visitor, reading }, body) => dashboard.acting.act(reading, visitor, body),
 };
 
-/** In looks at a limiter. */
+/** In lookups of a limiter. */
 const COST_OF_LIMITER = 10;
 const COST_OF_PREVIEW = 5;
 

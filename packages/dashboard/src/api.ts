@@ -1,6 +1,6 @@
 /**
- * The answers of `api/`, as the server writes and the page reads them. Times are milliseconds since the epoch by the clock of Redis. What
- * comes from Redis is text of any kind, never markup.
+ * The answers of `api/`, as the server writes and the page reads them. Times are milliseconds since the epoch by the clock of
+ * Redis. Text from Redis may contain anything, and is never markup.
  */
 
 export type {

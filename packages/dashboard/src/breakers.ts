@@ -6,8 +6,8 @@ import type { Reading } from "./reading.ts";
 import { badRequest, Refusal } from "./serve/refusal.ts";
 
 /**
- * Makes a breaker as the fleet has it, on a store that lists nothing, so that the dashboard's process does not seem to call its
- * targets. Throws a `Refusal` if this process has the breaker with other options.
+ * Creates a breaker like the fleet's, on a store without a directory, so that the dashboard's process is not listed as calling
+ * its targets. Throws a `Refusal` if this process has the breaker with other options.
  */
 export function openBreaker(
   { client, store: { prefix } }: Pick<Reading, "client" | "store">,
@@ -24,7 +24,7 @@ export function openBreaker(
   }
 }
 
-/** The options of a breaker, as the directory has them. Rejects with a `Refusal` where they are not one, or not known. */
+/** The options of a breaker in the directory. Rejects with a `Refusal` if there are none, or several different ones. */
 export async function findOptions(
   { directory }: Pick<Reading, "directory">,
   name: string,
@@ -38,12 +38,12 @@ export async function findOptions(
   }
   const { openFor } = first.options;
   if (!Array.isArray(openFor)) return first.options;
-  // Of a function, the directory has the times that it returns.
+  // For a function, the directory has the times that it returns.
   const timeOf = (opened: number): unknown => openFor[Math.min(opened, openFor.length) - 1];
   return { ...first.options, openFor: timeOf };
 }
 
-/** The state of a target in the fleet is not known while the store does not answer: rejects with a `Refusal`. */
+/** The state of a target. It is unknown while the store does not answer: rejects with a `Refusal`. */
 export async function look(target: OrderedTarget): Promise<TargetSnapshot> {
   const snapshot = await target.snapshot();
   if (snapshot.degraded) throw new Refusal(503, "STORE_UNAVAILABLE", "Redis did not answer");

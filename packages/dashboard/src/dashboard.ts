@@ -7,14 +7,14 @@ import type { Reading } from "./reading.ts";
 import { createReading } from "./reading.ts";
 import { PageFiles } from "./serve/page-files.ts";
 
-/** A dashboard, whatever it is mounted in. */
+/** A dashboard, independent of the framework. */
 export interface Dashboard {
   readonly reading: Reading;
   readonly acting: Acting;
   readonly budget: ReadBudget;
   readonly files: PageFiles;
   readonly title: string;
-  /** Of all keys of the store. */
+  /** The prefix of all keys of the store. */
   readonly prefix: string;
   readonly hasDoctor: boolean;
   readonly doctor: (() => Promise<DoctorReport>) | undefined;
@@ -22,7 +22,7 @@ export interface Dashboard {
   readonly hashSecret: string | undefined;
 }
 
-/** Makes a dashboard of options; `more` are the names of an adapter's own. Throws `HEADGATE_INVALID_OPTION`. */
+/** Creates a dashboard from options; `more` are the names of an adapter's own. Throws `HEADGATE_INVALID_OPTION`. */
 export function createDashboard(
   options: DashboardOptions,
   more: readonly string[] = [],

@@ -8,16 +8,16 @@ import { splitUrl } from "./serve/exchange.ts";
 /** Options of the plugin. */
 export interface FastifyDashboardOptions
   extends DashboardOptions<FastifyRequestLike, FastifyReplyLike> {
-  /** The path of the page, which Fastify takes. */
+  /** The path of the page, handled by Fastify. */
   readonly prefix?: string | undefined;
 }
 
-/** All that a route may have, so that others than GET and POST are answered with 405. */
+/** All methods of a route, so that any but GET and POST get status 405. */
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**
- * The plugin: `app.register(dashboard, { prefix: "/limits", store, authorize })`. Its routes and its parser are its own. Registration
- * rejects with `HEADGATE_INVALID_OPTION`, also without `authorize`.
+ * The plugin: `app.register(dashboard, { prefix: "/limits", store, authorize })`. Its routes and its body parser are
+ * encapsulated. Registration rejects with `HEADGATE_INVALID_OPTION`, also without `authorize`.
  */
 export async function dashboard(app: FastifyLike, options: FastifyDashboardOptions): Promise<void> {
   const made = createDashboard(options as DashboardOptions, [

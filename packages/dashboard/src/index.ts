@@ -1,5 +1,6 @@
 /**
- * A fleet of limiters in a browser: to see it, and to act on it. For node:http.
+ * A fleet of limiters in a browser, to view and to act on. For node:http.
+ *
  * @packageDocumentation
  */
 

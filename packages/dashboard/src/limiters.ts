@@ -1,11 +1,11 @@
 import type { Limit, Policy } from "@headgate/core";
 import type { Directory, DirectoryLimiter, HttpUse, OperatedLimiter } from "@headgate/core/operate";
 
-/** A policy of a limiter that processes have, to look at and to act on. */
+/** A policy that processes have for a limiter, to look up and act on. */
 export interface KnownLimiter {
   readonly limiter: OperatedLimiter & { readonly limits: readonly Limit[] };
   readonly uses: readonly HttpUse[];
-  /** Equal where the counters are the same. */
+  /** Equal if the counters are the same. */
   readonly counters: string;
 }
 
@@ -28,7 +28,7 @@ export function knownLimiters({ limiters }: Directory, name?: string): readonly 
   });
 }
 
-/** The policies of other shapes in use, each once. */
+/** The policies of other shapes in use, without duplicates. */
 function othersOf(same: readonly DirectoryLimiter[]): readonly Policy[] {
   const all = same.flatMap(({ others = [] }) => others);
   const byShape = new Map(all.map(({ shapes, limits }) => [JSON.stringify(shapes), limits]));

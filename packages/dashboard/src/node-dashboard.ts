@@ -8,7 +8,7 @@ import { createNodeHandler } from "./serve/node-handler.ts";
 
 /** Options of `dashboard` for node:http. */
 export interface NodeDashboardOptions extends DashboardOptions<IncomingMessage, ServerResponse> {
-  /** The path that the page has in URLs, as `"/limits"`. Default `"/"`. A framework that takes the mount path away needs none. */
+  /** The path of the page in URLs, such as `"/limits"`. Default `"/"`. Not needed if a framework removes the mount path. */
   readonly path?: string | undefined;
 }
 

@@ -5,33 +5,33 @@ import type { Permission } from "./access/visitor.ts";
 
 /** Options of `dashboard`. */
 export interface DashboardOptions<Request = never, Response = never> {
-  /** The store whose limiters are shown: what `redisStore` returns. */
+  /** The store whose limiters are shown, as returned by `redisStore`. */
   readonly store: Store;
   /**
-   * Says what a visitor may do. It is asked for each request but those for assets. It may answer the request itself, as with a
-   * redirect to a login; then it returns false. If it throws, the answer is 500 without details.
+   * Returns what a visitor is permitted. Called for each request except those for assets. It may answer the request itself, for
+   * example with a redirect to a login; then it returns false. If it throws, the answer is 500 without details.
    */
   authorize(request: Request, response: Response): Permission | Promise<Permission>;
   /** The title of the page. Default `"Headgate"`. */
   readonly title?: string | undefined;
   /** The longest wait for each call to Redis: 1 ms to 1 minute. Default 2 seconds. */
   readonly storeTimeout?: Duration | undefined;
-  /** Finds out what is wrong with Redis: its findings are shown. Asked at most every 30 seconds. */
+  /** Checks Redis, and returns its findings for display. Called at most every 30 seconds. */
   readonly doctor?: (() => Promise<DoctorReport>) | undefined;
-  /** `createBreaker` of `@headgate/breaker`. Without it, breakers are shown and take no orders. */
+  /** `createBreaker` of `@headgate/breaker`. Without it, breakers are shown but take no orders. */
   readonly createBreaker?: ((options: never) => OrderedBreaker) | undefined;
-  /** The `hashSecret` of the limiters' `byHeader` keys, to look for the value of a header. */
+  /** The `hashSecret` of the limiters' `byHeader` keys, to look up the value of a header. */
   readonly hashSecret?: string | undefined;
   /**
-   * Signs the previews of actions. Processes behind one address need the same, so that one of them can act on what another one
-   * has shown. Default: random, for this handler alone.
+   * Signs the previews of actions. Processes behind one address need the same secret, so that one of them can perform an action
+   * that another one has previewed. Default: random, for this handler alone.
    */
   readonly secret?: string | undefined;
   /** A copy of this package's folder `dist/page`, for an application that is bundled. Default: the folder itself. */
   readonly files?: string | undefined;
 }
 
-/** The report of a doctor, as `headgate doctor --json` prints it. */
+/** A doctor's report, as printed by `headgate doctor --json`. */
 export interface DoctorReport {
   readonly checks: readonly {
     readonly docs?: string | undefined;
@@ -59,7 +59,7 @@ export interface OrderedTarget {
   reset(): Promise<void>;
 }
 
-/** How a target is doing. */
+/** The state of a target. */
 export interface TargetSnapshot {
   readonly state: string;
   readonly calls: number;
@@ -102,7 +102,7 @@ export function requireOptions<Options extends DashboardOptions>(
   for (const name of TEXTS) {
     const value: unknown = options[name];
     if (value === undefined || (typeof value === "string" && value !== "")) continue;
-    // A secret is not repeated.
+    // The value may be a secret, so it is not shown.
     throw invalid(`${name} must be a text that is not empty`);
   }
 }

@@ -22,7 +22,7 @@ import type { Span } from "./api.ts";
 import { Snapshots } from "./snapshots.ts";
 import { within } from "./within.ts";
 
-/** What is read of Redis for all visitors. */
+/** The data read from Redis, for all visitors. */
 export interface Reading {
   readonly store: Store;
   /** The Redis client of the store. */
@@ -38,7 +38,7 @@ export interface Reading {
   directory(): Promise<Directory>;
   /** The blocks in force. */
   blocks(): Promise<Blocks>;
-  /** Which processes report usage. */
+  /** The processes that report usage. */
   coverage(): Promise<UsageCoverage>;
   control(): Promise<TimedControl>;
   log(): Promise<ActionLog>;
@@ -46,9 +46,9 @@ export interface Reading {
   denyList(address: string): Promise<readonly DeniedNetwork[]>;
   /** The server's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
-  /** Anything else that is read, and that no action changes; each key at most once in `everyMs`. */
+  /** Other data that no action changes; each key is read at most once in `everyMs`. */
   shared<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
-  /** Forgets what is known: after an action. */
+  /** Drops cached data, after an action. */
   forget(): void;
 }
 
@@ -58,7 +58,7 @@ export interface TimedControl {
   readonly latencyMs: number;
 }
 
-/** Reads of a store. Throws `HEADGATE_INVALID_OPTION`. All that it returns rejects with the errors of stores. */
+/** Reads from a store. Throws `HEADGATE_INVALID_OPTION`. Everything that it returns rejects with the errors of stores. */
 export function createReading(store: Store, timeout: Duration = "2s"): Reading {
   const operator = operate(store, { storeTimeout: timeout });
   const client = requireStore(store).owner;
@@ -66,7 +66,7 @@ export function createReading(store: Store, timeout: Duration = "2s"): Reading {
     parseDuration(timeout, "storeTimeout", "HEADGATE_INVALID_OPTION"),
   );
   const snapshots = new Snapshots();
-  /** What no action changes. */
+  /** Data that no action changes. */
   const steady = new Snapshots();
   const shared: Reading["shared"] = (key, read, everyMs) => steady.get(key, read, everyMs);
   const directory: Reading["directory"] = () =>
@@ -115,18 +115,18 @@ async function readControl(operator: Operator): Promise<TimedControl> {
   return { record, latencyMs: Math.round((performance.now() - began) * 100) / 100 };
 }
 
-/** The part of a client that tells the time: ioredis answers texts, node-redis a date. */
+/** The part of a client that tells the time: ioredis returns texts, node-redis a date. */
 interface TellsTime {
   time?(): Promise<unknown>;
 }
 
-/** How far the server's clock is ahead of the one that counts since this process began, in milliseconds. */
+/** How far the server's clock is ahead of `performance.now()`, in milliseconds. */
 async function readClock(client: TellsTime): Promise<number> {
   const answer = await client.time?.();
   return serverTime(answer) - performance.now();
 }
 
-/** This machine's time where the client may not ask for the server's. */
+/** This machine's time if the client may not ask for the server's. */
 function serverTime(answer: unknown): number {
   if (answer instanceof Date) return answer.getTime();
   if (!Array.isArray(answer)) return Date.now();

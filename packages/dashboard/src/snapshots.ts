@@ -1,14 +1,17 @@
-/** What was read, and when that began. */
+/** A value, and when its reading began. */
 interface Snapshot {
   readonly began: number;
   readonly value: Promise<unknown>;
   isPending: boolean;
 }
 
-/** So many are kept; the oldest is dropped for another one. */
+/** The most snapshots kept; the oldest is dropped for another one. */
 const MOST = 200;
 
-/** What was read of Redis, shared by all who ask: one reading of a kind is under way at a time, and one begins every so often at most. */
+/**
+ * Data read from Redis, shared by all visitors: at most one reading of a kind is in progress at a time, and a new one begins
+ * only after an interval.
+ */
 export class Snapshots {
   readonly #kept = new Map<string, Snapshot>();
   readonly #now: () => number;
@@ -18,7 +21,7 @@ export class Snapshots {
     this.#now = now;
   }
 
-  /** The value of a key: the one that is kept, if its reading began less than `everyMs` ago or is under way, or a new one. */
+  /** The value of a key: the cached one, if its reading began less than `everyMs` ago or is in progress, or a new one. */
   get<T>(key: string, read: () => Promise<T>, everyMs = 2_000): Promise<T> {
     const kept = this.#kept.get(key);
     const now = this.#now();
@@ -38,7 +41,7 @@ export class Snapshots {
     return value;
   }
 
-  /** Forgets all: after an action, the next one who asks sees what it did. */
+  /** Drops everything after an action, so that its effect is visible to the next request. */
   clear(): void {
     this.#kept.clear();
   }

@@ -1,4 +1,4 @@
-/** Waits for a value for some milliseconds; then, or if it fails, for nothing more: the other value is returned. */
+/** Waits for a value for some milliseconds. If it takes longer or fails, returns the other value. */
 export function within<T>(ms: number, value: Promise<T>, other: () => T): Promise<T> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(other()), ms);

@@ -32,7 +32,7 @@ export function App({ source }: { source: Source }): JSX.Element {
   );
 }
 
-/** Asks who the visitor is, until there is an answer. */
+/** Requests the visitor's session until there is an answer. */
 function useSession(source: Source): readonly [Session | undefined, Failure | undefined] {
   const [session, setSession] = useState<Session>();
   const [failure, setFailure] = useState<Failure>();

@@ -6,7 +6,7 @@ import { recordedSource } from "./client/recorded-source.ts";
 import type { Source } from "./client/source.ts";
 import { parseRoute } from "./route.ts";
 
-/** Where answers come from, as the meta element says: a folder of the server, or a recording. */
+/** The source of answers named by the meta element: a folder of the server, or a recording. */
 function sourceOf(place: string): Source | Promise<Source> {
   return place.endsWith(".json") ? recordedSource(place) : httpSource(place);
 }

@@ -15,7 +15,7 @@ export const VIEWS = [
 
 export type View = (typeof VIEWS)[number];
 
-/** The place of the page that a URL names: a view, and what is chosen in it. */
+/** A location in the page, from the URL: a view and its parameters. */
 export interface Route {
   readonly view: View;
   readonly params: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ function split(text: string): readonly string[] {
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Writes the hash of a route, without what is empty or missing. */
+/** Writes the hash of a route, without empty or missing parameters. */
 export function hrefOf(
   view: View,
   params: Readonly<Record<string, string | undefined>> = {},

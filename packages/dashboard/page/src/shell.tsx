@@ -21,7 +21,7 @@ const TABS: readonly (readonly [View, string])[] = [
   ["report", "Reports"],
 ];
 
-/** What stands around every view: where one can go, how old the figures are, and who is looking. */
+/** The frame around every view: navigation, the age of the figures, and the visitor. */
 export function Shell({
   route,
   live,
@@ -57,7 +57,7 @@ export function Shell({
   );
 }
 
-/** The title of the window says where one is; another view begins at its top. */
+/** Sets the window's title to the location, and scrolls another view to its top. */
 function useTitle({ view, params }: Route, main: { current: HTMLElement | null }): void {
   const { session } = useContext(Visit);
   const isFirst = useRef(true);
@@ -97,7 +97,7 @@ function Mark(): JSX.Element {
   );
 }
 
-/** The way to the question that is asked most: why is this client denied? */
+/** A shortcut to the most frequent question: why is this client denied? */
 function Search(): JSX.Element {
   const find = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -124,7 +124,7 @@ function Search(): JSX.Element {
   );
 }
 
-/** How old the figures are: seen always. */
+/** The age of the figures, always visible. */
 function Age({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Element {
   const now = useNow();
   const age = at === undefined ? undefined : Math.max(0, now - at);
@@ -188,7 +188,7 @@ function Tabs({ view }: { view: View }): JSX.Element {
   );
 }
 
-/** Why the figures are old, while they are. */
+/** Why the figures are out of date, while they are. */
 function Trouble({ live: { at, failure } }: { live: LiveState }): JSX.Element {
   return (
     <div aria-live="polite">

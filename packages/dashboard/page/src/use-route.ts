@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Route } from "./route.ts";
 import { parseRoute } from "./route.ts";
 
-/** The place of the page that the URL names now. */
+/** The current location, from the URL. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
@@ -13,7 +13,7 @@ export function useRoute(): Route {
   return parseRoute(hash);
 }
 
-/** Changes the URL without a new entry in the history: for what is typed. */
+/** Changes the URL without a new entry in the history, for typed text. */
 export function replaceHash(hash: string): void {
   history.replaceState(null, "", hash);
   dispatchEvent(new HashChangeEvent("hashchange"));

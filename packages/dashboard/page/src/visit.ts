@@ -4,7 +4,7 @@ import type { Action, ActionName, Session } from "../../src/api.ts";
 import type { Failure } from "./client/failure.ts";
 import type { Source } from "./client/source.ts";
 
-/** The state of the view that is shown: how old it is, and whether the last question failed. */
+/** The state of the current view: its age, and whether the last request failed. */
 export interface LiveState {
   /** When its data was taken; missing before the first answer. */
   readonly at: number | undefined;
@@ -12,7 +12,7 @@ export interface LiveState {
   readonly refresh: () => void;
 }
 
-/** An action to be asked about in a dialog. */
+/** An action to show in a dialog. */
 export type Draft =
   | {
       readonly form: "fixed";
@@ -29,13 +29,13 @@ export type Draft =
       readonly form: "override";
       readonly limiter: string;
       readonly subject?: Readonly<Record<string, string>> | undefined;
-      /** The numbers that can be replaced, by the name of a limit; missing where the limiter's policy has to be asked for. */
+      /** The numbers that can be replaced, by the name of a limit; missing if the limiter's policy has to be requested first. */
       readonly numbers?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
     }
   | { readonly form: "shadow"; readonly limiter: string; readonly shadow: boolean }
   | { readonly form: "deny"; readonly network?: string };
 
-/** What every part of the page knows of this visit. */
+/** The state of this visit, shared by all parts of the page. */
 export interface VisitState {
   readonly source: Source;
   readonly session: Session;

@@ -3,13 +3,13 @@ import { createLimiter, memoryStore, tokenBucket } from "@headgate/core";
 import { Refusal } from "../serve/refusal.ts";
 import type { Visitor } from "./visitor.ts";
 
-/** Looks at a limiter, each of which asks Redis three times at most. */
+/** Lookups of a limiter; each takes at most three calls to Redis. */
 const AT_ONCE = 2_000;
 const EVERY_SECOND = 200;
 
 /**
- * Bounds what one visitor reads of Redis beyond the answers that all visitors share. Visitors without a name have one budget together.
- * In memory, so that it works while Redis is slow.
+ * Limits how much one visitor reads from Redis beyond the answers shared by all visitors. Visitors without a name share one
+ * budget. In memory, so that it works while Redis is slow.
  */
 export class ReadBudget {
   readonly #limiter: Limiter;
@@ -22,7 +22,7 @@ export class ReadBudget {
     });
   }
 
-  /** Rejects with a `Refusal` if the visitor has read too much. More than fits at once takes all that fits. */
+  /** Rejects with a `Refusal` if the visitor has read too much. More lookups than the whole budget take all of it. */
   async spend({ by }: Visitor, looks: number): Promise<void> {
     const subject = by === null ? "readers" : `by ${by}`;
     const cost = Math.min(looks, AT_ONCE);

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Refusal } from "../serve/refusal.ts";
 
 /**
- * Throws a `Refusal` unless a browser says that a request comes from a page of this origin. Browsers that do not send `Sec-Fetch-Site`
- * send `Origin`, whose host must be the one that is asked; its scheme is not compared, because a proxy may have ended TLS.
+ * Throws a `Refusal` unless the browser confirms that a request comes from a page of this origin. Browsers that do not send
+ * `Sec-Fetch-Site` send `Origin`, whose host must match the requested one; the scheme is not compared, because a proxy may have
+ * terminated TLS.
  */
 export function requireSameOrigin(headers: IncomingHttpHeaders): void {
   const site = headers["sec-fetch-site"];

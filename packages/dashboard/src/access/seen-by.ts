@@ -11,8 +11,8 @@ import type { Reading } from "../reading.ts";
 import type { Visitor } from "./visitor.ts";
 
 /**
- * A reading as a visitor may see it: whatever tells of a hidden limiter is taken out before a view or an action gets it. Counts of
- * records that could not be read go, too, because such a record may be of any limiter.
+ * A reading as a visitor may see it: any data about a hidden limiter is removed before a view or an action gets it. So are
+ * counts of unreadable records, because such a record may belong to any limiter.
  */
 export function seenBy(reading: Reading, visitor: Visitor): Reading {
   if (!visitor.isLimited) return reading;
@@ -49,7 +49,7 @@ function directoryFor({ limiters, breakers, processes }: Directory, { sees }: Vi
   return {
     limiters: seenLimiters,
     breakers: seenBreakers,
-    // What a process has beyond its list may be hidden.
+    // A process's unlisted limiters and breakers may be hidden ones.
     processes: processes.filter(({ id }) => ids.has(id)).map((one) => ({ ...one, more: 0 })),
     unread: [],
   };
@@ -60,13 +60,13 @@ function usageFor<Numbers extends UsageNumbers>(usage: Numbers, { sees }: Visito
   return { ...usage, limiters, others: undefined, unread: [] };
 }
 
-/** There may always be others: whether the list of all limiters is whole is not told. */
+/** Always reports that there may be others: whether the complete list was read would be a hint. */
 function blocksFor({ at, blocks }: Blocks, { sees }: Visitor): Blocks {
   const seen = blocks.filter(({ limiter }) => sees(limiter));
   return { at, blocks: seen, isWhole: false, unknown: 0, unread: [] };
 }
 
-/** Of the processes that have a limiter that is seen. */
+/** The processes that have a visible limiter. */
 function coverageFor(coverage: UsageCoverage, { limiters }: Directory): UsageCoverage {
   const ids = new Set(limiters.flatMap(({ processes }) => processes));
   const isSeen = ({ id }: { readonly id: string }): boolean => ids.has(id);
@@ -76,7 +76,7 @@ function coverageFor(coverage: UsageCoverage, { limiters }: Directory): UsageCov
   return { at: coverage.at, reporting, silent, ...(newest > 0 ? { newest } : {}), unread: [] };
 }
 
-/** The deny list is of all limiters; the reason of an entry is for those who may see all. */
+/** The deny list applies to all limiters; the reasons of entries are for visitors who may see all of them. */
 function recordFor(record: ControlRecord, { sees }: Visitor): ControlRecord {
   const { overrides, orders, denied } = record;
   return {

@@ -3,7 +3,7 @@ import type { ActionName } from "../api.ts";
 import { Refusal } from "../serve/refusal.ts";
 import { isPlainObject } from "./plain-object.ts";
 
-/** What an application lets a visitor do: nothing, read, or read and act. */
+/** What the application permits a visitor: nothing, reading, or reading and acting. */
 export type Permission =
   | false
   | "read"
@@ -13,13 +13,13 @@ export type Permission =
       /** The actions that the visitor may take. */
       readonly actions: readonly ActionName[] | "all";
       /**
-       * Which limiters and breakers the visitor may see, by name. Others do not exist for the visitor. With this function, actions that
-       * reach all limiters are refused: the deny list, and `forget`. Default: all.
+       * Which limiters and breakers the visitor may see, by name. Others do not exist for the visitor. With this function,
+       * actions that affect all limiters are refused: those on the deny list, and `forget`. Default: all.
        */
       readonly limiters?: ((name: string) => boolean) | undefined;
     };
 
-/** A visitor whose request the application has let through. */
+/** A visitor admitted by the application. */
 export interface Visitor {
   /** Null if the visitor may only read. */
   readonly by: string | null;
@@ -41,14 +41,14 @@ const ACTIONS: readonly ActionName[] = [
   "breaker",
 ];
 
-/** They reach limiters that may be hidden. */
+/** These affect limiters that may be hidden. */
 const OF_ALL: readonly ActionName[] = ["forget", "addToDenyList", "removeFromDenyList"];
 
 const MOST_BY = 256;
 
 /**
- * The visitor of a permission. Throws a `Refusal` for none, and `HEADGATE_INVALID_OPTION` for what is no permission. `withBreakers` is
- * whether the dashboard can give orders to breakers.
+ * The visitor with a permission. Throws a `Refusal` if there is none, and `HEADGATE_INVALID_OPTION` for an invalid one.
+ * `withBreakers`: whether the dashboard can give orders to breakers.
  */
 export function readPermission(permission: unknown, withBreakers: boolean): Visitor {
   if (permission === false || permission === undefined || permission === null) throw forbidden();
@@ -79,7 +79,7 @@ function readActions(actions: unknown): readonly ActionName[] {
   throw invalid(`must return "all" or a list of ${ACTIONS.join(", ")} as actions`);
 }
 
-/** For a visitor whom the application does not let through. */
+/** For a visitor whom the application does not admit. */
 function forbidden(): Refusal {
   return new Refusal(403, "FORBIDDEN", "you may not see this");
 }

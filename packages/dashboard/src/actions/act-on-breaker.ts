@@ -10,7 +10,7 @@ type BreakerAction = Extract<Action, { kind: "breaker" }>;
 /** Processes look at a target again after a second. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** What each order does, and the state that it leads to. */
+/** The effect of each order, and the resulting state. */
 const ORDERS = {
   open: { give: (target) => target.forceOpen(), state: "forced-open" },
   close: { give: (target) => target.disable(), state: "disabled" },
@@ -19,7 +19,7 @@ const ORDERS = {
   Record<BreakerAction["order"], { give(target: OrderedTarget): Promise<void>; state: string }>
 >;
 
-/** Gives an order to a target of a breaker. It has no end but `reset`. */
+/** Gives an order to a target of a breaker. It stays in force until `reset`. */
 export async function actOnBreaker(
   { reading, createBreaker }: Workplace,
   { breaker: name, target, order }: BreakerAction,

@@ -37,7 +37,7 @@ export async function actOnOverride(
   return toPerformed(await operator.setOverride(override, lasting), notes);
 }
 
-/** Also a limiter that is in no process any more may have an override. */
+/** A limiter may have an override even if no process has the limiter any more. */
 async function requireKnown({ directory, control }: Reading, limiter: string): Promise<void> {
   const [{ limiters }, { record }] = await Promise.all([directory(), control()]);
   const isListed = limiters.some(({ name }) => name === limiter);

@@ -18,7 +18,7 @@ import { stateOfSubject } from "./state.ts";
 
 type SubjectAction = Extract<Action, { kind: "block" | "unblock" | "reset" | "forget" }>;
 
-/** Acts on a subject of a limiter: where processes have policies with different counters, on each of them. */
+/** Acts on a subject of a limiter: if processes have policies with different counters, on each of them. */
 export async function actOnSubject(
   reading: Reading,
   action: SubjectAction,
@@ -46,7 +46,7 @@ export async function actOnSubject(
   };
 }
 
-/** The policies of a limiter that count the dimensions of a subject. */
+/** The policies of a limiter that count by the dimensions of a subject. */
 async function findLimiters(
   { directory }: Reading,
   { limiter, subject }: SubjectAction,

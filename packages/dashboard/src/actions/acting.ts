@@ -11,11 +11,11 @@ import type { Tokens } from "./tokens.ts";
 
 const MOST_REASON = 1_000;
 
-/** Shows visitors what an action would do, and does it, in what each may see of a reading. */
+/** Previews actions and performs them, within the part of a reading that each visitor may see. */
 export class Acting {
   readonly #createBreaker: Workplace["createBreaker"];
   readonly #tokens: Tokens;
-  /** The actions of each visitor; in memory, so that it works while Redis is slow. */
+  /** Limits each visitor's actions; in memory, so that it works while Redis is slow. */
   readonly #limiter: Limiter;
 
   constructor(createBreaker: Workplace["createBreaker"], tokens: Tokens) {
@@ -28,7 +28,7 @@ export class Acting {
     });
   }
 
-  /** What an action would do, and a token for it. Rejects with a `Refusal`. */
+  /** Previews an action, with a token for it. Rejects with a `Refusal`. */
   async preview(
     reading: Reading,
     visitor: Visitor,
@@ -39,7 +39,7 @@ export class Acting {
     return (await this.#foresee(this.#placeOf(reading), action, by)).preview;
   }
 
-  /** Does an action that was shown as it is now. Rejects with a `Refusal`. */
+  /** Performs an action if its preview still holds. Rejects with a `Refusal`. */
   async act(
     reading: Reading,
     visitor: Visitor,
@@ -98,8 +98,8 @@ function statesOf({ before, after, inForceAt }: Performed) {
 }
 
 /**
- * Throws a `Refusal` unless the visitor may take an action, whatever its limiter: one that is hidden is not in the visitor's reading, and
- * is answered as one that does not exist. Returns the visitor's name.
+ * Throws a `Refusal` unless the visitor may take this kind of action. Does not check the limiter: a hidden one is not in the
+ * visitor's reading, and is answered like one that does not exist. Returns the visitor's name.
  */
 function requireAllowed({ by, actions }: Visitor, action: Action): string {
   if (by !== null && actions.includes(action.kind)) return by;

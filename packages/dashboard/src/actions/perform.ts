@@ -8,9 +8,9 @@ import { actOnOverride } from "./act-on-override.ts";
 import { actOnSubject } from "./act-on-subject.ts";
 import type { ShownState } from "./state.ts";
 
-/** What was done, or would be. */
+/** The result of an action, or of its preview. */
 export interface Performed {
-  /** In words, a line each. */
+  /** In words, one per line. */
   readonly before: readonly string[];
   readonly after: readonly string[];
   readonly inForceAt: Date;
@@ -18,13 +18,13 @@ export interface Performed {
   readonly state: ShownState;
 }
 
-/** What actions work on. */
+/** The context of actions. */
 export interface Workplace {
   readonly reading: Reading;
   readonly createBreaker: ((options: never) => OrderedBreaker) | undefined;
 }
 
-/** Does an action, or with `dryRun` finds out what it would change. Rejects with a `Refusal`, and as `Operator` does. */
+/** Performs an action or, with `dryRun`, determines what it would change. Rejects with a `Refusal`, and like `Operator`. */
 export function perform(
   place: Workplace,
   action: Action,

@@ -10,7 +10,7 @@ const ORDERS = ["open", "close", "reset"] as const;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads an action, which has nothing but what belongs to its kind. Throws a `Refusal`; numbers of limits are checked by the operator. */
+/** Reads an action, which must have only the fields of its kind. Throws a `Refusal`; the operator checks the numbers of limits. */
 export function readAction(given: unknown): Action {
   if (!isPlainObject(given)) throw badRequest("action must be an object");
   const { kind } = given;

@@ -1,14 +1,14 @@
 import type { Inspection } from "@headgate/core/operate";
 
-/** What an operator was shown, as far as it must still be so when the action is done. */
+/** The state shown to an operator, as far as it must be unchanged when the action is performed. */
 export interface ShownState {
-  /** Equal where nothing has changed. */
+  /** Equal if nothing has changed. */
   readonly facts: string;
-  /** Ends of blocks in milliseconds since the epoch: read at two times, they differ by as long as the readings took. */
+  /** When blocks end, in milliseconds since the epoch. Between two readings, the same end may differ slightly. */
   readonly ends: readonly number[];
 }
 
-/** The most by which the same end may differ. */
+/** The largest difference for the same end. */
 const TOLERANCE_MS = 5_000;
 
 /** Whether two states are the same. */
@@ -20,12 +20,12 @@ export function isSame(one: ShownState, other: ShownState): boolean {
   );
 }
 
-/** The state of something that is written down whole. */
+/** The state of something that is stored as a whole. */
 export function stateOf(value: unknown): ShownState {
   return { facts: JSON.stringify(value ?? null), ends: [] };
 }
 
-/** The state of a subject: its limits and blocks. What is used of a limit changes with each request, and does not count. */
+/** The state of a subject: its limits and blocks. Usage changes with each request, and is left out. */
 export function stateOfSubject(inspections: readonly Inspection[], now: number): ShownState {
   const blocks = inspections.flatMap((one) => one.blocks);
   return {

@@ -4,29 +4,29 @@ import type { Action } from "../api.ts";
 import type { ShownState } from "./state.ts";
 import { isSame } from "./state.ts";
 
-/** A preview is valid for so long. */
+/** How long a preview is valid. */
 const VALID_MS = 300_000;
 
-/** So many used tokens are remembered; no visitor can use as many while they are valid. */
+/** The most used tokens that are remembered; visitors cannot use as many while they are valid. */
 const MOST_USED = 10_000;
 
-/** What a token says. */
+/** The content of a token. */
 interface Claims {
   readonly id: string;
   readonly expires: number;
-  /** The hash of the action and of who was shown it. */
+  /** The hash of the action and of the visitor who saw its preview. */
   readonly of: string;
   readonly state: ShownState;
 }
 
 /**
- * Signs what an operator was shown. Nothing is kept but the tokens that were used, until they expire: a token is valid once, for one
- * visitor and one action.
+ * Signs the previews of actions. Only used tokens are stored, until they expire: a token is valid once, for one visitor and one
+ * action.
  */
 export class Tokens {
   readonly #secret: Buffer;
   readonly #now: () => number;
-  /** By `id`, when each expires. */
+  /** When each one expires, by `id`. */
   readonly #used = new Map<string, number>();
 
   /** `now` is a clock in milliseconds. */
@@ -47,7 +47,10 @@ export class Tokens {
     return `${body}.${this.#signatureOf(body)}`;
   }
 
-  /** Uses a token up, and returns whether a state is the one that was shown; undefined if the token is not valid, or not any more. */
+  /**
+   * Uses a token up, and returns a check whether a state is the one in the preview; undefined if the token is invalid or has
+   * expired.
+   */
   use(token: string, action: Action, by: string): ((state: ShownState) => boolean) | undefined {
     const claims = this.#read(token);
     const now = this.#now();
@@ -80,7 +83,7 @@ export class Tokens {
   }
 }
 
-/** Equal for the same action, whatever the order of its fields, by the same visitor. */
+/** Equal for the same action by the same visitor, whatever the order of its fields. */
 function digest(action: Action, by: string): string {
   return hash(JSON.stringify([by, sorted(action)]));
 }

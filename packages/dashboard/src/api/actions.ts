@@ -1,6 +1,6 @@
 import type { SubjectOf } from "./fleet.ts";
 
-/** What an operator may do. `forMs` is how long it lasts; null for ever. */
+/** The actions of an operator. `forMs` is how long one lasts; null for ever. */
 export type Action =
   | {
       readonly kind: "block";
@@ -36,7 +36,7 @@ export type Action =
       readonly order: "open" | "close" | "reset";
     };
 
-/** The numbers of units that replace a limit's own. */
+/** Unit counts that replace a limit's own. */
 export interface OverrideNumbers {
   readonly limit?: number | undefined;
   readonly burst?: number | undefined;
@@ -44,18 +44,18 @@ export interface OverrideNumbers {
   readonly refill?: number | undefined;
 }
 
-/** What an action would do. */
+/** The effect that an action would have. */
 export interface ActionPreview {
   /** The states, in words; several lines. */
   readonly before: string;
   readonly after: string;
-  /** From when it would be in force everywhere. */
+  /** When it would be in force everywhere. */
   readonly inForceAt: number;
-  /** Valid once, for five minutes, as long as the state is as shown. */
+  /** Valid once, for five minutes, while the state is the one shown. */
   readonly token: string;
 }
 
-/** What an action did. */
+/** The effect that an action had. */
 export interface ActionDone {
   readonly before: string;
   readonly after: string;
@@ -63,9 +63,9 @@ export interface ActionDone {
   readonly inForceAt: number;
 }
 
-/** An answer that is no success. */
+/** An answer with an error status. */
 export interface ApiError {
   readonly error: { readonly code: string; readonly message: string };
-  /** With 409 on `act`: the action as it is now. */
+  /** With 409 on `act`: the action's current preview. */
   readonly preview?: ActionPreview | undefined;
 }

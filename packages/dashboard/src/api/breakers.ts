@@ -5,7 +5,7 @@ export interface TargetRow {
   readonly successRate: number | null;
   readonly calls: number;
   readonly since?: number | undefined;
-  /** The order of an operator that holds it. */
+  /** The operator's order that holds its state. */
   readonly order?: string | undefined;
   readonly until?: number | undefined;
 }

@@ -4,16 +4,16 @@ export interface ControlView {
   readonly at: number;
   readonly overrides: readonly OverrideRow[];
   readonly blocks: readonly BlockRow[];
-  /** Whether all blocks are in `blocks`: not where a process does not report usage. */
+  /** Whether `blocks` has all blocks: not if a process does not report usage. */
   readonly blocksKnown: boolean;
   readonly denied: readonly DeniedRow[];
 }
 
 export interface LogView {
   readonly at: number;
-  /** The last action first. */
+  /** Newest first. */
   readonly rows: readonly LogRow[];
-  /** The `before` to ask for the rows that follow; null if there are none. */
+  /** The `before` with which to request the rows that follow; null if there are none. */
   readonly next: string | null;
   readonly unreadable: number;
 }

@@ -1,6 +1,6 @@
 import type { Counts, Coverage, Point, Span } from "./usage.ts";
 
-/** By dimension; of a breaker, its target as `target`. */
+/** By dimension; for a breaker, its target as `target`. */
 export type SubjectOf = Readonly<Record<string, string>>;
 
 export interface ProcessSummary {
@@ -10,26 +10,26 @@ export interface ProcessSummary {
   /** By the process's own clock. */
   readonly startedAt: number;
   readonly seenAt: number;
-  /** Of Headgate. */
+  /** The version of Headgate. */
   readonly version: string;
-  /** How many limiters and breakers it has beyond those that are listed. */
+  /** How many more limiters and breakers it has than are listed. */
   readonly more: number;
-  /** When it last reported usage; null where it is not known. */
+  /** When it last reported usage; null if unknown. */
   readonly reportedAt: number | null;
 }
 
 export interface LimiterSummary {
   readonly name: string;
   readonly totals: Counts;
-  /** In longer steps than the overview's own; empty for all but the first 100 limiters. */
+  /** In longer steps than the overview's own; empty beyond the first 100 limiters. */
   readonly series: readonly Point[];
-  /** The limits in words, of the first policy. */
+  /** The limits of the first policy, in words. */
   readonly words: readonly string[];
   /** How many different policies processes have under this name. */
   readonly versions: number;
-  /** In how many processes it is listed; 0 for one that has usage only. */
+  /** How many processes list it; 0 for one that has usage only. */
   readonly processes: number;
-  /** Whether it denies nobody, in any process. */
+  /** Whether it is in shadow mode in every process, and so denies no request. */
   readonly shadow: boolean;
   readonly overrides: number;
 }
@@ -38,16 +38,16 @@ export interface Overview {
   readonly at: number;
   readonly span: Span;
   readonly store: { readonly ok: boolean; readonly latencyMs: number };
-  /** Of the limiters that the visitor sees. What limiters in shadow mode let through is allowed. */
+  /** For the limiters that the visitor may see. Requests that limiters in shadow mode let through count as allowed. */
   readonly totals: Counts;
   /** The length of a step of each series, in milliseconds: 10 seconds, 10 minutes, or an hour. */
   readonly stepMs: number;
   readonly series: readonly Point[];
-  /** What limiters in shadow mode decided: `denied` is what they would have denied. */
+  /** The decisions of limiters in shadow mode: `denied` counts those that they would have denied. */
   readonly shadow: { readonly totals: Counts; readonly series: readonly Point[] };
   /** The length of a step of the series of each limiter. */
   readonly lineStepMs: number;
-  /** The most denied first, those in shadow mode behind. */
+  /** The most denied first; those in shadow mode come last. */
   readonly limiters: readonly LimiterSummary[];
   /** All limiters after the first 500 together; null if there are none, or if limiters are hidden from the visitor. */
   readonly others: Counts | null;

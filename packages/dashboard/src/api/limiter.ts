@@ -6,13 +6,13 @@ import type { Counts, Coverage, Point, Span } from "./usage.ts";
 export interface PolicyView {
   /** A sentence for each limit. */
   readonly words: readonly string[];
-  /** As calls of the builders; empty if the record was too long to be listed. */
+  /** As builder calls; empty if the record was too long to be listed. */
   readonly code: string;
   /** The numbers of each limit that an override may replace, by its name. */
   readonly numbers: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** The `id` of each. */
   readonly processes: readonly string[];
-  /** Of Headgate. */
+  /** The version of Headgate. */
   readonly version: string;
   readonly shadow: boolean;
   readonly extends?: string | undefined;
@@ -25,7 +25,7 @@ export interface PolicyView {
 /** A subject that asked, or was denied, often: at least `count` and at most `count + error` times. */
 export interface TopRow {
   readonly dimension: string;
-  /** As it was given, or null where only its hash is kept. */
+  /** In plain text; null if only its hash is stored. */
   readonly subject: string | null;
   readonly hash: string | null;
   readonly count: number;
@@ -41,11 +41,11 @@ export interface LimiterView {
   /** As in the overview. */
   readonly stepMs: number;
   readonly series: readonly Point[];
-  /** Denials by the name of a limit, the most first; null where they are not kept. */
+  /** Denials by the name of a limit, most first; null if they are not stored. */
   readonly byLimit: readonly { readonly limit: string; readonly denied: number }[] | null;
   readonly used: readonly TopRow[];
   readonly denied: readonly TopRow[];
-  /** The start of the ten minutes from which on `used` and `denied` count; at most 24 hours ago. */
+  /** The start of the ten minutes from which `used` and `denied` count; at most 24 hours ago. */
   readonly topsFrom: number;
   readonly overrides: readonly OverrideRow[];
   readonly processes: readonly ProcessSummary[];

@@ -8,9 +8,9 @@ export interface Finding {
 
 export interface RedisView {
   readonly at: number;
-  /** Empty where the application gave no `doctor`. */
+  /** Empty if the application gave no `doctor`. */
   readonly findings: readonly Finding[];
-  /** What is known of the server, by name: `version`, `mode`, `role` and others. */
+  /** Facts about the server, by name: `version`, `mode`, `role` and others. */
   readonly server: Readonly<Record<string, string | number>>;
   readonly latencyMs: number;
 }

@@ -5,14 +5,14 @@ import type { ActionName } from "./session.ts";
 export interface BlockRow {
   readonly id: string;
   readonly limiter: string;
-  /** Empty where only the hash of the subject is known: nothing can be done about it here then. */
+  /** Empty if only the hash of the subject is known; then there are no actions on it. */
   readonly subject: SubjectOf;
   readonly dimension?: string | undefined;
-  /** The hash of the subject, where the subject itself is not known. */
+  /** The hash of the subject, if the subject itself is unknown. */
   readonly hash?: string | undefined;
   /** In words. */
   readonly what: string;
-  /** When it was set; null where it is not known. */
+  /** When it was set; null if unknown. */
   readonly from: number | null;
   readonly until: number | null;
   readonly by?: string | undefined;
@@ -21,18 +21,18 @@ export interface BlockRow {
   readonly setAs: string;
 }
 
-/** An override in force, or that is to be. */
+/** An override, in force or about to be. */
 export interface OverrideRow {
   readonly id: string;
   readonly limiter: string;
-  /** Missing: all subjects. */
+  /** Missing for all subjects. */
   readonly subject?: SubjectOf | undefined;
   /** In words. */
   readonly what: string;
   readonly limits?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
   readonly shadow?: boolean | undefined;
   readonly from: number;
-  /** Null: until it is removed. */
+  /** Null for until it is removed. */
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
@@ -41,7 +41,7 @@ export interface OverrideRow {
   readonly reach: "in-force" | "partly" | "ignored" | "unknown";
   /** How many apply it. */
   readonly appliedBy: number;
-  /** Why others ignore it, a sentence each. */
+  /** Why others ignore it, one sentence each. */
   readonly ignored: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export interface DeniedRow {
   readonly id: string;
   readonly network: string;
   readonly from: number;
-  /** Null: until it is removed. */
+  /** Null for until it is removed. */
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
@@ -60,7 +60,7 @@ export interface DeniedRow {
 export interface LogRow {
   readonly at: number;
   readonly kind: ActionName;
-  /** Of the limiter or breaker. */
+  /** The name of the limiter or breaker. */
   readonly limiter?: string | undefined;
   readonly subject?: SubjectOf | undefined;
   readonly network?: string | undefined;

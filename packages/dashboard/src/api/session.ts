@@ -1,21 +1,21 @@
 import type { Action } from "./actions.ts";
 
-/** An action that a visitor may be allowed. */
+/** An action that a visitor may be permitted. */
 export type ActionName = Action["kind"];
 
-/** What an application's `authorize` lets the page do. */
+/** The visitor's session, from the application's `authorize`. */
 export interface Session {
-  /** The visitor's name in the log; null if only reading is allowed. */
+  /** The visitor's name in the log; null if only reading is permitted. */
   readonly by: string | null;
   /** The allowed actions; none if only reading is allowed. */
   readonly actions: readonly ActionName[];
   readonly prefix: string;
-  /** Of Headgate. */
+  /** The version of Headgate. */
   readonly version: string;
-  /** The title of the page, as the application gave it. */
+  /** The title of the page, as configured by the application. */
   readonly title: string;
   readonly now: number;
-  /** How often the page asks again, in milliseconds. */
+  /** How often the page repeats its requests, in milliseconds. */
   readonly pollMs: number;
   /** Whether `redis` has findings. */
   readonly hasDoctor: boolean;

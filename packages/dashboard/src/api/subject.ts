@@ -1,7 +1,7 @@
 import type { SubjectOf } from "./fleet.ts";
 import type { BlockRow, DeniedRow, LogRow, OverrideRow } from "./rows.ts";
 
-/** Whom to look for. A header's value is hashed on the server, and is in no answer. */
+/** The subject to look up. A header's value is hashed on the server, and is never in an answer. */
 export interface SubjectQuestion {
   /** The text of the subject, an IP address, or the value of a header. */
   readonly subject: string;
@@ -12,7 +12,7 @@ export interface SubjectQuestion {
   readonly limiter?: string | undefined;
 }
 
-/** A limit as a subject has used it. */
+/** A limit, with a subject's usage. */
 export interface LimitRow {
   readonly limit: string;
   readonly per: string;
@@ -23,16 +23,16 @@ export interface LimitRow {
   readonly used: number;
   readonly remaining: number;
   readonly allowed: boolean;
-  /** When it would allow the next request; null where it never will, or where it is not known. */
+  /** When it would allow the next request; null if never, or if unknown. */
   readonly allowsAt: number | null;
-  /** When it is unused again; null where it is not known. */
+  /** When it is unused again; null if unknown. */
   readonly unusedAt: number | null;
 }
 
-/** What one limiter says of a subject. */
+/** One limiter's answer about a subject. */
 export interface SubjectInLimiter {
   readonly name: string;
-  /** Each dimension that was looked at. */
+  /** Each dimension that was looked up. */
   readonly dimension: string;
   /** By dimension, to be sent back in an action; a header's value as its hash. */
   readonly subject: SubjectOf;
@@ -41,19 +41,19 @@ export interface SubjectInLimiter {
   readonly override?: OverrideRow | undefined;
   /** Whether the next request of one unit is allowed. */
   readonly allowed: boolean;
-  /** Whether it would be denied but for shadow mode. */
+  /** Whether it would be denied if not for shadow mode. */
   readonly shadow: boolean;
   /** The name of the limit that denies, `"block"`, or `"deny list"`. */
   readonly deniedBy?: string | undefined;
-  /** Until when; missing where it is not known. */
+  /** Until when; missing if unknown. */
   readonly until?: number | undefined;
-  /** What operators did to it, the last action first. */
+  /** Operators' actions on it, newest first. */
   readonly history: readonly LogRow[];
 }
 
 export interface SubjectView {
   readonly at: number;
-  /** What was asked, in words; without the value of a header. */
+  /** The question in words, without the value of a header. */
   readonly asked: string;
   readonly limiters: readonly SubjectInLimiter[];
   /** Limiters that count by something else, and what they need. */

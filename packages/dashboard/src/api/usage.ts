@@ -1,4 +1,4 @@
-/** The time that totals and lines cover. */
+/** The period that totals and lines cover. */
 export type Span = "1h" | "24h" | "30d";
 
 /** Numbers of decisions. */
@@ -9,7 +9,7 @@ export interface Counts {
   readonly degraded: number;
 }
 
-/** The decisions of one step of a line. Steps in which nothing was decided are left out; the others are in the order of time. */
+/** The decisions of one step of a line. Steps without decisions are left out; the others are in chronological order. */
 export interface Point extends Counts {
   /** When the step began. */
   readonly at: number;
@@ -17,12 +17,12 @@ export interface Point extends Counts {
 
 /** The part of the span and of the fleet that the figures cover. */
 export interface Coverage {
-  /** The start of the span that the figures cover; later than asked where not so much is kept. */
+  /** The start of the part that the figures cover; later than requested if less is stored. */
   readonly from: number;
   /** How many processes are listed. */
   readonly processes: number;
-  /** How many of these have limiters and have not reported usage within 90 seconds; null where it is not known. */
+  /** How many of these have limiters but have not reported usage within 90 seconds; null if unknown. */
   readonly silent: number | null;
-  /** Whether the span that was asked for is kept at all. */
+  /** Whether the requested span is stored at all. */
   readonly isKept: boolean;
 }

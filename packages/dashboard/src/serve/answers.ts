@@ -17,7 +17,7 @@ export function jsonAnswer(
       "cache-control": "no-store",
       ...headers,
     },
-    // A lone surrogate is written as an escape, so that the page gets what Redis has.
+    // A lone surrogate is written as an escape, so that the page gets exactly what Redis has.
     body: JSON.stringify(body),
   };
 }

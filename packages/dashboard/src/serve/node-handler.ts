@@ -4,24 +4,24 @@ import type { Dashboard } from "../dashboard.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { splitUrl } from "./exchange.ts";
 
-/** What Express adds to a request. */
+/** Properties that Express adds to a request. */
 export interface MountedRequest extends IncomingMessage {
   /** The path at which a handler is mounted. */
   readonly baseUrl?: string | undefined;
-  /** The URL in front of which nothing was taken away. */
+  /** The URL before a mount path was removed. */
   readonly originalUrl?: string | undefined;
   /** The body, if it was read already. */
   readonly body?: unknown;
 }
 
-/** A handler of node:http, and of everything that has its shape. */
+/** A handler for node:http, and for everything with the same interface. */
 export type NodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   next?: (error?: unknown) => void,
 ) => void;
 
-/** A handler that answers requests below a path, which is without a slash at its end. Others are left to `next`, or are 404. */
+/** A handler that answers requests below a path, given without a trailing slash. Others are passed to `next`, or get 404. */
 export function createNodeHandler(
   dashboard: Dashboard,
   authorize: (request: MountedRequest, response: ServerResponse) => unknown,

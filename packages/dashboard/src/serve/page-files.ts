@@ -26,10 +26,10 @@ const TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** Where the page is, seen from a file of the sources, of the package, or of a chunk in it. */
+/** Where the page is, relative to a file of the sources, of the package, or of a chunk in it. */
 const PLACES = ["page", "../page", "../dist/page", "../../dist/page"];
 
-/** The files of the page: read once, and named by nothing but their own list, so that no path leads out of it. */
+/** The files of the page: read once, and looked up only in their own list, so that no path leads out of it. */
 export class PageFiles {
   readonly #directory: string | undefined;
   #files: ReadonlyMap<string, PageFile> | undefined;
@@ -38,7 +38,7 @@ export class PageFiles {
     this.#directory = directory;
   }
 
-  /** The answer for a file by its path, as `assets/index-1a2b.js`; undefined if there is none. */
+  /** The answer for a file by its path, such as `assets/index-1a2b.js`; undefined if there is none. */
   answer(
     path: string,
     accepted: string | undefined,
@@ -66,7 +66,7 @@ export class PageFiles {
     if (this.#files !== undefined) return this.#files;
     const directory = this.#directory ?? findDirectory();
     const files = readFiles(directory);
-    // A page that is not built yet is looked for again.
+    // If the page is not built yet, look again next time.
     if (files.has("index.html")) this.#files = files;
     return files;
   }
@@ -79,7 +79,7 @@ function findDirectory(): string | undefined {
   return places.find((place) => existsSync(join(place, "index.html")));
 }
 
-/** Where this file is; undefined if an application's bundler made an ES module of it, which does not know. */
+/** The directory of this file; undefined if an application's bundler made an ES module of it, which has no such path. */
 function directoryHere(): string | undefined {
   try {
     return import.meta.dirname;
@@ -115,13 +115,13 @@ function readFiles(directory: string | undefined): ReadonlyMap<string, PageFile>
   return files;
 }
 
-/** A file in `assets` has its hash in its name, and slash.js says the same in every version. */
+/** A file in `assets` has its hash in its name, and slash.js is the same in every version. */
 function cacheControlOf(path: string): string {
   if (path.startsWith("assets/")) return "public, max-age=31536000, immutable";
   return path === "slash.js" ? "public, max-age=86400" : "no-cache";
 }
 
-/** The smallest form that the client takes. */
+/** The smallest form that the client accepts. */
 function choose(
   { plain, br, gzip }: PageFile,
   accepted = "",

@@ -6,7 +6,7 @@ import { badRequest, Refusal } from "./refusal.ts";
 /** The most bytes of a body. */
 const MOST_BYTES = 65_536;
 
-/** So much of a longer body is still read, so that the client hears why it is refused. */
+/** This much of a longer body is still read, so that the client receives the refusal. */
 const MOST_DISCARDED = 4_194_304;
 
 /** The body of a request: a JSON object. Rejects with a `Refusal`. */
@@ -20,7 +20,7 @@ export async function readBody({ raw, parsedBody }: Exchange): Promise<Record<st
   throw badRequest("the body must be a JSON object");
 }
 
-/** Whether something in front of the dashboard has read the body, as `express.json()` does. */
+/** Whether something before the dashboard has read the body, as `express.json()` does. */
 function isRead(raw: IncomingMessage, parsedBody: unknown): boolean {
   return parsedBody !== undefined && (raw.readableEnded || raw.complete);
 }

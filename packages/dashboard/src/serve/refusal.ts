@@ -1,11 +1,11 @@
 import type { ActionPreview } from "../api.ts";
 
-/** Why a request is not answered with what it asks for: a status, and a code and a sentence that a visitor may read. */
+/** An error answer to a request: a status, a code, and a sentence that a visitor may read. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** With 409: the action as it is now. */
+  /** With 409: the action's current preview. */
   readonly preview: ActionPreview | undefined;
 
   constructor(
@@ -25,12 +25,12 @@ export class Refusal extends Error {
   }
 }
 
-/** For a body, a query or an action of another shape. */
+/** For a body, a query or an action that is malformed. */
 export function badRequest(message: string): Refusal {
   return new Refusal(400, "BAD_REQUEST", message);
 }
 
-/** For a limiter that does not exist, and for one that is hidden from the visitor: nobody can tell them apart. */
+/** For a limiter that does not exist, and for one that is hidden from the visitor, so that the two look alike. */
 export function unknownLimiter(): Refusal {
   return new Refusal(404, "UNKNOWN_LIMITER", "there is no limiter of this name");
 }

@@ -11,7 +11,7 @@ import type { KnownLimiter } from "../limiters.ts";
 import { dimensionsOf } from "../limiters.ts";
 import { formatSource } from "../words/use.ts";
 
-/** Whom to look for. */
+/** The subject to look for. */
 export type GivenSubject =
   | { readonly as: "text"; readonly text: string }
   | { readonly as: "address"; readonly address: string }
@@ -23,25 +23,25 @@ export type GivenSubject =
       readonly hashSecret: string | undefined;
     };
 
-/** The given subject, as one limiter counts it. */
+/** The given subject, in the forms that one limiter counts. */
 interface MadeSubjects {
-  /** One for each way in which the limiter is used; none where nothing fits. */
+  /** One for each way in which the limiter is used; empty if nothing fits. */
   readonly subjects: readonly SubjectOf[];
   /** What the limiter counts by. */
   readonly needs: string;
 }
 
-/** The one subject of limits for all together. */
+/** The only subject of `global` limits. */
 export const EVERYBODY = "*";
 
 type Use = Pick<HttpUse, "keys" | "missing">;
 
-/** How a limiter is used of which nothing is known. */
+/** How a limiter is used if the directory does not tell. */
 const UNKNOWN_USE: Use = { keys: {}, missing: "reject" };
 
 /**
- * Makes the subjects of a limiter as its adapters do. Dimensions that cannot be made of what is given are left out, and so is the
- * global one of a limiter that has others: to block a subject must not block everybody.
+ * Creates the subjects of a limiter in the same way as its adapters. Leaves out dimensions that cannot be created from the
+ * input. Also leaves out the global dimension if a limiter has others: blocking a subject must not block all clients.
  */
 export function makeSubjects({ limiter, uses }: KnownLimiter, given: GivenSubject): MadeSubjects {
   const dimensions = dimensionsOf(limiter.limits);
@@ -59,7 +59,7 @@ export function makeSubjects({ limiter, uses }: KnownLimiter, given: GivenSubjec
   return { subjects: [...made.values()], needs: needsOf(dimensions, ways) };
 }
 
-/** The subject of a dimension; undefined where it cannot be made. */
+/** The subject of a dimension; undefined if it cannot be created. */
 function makeOne(
   dimension: string,
   own: readonly string[],
@@ -76,7 +76,7 @@ function makeOne(
   return subjectOfMissing(given.address);
 }
 
-/** A dimension may have the name of what every object has, such as `constructor`. */
+/** A dimension may have a name that every object has, such as `constructor`. */
 function sourceOf({ keys }: Use, dimension: string): SubjectSource | undefined {
   return Object.hasOwn(keys, dimension) ? keys[dimension] : undefined;
 }
@@ -92,7 +92,7 @@ function guess(dimension: string, own: readonly string[], given: GivenSubject): 
   return { by: "header", name: given.name, hash };
 }
 
-/** Whether a text, as it is counted, may come from a key. */
+/** Whether a counted text may come from a key. */
 function mayBe(text: string, source: SubjectSource): boolean {
   if (source.by === "function" || text.startsWith("~")) return true;
   if (source.by !== "ip") return false;

@@ -12,7 +12,7 @@ export interface Question {
 
 const HEADER_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
 
-/** Reads a question. Throws a `Refusal`, which holds no value of a header. */
+/** Reads a question. Throws a `Refusal`, which does not contain the value of a header. */
 export function readQuestion(
   { subject, as, header, limiter }: Record<string, unknown>,
   hashSecret: string | undefined,
@@ -32,7 +32,7 @@ export function readQuestion(
     return { given: { as, address }, asked: `address ${address}`, limiter };
   }
   if (as !== "header") throw badRequest('as must be "text", "address" or "header"');
-  // Not repeated, because it may hold the value.
+  // Not shown, because it may contain the value.
   if (typeof header !== "string" || !HEADER_NAME.test(header)) {
     throw badRequest("header must be the name of a header");
   }

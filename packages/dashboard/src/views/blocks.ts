@@ -6,11 +6,11 @@ import { formatTime } from "../words/time.ts";
 /** The blocks in force. */
 interface KnownBlocks {
   readonly rows: readonly BlockRow[];
-  /** Whether there are no others. */
+  /** Whether the list is known to be complete. */
   readonly isWhole: boolean;
 }
 
-/** The blocks in force. There may be others where a process does not report usage, or a record cannot be read. */
+/** The blocks in force. There may be others if a process does not report usage, or if a record cannot be read. */
 export async function readBlocks(reading: Reading): Promise<KnownBlocks> {
   const [found, coverage] = await Promise.all([reading.blocks(), reading.coverage()]);
   const { blocks, isWhole, unknown, unread } = found;

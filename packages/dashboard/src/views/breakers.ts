@@ -32,7 +32,10 @@ export async function viewBreakers(
   return { at, breakers, unread: directory.unread.length };
 }
 
-/** How the targets are doing that processes have called. Not known without `createBreaker`, or where the fleet has no one breaker of this name. */
+/**
+ * The states of the targets that processes have called. Unknown without `createBreaker`, or if processes have different
+ * breakers of this name.
+ */
 async function readTargets(
   reading: Reading,
   name: string,

@@ -11,7 +11,7 @@ import { viewOverrides } from "./override-rows.ts";
 import { viewProcesses } from "./processes.ts";
 import { coverageOf, NOTHING, pointsOf, STEP_MS } from "./usage-series.ts";
 
-/** One limiter: its policies, what it decided, and for whom. Rejects with a `Refusal` for one that the reading does not have. */
+/** One limiter: its policies, its decisions, and their subjects. Rejects with a `Refusal` if the reading does not have it. */
 export async function viewLimiter(
   reading: Reading,
   name: string,
@@ -50,14 +50,14 @@ export async function viewLimiter(
   };
 }
 
-/** Whether a name may be a limiter's, by what is read for all views: a guess costs Redis nothing. */
+/** Whether a limiter may have this name, judging by data already read for all views: guessing names costs Redis nothing. */
 async function isKnown(reading: Reading, name: string, span: Span): Promise<boolean> {
   const [{ limiters }, usage] = await Promise.all([reading.directory(), reading.usage(span)]);
   const isListed = [...limiters, ...usage.limiters].some((one) => one.name === name);
   return isListed || usage.others !== undefined;
 }
 
-/** Denials by the name of a limit, and of what is none: blocks, and limits beyond those that are kept. */
+/** Denials by the name of a limit, and those without a name: by blocks, and by limits beyond those that are stored. */
 function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"] {
   if (usage === undefined) return [];
   const { byLimit, byBlock, more } = usage.limits;
@@ -69,7 +69,7 @@ function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"]
   return rows.filter(({ denied }) => denied > 0).sort((one, other) => other.denied - one.denied);
 }
 
-/** Each policy that processes have under the name, with those that have it. */
+/** Each policy that processes have under the name, with those processes. */
 function viewPolicies(records: readonly DirectoryLimiter[]): readonly PolicyView[] {
   const groups = groupBy(records, (one) =>
     JSON.stringify([one.policy, one.shadow, one.extends ?? null, one.version]),
@@ -92,7 +92,7 @@ function viewPolicies(records: readonly DirectoryLimiter[]): readonly PolicyView
   });
 }
 
-/** By the name of each limit: shapes have the names, also of those that were written without one. */
+/** By the name of each limit: shapes have the names, including the default ones. */
 function numbersOf({ limits, shapes }: DirectoryLimiter): PolicyView["numbers"] {
   const names = new Map(shapes.map(({ per, limits: own }) => [per, [...own]]));
   return Object.fromEntries(

@@ -5,10 +5,10 @@ import { badRequest } from "../serve/refusal.ts";
 import { formatStates } from "../words/change.ts";
 import { textOf } from "./override-rows.ts";
 
-/** So many rows are in an answer. */
+/** The most rows in an answer. */
 const MOST_ROWS = 100;
 
-/** What operators did. `before` is the `next` of the page in front. */
+/** Operators' actions. `before` is the `next` of the previous page. */
 export async function viewLog(reading: Reading, before: string | null): Promise<LogView> {
   const [{ entries, unreadable }, at] = await Promise.all([reading.log(), reading.now()]);
   const start = startOf(entries, before);
@@ -22,7 +22,7 @@ export async function viewLog(reading: Reading, before: string | null): Promise<
   };
 }
 
-/** An action in words. The log may hold values of any type. */
+/** An action in words. The log may contain values of any type. */
 export function toLogRow(entry: LogEntry): LogRow {
   const { at, kind, limiter, subject, network, reason } = entry;
   return {
@@ -50,7 +50,7 @@ function subjectOf(value: unknown): LogRow["subject"] {
   return Object.fromEntries(Object.entries(value).map(([per, text]) => [per, String(text)]));
 }
 
-/** A time, and how many entries of the same time are in front: entries are added while somebody reads. */
+/** A time, and how many entries of the same time come before: entries are added while a visitor pages through the log. */
 function cursorAfter(entries: readonly LogEntry[], index: number): string {
   const at = entries[index - 1]?.at.getTime() ?? 0;
   const shown = entries.slice(0, index).filter((entry) => entry.at.getTime() === at).length;

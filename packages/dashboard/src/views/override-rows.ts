@@ -4,7 +4,7 @@ import type { OverrideRow } from "../api.ts";
 import { formatIgnored, formatOverride } from "../words/override.ts";
 import { endMs, toMs } from "../words/time.ts";
 
-/** Overrides with the processes that apply them, and who set them and why, by the log. */
+/** Overrides with the processes that apply them and, from the log, who set them and why. */
 export function viewOverrides(
   overrides: readonly Override[],
   directory: Directory,
@@ -43,7 +43,7 @@ function placeOf(limiter: string, subject: Readonly<Record<string, string>> | un
   return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
 }
 
-/** The log may hold values of any type. */
+/** The log may contain values of any type. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

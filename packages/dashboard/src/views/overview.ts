@@ -25,10 +25,10 @@ import {
   sumOf,
 } from "./usage-series.ts";
 
-/** So many limiters have a line: those that denied most. */
+/** How many limiters have a line: those with the most denials. */
 const MOST_LINES = 100;
 
-/** The whole prefix, as far as the reading has it. */
+/** The whole prefix, as far as the reading includes it. */
 export async function viewOverview(reading: Reading, span: Span): Promise<Overview> {
   const [usage, directory, control, blocks, reports] = await Promise.all([
     reading.usage(span),
@@ -63,7 +63,10 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
   };
 }
 
-/** The decisions of all limiters, in which what limiters in shadow mode let through is allowed; and what these decided. */
+/**
+ * The decisions of all limiters, with requests that limiters in shadow mode let through counted as allowed; and the decisions
+ * of those limiters.
+ */
 function decisionsOf(
   { limiters, others }: UsageNumbers,
   summaries: readonly LimiterSummary[],
@@ -93,7 +96,7 @@ function decisionsOf(
   return { ...together(effective), shadow: together(inShadow) };
 }
 
-/** Limiters with usage, and those that are only listed: the most denied first, those in shadow mode behind. */
+/** Limiters with usage, and those that are only listed: the most denied first, those in shadow mode last. */
 function summarise(
   usages: readonly LimiterNumbers[],
   directory: Directory,

@@ -4,12 +4,12 @@ import type { DoctorReport } from "../options.ts";
 import type { Reading } from "../reading.ts";
 import { within } from "../within.ts";
 
-/** The doctor is asked this often at most. */
+/** The shortest interval between two runs of the doctor. */
 const DOCTOR_EVERY_MS = 30_000;
 
 /**
- * The state of the server, and what the application's doctor finds. Findings name limiters, and the server's load is that of all of
- * them: a visitor of some limiters gets neither.
+ * The state of the server, and the findings of the application's doctor. Findings name limiters, and the server's load comes
+ * from all of them, so a visitor who may not see all limiters gets neither.
  */
 export async function viewRedis(
   reading: Reading,
@@ -59,7 +59,7 @@ function mendOf(mend: string | undefined, commands: readonly string[]): string {
   return [...(mend === undefined ? [] : [mend]), ...commands].join("\n");
 }
 
-/** The fields of INFO that are shown, by the names that the page has for them. */
+/** The fields of INFO that are shown, by their names in the page. */
 const FIELDS: Readonly<Record<string, string>> = {
   redis_version: "version",
   valkey_version: "version",
@@ -92,7 +92,7 @@ interface Describes {
   info?(): Promise<unknown>;
 }
 
-/** What the server says of itself. Rejects where the client may not ask; of several servers it is nothing. */
+/** The server's description of itself. Rejects if the client may not ask; empty if there are several servers. */
 async function readServer(client: Describes): Promise<RedisView["server"]> {
   const info = await client.info?.();
   const server: Record<string, string | number> = {};

@@ -3,7 +3,7 @@ import type { Visitor } from "../access/visitor.ts";
 import type { Session } from "../api.ts";
 import type { Reading } from "../reading.ts";
 
-/** What the page needs to know first. It is there without Redis, too; then `now` is this machine's. */
+/** What the page needs first. Also available without Redis; `now` is then this machine's. */
 export async function viewSession(
   { by, actions, isLimited }: Visitor,
   options: {

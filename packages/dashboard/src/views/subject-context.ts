@@ -9,7 +9,7 @@ import type { BlockRow, LogRow, OverrideRow, SubjectOf } from "../api.ts";
 import { toLogRow } from "./log.ts";
 import { textOf, viewOverrides } from "./override-rows.ts";
 
-/** What is known of a prefix while a subject is looked at. */
+/** Data about a prefix for looking up a subject. */
 export interface SubjectContext {
   readonly at: number;
   readonly record: ControlRecord;
@@ -17,10 +17,10 @@ export interface SubjectContext {
   readonly log: readonly LogEntry[];
 }
 
-/** So many actions are in a history. */
+/** The most actions in a history. */
 const MOST_HISTORY = 20;
 
-/** What operators did to a subject of a limiter, or to all of its subjects. */
+/** Operators' actions on a subject of a limiter, or on all of its subjects. */
 export function historyOf(
   { log }: SubjectContext,
   limiter: string,
@@ -33,7 +33,7 @@ export function historyOf(
     .map(toLogRow);
 }
 
-/** Who set the block by hand that a subject has, and why, by the log. */
+/** Who set a subject's block by hand, and why, from the log. */
 export function setBy(
   { log }: SubjectContext,
   limiter: string,
@@ -50,7 +50,7 @@ export function setBy(
   return { by: textOf(entry.by), reason: textOf(entry.reason), from: entry.at.getTime() };
 }
 
-/** The override that counts for a subject: the one that names most of it. */
+/** The override that applies to a subject: the most specific one. */
 export function overrideFor(
   { record, directory, log, at }: SubjectContext,
   { name }: OperatedLimiter,

@@ -15,14 +15,14 @@ import { viewDenied } from "./denied-rows.ts";
 import type { SubjectContext } from "./subject-context.ts";
 import { historyOf, overrideFor, setBy } from "./subject-context.ts";
 
-/** So many limiters are looked at together. */
+/** How many limiters are looked up at once. */
 const TOGETHER = 16;
 
 type Asked = readonly [known: KnownLimiter, subject: SubjectOf];
 
 /**
- * What each limiter of the reading says of a subject; `spend` is told how many are looked at before they are. Rejects with a `Refusal` if
- * the question names another one.
+ * The answer of each limiter in the reading about a subject; `spend` receives the number of lookups before they are made.
+ * Rejects with a `Refusal` if the question names another limiter.
  */
 export async function viewSubject(
   reading: Reading,
@@ -89,7 +89,7 @@ async function look(
   context: SubjectContext,
 ): Promise<SubjectInLimiter> {
   const { name, limits } = limiter;
-  // What all clients share may deny this one.
+  // A limit shared by all clients may deny this one.
   const isShared = dimensionsOf(limits).includes("global");
   const asked = isShared ? { ...subject, global: EVERYBODY } : subject;
   const [used, decision, inspection] = await Promise.all([

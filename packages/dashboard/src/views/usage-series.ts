@@ -38,7 +38,7 @@ export function pointsOf(series: UsageSeries, span: Span): readonly Point[] {
   }));
 }
 
-/** Several series as one, in steps of a length. */
+/** Several series as one, in steps of a given length. */
 export function addUp(series: readonly (readonly Point[])[], stepMs: number): readonly Point[] {
   const steps = new Map<number, Point>();
   for (const point of series.flat()) {
@@ -49,12 +49,12 @@ export function addUp(series: readonly (readonly Point[])[], stepMs: number): re
   return [...steps.values()].sort((one, other) => one.at - other.at);
 }
 
-/** Several counts together. */
+/** The sum of several counts. */
 export function sumOf(counts: readonly Counts[]): Counts {
   return counts.reduce(plus, NOTHING);
 }
 
-/** The same counts, with what was let through as allowed. */
+/** The same counts, with requests that were let through as allowed. */
 export function letThrough<Some extends Counts>(counts: Some): Some {
   return { ...counts, allowed: counts.allowed + counts.denied, denied: 0 };
 }

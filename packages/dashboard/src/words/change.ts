@@ -4,7 +4,9 @@ import { isPlainObject } from "../access/plain-object.ts";
 import { describeOverride } from "./override.ts";
 import { formatEnd, toMs } from "./time.ts";
 
-/** The state before and after an action of the log, in words; undefined where the log does not have it, as for a forgotten subject. */
+/**
+ * The state before and after an action in the log, in words; undefined if the log does not have it, as for a forgotten subject.
+ */
 export function formatStates({ kind, before, after }: LogEntry): {
   readonly before: string | undefined;
   readonly after: string | undefined;

@@ -2,7 +2,7 @@ import type { Override, OverrideReach } from "@headgate/core/operate";
 import { isPlainObject } from "../access/plain-object.ts";
 import { endMs, formatEnd } from "./time.ts";
 
-/** What an override puts in force: `100-per-1m: limit 500, burst 50; in shadow mode`. Any text may have been written in the log. */
+/** The effect of an override: `100-per-1m: limit 500, burst 50; in shadow mode`. The log may contain any text. */
 export function formatOverride(override: unknown): string {
   const { limits, shadow } = (isPlainObject(override) ? override : {}) as Partial<Override>;
   const numbers = Object.entries(isPlainObject(limits) ? limits : {}).map(([name, given]) => {
@@ -22,7 +22,7 @@ export function describeOverride(override: unknown): string {
     : formatOverride(override);
 }
 
-/** Why processes ignore an override, a sentence each. */
+/** Why processes ignore an override, one sentence each. */
 export function formatIgnored({ ignored, unknownTo }: OverrideReach): readonly string[] {
   const misfits = ignored.map(({ why, processes }) =>
     processes === 0 ? why : `${why} (in ${countOf(processes)})`,

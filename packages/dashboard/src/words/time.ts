@@ -24,7 +24,7 @@ function formatSpan(ms: number): string {
   return written.join(" ");
 }
 
-/** A duration of a policy: `15 minutes`. As it was written where it cannot be read. */
+/** A duration of a policy: `15 minutes`. Unchanged if it cannot be parsed. */
 export function formatDuration(duration: Duration): string {
   try {
     return formatSpan(
@@ -47,7 +47,7 @@ export function formatTime(at: number): string {
   return `${new Date(rounded).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** The end of what may have none. */
+/** The end of something that may have none. */
 export function formatEnd(until: number | null): string {
   return until === null ? "until it is removed" : `until ${formatTime(until)}`;
 }

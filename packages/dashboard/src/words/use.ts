@@ -16,7 +16,7 @@ const MISSING: Readonly<Record<string, string>> = {
   skip: "not counted",
 };
 
-/** Where a subject comes from. */
+/** The source of a subject. */
 export function formatSource(source: SubjectSource): string {
   switch (source.by) {
     case "ip":

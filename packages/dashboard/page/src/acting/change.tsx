@@ -4,7 +4,7 @@ import { Lines } from "../parts/text.tsx";
 import { formatLength } from "../words/time.ts";
 import type { ActState, ShownPreview } from "./use-act.ts";
 
-/** What an action would change, or why that cannot be said. */
+/** The change that an action would make, or why there is no preview. */
 export function Change({
   state,
   isComplete,
@@ -46,7 +46,7 @@ export function Change({
   );
 }
 
-/** What is known to have happened. */
+/** Whether the action may have happened, as far as is known. */
 function consequence(status: number): string {
   if (status === 0 || status >= 500) {
     return "It is not known whether it was done. Look at the state again before you repeat it.";

@@ -3,10 +3,10 @@ import type { OverrideNumbers } from "../../../src/api.ts";
 /** Numbers by limit and field. */
 export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** What was typed, by limit and field. */
+/** The typed texts, by limit and field. */
 export type Typed = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The numbers that were typed and are valid; undefined if there are none, or if one is not a whole number. */
+/** The typed numbers; undefined if there are none, or if one is not a whole number. */
 export function changedLimits(
   numbers: Numbers,
   typed: Typed,

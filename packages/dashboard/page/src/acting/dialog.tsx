@@ -10,7 +10,10 @@ import { FormOf } from "./forms.tsx";
 import { titleOf } from "./title.ts";
 import { useAct } from "./use-act.ts";
 
-/** Asks about an action: whom it concerns, why, what it changes; then does it, and says from when it holds. */
+/**
+ * The dialog of an action: asks for the subject and the reason, shows what would change, performs the action, and tells when it
+ * takes effect.
+ */
 export function ActionDialog({
   draft,
   onClose,
@@ -91,7 +94,7 @@ function Reason({
   );
 }
 
-/** Opens the dialog over the page as soon as it is there. */
+/** Opens the dialog over the page as soon as it is rendered. */
 function useShown(): { current: HTMLDialogElement | null } {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {

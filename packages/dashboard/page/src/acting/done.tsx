@@ -4,7 +4,7 @@ import { When } from "../parts/text.tsx";
 import { useNow } from "../parts/use-now.ts";
 import { BeforeAfter } from "./change.tsx";
 
-/** What was done, with a countdown until every process follows. */
+/** The completed action, with a countdown until every process follows it. */
 export function Done({ done: { before, after, inForceAt } }: { done: ActionDone }): JSX.Element {
   const now = useNow();
   const left = Math.ceil((inForceAt - now) / 1_000);

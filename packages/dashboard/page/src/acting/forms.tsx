@@ -13,7 +13,7 @@ interface FormProps<D> {
 
 type DraftOf<F extends Draft["form"]> = Extract<Draft, { form: F }>;
 
-/** What has to be filled in for an action. */
+/** The form for an action's fields. */
 export function FormOf({ draft, onChange }: FormProps<Draft>): JSX.Element | null {
   switch (draft.form) {
     case "fixed":

@@ -10,7 +10,7 @@ const CHOICES: readonly (readonly [string, number])[] = [
   ["7 days", 7 * 86_400_000],
 ];
 
-/** For how long: one of a few lengths, another one, or until it is removed (null). Undefined while it is not valid. */
+/** A duration: one of a few, a custom one, or until removed (null). Undefined while it is invalid. */
 export function LengthField({
   value,
   onChange,

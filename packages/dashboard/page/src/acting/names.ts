@@ -1,6 +1,6 @@
 import type { ActionName } from "../../../src/api.ts";
 
-/** What somebody did: a verb, the word between it and whom it was done to, and what follows that. */
+/** An action in the past tense: a verb, the preposition before its subject, and the rest of the phrase. */
 export const DID: Readonly<
   Record<ActionName, readonly [verb: string, of?: string, after?: string]>
 > = {

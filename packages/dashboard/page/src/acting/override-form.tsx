@@ -17,7 +17,10 @@ const FIELDS: Readonly<Record<string, string>> = {
   refill: "refill",
 };
 
-/** Other numbers for the limits of a limiter. Each field has the number that applies without the override; one that stays is not sent. */
+/**
+ * New numbers for the limits of a limiter. Each field starts with the number that applies without the override; unchanged ones
+ * are not sent.
+ */
 export function OverrideForm({
   draft,
   onChange,
@@ -77,7 +80,7 @@ export function OverrideForm({
   );
 }
 
-/** The numbers that can be replaced; asked for where the draft does not have them. */
+/** The numbers that can be replaced; requested from the server if the draft does not have them. */
 function useNumbers(
   draft: OverrideDraft,
 ): readonly [numbers: Numbers | undefined, isKnown: boolean] {

@@ -1,6 +1,6 @@
 import type { Draft } from "../visit.ts";
 
-/** What the dialog of a draft is called, and the button that does it. */
+/** The title of the dialog for a draft, and the label of its button. */
 export function titleOf(draft: Draft): string {
   switch (draft.form) {
     case "fixed":

@@ -5,12 +5,12 @@ import { asFailure } from "../client/failure.ts";
 import { noteServerTime, serverNow } from "../client/server-clock.ts";
 import { Visit } from "../visit.ts";
 
-/** A preview, and how long after it the action would be in force: milliseconds. */
+/** A preview, and how many milliseconds after it the action would take effect. */
 export interface ShownPreview extends ActionPreview {
   readonly delayMs: number;
 }
 
-/** How far an action has come. */
+/** The progress of an action. */
 export type ActState =
   | { readonly step: "incomplete" }
   | { readonly step: "asking" }
@@ -24,7 +24,7 @@ export type ActState =
   | { readonly step: "acting"; readonly preview: ShownPreview }
   | { readonly step: "done"; readonly done: ActionDone };
 
-/** Typing is over after this pause, in milliseconds. */
+/** A pause of this many milliseconds ends typing. */
 const PAUSE = 350;
 
 export interface Acting {
@@ -34,7 +34,7 @@ export interface Acting {
   readonly retry: () => void;
 }
 
-/** Shows what an action would change as soon as it is complete, and does it when asked to. */
+/** Previews an action as soon as it is complete, and performs it on request. */
 export function useAct(action: Action | undefined): Acting {
   const { source } = useContext(Visit);
   const [state, setState] = useState<ActState>({ step: "incomplete" });
@@ -80,7 +80,7 @@ function shown(preview: ActionPreview): ShownPreview {
   return { ...preview, delayMs: Math.max(0, preview.inForceAt - serverNow()) };
 }
 
-/** What can be done after an action did not succeed: a token is spent by each attempt that reached the server. */
+/** The state after an action failed: each attempt that reached the server uses up a token. */
 function afterFailure(failure: Failure, preview: ShownPreview): ActState {
   if (failure.preview) return { step: "shown", preview: shown(failure.preview), failure };
   return failure.status === 429

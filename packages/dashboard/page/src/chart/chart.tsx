@@ -46,7 +46,7 @@ export function Chart({
   );
 }
 
-/** An element's width, as it changes. */
+/** An element's current width. */
 function useWidth(): readonly [box: { current: HTMLDivElement | null }, width: number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -60,7 +60,7 @@ function useWidth(): readonly [box: { current: HTMLDivElement | null }, width: n
   return [box, width];
 }
 
-/** The colours in words; with the figures of the time that is pointed at. */
+/** Explains the colours, with the figures of the time under the pointer. */
 function Legend({
   columns,
   hovered,

@@ -8,7 +8,7 @@ import { inParts } from "../words/rates.ts";
 
 const PARTS: Readonly<Record<Span, number>> = { "1h": 12, "24h": 24, "30d": 30 };
 
-/** The figures of a chart, for those who do not see it. */
+/** The figures of a chart as a table, for visitors who cannot see it. */
 export function Figures({
   series,
   from,

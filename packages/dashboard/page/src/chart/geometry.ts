@@ -1,4 +1,4 @@
-/** A place on an axis, in its own unit. */
+/** A position on an axis, in its own unit. */
 export interface Tick {
   readonly at: number;
   readonly label: string;
@@ -6,7 +6,7 @@ export interface Tick {
 
 type Place = (value: number) => number;
 
-/** The lines through the points that are known: one for each run of them. */
+/** The lines through the known points: one for each unbroken run of them. */
 export function linesOf(values: readonly (number | null)[], x: Place, y: Place): string {
   return runsOf(values)
     .map((run) => `M${run.map((i) => pointOf(values, i, x, y)).join("L")}`)
@@ -29,7 +29,7 @@ function pointOf(values: readonly (number | null)[], i: number, x: Place, y: Pla
   return `${round(x(i))} ${round(y(values[i] ?? 0))}`;
 }
 
-/** The places of values that follow one another, without nulls between them. */
+/** The indexes of runs of values without nulls. */
 function runsOf(values: readonly (number | null)[]): readonly (readonly number[])[] {
   const runs: number[][] = [];
   values.forEach((value, i) => {
@@ -40,7 +40,7 @@ function runsOf(values: readonly (number | null)[]): readonly (readonly number[]
   return runs;
 }
 
-/** To a tenth of a pixel. */
+/** Rounds to a tenth of a pixel. */
 function round(pixels: number): number {
   return Math.round(pixels * 10) / 10;
 }
@@ -57,7 +57,7 @@ const DAY = 86_400_000;
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * MINUTE);
 
-/** Round times of the day, or days, between two moments in milliseconds: at most `most`, by this machine's clock. */
+/** Round times of day, or days, between two moments in milliseconds: at most `most`, by this machine's clock. */
 export function timeTicks(from: number, to: number, most: number): readonly Tick[] {
   const step = STEPS.find((one) => (to - from) / one <= most);
   const days = step === undefined ? Math.ceil((to - from) / DAY / most) : 1;
@@ -67,7 +67,7 @@ export function timeTicks(from: number, to: number, most: number): readonly Tick
   while (day.getTime() < to) {
     const midnight = day.getTime();
     day.setDate(day.getDate() + days);
-    // From midnight on each day, also where clocks are changed.
+    // Counts from midnight of each day, so that clock changes do no harm.
     for (let at = midnight; at < day.getTime(); at += step ?? Number.POSITIVE_INFINITY) {
       if (at >= from && at < to) ticks.push({ at, label: labelOf(at, midnight) });
     }

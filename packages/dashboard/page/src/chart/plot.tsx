@@ -10,11 +10,11 @@ const RIGHT = 12;
 const TOP = 8;
 const BOTTOM = HEIGHT - 28;
 
-/** Pixels that a label of an axis takes. */
+/** The width of an axis label, in pixels. */
 const TIME = 70;
 const RATE = 44;
 
-/** The columns as a picture of a width; `onHover` is told which one is pointed at. */
+/** Draws the columns at a width; `onHover` receives the column under the pointer. */
 export function Plot({
   columns,
   width,
@@ -47,7 +47,7 @@ export function Plot({
   );
 }
 
-/** Where a column and a rate are, in pixels. */
+/** The positions of a column and a rate, in pixels. */
 function placesOf({ times, requests }: Columns, right: number) {
   const most = Math.max(0.1, ...requests.map((rate) => (rate ?? 0) * 1.08));
   const last = Math.max(1, times.length - 1);

@@ -5,17 +5,17 @@ import type { Source } from "./source.ts";
 
 let asked: { readonly key: string; readonly answer: Promise<Overview> } | undefined;
 
-/** Asks for the overview before the session has been answered, if the page begins with it: a slow machine shows it sooner. */
+/** Requests the overview before the session is answered, if the page opens with it: a slow machine shows it sooner. */
 export function askAhead(source: Source, route: Route): void {
   if (route.view !== "overview") return;
   const span = spanOf(route);
   const answer = source.overview(span, new AbortController().signal);
-  // Whoever takes it sees the failure.
+  // The caller of `takeAhead` handles the failure.
   answer.catch(() => {});
   asked = { key: `overview ${span}`, answer };
 }
 
-/** The answer that was asked for ahead, once; undefined if it is of another view. */
+/** The answer that was requested ahead, once; undefined if it is for another view. */
 export function takeAhead(key: string): Promise<unknown> | undefined {
   const answer = asked?.key === key ? asked.answer : undefined;
   asked = undefined;

@@ -1,12 +1,12 @@
 import type { ActionPreview, ApiError } from "../../../src/api.ts";
 
-/** An answer that is no success, or none at all. */
+/** An answer with an error status, or a missing one. */
 export class Failure extends Error {
   /** 0 if the server did not answer. */
   readonly status: number;
-  /** Milliseconds until it is worth asking again, as the server said. */
+  /** How many milliseconds to wait before asking again, according to the server. */
   readonly retryAfterMs: number | undefined;
-  /** The action as it is now, after 409. */
+  /** The action's current preview, after 409. */
   readonly preview: ActionPreview | undefined;
 
   constructor(
@@ -49,7 +49,7 @@ const WORDS: Readonly<Record<number, string>> = {
   503: "Redis does not answer.",
 };
 
-/** What happened, in the server's words where it has any. */
+/** What happened, in the server's words if it sent any. */
 export function failureInWords({ status, message, retryAfterMs }: Failure): string {
   const known = WORDS[status] ?? `The server answered with ${status}.`;
   const words = message === "" ? known : `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
@@ -59,8 +59,8 @@ export function failureInWords({ status, message, retryAfterMs }: Failure): stri
 }
 
 /**
- * Whether the same question will fail again, however often it is asked. What is not found may come: a limiter is listed ten seconds
- * after its process began, and again after Redis has lost what it had.
+ * Whether the same request will fail again, however often it is repeated. A missing item may appear: a limiter is listed ten
+ * seconds after its process began, and again after Redis has lost its data.
  */
 export function isFinal({ status }: Failure): boolean {
   return [400, 401, 403, 413].includes(status);

@@ -1,7 +1,7 @@
 import { Failure, failureOf } from "./failure.ts";
 import type { Source } from "./source.ts";
 
-/** An answer that has not come by then, in milliseconds, does not come. */
+/** An answer that takes longer than this many milliseconds counts as missing. */
 const LONGEST = 15_000;
 
 /** Asks the server at `base`, a folder relative to the page. */
@@ -42,7 +42,7 @@ async function ask<T>(url: string, options: RequestInit & { signal: AbortSignal 
     });
     const body: unknown = await response.json().catch(() => undefined);
     if (!response.ok) throw failureOf(response.status, body, response.headers.get("retry-after"));
-    // A proxy's page for signing in is no answer.
+    // A proxy's sign-in page is not an answer.
     if (body === undefined) throw new Failure(response.redirected ? 401 : 0, "");
     return body as T;
   } catch (error) {

@@ -3,7 +3,7 @@ const MOST = 20;
 
 const answers = new Map<string, unknown>();
 
-/** Keeps a view's last answer, to be shown at once when the visitor comes back to it. The oldest ones go. */
+/** Caches a view's last answer, so that it can be shown at once when the visitor returns to it. The oldest ones are dropped. */
 export function keep(view: string, answer: unknown): void {
   answers.delete(view);
   answers.set(view, answer);

@@ -1,31 +1,31 @@
 import type { Failure } from "./failure.ts";
 import { asFailure, isFinal } from "./failure.ts";
 
-/** The longest pause between two questions while they fail, in milliseconds. */
+/** The longest pause between two requests while they fail, in milliseconds. */
 const LONGEST_PAUSE = 60_000;
 
-/** What polling tells after each answer. */
+/** The state of polling after each answer. */
 export interface Polled<T> {
-  /** The last good answer; it stays while later questions fail. */
+  /** The last successful answer; it stays while later requests fail. */
   readonly data: T | undefined;
-  /** Why the last question failed. */
+  /** Why the last request failed. */
   readonly failure: Failure | undefined;
 }
 
-/** What polling needs of its surroundings. */
+/** The environment that polling needs. */
 export interface PollingOptions<T> {
   readonly ask: (signal: AbortSignal) => Promise<T>;
-  /** The pause between an answer and the next question, in milliseconds. */
+  /** The pause between an answer and the next request, in milliseconds. */
   readonly pollMs: number;
   readonly onChange: (polled: Polled<T>) => void;
   readonly schedule: (run: () => void, ms: number) => () => void;
-  /** An answer from before, to begin with. */
+  /** A cached answer to start with. */
   readonly first?: T | undefined;
 }
 
 /**
- * Asks again and again, one question at a time: none while it is paused, and fewer while they fail. `stop` aborts the question that is
- * under way.
+ * Repeats a request, one at a time: not at all while paused, and less often while it fails. `stop` aborts the request in
+ * progress.
  */
 export class Polling<T> {
   readonly #options: PollingOptions<T>;
@@ -42,7 +42,7 @@ export class Polling<T> {
     this.#polled = { data: options.first, failure: undefined };
   }
 
-  /** Asks now, or right after the question that is under way; also while it is paused. */
+  /** Sends a request now, or right after the one in progress; also while paused. */
   ask(): void {
     this.#cancel();
     if (this.#isAsking) this.#isDue = true;
@@ -96,7 +96,7 @@ export class Polling<T> {
   }
 }
 
-/** Milliseconds until the next question: twice as long after each failure, up to a minute. */
+/** Milliseconds until the next request: twice as long after each failure, up to a minute. */
 export function pauseAfter(failed: number, pollMs: number, retryAfterMs = 0): number {
   const doubled = pollMs * 2 ** Math.min(failed, 10);
   return Math.max(failed === 0 ? pollMs : Math.min(doubled / 2, LONGEST_PAUSE), retryAfterMs);

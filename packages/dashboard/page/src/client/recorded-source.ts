@@ -21,7 +21,7 @@ export interface Recording {
   readonly overview: Readonly<Record<Span, Overview>>;
   /** By name. */
   readonly limiters: Readonly<Record<string, Readonly<Record<Span, LimiterView>>>>;
-  /** By what was asked. */
+  /** By question. */
   readonly subjects: Readonly<Record<string, SubjectView>>;
   readonly breakers: BreakersView;
   readonly control: ControlView;
@@ -31,7 +31,7 @@ export interface Recording {
   readonly previews: Readonly<Record<string, ActionPreview>>;
 }
 
-/** Answers from a recording, as if it had been made now. It refuses every action. */
+/** Answers from a recording, as if it had just been made. Refuses every action. */
 export async function recordedSource(url: string): Promise<Source> {
   const recording = (await (await fetch(url)).json()) as Recording;
   const now = async <T>(answer: T | undefined): Promise<T> => {
@@ -58,7 +58,10 @@ function nobody({ at }: Recording, asked: string): SubjectView {
   return { at, asked, limiters: [], skipped: [], denyList: [] };
 }
 
-/** A copy with every time later by `ms`. A number that is a time in this century and no other figure is one. */
+/**
+ * A copy with every time shifted by `ms`. Any number that is a time in this century is taken for one; no other figure is that
+ * large.
+ */
 export function movedBy(value: unknown, ms: number): unknown {
   if (typeof value === "number") return value > 1.5e12 && value < 4.1e12 ? value + ms : value;
   if (Array.isArray(value)) return value.map((one) => movedBy(one, ms));

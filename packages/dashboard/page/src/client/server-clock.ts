@@ -1,7 +1,7 @@
 /** How far the server's clock is ahead of this machine's, in milliseconds. */
 let ahead = Number.NEGATIVE_INFINITY;
 
-/** Notes a time that the server's clock had shown when its answer came: it can only be later by now. */
+/** Records a time of the server's clock from an answer: the clock can only be later by now. */
 export function noteServerTime(at: number): void {
   ahead = Math.max(ahead, at - Date.now());
 }

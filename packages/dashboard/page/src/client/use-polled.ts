@@ -7,15 +7,15 @@ import { Polling } from "./polling.ts";
 import { noteServerTime } from "./server-clock.ts";
 import type { Source } from "./source.ts";
 
-/** What a view shows. */
+/** The data of a view. */
 export interface Live<T> extends Polled<T> {
-  /** Asks at once. */
+  /** Sends a request at once. */
   readonly refresh: () => void;
 }
 
 /**
- * Asks for a view every few seconds while the tab is seen. `key` names the view and all that it is asked with: another key is another
- * view. `isPrivate` keeps nothing of it.
+ * Requests a view every few seconds while the tab is visible. `key` names the view and its parameters: another key is another
+ * view. With `isPrivate`, nothing is cached.
  */
 export function usePolled<T extends { readonly at: number }>(
   key: string,

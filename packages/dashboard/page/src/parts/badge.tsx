@@ -13,7 +13,7 @@ export function Badge({
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-/** A figure that is not known. It is not zero. */
+/** A figure that is unknown, which is not the same as zero. */
 export function Unknown({ why }: { why?: string }): JSX.Element {
   return (
     <span class="quiet" title={why}>

@@ -7,7 +7,7 @@ export interface Bar {
   readonly count: number;
 }
 
-/** Counts beside each other, the longest bar for the most; the share is of all. */
+/** Counts side by side; the longest bar is the largest count, and shares are of the total. */
 export function Bars({ bars }: { bars: readonly Bar[] }): JSX.Element {
   const most = Math.max(1, ...bars.map(({ count }) => count));
   const total = bars.reduce((all, { count }) => all + count, 0);

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { Failure } from "../client/failure.ts";
 
-/** What stands where the first answer will; nothing if it failed, for then the top of the page says so. */
+/** A placeholder for the first answer; nothing if it failed, because the top of the page says so. */
 export function Loading({
   title,
   failure,

@@ -6,7 +6,7 @@ export interface MenuItem {
   readonly run: () => void;
 }
 
-/** A button with actions behind it. The browser closes it with Escape and with a click elsewhere. */
+/** A button that opens a list of actions. The browser closes it on Escape or a click elsewhere. */
 export function Menu({ label, items }: { label: string; items: readonly MenuItem[] }): JSX.Element {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
@@ -50,7 +50,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
   );
 }
 
-/** Puts the list under its button; where there is no room, above it. */
+/** Places the list below its button or, if there is no room, above it. */
 function place(list: HTMLElement | null, button: HTMLElement | null): void {
   if (!list || !button) return;
   const { right, bottom, top } = button.getBoundingClientRect();

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 
-/** A part of a view, with its title and what can be done with all of it. */
+/** A part of a view, with its title and the actions on all of it. */
 export function Panel({
   title,
   note,
@@ -26,12 +26,12 @@ export function Panel({
   );
 }
 
-/** What stands where there is nothing to show: why, and what to do. */
+/** Shown in place of an empty list: why it is empty, and what to do. */
 export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
   return <div class="empty">{children}</div>;
 }
 
-/** Something to know before the figures are believed. */
+/** A caveat about the figures. */
 export function Notice({
   tone = "warn",
   title,

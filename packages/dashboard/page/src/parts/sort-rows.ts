@@ -1,17 +1,17 @@
-/** How a table is sorted: by the title of a column. */
+/** The sort order of a table, by the title of a column. */
 export interface Order {
   readonly title: string;
   readonly isUp: boolean;
 }
 
-/** What a column is sorted by. */
+/** A column's sort key. */
 export interface Sortable<Row> {
   readonly title: string;
-  /** Missing where nobody would sort. */
+  /** Missing if the column cannot be sorted. */
   readonly by?: (row: Row) => number | string;
 }
 
-/** The rows in an order; those that are equal stay as they are. */
+/** The rows in an order; equal ones keep their positions. */
 export function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly Sortable<Row>[],

@@ -8,7 +8,7 @@ import { sortRows } from "./sort-rows.ts";
 const FIRST = 100;
 
 export interface Column<Row> extends Sortable<Row> {
-  /** A title that is read but not seen. */
+  /** A title for screen readers only. */
   readonly isSilent?: boolean;
   readonly cell: (row: Row) => ComponentChildren;
   readonly kind?: "number" | "wide" | "wide spare" | "tools";

@@ -11,7 +11,9 @@ const LONGEST_TITLE = 2_000;
 /** Longer names are cut, before styles cut what does not fit. */
 const LONGEST_NAME = 240;
 
-/** A name that somebody else has chosen, on one line: what is hidden in it is seen, and what does not fit is in its title. */
+/**
+ * A name from an untrusted source, on one line: hidden characters are made visible, and text that does not fit is in the title.
+ */
 export function Name({ of, plain }: { of: string; plain?: boolean }): JSX.Element {
   const text = of === "" ? "(empty)" : visibleStart(of, LONGEST_NAME);
   return (
@@ -24,7 +26,7 @@ export function Name({ of, plain }: { of: string; plain?: boolean }): JSX.Elemen
 /** Longer sentences are cut, with the rest in their titles. */
 const LONGEST_WORDS = 400;
 
-/** Sentences of the server, which may contain names. */
+/** Sentences from the server, which may contain names. */
 export function Words({ of }: { of: string }): JSX.Element {
   const title = of.length > LONGEST_WORDS ? visibleStart(of, LONGEST_TITLE) : undefined;
   return (
@@ -34,7 +36,7 @@ export function Words({ of }: { of: string }): JSX.Element {
   );
 }
 
-/** The same in lines of their own. */
+/** The same on separate lines. */
 export function Lines({ of }: { of: string }): JSX.Element {
   return (
     <>
@@ -52,7 +54,7 @@ export function Subject({ of }: { of: SubjectOf | undefined }): JSX.Element {
   return <Name of={subjectInWords(of)} />;
 }
 
-/** A moment, as briefly as it is clear, with its date and zone in the title. */
+/** A moment, as brief as is unambiguous, with its date and zone in the title. */
 export function When({ at }: { at: number | null | undefined }): JSX.Element {
   const now = useNow();
   if (at === null || at === undefined) return <span class="quiet">unknown</span>;

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 
-/** A figure that is read from afar. */
+/** A large figure. */
 export function Tile({
   label,
   value,
@@ -10,7 +10,7 @@ export function Tile({
   children,
 }: {
   label: string;
-  /** Null: not known. */
+  /** Null if unknown. */
   value: string | null;
   unit?: string;
   tone?: "denied" | "degraded" | "bad" | undefined;

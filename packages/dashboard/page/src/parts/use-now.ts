@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { serverNow } from "../client/server-clock.ts";
 
-/** The server's time, in milliseconds since the epoch: anew every second while the tab is seen. */
+/** The server's time in milliseconds since the epoch, updated every second while the tab is visible. */
 export function useNow(): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {

@@ -18,7 +18,7 @@ import { visibleStart } from "../words/visible.ts";
 
 type Breaker = BreakersView["breakers"][number];
 
-/** Which upstreams are guarded, and which of them are cut off. */
+/** The guarded upstreams, and which of them are cut off. */
 export function Breakers(): JSX.Element {
   const { data, failure } = usePolled<BreakersView>("breakers", (source, signal) =>
     source.breakers(signal),

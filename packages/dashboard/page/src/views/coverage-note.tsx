@@ -3,7 +3,7 @@ import type { Coverage, Span } from "../../../src/api.ts";
 import { When } from "../parts/text.tsx";
 import { LENGTHS } from "../words/span.ts";
 
-/** The part of the span that the figures cover, where it is not all of it. */
+/** The part of the span that the figures cover, if not all of it. */
 export function CoverageNote({
   coverage: { from, isKept, silent, processes },
   at,

@@ -11,7 +11,7 @@ import { replaceHash } from "../use-route.ts";
 import { counted } from "../words/numbers.ts";
 import { subjectInWords } from "../words/subject.ts";
 
-/** What operators did, the last action first. */
+/** Operators' actions, newest first. */
 export function Log({ route }: { route: Route }): JSX.Element {
   const { before, find = "" } = route.params;
   const { data, failure } = usePolled<LogView>(`log ${before ?? ""}`, (source, signal) =>
@@ -69,7 +69,7 @@ function textOf({ kind, limiter, subject, network, by, reason, before, after }: 
     .toLowerCase();
 }
 
-/** Actions, each with its change. `isOfOne`: those on one subject, which is not named. */
+/** Actions, each with its change. `isOfOne`: all on one subject, whose name is left out. */
 export function Actions({
   rows,
   isOfOne,

@@ -17,7 +17,7 @@ export function Processes({
 }: {
   processes: readonly ProcessSummary[];
   at: number;
-  /** Which policy each has, where they differ. */
+  /** The policy of each process, if they differ. */
   policyOf?: ((id: string) => string | undefined) | undefined;
 }): JSX.Element {
   if (processes.length === 0) {

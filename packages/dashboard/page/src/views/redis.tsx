@@ -21,7 +21,7 @@ const TONES: Readonly<Record<Finding["level"], Tone>> = {
   ok: "good",
 };
 
-/** What fields of the server are called, and what their numbers are. */
+/** Titles for the server's fields, and the units of their numbers. */
 const FACTS: Readonly<Record<string, readonly [title: string, unit?: "bytes" | "seconds"]>> = {
   version: ["Version"],
   mode: ["Mode"],
@@ -42,7 +42,7 @@ function factInWords(value: string | number, unit: "bytes" | "seconds" | undefin
   return <>{formatCount(value)}</>;
 }
 
-/** What the doctor found on Redis. */
+/** The doctor's findings on Redis. */
 export function RedisFindings(): JSX.Element {
   const { session } = useContext(Visit);
   const { data, failure } = usePolled<RedisView>("redis", (source, signal) => source.redis(signal));

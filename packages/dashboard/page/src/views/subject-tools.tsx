@@ -7,7 +7,7 @@ import { Visit } from "../visit.ts";
 import { subjectInWords } from "../words/subject.ts";
 import { visibleStart } from "../words/visible.ts";
 
-/** What an operator can do to a subject of a limiter, as far as the visitor may. */
+/** The actions on a subject of a limiter that the visitor is allowed. */
 export function SubjectTools({
   limiter,
   subject,

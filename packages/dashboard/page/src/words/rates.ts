@@ -7,16 +7,16 @@ export interface Series {
   readonly points: readonly Point[];
 }
 
-/** A step is complete when all processes have reported it, which they do every few seconds: milliseconds. */
+/** A step is complete when all processes have reported it, which takes a few seconds: milliseconds. */
 const REPORTED_AFTER = 6_000;
 
-/** What was decided in each second of a time that has ended. */
+/** Decisions per second in a completed period. */
 export interface Rates extends Counts {
   /** How long it was, in milliseconds. */
   readonly overMs: number;
 }
 
-/** The last complete steps that make a minute; of longer steps, the last one. */
+/** The last complete steps that make up a minute; of longer steps, the last one. */
 export function latestRates({ stepMs, points }: Series, at: number): Rates {
   const overMs = Math.max(stepMs, 60_000);
   const end = Math.floor((at - REPORTED_AFTER) / stepMs) * stepMs;
@@ -41,7 +41,7 @@ function perSecond({ allowed, denied, degraded }: Counts, ms: number): Counts {
   return { allowed: allowed / seconds, denied: denied / seconds, degraded: degraded / seconds };
 }
 
-/** The columns of a chart, for each second. */
+/** The columns of a chart, as rates per second. */
 export interface Columns {
   /** Seconds since the epoch: the middle of each step. */
   readonly times: number[];
@@ -50,7 +50,10 @@ export interface Columns {
   readonly degraded: (number | null)[];
 }
 
-/** A value for each step of a span, 0 where nothing was decided, and null before `knownFrom` and in a step that is not complete at `to`. */
+/**
+ * A value for each step of a span: 0 if nothing was decided, null before `knownFrom` and for a step that is not complete at
+ * `to`.
+ */
 export function columnsOf(
   { stepMs, points }: Series,
   from: number,
@@ -79,7 +82,7 @@ function addStep(columns: Columns, from: number, stepMs: number, counts: Counts 
 /** The most parts of a small line. */
 const MOST_PARTS = 60;
 
-/** A small line: whole steps up to `at`, several together where there are many. */
+/** The parts of a small line: whole steps up to `at`, merged if there are many. */
 export function lineParts(
   { stepMs, points }: Series,
   spanMs: number,
@@ -93,7 +96,7 @@ export function lineParts(
   return inParts(points, to - parts * together * stepMs, to, parts);
 }
 
-/** The points from `from` to `to` in `parts` of equal length. */
+/** The points from `from` to `to`, merged into `parts` of equal length. */
 export function inParts(
   points: readonly Point[],
   from: number,

@@ -39,7 +39,7 @@ export function formatFromNow(at: number, now: number): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A moment in words. A format takes long to make, and a page has many moments. */
+/** A moment in words. Creating a format is slow, and a page has many moments. */
 function formatDate(at: number, options: Intl.DateTimeFormatOptions): string {
   const key = JSON.stringify(options);
   let format = formats.get(key);
@@ -52,7 +52,7 @@ function formatDate(at: number, options: Intl.DateTimeFormatOptions): string {
 
 const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 
-/** A moment as briefly as it is clear: `14:03:12` today, `21 Nov, 14:03` in the half year around, else `21 Nov 2025`. */
+/** A moment, as brief as is unambiguous: `14:03:12` today, `21 Nov, 14:03` within half a year, otherwise `21 Nov 2025`. */
 export function formatMoment(at: number, now: number, timeZone?: string): string {
   if (!isMoment(at)) return "unknown";
   const day = (time: number): string => formatDate(time, { timeZone });
@@ -79,7 +79,7 @@ export function formatFully(at: number, timeZone?: string): string {
   return `${here}; ${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Whether a date can be made of it. */
+/** Whether a date can be formed from it. */
 function isMoment(at: number): boolean {
   return Math.abs(at) <= 8.64e15;
 }

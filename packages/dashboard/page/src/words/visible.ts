@@ -1,4 +1,4 @@
-/** Characters that a browser obeys or hides: control characters, marks of direction, zero widths, halves of characters. */
+/** Characters that browsers interpret or hide: control characters, direction marks, zero-width characters, lone surrogates. */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
 

@@ -34,7 +34,7 @@ export function Blocks({
     isSilent: true,
     kind: "tools",
     cell: ({ limiter, subject, hash }) =>
-      // Only the subject itself can be unblocked.
+      // A subject can only be unblocked if its text is known.
       hash === undefined && (
         <button
           type="button"

@@ -10,7 +10,7 @@ import { Blocks } from "./blocks.tsx";
 import { DenyList } from "./deny-list.tsx";
 import { Overrides } from "./overrides.tsx";
 
-/** All that operators and limits hold in force, and until when. */
+/** Everything that operators and limits have in force, and until when. */
 export function Control(): JSX.Element {
   const { may, open } = useContext(Visit);
   const { data, failure } = usePolled<ControlView>("control", (source, signal) =>

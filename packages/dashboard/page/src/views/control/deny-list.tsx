@@ -10,7 +10,7 @@ import { Visit } from "../../visit.ts";
 import { visibleStart } from "../../words/visible.ts";
 import { Ends, Why } from "./cells.tsx";
 
-/** The networks that are refused everywhere. */
+/** The networks that are refused by all limiters. */
 export function DenyList({ denied }: { denied: readonly DeniedRow[] }): JSX.Element {
   const { may, open } = useContext(Visit);
   if (denied.length === 0) return <Empty>No address is on the deny list.</Empty>;

@@ -19,7 +19,7 @@ export function Overrides({
   isOfOne,
 }: {
   overrides: readonly OverrideRow[];
-  /** Whether all are of one limiter, which is not named then. */
+  /** Whether all of them belong to one limiter, whose name is then left out. */
   isOfOne?: boolean;
 }): JSX.Element {
   const { may, open } = useContext(Visit);

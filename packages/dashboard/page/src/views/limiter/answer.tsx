@@ -9,7 +9,7 @@ import { formatCount, formatRate, formatShare } from "../../words/numbers.ts";
 import { latestRates } from "../../words/rates.ts";
 import { SPAN_WORDS } from "../../words/span.ts";
 
-/** What the limiter does, in words, and what can be done to all of it. */
+/** What the limiter does, in words, with the actions on all of it. */
 export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
   const { name, policies, totals, series, stepMs, at } = view;
   const now = latestRates({ stepMs, points: series }, at);
@@ -38,7 +38,7 @@ export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
   );
 }
 
-/** Whether it is in shadow mode in all processes, by the override for all of it or by its policies. */
+/** Whether it is in shadow mode in all processes, by the override for all subjects or by its policies. */
 function shadowOf({ policies, overrides }: LimiterView): boolean {
   const override = overrides.find(
     ({ subject, shadow }) => subject === undefined && shadow !== undefined,
@@ -46,7 +46,7 @@ function shadowOf({ policies, overrides }: LimiterView): boolean {
   return override?.shadow ?? (policies.length > 0 && policies.every((one) => one.shadow));
 }
 
-/** Rows of the denials by limit that are no limit. */
+/** Rows of the denials by limit that do not name a limit. */
 const BESIDE_LIMITS: readonly string[] = ["a block", "other limits"];
 
 function OverSpan({ view: { totals, span, byLimit, denied } }: { view: LimiterView }): JSX.Element {

@@ -5,7 +5,7 @@ import { Empty, Panel } from "../../parts/panel.tsx";
 import { Name } from "../../parts/text.tsx";
 import { SPAN_WORDS } from "../../words/span.ts";
 
-/** Which of the limits denies. */
+/** Denials by limit. */
 export function ByLimit({
   byLimit,
   totals,

@@ -15,7 +15,7 @@ import { ByLimit } from "./by-limit.tsx";
 import { Policies } from "./policies.tsx";
 import { TopSubjects } from "./top-subjects.tsx";
 
-/** One limiter: what it denies, whom, by which limit, and where it runs. */
+/** One limiter: its denials, by subject and by limit, and the processes that have it. */
 export function Limiter({ route, name }: { route: Route; name: string }): JSX.Element {
   const span = spanOf(route);
   const { data, failure } = usePolled<LimiterView>(`limiter ${span} ${name}`, (source, signal) =>

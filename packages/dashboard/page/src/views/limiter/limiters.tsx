@@ -9,7 +9,7 @@ import { hrefOf, spanOf } from "../../route.ts";
 import { replaceHash } from "../../use-route.ts";
 import { LimiterTable } from "../overview/limiter-table.tsx";
 
-/** All limiters, to choose one. */
+/** All limiters, to select one. */
 export function Limiters({ route }: { route: Route }): JSX.Element {
   const span = spanOf(route);
   const find = route.params["find"] ?? "";

@@ -6,7 +6,7 @@ import { formatCount, formatShare } from "../../words/numbers.ts";
 import { latestRates } from "../../words/rates.ts";
 import { SPAN_WORDS } from "../../words/span.ts";
 
-/** What is going on, in a sentence, and what it was over the span. */
+/** The current state in a sentence, and the totals over the span. */
 export function OverviewAnswer({ overview }: { overview: Overview }): JSX.Element {
   const { totals, span, limiters, series, stepMs, at } = overview;
   const all = totals.allowed + totals.denied;
@@ -37,7 +37,7 @@ export function OverviewAnswer({ overview }: { overview: Overview }): JSX.Elemen
   );
 }
 
-/** What limiters in shadow mode would have denied. */
+/** The requests that limiters in shadow mode would have denied. */
 function InShadow({ overview: { shadow } }: { overview: Overview }): JSX.Element | null {
   const { denied } = shadow.totals;
   if (denied === 0) return null;

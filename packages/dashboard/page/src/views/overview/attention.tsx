@@ -5,10 +5,10 @@ import { hrefOf } from "../../route.ts";
 import { counted } from "../../words/numbers.ts";
 import { SPAN_WORDS } from "../../words/span.ts";
 
-/** The most items of one sort that are listed. */
+/** The most items of one kind that are listed. */
 const MOST = 5;
 
-/** What somebody should look at; nothing if all is well. */
+/** Items that need an operator's attention; nothing if all is well. */
 export function Attention({ overview }: { overview: Overview }): JSX.Element | null {
   const items = itemsOf(overview);
   if (items.length === 0) return null;

@@ -13,7 +13,7 @@ import { lineParts } from "../../words/rates.ts";
 import { LENGTHS } from "../../words/span.ts";
 import { limitInWords } from "../../words/subject.ts";
 
-/** The limiters by their denials, each with its line. */
+/** The limiters by denials, each with its small line. */
 export function LimiterTable({
   overview,
   route,
@@ -22,7 +22,7 @@ export function LimiterTable({
 }: {
   overview: Overview;
   route: Route;
-  /** Only limiters with this in their names. */
+  /** Only limiters whose names contain this. */
   find?: string;
   most?: number;
 }): JSX.Element {

@@ -2,14 +2,14 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Drawn } from "./opened.ts";
 
-/** A report in a tree of its own, so that neither style reaches the other. All texts of its markup are escaped. */
+/** A report in a shadow tree, so that its styles and the page's do not affect each other. All texts of its markup are escaped. */
 export function DrawnReport({ drawn: { report, style } }: { drawn: Drawn }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const { current } = box;
     if (!current) return;
     const root = current.shadowRoot ?? current.attachShadow({ mode: "open" });
-    // A sheet that a script makes is not inline.
+    // A sheet created by a script does not count as inline.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(`:host{display:block;font:16px/1.5 var(--sans)}${style}`);
     root.adoptedStyleSheets = [sheet];

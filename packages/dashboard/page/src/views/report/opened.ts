@@ -1,10 +1,10 @@
 import type { Report } from "../../../../../cli/src/report/report.ts";
 
-/** The report that was opened last: it stays in this page, and is sent nowhere. */
+/** The most recently opened report: it stays in this page, and is not sent anywhere. */
 export interface Opened {
-  /** Of the file. */
+  /** The name of the file. */
   readonly name: string;
-  /** The report and its style, or why there is none. */
+  /** The report and its style, or why it cannot be shown. */
   readonly drawn: Drawn | string;
 }
 
@@ -13,13 +13,13 @@ export interface Drawn {
   readonly style: string;
 }
 
-/** A larger file is none that the command writes. */
+/** The command does not write larger files. */
 const MOST_BYTES = 32 * 1_024 * 1_024;
 
 const NO_REPORT =
   "This file is no report of headgate replay or headgate recommend, as --json prints one";
 
-/** Opens a file, and draws it. What draws is loaded with the first one. */
+/** Opens a file and draws it. The drawing code is loaded with the first one. */
 export async function openReport(file: File): Promise<Opened> {
   const { name, size } = file;
   if (size > MOST_BYTES) return { name, drawn: `${NO_REPORT}: it is larger than 32 MB.` };

@@ -6,10 +6,10 @@ import { DrawnReport } from "./drawn-report.tsx";
 import type { Opened } from "./opened.ts";
 import { openReport } from "./opened.ts";
 
-/** Also for those who come back to this view. */
+/** Kept for visitors who return to this view. */
 let last: Opened | undefined;
 
-/** Reports of the command, from files of the visitor. */
+/** Reports of the command, opened from the visitor's files. */
 export function Reports(): JSX.Element {
   const [opened, setOpened] = useState(last);
   const [isOver, setOver] = useState(false);
@@ -65,7 +65,7 @@ function Introduction(): JSX.Element {
   );
 }
 
-/** Takes files that are dropped anywhere, which the browser would open in place of the page. */
+/** Accepts files dropped anywhere, which the browser would otherwise open in place of the page. */
 function useDrops(
   setOver: (isOver: boolean) => void,
   open: (file: File | null | undefined) => Promise<void>,

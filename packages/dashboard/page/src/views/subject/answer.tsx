@@ -8,7 +8,7 @@ import { Cause } from "./cause.tsx";
 import { InLimiter } from "./in-limiter.tsx";
 import { askedInWords } from "./question.ts";
 
-/** Whether the client is denied, by what, and until when; then what each limiter says. */
+/** Whether the client is denied, by what, and until when; then the answer of each limiter. */
 export function SubjectAnswer({ view }: { view: SubjectView }): JSX.Element {
   const { limiters, skipped, denyList, asked } = view;
   const sorted = [...limiters].sort((a, b) => rank(a) - rank(b));
@@ -43,7 +43,7 @@ function isSame(one: SubjectInLimiter, other: SubjectInLimiter): boolean {
   return one.name === other.name && one.dimension === other.dimension;
 }
 
-/** Denied first, then what shadow hides, then the rest. */
+/** Denied first, then denied only in shadow mode, then the rest. */
 function rank({ allowed, shadow, limits }: SubjectInLimiter): number {
   if (!allowed) return 0;
   if (shadow) return 1;

@@ -3,7 +3,7 @@ import type { SubjectInLimiter } from "../../../../src/api.ts";
 import { Name, When, Words } from "../../parts/text.tsx";
 import { limitInWords } from "../../words/subject.ts";
 
-/** "`burst` of `login` (20 per 10 seconds) until 14:03:12."; without the limiter where it is clear. */
+/** "`burst` of `login` (20 per 10 seconds) until 14:03:12."; without the limiter if it is clear from the context. */
 export function Cause({
   one,
   isInPlace,

@@ -5,7 +5,7 @@ import { kindOf } from "./question.ts";
 
 type Kind = SubjectQuestion["as"];
 
-/** Asks for a client. */
+/** The form that asks for a client. */
 export function SubjectForm({
   params,
   onAsk,

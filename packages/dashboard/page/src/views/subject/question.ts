@@ -1,16 +1,16 @@
 import type { SubjectQuestion } from "../../../../src/api.ts";
 
-/** An IPv4 address, or what can only be one of IPv6. */
+/** An IPv4 address, or text that can only be an IPv6 address. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|(?=.*:.*:)[\da-f:.]+(?:%\w+)?)$/i;
 
-/** What a text most likely is. */
+/** The most likely kind of a text. */
 export function kindOf(subject: string): "text" | "address" {
   return ADDRESS.test(subject.trim()) ? "address" : "text";
 }
 
 type Params = Readonly<Record<string, string | undefined>>;
 
-/** The question that a URL asks; undefined if it asks none. A header's value is never in a URL. */
+/** The question in a URL; undefined if there is none. A header's value is never in a URL. */
 export function questionOf(params: Params): SubjectQuestion | undefined {
   const { subject, as, limiter } = params as Record<
     "subject" | "as" | "limiter",
@@ -21,13 +21,13 @@ export function questionOf(params: Params): SubjectQuestion | undefined {
   return { subject, as: kind, ...(limiter ? { limiter } : {}) };
 }
 
-/** What of a question may be in the URL. */
+/** The parts of a question that may be in the URL. */
 export function paramsOf({ subject, as, header, limiter }: SubjectQuestion): Params {
   if (as === "header") return { as, header, limiter };
   return { subject, as: as === kindOf(subject) ? undefined : as, limiter };
 }
 
-/** Whom an answer is about, for the beginning of a sentence: `203.0.113.7`, `The sender of this x-api-key`. */
+/** The subject of an answer, to begin a sentence with: `203.0.113.7`, `The sender of this x-api-key`. */
 export function askedInWords(asked: string): string {
   return asked.replace(/^address /, "").replace(/^header /, "The sender of this ");
 }

@@ -9,9 +9,9 @@ import { SubjectAnswer } from "./answer.tsx";
 import { SubjectForm } from "./form.tsx";
 import { paramsOf, questionOf } from "./question.ts";
 
-/** Why a client is denied: asked by its address, its key, or a header's value. */
+/** Why a client is denied: searches by its address, its key, or a header's value. */
 export function SubjectSearch({ route }: { route: Route }): JSX.Element {
-  // Only here, for it must not be in the URL: it is gone with the view.
+  // Only in memory, because it must not be in the URL: it is gone with the view.
   const [secret, setSecret] = useState<SubjectQuestion & { asked: number }>();
   const question = route.params["as"] === "header" ? secret : questionOf(route.params);
   const ask = (asked: SubjectQuestion): void => {
