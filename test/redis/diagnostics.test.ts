@@ -39,6 +39,7 @@ test("the channels are called what they are documented to be", () => {
     storeServer: "headgate:store:server",
     degraded: "headgate:decision:degraded",
     decision: "headgate:decision",
+    threshold: "headgate:threshold",
     listed: "headgate:request:listed",
     waiting: "headgate:waiting",
     places: "headgate:places",

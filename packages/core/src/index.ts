@@ -34,6 +34,7 @@ export type { Subjects } from "./counting/counters.ts";
 export type { OnUnavailable } from "./deciding/fallback.ts";
 export type { LeaseOptions } from "./deciding/leases/leases.ts";
 export type { DegradedDecision } from "./deciding/link.ts";
+export type { ThresholdReached } from "./deciding/thresholds.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { byAll } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";

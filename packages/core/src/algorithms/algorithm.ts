@@ -41,6 +41,8 @@ export interface LimitShape {
   readonly countsDenials?: boolean;
   /** Whether confirmed charges set blocks. */
   readonly keeps?: boolean;
+  /** Whether charges report thresholds. Then it has other scripts, and the same keys. */
+  readonly notifies?: boolean;
 }
 
 /** How a limit blocks. */
@@ -51,6 +53,16 @@ export interface BlockRule {
   readonly quiet: number;
   /** How many denials set a block, counted for `quiet` from the first one; undefined if one denial does. */
   readonly after?: number | undefined;
+}
+
+/** When a limit reports that so much of it is used. */
+export interface NotifyRule {
+  /** The shares of the limit, ascending: 1 to 8 of them. */
+  readonly shares: readonly number[];
+  /** The units of each share, from 1; none for a limit of 0. */
+  readonly units: readonly number[];
+  /** Microseconds for which a threshold is not told again, unless the limit has windows of its own. */
+  readonly span: number;
 }
 
 /** The state of a limit for callers, in whole units and microseconds. */
@@ -109,6 +121,8 @@ export interface Algorithm<State, Quota> {
   leave?(state: State, holder: string): number;
   /** For a window: microseconds since it began. */
   age?(state: State): number;
+  /** For a limit with windows of its own: microseconds until the current one ends. */
+  left?(state: State, quota: Quota): number;
   /**
    * For a limit that blocks on confirmed charges: confirms `units` of the `charged` ones from `age` microseconds ago. `age` is
    * infinite if the charge went to an earlier generation of the counter.
@@ -139,6 +153,8 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   readonly numbers: readonly number[];
   /** How it blocks; undefined if it does not. */
   readonly block?: BlockRule | undefined;
+  /** When it notifies; undefined if it does not. */
+  readonly notify?: NotifyRule | undefined;
   /** How many counters a decision reads. Default 1. */
   readonly counters?: number | undefined;
   /** Algorithm and parameters in canonical form: equal if and only if the limits are equal. */

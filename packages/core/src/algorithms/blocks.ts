@@ -1,9 +1,10 @@
 import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import type { BlockOn, Limit } from "../base/policy.ts";
-import { MAX_DURATION_MS, parseDuration } from "../base/time.ts";
+import { parseDuration } from "../base/time.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
-import { readWindow, rejectLimit } from "./read-limit.ts";
+import { rejectLimit } from "./read-limit.ts";
+import { wholeWindow } from "./whole-window.ts";
 
 /* Blocks: set by a denial, by the last of several denials, or by confirmed charges. Twin of blocks.lua. */
 
@@ -23,7 +24,7 @@ const MOST = 2_000_000_000;
  */
 export function withBlock(limit: Limit, compiled: CompiledLimit, blockOn: BlockOn): CompiledLimit {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return compiled;
-  const block = readRule(limit, limit.block, quietOf(limit, compiled));
+  const block = readRule(limit, limit.block, wholeWindow(limit, compiled));
   const { shape, canonical } = compiled;
   const blocking: CompiledLimit = {
     ...compiled,
@@ -62,16 +63,6 @@ function readSpans(limit: Limit, option: string, lengths: unknown): number[] {
   return Array.from({ length: list.length }, (_, i) =>
     parseDuration(list[i], `${limit.algorithm}: ${option}`, "HEADGATE_INVALID_LIMIT"),
   );
-}
-
-/**
- * How long the block level is remembered without another block: the window, or the time to recover in full if that is longer;
- * for a calendar window, its longest possible length.
- */
-function quietOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
-  const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;
-  if (calendar !== undefined) return longest;
-  return Math.max(longest, readWindow(limit, "every" in limit ? "every" : "window"));
 }
 
 /**

@@ -38,6 +38,9 @@ end
 --- @section age
 now - starts
 
+--- @section left
+ends - now
+
 --- @section lasts
 if longest < ends - now then
   longest = ends - now

@@ -66,6 +66,8 @@ const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
   },
 
   age: ({ starts, now }) => now - starts,
+
+  left: ({ ends, now }) => ends - now,
 };
 
 const DAY = 86_400_000_000;

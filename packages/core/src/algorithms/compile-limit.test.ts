@@ -77,7 +77,7 @@ describe("a limit is refused at construction", () => {
   test("with all of its unknown options in one message", () => {
     const limit = { ...valid.gcra, max: 5, windowMs: 1_000 };
     expect(errorOf(limit).message).toBe(
-      'gcra: unknown options "max", "windowMs"; it takes limit, window, burst, block, name, per',
+      'gcra: unknown options "max", "windowMs"; it takes limit, window, burst, block, name, notifyAt, per',
     );
   });
 

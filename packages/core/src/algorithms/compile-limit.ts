@@ -8,6 +8,7 @@ import { compileFixedWindow } from "./fixed-window.ts";
 import { compileGcra } from "./gcra.ts";
 import { compileSlidingLog } from "./sliding-log.ts";
 import { compileSlidingWindow } from "./sliding-window.ts";
+import { withThresholds } from "./thresholds.ts";
 import { compileTokenBucket } from "./token-bucket.ts";
 
 const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledAlgorithm> = {
@@ -28,7 +29,7 @@ export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): Compile
   if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
   const own = COMPILERS[limit.algorithm](limit as never);
   const { name = own.name, per = DEFAULT_DIMENSION } = limit;
-  return withBlock(limit, { ...own, name, per, source: limit }, blockOn);
+  return withThresholds(limit, withBlock(limit, { ...own, name, per, source: limit }, blockOn));
 }
 
 /** Compiles a limit with other numbers that blocks in the same way. Throws like `compileLimit`. */

@@ -22,6 +22,9 @@ end
 --- @section age
 age
 
+--- @section left
+PERIOD - age
+
 --- @section lasts
 if longest < PERIOD - age then
   longest = PERIOD - age

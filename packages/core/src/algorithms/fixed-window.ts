@@ -69,6 +69,8 @@ const fixed: Algorithm<Window, WindowQuota> = {
   },
 
   age: ({ age }) => age,
+
+  left: ({ age }, { window }) => window - age,
 };
 
 /**

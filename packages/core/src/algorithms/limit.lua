@@ -9,6 +9,14 @@ used + cost <= limit
 --- @section charge
 used = used + cost
 
+--- @section used
+-- The units used after a charge: in algorithms whose `used` is of before it, those of both.
+used
+
+--- @section left
+-- Where a limit has no windows of its own, all of one.
+window
+
 --- @section overcharge
 local units, held = cost, used
 --- @include hold

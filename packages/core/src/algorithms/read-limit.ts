@@ -63,7 +63,8 @@ export function readWindow(limit: Limit, option: string): number {
 
 /** Throws for an unknown property, since a misspelt one must not be ignored, and for an invalid `name` or `per`. */
 export function requireShape(limit: Limit, known: readonly string[]): void {
-  const common = limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "per"];
+  const common =
+    limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "notifyAt", "per"];
   const taken = [...known, ...common];
   const unknown = Object.keys(limit).filter(
     (option) => option !== "algorithm" && !taken.includes(option),

@@ -85,6 +85,9 @@ if count > 0 then
   end
 end
 
+--- @section used
+total - base
+
 --- @section lasts
 if longest < PERIOD then
   longest = PERIOD

@@ -35,6 +35,9 @@ if used == 0 then
   age = now % PERIOD -- nothing is counted, so the sub-windows can be aligned
 end
 
+--- @section used
+used + cost
+
 --- @section charge
 counts[1] = counts[1] + cost
 

@@ -42,6 +42,9 @@ local units, held = cost, part > 0 and whole + 1 or whole
 --- @include hold
 whole = whole + units
 
+--- @section used
+whole + (part > 0 and 1 or 0)
+
 --- @section lasts
 local reset = (whole * PERIOD + part) / refill
 if longest < reset then

@@ -34,6 +34,9 @@ if previous > 0 then
   end
 end
 
+--- @section used
+used + cost
+
 --- @section charge
 current = current + cost
 

@@ -1,6 +1,7 @@
 /**
  * The names under which Headgate publishes on `node:diagnostics_channel`. The messages are `StoreDown`, `StoreUp`,
- * `StoreServer`, `DegradedDecision`, `PublishedDecision`, `ListedRequest` and, for the numbers in use, `Occupancy`.
+ * `StoreServer`, `DegradedDecision`, `PublishedDecision`, `ThresholdReached`, `ListedRequest` and, for the numbers in use,
+ * `Occupancy`.
  */
 export const CHANNELS = {
   /** A server of the store stopped answering. */
@@ -13,6 +14,8 @@ export const CHANNELS = {
   degraded: "headgate:decision:degraded",
   /** A decision was taken. */
   decision: "headgate:decision",
+  /** A threshold of a limit was reached. */
+  threshold: "headgate:threshold",
   /** A request's client was on a list, so it was decided without a limiter. */
   listed: "headgate:request:listed",
   /** How many calls of `wait` are waiting for admission. */

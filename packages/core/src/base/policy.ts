@@ -28,6 +28,11 @@ interface RateLimit<Per extends string> extends CommonLimit<Per> {
    * repeats. Default: no block.
    */
   readonly block?: BlockLengths | BlockAfter | undefined;
+  /**
+   * Shares of the limit, above 0 and up to 1: 1 to 8 of them, ascending, as in `[0.8, 1]`. `headgate:threshold` is published when so
+   * much is used, once in a window for each subject. Cannot be used with `lease`. Default: nothing is published.
+   */
+  readonly notifyAt?: readonly number[] | undefined;
 }
 
 /** A limit as returned by `gcra`. */

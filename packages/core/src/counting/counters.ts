@@ -145,6 +145,8 @@ export function counterOf(group: Group, subject: string): SubjectCounter {
     numbers: group.numbers,
     weight: group.weight,
     logs: group.logs,
+    marks: group.marks,
+    keysBeside: group.keysBeside,
     scripts: group.scripts,
     timesAt: group.timesAt,
     key: group.recentKeys.get(subject) ?? makeKey(group, subject),

@@ -1,4 +1,4 @@
-import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { CompiledLimit, LimitShape } from "../algorithms/algorithm.ts";
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { eachLimit } from "../algorithms/compile-policy.ts";
 import type { Limit } from "../base/policy.ts";
@@ -6,9 +6,10 @@ import { counterLimits } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 
 /**
- * A policy with other numbers, on the same counters and with the configured names. Limits may come in any order, and without a
- * name if their shape is unique. Block lengths and the number of denials before a block count as numbers, too. Undefined if the
- * limits differ in anything else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
+ * A policy with other numbers, on the same counters and with the configured names. Limits may come
+ * in any order, and without a name if their shape is unique. Block lengths, the number of denials
+ * before a block and thresholds count as numbers, too. Undefined if the limits differ in anything
+ * else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
  */
 export function withNumbers(
   base: CountedPolicy,
@@ -51,8 +52,9 @@ function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
 }
 
 /**
- * Limits in the same number layout as the base or, if one of them has an additional number, all with the most numbers that they
- * can have. So a policy needs scripts for at most two layouts, however many sets of numbers are used.
+ * Limits in the same number layout as the base or, if one of them has an additional number, all
+ * with the most numbers that they can have. So a policy needs scripts for at most two layouts,
+ * however many sets of numbers are used. Each notifies if it says so itself.
  */
 export function inLayouts(
   base: readonly CompiledLimit[],
@@ -62,8 +64,12 @@ export function inLayouts(
     ({ numbers }, i) => numbers.length === (base[i] as CompiledLimit).numbers.length,
   );
   return isSame
-    ? limits.map((limit, i) => ({ ...limit, shape: (base[i] as CompiledLimit).shape }))
+    ? limits.map((limit, i) => ({ ...limit, shape: shapeAs(base[i] as CompiledLimit, limit) }))
     : limits.map(withAllNumbers);
+}
+
+function shapeAs({ shape }: CompiledLimit, { shape: { notifies } }: CompiledLimit): LimitShape {
+  return shape.notifies === notifies ? shape : { ...shape, notifies: notifies === true };
 }
 
 /** A limit with a separate number for each name that was an alias. */

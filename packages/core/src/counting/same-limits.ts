@@ -16,9 +16,12 @@ export function copyLimits(policy: Policy): readonly Properties[] {
 
 function copyLimit(limit: unknown): Properties {
   if (!isPlainObject(limit)) rejectForm(limit);
-  const { block, ...properties } = limit;
-  if (block === undefined) return properties;
-  return { ...properties, block: copyBlock(block) };
+  const { block, notifyAt, ...properties } = limit;
+  return {
+    ...properties,
+    ...(block !== undefined && { block: copyBlock(block) }),
+    ...(notifyAt !== undefined && { notifyAt: copyList(notifyAt) }),
+  };
 }
 
 function copyBlock(block: unknown): unknown {

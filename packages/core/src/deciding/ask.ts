@@ -14,6 +14,7 @@ import type { PlaceKeeping } from "../places/taken-places.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
+import { TOLD_NUMBERS } from "../store/tell.ts";
 import type { Answer, Ask } from "./link.ts";
 
 /** Numbers in the reply to a decision: before the counters, before a counter's limits, and for each limit. */
@@ -59,13 +60,14 @@ export function askPlaces(ask: Ask, keeping: PlaceKeeping): void {
 /** Reads a store's reply as an answer. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
 export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
   const { counted, counters, cost, mode, named } = ask;
-  const { allowed, blocked, receipts, states } = readReply(counted, counters, cost, reply);
+  const { allowed, blocked, receipts, states, toldAt } = readReply(counted, counters, cost, reply);
   const isWhole = named === undefined && counters.length === counted.groups.length;
   return {
     allowed,
     blocked,
     limits: isWhole ? (states as readonly LimitState[]) : present(states),
     receipts: allowed && mode !== "peek" ? receipts : NOTHING,
+    toldAt,
     lasting: allowed ? NOTHING : [{ counters, reply }],
   };
 }
@@ -73,7 +75,7 @@ export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
 /** The decision for an answer; if it admits the request, the slots it took are held from now on. */
 export function decisionOf(
   ask: Ask,
-  { allowed, blocked, limits, receipts }: Omit<Answer, "lasting">,
+  { allowed, blocked, limits, receipts }: Omit<Answer, "lasting" | "toldAt">,
   source: DecisionSource,
   retryAfterMs = 0,
 ): Decision {
@@ -94,6 +96,8 @@ export interface ReadReply {
   readonly receipts: readonly Receipt[];
   /** By position in the policy; holes for limits that were not asked or were left out. */
   readonly states: readonly (LimitState | undefined)[];
+  /** Where the reply has what it told about thresholds; 0 if that is nothing. */
+  readonly toldAt: number;
 }
 
 /** The limits that were asked, in the order of the policy. */
@@ -136,7 +140,7 @@ export function readReply(
       allowed &&= state.allowed;
     }
   }
-  if (reply.length !== at) {
+  if (reply.length !== at && reply.length !== at + toldBy(counters)) {
     throw new HeadgateError(
       "HEADGATE_BAD_REPLY",
       `decide returned ${reply.length} numbers, not ${at}`,
@@ -144,7 +148,12 @@ export function readReply(
   }
   const receipt = { cost, charged: reply[0] as number, counters, generations };
   const receipts = counted.hasPlaces ? unitsOf(receipt, counters) : [receipt];
-  return { allowed, blocked, receipts, states };
+  return { allowed, blocked, receipts, states, toldAt: reply.length === at ? 0 : at };
+}
+
+/** How many numbers say what a charge of these counters told. */
+function toldBy(counters: readonly SubjectCounter[]): number {
+  return counters.reduce((count, { marks }) => count + TOLD_NUMBERS * marks.length, 0);
 }
 
 /** The receipt of units only: concurrency slots are released, not refunded. */

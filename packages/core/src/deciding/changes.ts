@@ -5,7 +5,7 @@ import type { Cost } from "../base/cost.ts";
 import { readCharged } from "../counting/costs.ts";
 import type { BlockCall } from "../store/block-by-hand.ts";
 import { block } from "../store/block-by-hand.ts";
-import { charge } from "../store/charge.ts";
+import { charge, countedBy } from "../store/charge.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import { forget } from "../store/forget.ts";
@@ -78,6 +78,7 @@ export async function chargeCounters(
         step: charge,
         counters: some,
         callOf: (own) => ({ cost, beside, counters: own }),
+        toldAt: 1 + countedBy(some),
       }),
     ),
   );

@@ -4,19 +4,24 @@ import type { Limit } from "../base/policy.ts";
 import type { Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 
+const NONE: readonly never[] = [];
+
 /**
- * Finds the counter with which a process counts its share of another counter's limits. The share is above 0 and up to 1; each
- * limit is rounded down, to at least one unit if it grants any. A cost that fits the limit but not the share counts as the
- * whole share.
+ * Finds the counter with which a process counts its share of another counter's limits. The share is
+ * above 0 and up to 1; each limit is rounded down, to at least one unit if it grants any. A cost
+ * that fits the limit but not the share counts as the whole share. Its thresholds are not reported:
+ * this process does not know the usage of the fleet.
  */
 export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
-  if (share === 1) return (counter) => counter;
+  if (share === 1) {
+    return (counter) => (counter.marks.length === 0 ? counter : { ...counter, marks: NONE });
+  }
   // Also for groups with overridden numbers, which come and go.
   const shared = new WeakMap<Group, Group>();
   return (counter) => {
     const group = shared.get(counter.group) ?? shareGroup(counter.group, share);
     shared.set(counter.group, group);
-    return { ...counter, group, limits: group.limits, key: `${counter.key}:${share}` };
+    return { ...counter, group, limits: group.limits, marks: NONE, key: `${counter.key}:${share}` };
   };
 }
 

@@ -1,4 +1,4 @@
-import type { DecisionSource } from "../base/decision.ts";
+import type { Decision, DecisionSource } from "../base/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
 import { keepPlacesHere } from "../places/keep-places.ts";
@@ -6,7 +6,8 @@ import type { PlaceKeeping } from "../places/taken-places.ts";
 import { stepFor } from "../store/decide.ts";
 import type { CountingStore } from "../store/store.ts";
 import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
-import type { Link } from "./link.ts";
+import type { Ask, Link } from "./link.ts";
+import { publishTold } from "./thresholds.ts";
 
 /** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
 export function decideLocally(
@@ -16,6 +17,13 @@ export function decideLocally(
   owner: object = store.owner,
 ): Link {
   let keeping: PlaceKeeping | undefined;
+
+  function decisionIn(ask: Ask, reply: readonly number[]): Decision {
+    const answer = readAnswer(ask, reply);
+    if (answer.toldAt > 0) publishTold(counted, ask.counters, reply, answer.toldAt);
+    return decisionOf(ask, answer, source);
+  }
+
   return {
     decide(ask) {
       if (ask.counted.hasPlaces) {
@@ -24,15 +32,19 @@ export function decideLocally(
       }
       const step = stepFor(ask.mode);
       if (store.runNow !== undefined) {
-        return decisionOf(ask, readAnswer(ask, store.runNow(step, ask)), source);
+        const reply = store.runNow(step, ask);
+        const answer = readAnswer(ask, reply);
+        if (answer.toldAt > 0) publishTold(counted, ask.counters, reply, answer.toldAt);
+        return decisionOf(ask, answer, source);
       }
-      return store.run(step, ask).then((reply) => decisionOf(ask, readAnswer(ask, reply), source));
+      return store.run(step, ask).then((reply) => decisionIn(ask, reply));
     },
 
-    async change({ step, counters, callOf }) {
+    async change({ step, counters, callOf, toldAt }) {
       try {
         const reply = await store.run(step, callOf(counters));
         rejectWrongType(reply, counters);
+        if (toldAt !== undefined) publishTold(counted, counters, reply, toldAt);
         return [{ counters, reply }];
       } catch (error) {
         return [{ counters, error }];

@@ -12,16 +12,16 @@ import type { StoreWatch } from "../reach/outage.ts";
 import { storeFailure } from "../reach/store-failure.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
-import type { DecideCall } from "../store/decide-call.ts";
 import { places } from "../store/places.ts";
 import type { Remote } from "../store/store.ts";
-import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
+import { askPlaces, decisionOf, readAnswer, readReply } from "./ask.ts";
 import { refundOf } from "./changes.ts";
 import type { Flight, Flights } from "./flights.ts";
 import { land } from "./flights.ts";
 import type { Answer, Ask, Change, DegradedDecision, Link, Outcome } from "./link.ts";
-import type { SlotPlace } from "./slots.ts";
+import type { LateReply, SlotPlace } from "./slots.ts";
 import { AcrossSlots, bySlot, bySlotAfter } from "./slots.ts";
+import { publishTold } from "./thresholds.ts";
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
@@ -82,6 +82,7 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
             return decideWithout(ask, flight, error);
           }
           land(flight);
+          if (answer.toldAt > 0) publishTold(counted, ask.counters, reply, answer.toldAt);
           ask.heed?.(ask, answer);
           return decisionOf(ask, answer, "store");
         },
@@ -97,11 +98,13 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
 
 /** The store's reply about counters that fit in one call. */
 function askTogether(
-  { counted, watch, returnPlaces }: SlotPlace,
+  { counted, watch, hearLate }: SlotPlace,
   ask: Ask,
 ): Promise<readonly number[]> {
   const { key } = ask.counters[0] as SubjectCounter;
-  const late = ask.places === undefined ? undefined : () => returnPlaces(ask);
+  let isInVain = ask.places !== undefined;
+  for (const { marks } of ask.counters) isInVain ||= marks.length > 0;
+  const late = isInVain ? (reply: LateReply) => hearLate(ask, reply) : undefined;
   return watch.run(counted.store, stepFor(ask.mode), ask, key, ask.waitedMs, late);
 }
 
@@ -114,7 +117,11 @@ export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
   if (slots.length > 1) return new AcrossSlots(place, slots, ask).decide(withinMs);
   const sent = watch.now();
   return askTogether(place, ask)
-    .then((reply) => readAnswer(ask, reply))
+    .then((reply) => {
+      const answer = readAnswer(ask, reply);
+      if (answer.toldAt > 0) publishTold(place.counted, counters, reply, answer.toldAt);
+      return answer;
+    })
     .catch((error: unknown) => {
       // Nothing was done. Ask the hash slots separately, in the time that is left.
       const found = bySlotAfter(error, counters, remote);
@@ -125,17 +132,28 @@ export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
 
 /** How decisions over several hash slots undo what they did. */
 export function slotPlaceOf(place: ServerPlace): SlotPlace {
-  const { store } = place.counted;
+  const { counted } = place;
+
+  function returnPlaces(counters: readonly SubjectCounter[], holder: string): void {
+    // Bypasses the watch: the server that was late is known to be down. Slots that are not released
+    // expire.
+    for (const counter of placesOnly(counters)) {
+      counted.store
+        .run(places, { counters: [counter], holders: [holder], renews: false })
+        .catch(() => {});
+    }
+  }
+
   return {
     ...place,
     refund: (receipt) => changeOnServers(place, refundOf(receipt)),
-    returnPlaces({ counters, holder = "" }: DecideCall) {
-      // Bypasses the watch: the server that was late is known to be down. Slots that are not released expire.
-      for (const counter of placesOnly(counters as readonly SubjectCounter[])) {
-        store
-          .run(places, { counters: [counter], holders: [holder], renews: false })
-          .catch(() => {});
-      }
+    hearLate({ counters, holder, cost }, reply) {
+      const own = counters as readonly SubjectCounter[];
+      if (holder !== undefined) returnPlaces(own, holder);
+      if (reply === undefined) return;
+      // The units are charged, and no other process gets this report.
+      const { toldAt } = readReply(counted, own, cost, reply);
+      if (toldAt > 0) publishTold(counted, own, reply, toldAt);
     },
   };
 }
@@ -143,17 +161,22 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
 /** Makes a change in all hash slots concurrently. */
 async function changeOnServers<Call>(
   { counted, watch, remote }: ServerPlace,
-  { step, counters, callOf }: Change<Call>,
+  { step, counters, callOf, toldAt }: Change<Call>,
 ): Promise<readonly Outcome[]> {
   async function changeTogether(
     together: readonly Counter[],
     waitedMs: number,
   ): Promise<readonly Outcome[]> {
     const sent = watch.now();
+    const hear =
+      toldAt === undefined
+        ? undefined
+        : (reply: LateReply) => reply && publishTold(counted, together, reply, toldAt);
     try {
       const { key } = together[0] as Counter;
-      const reply = await watch.run(counted.store, step, callOf(together), key, waitedMs);
+      const reply = await watch.run(counted.store, step, callOf(together), key, waitedMs, hear);
       rejectWrongType(reply, together);
+      hear?.(reply);
       return [{ counters: together, reply }];
     } catch (error) {
       const found = bySlotAfter(error, together, remote);

@@ -12,6 +12,7 @@ import type { Remote } from "../store/store.ts";
 import type { ReadReply } from "./ask.ts";
 import { present, readReply } from "./ask.ts";
 import type { Answer, Ask, CountersReply } from "./link.ts";
+import { publishTold } from "./thresholds.ts";
 
 /** Counters that can go in one call, grouped. */
 export function bySlot<C extends Counter>(
@@ -46,9 +47,15 @@ export interface SlotPlace {
   readonly watch: StoreWatch;
   readonly remote: Remote;
   refund(receipt: Receipt): Promise<unknown>;
-  /** Releases the concurrency slots of a call that was answered too late, or failed. */
-  returnPlaces(call: DecideCall): void;
+  /**
+   * Handles a call that was answered too late, or failed: releases its concurrency slots, and
+   * publishes the thresholds that it reached.
+   */
+  hearLate(call: DecideCall, reply: LateReply): void;
 }
+
+/** The reply to a call that was given up; undefined if the call failed. */
+export type LateReply = readonly number[] | undefined;
 
 type SlotReply = ReadReply & CountersReply;
 
@@ -132,10 +139,13 @@ export class AcrossSlots {
     const { counted, cost, holder } = this.#ask;
     const { key } = counters[0] as SubjectCounter;
     const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
-    const returnPlaces = (): void => this.#place.returnPlaces(call);
-    const late = call.holder === undefined ? undefined : returnPlaces;
+    const isInVain = call.holder !== undefined || counters.some(({ marks }) => marks.length > 0);
+    const late = isInVain ? (reply: LateReply) => this.#place.hearLate(call, reply) : undefined;
     const reply = await watch.run(counted.store, stepFor(mode), call, key, 0, late);
-    return { counters, reply, ...readReply(counted, counters, cost, reply) };
+    const read = readReply(counted, counters, cost, reply);
+    // Also if another slot denies and this charge is refunded: no other process gets this report.
+    if (read.toldAt > 0) publishTold(counted, counters, reply, read.toldAt);
+    return { counters, reply, ...read };
   }
 
   /** If a refund fails, the charge stays. */
@@ -147,12 +157,13 @@ export class AcrossSlots {
 
 function allowedBy(replies: readonly ReadReply[], receipts: readonly Receipt[]): Answer {
   const limits = present(merge(replies));
-  return { allowed: true, blocked: false, limits, receipts, lasting: [] };
+  return { allowed: true, blocked: false, limits, receipts, toldAt: 0, lasting: [] };
 }
 
 function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]): Answer {
   const blocked = replies.some((reply) => reply.blocked);
-  return { allowed: false, blocked, limits: present(merge(replies)), receipts: [], lasting };
+  const limits = present(merge(replies));
+  return { allowed: false, blocked, limits, receipts: [], toldAt: 0, lasting };
 }
 
 /** Combines the limits of several replies; later replies replace earlier ones. */

@@ -23,10 +23,10 @@ export interface CostOptions<Units extends Cost = Cost> {
 export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
   /**
    * The limits of this call, in place of the limiter's own (without those of a limiter that it extends), by its dimensions. With other
-   * numbers (`limit`, `burst`, `capacity`, `refill`, `block`) the counts and the names of the limits stay. Limits of another shape
-   * (another window, another algorithm, more or fewer of them) have a counter of their own: never let a client choose them. 64
-   * shapes of a limiter are in use at a time; beyond that, the process forgets the least recently used, and its counters go on in the
-   * store. Plain data, and compiled once: 10,000 policies are cached, and an object that has changed is read again. Cannot be used
+   * numbers (`limit`, `burst`, `capacity`, `refill`, `block`, `notifyAt`) the counts and the names of the limits stay. Limits of
+   * another shape (another window, another algorithm, more or fewer of them) have a counter of their own: never let a client choose
+   * them. 64 shapes of a limiter are in use at a time; beyond that, the process forgets the least recently used, and its counters go
+   * on in the store. Plain data, and compiled once: 10,000 policies are cached, and an object that has changed is read again. Cannot be used
    * with `lease`.
    */
   readonly limits?: Policy<Dimension> | undefined;

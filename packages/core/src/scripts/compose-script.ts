@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import type { LimitShape, LuaSource } from "../algorithms/algorithm.ts";
+import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HOLDER_DIGITS } from "./digits.ts";
-import { parts } from "./lua.generated.ts";
 import type { Field } from "./lua-statements.ts";
 import { declare, enclose, packFields, rename, unpackFields, zero } from "./lua-statements.ts";
 import { RULE_DIGITS } from "./rule-digits.ts";
@@ -19,6 +18,7 @@ import {
   stateFields,
   valueFields,
 } from "./script-names.ts";
+import { besideOf, sectionBeside, sectionIn } from "./sections.ts";
 
 /** Names that stand for a section of a limit as an expression; the expressions of several limits are joined by this. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
@@ -27,7 +27,12 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   OUTLIVES: " or ",
   EXCEEDS: "",
   AGE: "",
+  USED: "",
+  LEFT: "",
 };
+
+/** Names that stand for a place in the argument, of what a limit brings. */
+const PLACES: readonly string[] = ["RULE_AT", "AFTER_AT", "THRESHOLDS_AT"];
 
 /** Sections for limits that may block in a script, and for counters with such limits. */
 const OF_BLOCKING = ["block", "exceeded"];
@@ -102,10 +107,27 @@ class Composition {
       ["COST_AT", String(this.#argument.placeOf("cost"))],
       ["HOLDERS_AT", String(this.#argument.size + 1)],
       ["KEY_COUNT", String(keyCount)],
-      ["CHARGED", values.length === 1 ? String(values) : `{ ${values.join(", ")} }`],
+      ["CHARGED", listed([...values, ...namesInLimits(this.#counters, "reached")])],
       ["REPORTED", values.join(", ")],
-      ["COUNTED", namesInLimits(this.#counters, "counted").join(", ")],
+      ["COUNTED", this.#counted()],
     ]);
+  }
+
+  /** What a charge answers: the units, each counter that notifies, and what each of its limits tells. */
+  #counted(): string {
+    const byName = namesInLimits(this.#counters, "counted");
+    const told = this.#counters.flatMap(({ shape, names, limits }) =>
+      shape.notifies
+        ? [
+            nameIn(names, "value"),
+            ...limits.flatMap(({ names: own }) => [
+              own.get("reached") ?? [],
+              own.get("spent") ?? [],
+            ]),
+          ].flat()
+        : [],
+    );
+    return byName.length > 0 ? [...byName, ...told].join(", ") : listed(["counted", ...told]);
   }
 
   /** A text for the whole call, for one of its counters, or for one limit of that. */
@@ -124,7 +146,7 @@ class Composition {
   #follow(directive: string, operand: string, counter?: NamedCounter, limit?: NamedLimit): string {
     switch (directive) {
       case "include": {
-        const own = limit && (this.#ownSection(limit, operand) || sectionIn("blocks", operand));
+        const own = limit && (this.#ownSection(limit, operand) || sectionBeside(operand));
         return this.#expand(own ?? this.#section(operand), counter, limit);
       }
       case "counters":
@@ -171,7 +193,7 @@ class Composition {
     return counters.flatMap((each) =>
       (limit === undefined ? each.limits : [limit]).flatMap((own) => {
         if (OF_BLOCKING.includes(section) && !this.#argument.mayBlock(own)) return [];
-        const texts = [this.#ownSection(own, section), besideOf(own.shape, section)];
+        const texts = [this.#ownSection(own, section), ...besideOf(own.shape, section)];
         return texts.filter((text) => text !== "").map((text) => this.#expand(text, each, own));
       }),
     );
@@ -185,9 +207,15 @@ class Composition {
       return texts.map((text) => text.trim()).join(joint) || "false";
     }
     if (name === "PACKED" && counter !== undefined) return this.#pack(counter);
-    if (limit === undefined || (name !== "RULE_AT" && name !== "AFTER_AT")) return undefined;
-    const ruleAt = this.#argument.placeOf(nameIn(limit.names, "rules"));
+    if (limit === undefined || !PLACES.includes(name)) return undefined;
+    if (name === "THRESHOLDS_AT") return String(this.#placeIn(limit, "thresholds"));
+    const ruleAt = this.#placeIn(limit, "rules");
     return String(name === "RULE_AT" ? ruleAt : ruleAt + RULE_DIGITS);
+  }
+
+  /** How many digits of the argument are before a field of a limit. */
+  #placeIn({ names }: NamedLimit, field: string): number {
+    return this.#argument.placeOf(nameIn(names, field));
   }
 
   /** Statements about numbers: those of the argument, one that is read later, or those of a counter or limit. */
@@ -219,13 +247,7 @@ class Composition {
   }
 }
 
-/** A section that a limit has because it blocks. */
-function besideOf({ keeps, countsDenials, blocks }: LimitShape, section: string): string {
-  const kind = keeps ? "kept" : countsDenials ? "denials" : blocks ? "denial" : undefined;
-  if (kind === undefined) return "";
-  return sectionIn("blocks", `${kind}-${section}`) || sectionIn("blocks", section);
-}
-
-function sectionIn(part: string, section: string): string {
-  return parts[part]?.[section] ?? "";
+/** One expression, or a table of several. */
+function listed(expressions: readonly string[]): string {
+  return expressions.length === 1 ? String(expressions) : `{ ${expressions.join(", ")} }`;
 }

@@ -39,6 +39,8 @@ export interface CounterShape {
   readonly blocks: boolean;
   /** Whether confirmed charges of one of its limits block. */
   readonly keeps: boolean;
+  /** Whether one of its limits notifies. */
+  readonly notifies: boolean;
 }
 
 /** The most shapes cached: more than an application has, unless its requests pass limits with ever different windows. */
@@ -49,7 +51,9 @@ const shapes = new LruMap<string, CounterShape>(MOST_SHAPES);
 
 /** The shape of these limits; the same object for equal ones, while it is cached. */
 export function shapeOf(limits: readonly LimitShape[]): CounterShape {
-  const id = limits.map(({ id, numbers }) => `${id}:${numbers}`).join(";");
+  const id = limits
+    .map(({ id, numbers, notifies }) => `${id}:${numbers}${notifies ? "~" : ""}`)
+    .join(";");
   const known = shapes.get(id);
   if (known !== undefined) return known;
   const shape = layOut(limits);
@@ -81,5 +85,6 @@ function layOut(limits: readonly LimitShape[]): CounterShape {
     block: BLOCK.map(([, bytes]) => take(bytes)),
     blocks: limits.some(({ blocks }) => blocks),
     keeps: limits.some(({ keeps }) => keeps),
+    notifies: limits.some(({ notifies }) => notifies),
   };
 }

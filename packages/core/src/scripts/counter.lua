@@ -10,7 +10,7 @@ What the scripts on counters share. A counter is one subject of one limiter in o
   1 byte   setBy: the limit that set the block, from 1 in canonical order; 0 when it was set by hand
 A value of another length, or with impossible numbers, counts as absent.
 
-KEYS  for each call, of each counter: its own, then that of each sliding log, or of the slots, in it
+KEYS  for each call, of each counter: its own, then for each limit that of its sliding log, or of its slots, and that of its mark
 ARGV  [1] the clock, or nothing; then for each run of calls that are alike, as digits: the numbers of the limits, how many calls
       they are, and what the operation says
 Returns for each call an answer: what the operation says; -1, and nothing is done, when a key holds something else

@@ -4,7 +4,8 @@ Decides requests: all limits of a request allow, or nothing of it is charged.
 KEYS, ARGV  as in counter.lua; behind the number of requests: the cost, the rules of the limits that block, a random number.
             A lone request has as [1] the digits: the numbers of the limits, the rules, a random number, the cost if it is not 1;
             as [2] the clock, if one is given
-Returns for each request the value of each counter or, when it is denied, the clock, then each value, false for an absent counter
+Returns for each request the value of each counter or, when it is denied, the clock, then each value, false for an absent counter;
+        a charge also how many thresholds are told, for each limit that notifies
 ]]
 
 --- @section lone

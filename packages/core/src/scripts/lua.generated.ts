@@ -5,7 +5,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "block-by-hand": "--- @include advance\nlocal blockEnds, levelEnds, level, wasBlocked = 0, 0, 0, false\nif block then\n  blockEnds, levelEnds, level = struct.unpack(\">I7I7I1\", block)\n  wasBlocked = blockEnds > now\nend\nif span > 0 or wasBlocked then\n  blockEnds, answer = span > 0 and math.max(blockEnds, now + span) or now, 1\n  block = struct.pack(\">I7I7I1I1\", blockEnds, levelEnds, level, 0)\n  if blockEnds <= now and levelEnds <= now then\n    block, lives = nil, 0\n  end\n  --- @include renew\n  --- @include keep\nend\n"
   },
   "charge": {
-    "answer": "local counted = cost\n--- @counters charge\nanswer = counted\n",
+    "answer": "local counted = cost\n--- @counters charge\nanswer = COUNTED\n",
     "answer-by-name": "--- @counters charge\nanswer = { COUNTED }\n",
     "charge": "--- @include advance\n--- @limits overcharge\n--- @include renew\n--- @include keep\n"
   },
@@ -69,6 +69,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "fresh": "starts, ends = opens, closes\n",
     "advance": "if now >= ends then\n  used, starts, ends = 0, math.max(ends, opens), closes\nelseif now < starts then\n  starts, ends = opens, closes\nend\n",
     "age": "now - starts\n",
+    "left": "ends - now\n",
     "lasts": "if longest < ends - now then\n  longest = ends - now\nend\n"
   },
   "concurrency": {
@@ -87,11 +88,14 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "fresh": "if ALIGNED == 1 then\n  age = now % PERIOD\nend\n",
     "advance": "age = age + elapsed\nif used == 0 or age >= PERIOD then\n  used, age = 0, ALIGNED == 1 and now % PERIOD or 0\nend\n",
     "age": "age\n",
+    "left": "PERIOD - age\n",
     "lasts": "if longest < PERIOD - age then\n  longest = PERIOD - age\nend\n"
   },
   "limit": {
     "allows": "used + cost <= limit\n",
     "charge": "used = used + cost\n",
+    "used": "used\n",
+    "left": "window\n",
     "overcharge": "local units, held = cost, used\n--- @include hold\nused = used + units\n",
     "refund": "if since <= AGE and used > 0 then\n  isGiven, used = true, math.max(0, used - given)\nend\n",
     "allows-by-name": "(cost == 0 or OWN)\n",
@@ -110,6 +114,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "charge": "grows, newest, frees = count > 0 and clock - entry(times, 1) or 0, 0, 0\ntotal, count = total + cost, count + 1\nused = total - base\nat, tail = count, struct.pack(\">I7I6\", clock, total)\n",
     "overcharge": "local units, held = cost, count < 1048576 and total - base or 2000000000\n--- @include hold\nif units > 0 then\n  total, count = total + units, count + 1\n  at, tail = count, struct.pack(\">I7I6\", clock, total)\nend\n",
     "report": "used, grows, newest, frees = total - base, 0, 0, 0\nif count > 0 then\n  grows = clock - entry(times, used > limit and 1 + leading(totals, count - 1, base + used - limit) or 1)\n  newest = clock - entry(times, count)\n  if used + cost > limit and cost <= limit then\n    frees = clock - entry(times, 1 + leading(totals, count - 1, base + used + cost - limit - 1))\n  end\nend\n",
+    "used": "total - base\n",
     "lasts": "if longest < PERIOD then\n  longest = PERIOD\nend\nisResized = tail and (count > size or size > 64 and count * 8 < size)\nmustSet = mustSet or isResized\n",
     "store": "if count == 0 then\n  call(\"DEL\", LOG)\n  first, size = 0, 0\nelseif isResized then\n  local kept, last = \"\", (first + at - 2) % size\n  if at > 1 and first <= last then\n    kept = call(\"GETRANGE\", LOG, first * 13 .. \"\", last * 13 + 13 - 1 .. \"\")\n  elseif at > 1 then\n    kept = call(\"GETRANGE\", LOG, first * 13 .. \"\", size * 13 - 1 .. \"\")\n      .. call(\"GETRANGE\", LOG, \"0\", last * 13 + 13 - 1 .. \"\")\n  end\n  kept, first, size = kept .. tail, 0, count + math.max(2, math.ceil(count / 4))\n  call(\"SET\", LOG, kept .. string.rep(\"\\0\", size * 13 - #kept), \"PX\", life)\nelse\n  if tail and tail ~= \"\" then\n    local slot = (first + at - 1) % size\n    local room = (size - slot) * 13\n    call(\"SETRANGE\", LOG, slot * 13 .. \"\", string.sub(tail, 1, room))\n    if #tail > room then\n      call(\"SETRANGE\", LOG, \"0\", string.sub(tail, room + 1))\n    end\n  end\n  if life then\n    call(\"PEXPIRE\", LOG, life)\n  end\nend\n",
     "refund": "local time, last, least = clock - since, count, math.max(1, count - 1000)\nwhile last >= least and entry(times, last) > time do\n  last = last - 1\nend\nif last >= least and entry(times, last) == time then\n  local newer, left, isThere = last + 1, entry(totals, last) - given, true\n  while isThere and left < (last > 1 and entry(totals, last - 1) or base) do\n    last = last - 1\n    isThere = last >= least and entry(times, last) == time\n  end\n  if isThere then\n    isGiven, at = true, last\n    local packed, gone = {}, newer - last\n    if left > (last > 1 and entry(totals, last - 1) or base) then\n      packed[1], gone = struct.pack(\">I7I6\", time, left), gone - 1\n    end\n    for i = newer, count do\n      packed[#packed + 1] = struct.pack(\">I7I6\", entry(times, i), entry(totals, i) - given)\n    end\n    count, total, tail = count - gone, total - given, table.concat(packed)\n  end\nend\n"
@@ -120,10 +125,16 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "pack": "struct.pack(COUNTS, unpack(counts))\n",
     "sound": "age < PERIOD\n",
     "advance": "age, used = age + elapsed, 0\nif age >= PERIOD then\n  local past = age % PERIOD\n  local shift = (age - past) / PERIOD\n  age = past\n  for i = LAST, 1, -1 do\n    counts[i] = counts[i - shift] or 0\n  end\nend\nfor i = 1, LAST do\n  used = used + counts[i]\nend\nif used == 0 then\n  age = now % PERIOD\nend\n",
+    "used": "used + cost\n",
     "charge": "counts[1] = counts[1] + cost\n",
     "overcharge": "local units, held = cost, used\n--- @include hold\ncounts[1] = counts[1] + units\n",
     "lasts": "if longest < LAST * PERIOD - age then\n  longest = LAST * PERIOD - age\nend\n",
     "refund": "local index = since > age and 1 + math.ceil((since - age) / PERIOD) or 1\nif index <= LAST and counts[index] > 0 then\n  isGiven, counts[index] = true, math.max(0, counts[index] - given)\nend\n"
+  },
+  "thresholds": {
+    "charge": "--- @include tell\n",
+    "overcharge": "--- @include tell\n",
+    "tell": "reached, spent = 0, USED\ndo\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, THRESHOLDS_AT + 6, THRESHOLDS_AT + 10)\n  local lowest = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5\n  if cost > 0 and lowest > 0 and spent >= lowest then\n    local mark, told, markEnds = redis.pcall(\"GET\", MARK), 0, 0\n    if type(mark) == \"string\" and #mark == 11 then\n      told, markEnds = struct.unpack(\">I4I7\", mark)\n      if markEnds <= now then\n        told, markEnds = 0, 0\n      end\n    end\n    local most = told\n    for at = THRESHOLDS_AT + 6, THRESHOLDS_AT + 45, 5 do\n      d1, d2, d3, d4, d5 = string.byte(DIGITS, at, at + 4)\n      local threshold = ((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5\n      if threshold > told and threshold <= spent then\n        reached, most = reached + 1, threshold\n      end\n    end\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, THRESHOLDS_AT + 1, THRESHOLDS_AT + 5)\n    local window = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    local rest = LEFT\n    if reached > 0 or markEnds > now + rest then\n      local markLife = math.ceil(rest / 1000) + 1\n      if givenClock and markLife < 86400000 then\n        markLife = 86400000\n      end\n      call(\"SET\", MARK, struct.pack(\">I4I7\", most, now + rest), \"PX\", string.format(\"%d\", markLife))\n    end\n  end\nend\n"
   },
   "token-bucket": {
     "sound": "part < PERIOD\n",
@@ -132,6 +143,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "allows": "(whole + cost < capacity or whole + cost == capacity and part == 0)\n",
     "charge": "whole = whole + cost\n",
     "overcharge": "local units, held = cost, part > 0 and whole + 1 or whole\n--- @include hold\nwhole = whole + units\n",
+    "used": "whole + (part > 0 and 1 or 0)\n",
     "lasts": "local reset = (whole * PERIOD + part) / refill\nif longest < reset then\n  longest = reset\nend\n",
     "outlives": "lives < 4294967295 and (whole * PERIOD + part) / refill > lives * 1000000 - now\n",
     "refund": "local span, factor, units, rest = since, fastest, given, 0\nif span * factor < (given + 1) * PERIOD then\n  --- @include division\nend\nif units < given then\n  isGiven, whole, part = true, whole - given + units, part + rest\n  if part >= PERIOD then\n    whole, part = whole + 1, part - PERIOD\n  end\nend\n"
@@ -140,6 +152,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "sound": "age < PERIOD\n",
     "fresh": "age, used = now % PERIOD, 0\n",
     "advance": "age = age + elapsed\nif age >= PERIOD then\n  current, previous = 0, age < 2 * PERIOD and current or 0\n  age = age % PERIOD\nend\nif current == 0 and previous == 0 then\n  age = now % PERIOD\nend\nused = current\nif previous > 0 then\n  local product, units, rest = (PERIOD - age) * previous, nil, nil\n  if product <= 9007199254740991 then\n    rest = product % PERIOD\n    units = (product - rest) / PERIOD\n  else\n    local span, factor = PERIOD - age, previous\n    --- @include division\n  end\n  used = used + units\n  if rest > 0 then\n    used = used + 1\n  end\nend\n",
+    "used": "used + cost\n",
     "charge": "current = current + cost\n",
     "overcharge": "local units, held = cost, used\n--- @include hold\ncurrent = current + units\n",
     "lasts": "if longest < 2 * PERIOD - age then\n  longest = 2 * PERIOD - age\nend\n",

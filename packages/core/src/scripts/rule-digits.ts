@@ -1,6 +1,7 @@
-import type { BlockRule, CompiledLimit, LimitShape } from "../algorithms/algorithm.ts";
+import type { BlockRule, CompiledLimit, LimitShape, NotifyRule } from "../algorithms/algorithm.ts";
 import { LEVELS } from "../algorithms/blocks.ts";
-import { DURATION_DIGITS, digitsOf } from "./digits.ts";
+import { MOST_THRESHOLDS } from "../algorithms/thresholds.ts";
+import { DURATION_DIGITS, digitsOf, NUMBER_DIGITS } from "./digits.ts";
 
 /** Digits of a limit's block rule: see blocks.lua. */
 export const RULE_DIGITS: number = (1 + LEVELS) * DURATION_DIGITS;
@@ -8,12 +9,15 @@ export const RULE_DIGITS: number = (1 + LEVELS) * DURATION_DIGITS;
 /** Additional digits if several denials block: how many. At most 10^6, below 2^21. */
 const AFTER_DIGITS = 3;
 
-/** In place of a rule: no denial blocks. */
+/** Digits of the rule by which a limit notifies: see thresholds.lua. */
+export const THRESHOLD_DIGITS: number = DURATION_DIGITS + MOST_THRESHOLDS * NUMBER_DIGITS;
+
+/** Instead of a rule: nobody is blocked. */
 const NO_RULE: string = "\0".repeat(RULE_DIGITS);
 const NO_RULE_AFTER: string = "\0".repeat(RULE_DIGITS + AFTER_DIGITS);
 
-/** The rules written so far: a rule is read with its limit, but written with each decision. */
-const written = new WeakMap<BlockRule, string>();
+/** Those that were asked for: a rule is read with its limit, and written with each decision. */
+const written = new WeakMap<BlockRule | NotifyRule, string>();
 
 /** What makes limits block: a denial, or confirmed charges. */
 type BlocksBy = "blocks" | "keeps";
@@ -43,6 +47,26 @@ function digitsOfRule(rule: BlockRule): string {
   const times = [quiet, ...all] as number[];
   const lengths = times.map((time) => digitsOf(time / 1_000, DURATION_DIGITS)).join("");
   const digits = after === undefined ? lengths : lengths + digitsOf(after, AFTER_DIGITS);
+  written.set(rule, digits);
+  return digits;
+}
+
+/** The thresholds of the limits that notify, as the scripts take them. */
+export function thresholdsOf(limits: readonly CompiledLimit[]): string {
+  let thresholds = "";
+  for (const { notify } of limits) {
+    if (notify !== undefined) thresholds += digitsOfThresholds(notify);
+  }
+  return thresholds;
+}
+
+function digitsOfThresholds(rule: NotifyRule): string {
+  const known = written.get(rule);
+  if (known !== undefined) return known;
+  const units = Array.from({ length: MOST_THRESHOLDS }, (_, i) => rule.units[i] ?? 0);
+  const digits =
+    digitsOf(rule.span / 1_000, DURATION_DIGITS) +
+    units.map((each) => digitsOf(each, NUMBER_DIGITS)).join("");
   written.set(rule, digits);
   return digits;
 }

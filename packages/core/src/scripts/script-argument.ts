@@ -1,7 +1,7 @@
 import { COUNT_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
 import type { Field } from "./lua-statements.ts";
 import { declare, readDigits, sizeOf } from "./lua-statements.ts";
-import { ruleDigitsOf } from "./rule-digits.ts";
+import { ruleDigitsOf, THRESHOLD_DIGITS } from "./rule-digits.ts";
 import type { NamedCounter, NamedLimit } from "./script-names.ts";
 import { nameIn, namesInLimits } from "./script-names.ts";
 
@@ -17,14 +17,14 @@ export type ScriptName =
   | "places";
 
 /**
- * The fields of a call's argument after the numbers of its limits: `rules` for each limit that may block in that script,
- * `charged` for each counter and, if the cost is by name, `cost` and `given` for each limit.
+ * What the argument of a call brings behind the numbers of its limits: `rules` for each limit that may block in that script,
+ * `thresholds` for each that notifies, `charged` for each counter and, where the cost is by name, `cost` and `given` for each limit.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
-  "decide-lone": ["rules", "generation", "cost"],
-  "decide-batch": ["requests", "cost", "rules", "generation"],
+  "decide-lone": ["rules", "thresholds", "generation", "cost"],
+  "decide-batch": ["requests", "cost", "rules", "thresholds", "generation"],
   look: ["requests", "cost"],
-  charge: ["requests", "cost", "generation"],
+  charge: ["requests", "cost", "thresholds", "generation"],
   refund: ["requests", "given", "moment", "charged"],
   judge: ["requests", "cost", "given", "moment", "charged", "rules", "generation"],
   block: ["requests", "span", "generation"],
@@ -52,8 +52,12 @@ export class ScriptArgument {
     const rules = limits
       .filter((limit) => this.mayBlock(limit))
       .map(({ shape, names }): Field => [nameIn(names, "rules"), ruleDigitsOf(shape)]);
+    const thresholds = namesInLimits(counters, "thresholds").map(
+      (name): Field => [name, THRESHOLD_DIGITS],
+    );
     const fieldsOf = (name: string): readonly Field[] => {
       if (name === "rules") return rules;
+      if (name === "thresholds") return thresholds;
       const digits = DIGITS[name] ?? LONG_DIGITS;
       const own =
         name === "charged"
@@ -71,7 +75,7 @@ export class ScriptArgument {
       ...FIELDS[script].flatMap(fieldsOf),
     ];
     const later = script === "decide-lone" ? ["generation", "cost"] : ["generation"];
-    this.#later = [...later, ...rules.map(([name]) => name)];
+    this.#later = [...later, ...[...rules, ...thresholds].map(([name]) => name)];
   }
 
   /** How many digits it has. */

@@ -35,8 +35,9 @@ function counterNames({ blocks }: CounterShape): readonly string[] {
 }
 
 /** The names that a limit has for itself in a call. */
-function ownNames({ state, locals = [], reported = [] }: LimitShape): string[] {
-  return [...state.map(([name]) => name), ...locals, ...reported];
+function ownNames({ state, locals = [], reported = [], notifies }: LimitShape): string[] {
+  const told = notifies ? TOLD_OF_LIMIT : [];
+  return [...state.map(([name]) => name), ...locals, ...reported, ...told];
 }
 
 /** Lua has room for 200 local names: if there are more of ours than this, they are fields of tables. */
@@ -46,7 +47,10 @@ const MOST_LOCALS = 150;
 const UNITS_OF_LIMIT = ["cost", "given"];
 const COUNTED_OF_LIMIT = "counted";
 
-/** Whether names are fields: of `numbers` if shared by a run of equal calls, of `own` if they belong to one call. */
+/** The names that a limit that notifies has: see thresholds.lua. */
+const TOLD_OF_LIMIT: readonly string[] = ["reached", "spent"];
+
+/** Whether names are fields: of `numbers` those shared by a run of calls that are alike, of `own` those of one call. */
 export function areFields(shapes: readonly CounterShape[], isByName: boolean): boolean {
   const more = isByName ? UNITS_OF_LIMIT.length + 1 : 0;
   const limits = shapes.flatMap((shape) => shape.limits);
@@ -85,9 +89,11 @@ export function nameCounters(
     for (const [name, same] of Object.entries(shape.aliases ?? {}))
       names.set(name, `${ofRun}${same}${suffix}`);
     if (shape.hasLog) names.set("LOG", nextKey());
+    if (shape.notifies) names.set("MARK", nextKey());
     names.set("PLACE", String(place));
     names.set("GRANTED", nameIn(names, shape.numbers[0] as string));
     if (shape.blocks || shape.keeps) names.set("rules", `rules${suffix}`);
+    if (shape.notifies) names.set("thresholds", `thresholds${suffix}`);
     // A log reads an entry into a local of its own, which the name of a field could not declare.
     if (shape.hasLog && ofCall !== "") names.set("bytes", "entryBytes");
     if (isByName) {

@@ -1,10 +1,13 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { newGeneration } from "../scripts/digits.ts";
+import type { Place } from "../scripts/counter-shape.ts";
+import { isValue, newGeneration, numbersIn, STAMP_AND_GENERATION } from "../scripts/digits.ts";
+import { thresholdsOf } from "../scripts/rule-digits.ts";
 import { changeStep, integersIn } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
 import { areByName, keepCounter, openCounter, unitsAt, unitsOf } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
 import type { Step } from "./store.ts";
+import { tellHere } from "./tell.ts";
 
 /** Units that a limit can hold, and entries that a log can; MOST and ENTRIES in the scripts. */
 const MOST = 2_000_000_000;
@@ -19,19 +22,24 @@ export interface ChargeCall {
 }
 
 /**
- * Charges counters regardless of how much is left. The reply is the number of units that every limit could hold; with costs, a
- * number for each limit.
+ * Charges counters, whatever is left of their limits. The reply is how many units all limits could hold; with costs, each of them. What
+ * it told follows, as tell.ts says.
  */
 export const charge: Step<ChargeCall> = changeStep("charge", {
-  write: ({ counters, cost }) => unitsOf(counters, cost) + newGeneration(),
+  write: ({ counters, cost }) =>
+    unitsOf(counters, cost) +
+    counters.map(({ limits }) => thresholdsOf(limits)).join("") +
+    newGeneration(),
 
-  read: ({ counters }, answer) =>
-    areByName(counters)
-      ? integersIn(answer, counters.flatMap(({ limits }) => limits).length)
-      : [readInteger(answer)],
+  read({ counters }, answer) {
+    const size = countedBy(counters);
+    if (counters.some(({ shape }) => shape.notifies)) return readTelling(counters, size, answer);
+    return areByName(counters) ? integersIn(answer, size) : [readInteger(answer)];
+  },
 
   twin({ cost, beside, counters }, memory, moment) {
     const counted: number[] = [];
+    const told: number[] = [];
     for (const counter of counters) {
       const open = openCounter(counter, memory, moment);
       counter.limits.forEach((limit, i) => {
@@ -40,11 +48,51 @@ export const charge: Step<ChargeCall> = changeStep("charge", {
         if (units > 0) limit.algorithm.spend(open.states[i], limit.quota, units, held);
         counted.push(units);
       });
+      tellHere(told, counter, open, (i) => unitsAt(counter, i, cost));
       keepCounter(counter, open, memory);
     }
-    return [moment.now, ...(areByName(counters) ? counted : [Math.min(cost, ...counted)])];
+    const units = areByName(counters) ? counted : [Math.min(cost, ...counted)];
+    return [moment.now, ...units, ...told];
   },
 });
+
+/** How many numbers say how many units were counted. */
+export function countedBy(counters: readonly Counter[]): number {
+  return areByName(counters) ? counters.flatMap(({ limits }) => limits).length : 1;
+}
+
+/** The same of an answer that tells something; undefined for one that the script never gives. */
+function readTelling(
+  counters: readonly Counter[],
+  size: number,
+  answer: unknown,
+): readonly number[] | undefined {
+  if (!Array.isArray(answer)) return undefined;
+  const reply = answer.slice(0, size).map(readInteger);
+  let next = size;
+  for (const { limits, marks, shape } of counters) {
+    if (marks.length === 0) continue;
+    const value: unknown = answer[next];
+    if (!isValue(value, shape)) return undefined;
+    const [stamp = 0] = numbersIn(value, STAMP_AND_GENERATION);
+    next += 1;
+    for (const i of marks) {
+      const { algorithm, quota, shape: own } = limits[i] as CompiledLimit;
+      const [reached = Number.NaN, used = Number.NaN] = answer
+        .slice(next, next + 2)
+        .map(readInteger);
+      // The entries of a log stay where they are: the newest is of this charge.
+      const numbers =
+        own.reported === undefined
+          ? numbersIn(value, shape.places[i] as readonly Place[])
+          : [used, 0, 0, 0];
+      const { remaining, reset } = algorithm.report(algorithm.read(numbers, quota, stamp), quota);
+      reply.push(reached, remaining, reset);
+      next += 2;
+    }
+  }
+  return next === answer.length ? reply : undefined;
+}
 
 /** How many more units a limit can hold. */
 function roomIn({ algorithm, quota, limit }: CompiledLimit, state: unknown): number {

@@ -7,6 +7,8 @@ import type { ShapeScripts } from "../scripts/shape-scripts.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Block } from "./block.ts";
 import { overAt } from "./block.ts";
+import type { Mark } from "./mark.ts";
+import { lastOf } from "./mark.ts";
 import type { Moment, Step, TwinMemory } from "./store.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
@@ -21,7 +23,11 @@ export interface CounterLimits {
   readonly weight: number;
   /** Which of them have a log. */
   readonly logs: readonly number[];
-  /** The calendar boundaries added to a call at a moment; undefined if no limit has a calendar. */
+  /** Which of them notify, and so have a mark: this decides, and nothing else, whether a call tells what is reached. */
+  readonly marks: readonly number[];
+  /** What the keys of their logs and marks have behind that of a counter. */
+  readonly keysBeside: readonly string[];
+  /** The times that their calendars add to a call at a moment; undefined if none has a calendar. */
   readonly timesAt?: ((now: number) => string) | undefined;
 }
 
@@ -39,6 +45,7 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
   const numbers = limits.flatMap((limit) => limit.numbers);
   const shape = shapeOf(limits.map((limit) => limit.shape));
   const logs = limits.flatMap((limit, i) => (limit.shape.hasLog ? [i] : []));
+  const marks = limits.flatMap((limit, i) => (limit.shape.notifies ? [i] : []));
   const others = limits.filter((limit) => !limit.shape.hasLog);
   return {
     limits,
@@ -46,6 +53,11 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
     scripts: scriptsFor([{ shape }]),
     weight: others.reduce((weight, { counters = 1 }) => weight + counters, 0),
     logs,
+    marks,
+    keysBeside: limits.flatMap(({ shape }, i) => [
+      ...(shape.hasLog ? [`:log${i}`] : []),
+      ...(shape.notifies ? [`:told${i}`] : []),
+    ]),
     numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
     timesAt: writeTimes(limits),
   };
@@ -91,12 +103,12 @@ export function unitsOf(counters: readonly Counter[], cost: number): string {
   return costs.map((units) => digitsOf(units, LONG_DIGITS)).join("");
 }
 
-/** The keys of counters: each one's own, then one for each sliding log in it. */
+/** The keys of counters: each one's own, then for each limit in it that of its sliding log, and that of its mark. */
 export function keysOf(counters: readonly Counter[]): string[] {
   const keys: string[] = [];
-  for (const { key, logs } of counters) {
+  for (const { key, keysBeside } of counters) {
     keys.push(key);
-    for (const i of logs) keys.push(`${key}:log${i}`);
+    for (const beside of keysBeside) keys.push(key + beside);
   }
   return keys;
 }
@@ -146,6 +158,8 @@ export interface OpenCounter {
   readonly states: unknown[];
   /** Undefined if it is not blocked, and no level is remembered. */
   block: Block | undefined;
+  /** What was told of its limits, each by its place; undefined if nothing was. */
+  marks: (Mark | undefined)[] | undefined;
 }
 
 /** The state of a counter, brought up to date in place; if there is none, a fresh one that is not stored yet. */
@@ -171,6 +185,7 @@ function freshCounter(limits: readonly CompiledLimit[], moment: Moment): OpenCou
     expires: Number.POSITIVE_INFINITY,
     states,
     block: undefined,
+    marks: undefined,
   };
 }
 
@@ -216,7 +231,7 @@ export function keepReported(
   isChanged: boolean,
   memory: TwinMemory,
 ): void {
-  const { block, stamp, states } = open;
+  const { block, marks, stamp, states } = open;
   let share = 0;
   let unused = stamp;
   let entries = 0;
@@ -229,6 +244,7 @@ export function keepReported(
     share = Math.max(share, 1 - (reply[at + 4 * i + 1] as number) / Math.max(1, limit));
     if (shape.hasLog) entries += algorithm.entries?.(states[i]) ?? 0;
   }
+  if (marks !== undefined) unused = Math.max(unused, lastOf(marks));
   if (!isChanged && unused <= open.expires) return;
   open.expires = block === undefined ? unused : Math.max(unused, overAt(block));
   const rank = block === undefined ? share : SHARE_OF_BLOCKED;

@@ -33,7 +33,7 @@ export function isCharging(mode: DecideMode): boolean {
 /*
  * The reply to a decision is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is
  * not), and for each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is unused,
- * microseconds until more remain.
+ * microseconds until more remain. If it was charged, what that told follows, as store/tell.ts says.
  */
 
 /** Checks the limits of a counter, or charges it: writes its head and their waits into the reply. False if it denies. */
@@ -133,14 +133,17 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
   const opened = new Array<OpenCounter>(counters.length);
   const reply = [now];
   let allowed = true;
+  let marks = 0;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
     const open = takeCounter(answer, counter);
     if (open === undefined) return undefined;
     opened[u] = open;
+    if (isCharged) marks += counter.marks.length;
     if (!askCounter(reply, counter, open, cost, isCharged)) allowed = false;
   }
-  if (answer.next !== values.length || (mayCharge && allowed !== isCharged)) return undefined;
+  if (answer.next + marks !== values.length) return undefined;
+  if (mayCharge && allowed !== isCharged) return undefined;
   const spends = allowed && mode === "peek" && cost > 0;
   let at = 3;
   for (let u = 0; u < counters.length; u += 1) {
@@ -151,10 +154,24 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
     if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, block as Block, cost);
     at += 2 + 4 * counter.limits.length;
   }
+  if (marks > 0) addTold(reply, answer, counters);
   return reply.every(Number.isSafeInteger) ? reply : undefined;
 }
 
-/** The next counter of an answer, brought up to date; undefined if it does not have the shape. */
+/** Adds what a charge told, as store/tell.ts says, to a reply that is complete but for that. */
+function addTold(reply: number[], answer: Answer, counters: readonly Counter[]): void {
+  let at = 3;
+  for (const { limits, marks } of counters) {
+    for (const i of marks) {
+      const reached = readInteger(answer.values[answer.next]);
+      reply.push(reached, reply[at + 4 * i + 1] as number, reply[at + 4 * i + 2] as number);
+      answer.next += 1;
+    }
+    at += 2 + 4 * limits.length;
+  }
+}
+
+/** The next counter of an answer, brought to the present; undefined if it is not one of the shape. */
 export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCounter | undefined {
   const { values, isCharged, now } = answer;
   const value = values[answer.next];
@@ -181,7 +198,7 @@ export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCou
   }
   const isBlocked = bytes !== null && bytes.length > shape.width;
   const block = isBlocked ? blockIn(bytes, shape, now) : undefined;
-  return { stamp: now, generation, expires: now, states, block };
+  return { stamp: now, generation, expires: now, states, block, marks: undefined };
 }
 
 /** The block of a counter at a moment; if the clock stepped back, it lasts no longer than before. */

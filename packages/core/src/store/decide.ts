@@ -1,6 +1,6 @@
 import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
 import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
-import { rulesOf } from "../scripts/rule-digits.ts";
+import { rulesOf, thresholdsOf } from "../scripts/rule-digits.ts";
 import type { Run } from "./alike.ts";
 import { inRuns } from "./alike.ts";
 import type { Block } from "./block.ts";
@@ -21,6 +21,7 @@ import type { DecideCall, DecideMode } from "./decide-call.ts";
 import { askCounter, denyByBlock, isCharging, readDecision, spend } from "./decide-call.ts";
 import { setBlock } from "./set-block.ts";
 import type { Moment, Replies, Step, TwinMemory } from "./store.ts";
+import { tellHere } from "./tell.ts";
 
 /** The step of a request. */
 export function stepFor(mode: DecideMode): Step<DecideCall> {
@@ -31,8 +32,8 @@ export function stepFor(mode: DecideMode): Step<DecideCall> {
  * Decides requests: if all limits of a decision allow, it is charged to all of them, otherwise to none.
  *
  * A reply is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is not), and for
- * each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is unused,
- * microseconds until more remain.
+ * each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is as if unused,
+ * microseconds until more remain. If it was charged, what that told follows, as store/tell.ts says.
  */
 export const decide: Step<DecideCall> = {
   ...onCounters,
@@ -101,14 +102,19 @@ function isAlike(one: DecideCall, other: DecideCall): boolean {
   );
 }
 
-/** The rules by which a denial of this call blocks, one for each limit that blocks; none apply if it may not block. */
+/**
+ * The rules by which a denial of this call blocks, one for each limit that blocks, where none do if it may not block; then the
+ * thresholds of each limit that notifies.
+ */
 function rulesFor(counters: readonly Counter[], mode: DecideMode): string {
   let rules = "";
+  let thresholds = "";
   for (let u = 0; u < counters.length; u += 1) {
     const { shape, limits } = counters[u] as Counter;
     if (shape.blocks) rules += rulesOf(limits, "blocks", mode === "enforce");
+    if (shape.notifies) thresholds += thresholdsOf(limits);
   }
-  return rules;
+  return rules + thresholds;
 }
 
 function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
@@ -148,6 +154,7 @@ function decideHere(
   const charges = allowed && mayCharge;
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "ask" && cost > 0;
+  let told: number[] | undefined;
   let at = 3;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
@@ -160,12 +167,16 @@ function decideHere(
       blockNow(reply, at, counter, open, cost, moment);
     const states = spends ? spend(counter, open.states, cost, charges, holder) : open.states;
     reportLimits(reply, at, limits, states);
-    // A denial extends the life of a debt that now takes longer to drain than with the numbers under which it was spent.
+    if (charges && counter.marks.length > 0) {
+      told ??= [];
+      tellHere(told, counter, open, (i) => unitsAt(counter, i, cost));
+    }
+    // A denial keeps a debt that now takes longer to drain than by the numbers with which it was spent.
     if (mayCharge) keepReported(counter, open, reply, at, charges || blocks, memory);
     if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, open.block as Block, cost);
     at += 2 + 4 * limits.length;
   }
-  return reply;
+  return told === undefined ? reply : [...reply, ...told];
 }
 
 /**

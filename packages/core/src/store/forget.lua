@@ -1,7 +1,7 @@
 --[[
 Forgets counters, but not that they are blocked by hand.
 
-KEYS  the keys of the counters, each followed by those of its logs
+KEYS  the keys of the counters, each followed by those of its logs and marks
 ARGV  as in call.lua; the arguments of each call: how many counters it is of, then for each the number of its keys, and a digit for
       each byte of its states: 1 for those that are kept where it is blocked, since they say when something is, and not how much
 Returns as in call.lua; for each call one integer: 1 when there was anything to forget, 0 when not

@@ -47,6 +47,7 @@ function forgetHere(counter: Counter, memory: TwinMemory, { now, generation }: M
   }
   const states = limits.map(({ algorithm, quota }: CompiledLimit) => algorithm.fresh(quota));
   const kept = { ...block, levelEnds: 0, level: 0 };
-  keepCounter(counter, { ...open, stamp: now, generation, states, block: kept }, memory);
+  const forgotten = { stamp: now, generation, states, block: kept, marks: undefined };
+  keepCounter(counter, { ...open, ...forgotten }, memory);
   return 1;
 }

@@ -54,7 +54,15 @@ function detailsOf(limit: Limit): readonly string[] {
   if (limit.algorithm !== "concurrency" && limit.block !== undefined) {
     details.push(blockOf(limit.block));
   }
+  if (limit.algorithm !== "concurrency" && limit.notifyAt !== undefined) {
+    details.push(`notifies at ${limit.notifyAt.map(percentOf).join(", ")}`);
+  }
   return details;
+}
+
+/** At most two decimals. */
+function percentOf(share: number): string {
+  return `${Number((share * 100).toFixed(2))} %`;
 }
 
 function blockOf(block: Block): string {

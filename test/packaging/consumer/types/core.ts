@@ -1,6 +1,8 @@
-import type { Decision, Duration, Limit, Policy, Store } from "@headgate/core";
+import { subscribe } from "node:diagnostics_channel";
+import type { Decision, Duration, Limit, Policy, Store, ThresholdReached } from "@headgate/core";
 import {
   byAll,
+  CHANNELS,
   concurrency,
   createLimiter,
   fixedWindow,
@@ -75,6 +77,19 @@ concurrency({ limit: 2, ttl: "30 sec" });
 createLimiter({ limits: gcra({ limit: 10, window: "1s" }), storeTimeout: "100 msec" });
 // @ts-expect-error no such unit
 void limiter.block("u", "1 fortnight");
+
+/** Thresholds are shares of a limit on units. */
+gcra({ limit: 10, window: "1m", notifyAt: [0.8, 1] });
+tokenBucket({ capacity: 5, refill: 1, every: "1m", per: "tenant", notifyAt: [0.5] as const });
+// @ts-expect-error a list, also of one
+slidingLog({ limit: 10, window: "1m", notifyAt: 0.8 });
+// @ts-expect-error shares are numbers
+fixedWindow({ limit: 10, window: "month", notifyAt: ["80%"] });
+// @ts-expect-error slots are not used up
+concurrency({ limit: 2, ttl: "30s", notifyAt: [1] });
+const told = (message: ThresholdReached) =>
+  `${message.used.toFixed()} of ${message.limit.toFixed()}: ${message.threshold} ${message.name.trim()} ${message.subject["default"]?.trim()}`;
+subscribe(CHANNELS.threshold, (message) => void told(message as ThresholdReached));
 
 /** Text that the compiler does not know is checked when the limiter is made. */
 const length = process.env["LENGTH"] ?? "1m";

@@ -22,6 +22,13 @@ export function requireLeasable({ limits, groups, hasPlaces }: CountedPolicy): v
       `lease cannot be used with block, which would come too late for units taken ahead; the limit ${formatReceived(blocking.name)} has block`,
     );
   }
+  // Units that were taken ahead are charged, and not used yet.
+  const notifying = limits.find(({ notify }) => notify !== undefined);
+  if (notifying !== undefined) {
+    throw invalid(
+      `lease cannot be used with notifyAt, which would count units taken ahead as used; the limit ${formatReceived(notifying.name)} has notifyAt`,
+    );
+  }
 }
 
 function invalid(message: string): HeadgateError {

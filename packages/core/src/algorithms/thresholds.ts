@@ -1,0 +1,54 @@
+import { formatReceived } from "../base/errors.ts";
+import type { Limit } from "../base/policy.ts";
+import type { CompiledLimit } from "./algorithm.ts";
+import { rejectLimit } from "./read-limit.ts";
+import { wholeWindow } from "./whole-window.ts";
+
+/* At which shares of a limit it is published that they are used. What a charge does about them is in thresholds.lua, and in its twin, store/tell.ts. */
+
+/** The most thresholds of a limit: in the scripts, THRESHOLDS. */
+export const MOST_THRESHOLDS = 8;
+
+/**
+ * A limit with its option `notifyAt`. That changes how it is decided, not how it is counted: a limit with it and one without it have
+ * the same counters. Throws `HEADGATE_INVALID_LIMIT`.
+ */
+export function withThresholds(limit: Limit, compiled: CompiledLimit): CompiledLimit {
+  if (limit.algorithm === "concurrency" || limit.notifyAt === undefined) return compiled;
+  const shares = readShares(limit, limit.notifyAt);
+  const units = compiled.limit === 0 ? [] : shares.map((share) => unitsOf(share, compiled.limit));
+  return {
+    ...compiled,
+    notify: { shares, units, span: wholeWindow(limit, compiled) },
+    shape: { ...compiled.shape, notifies: true },
+    canonical: `${compiled.canonical}notify(${shares})`,
+  };
+}
+
+/** As many units of a limit as are at least this share of it. A little less, for shares such as 0.07 that a double cannot hold. */
+function unitsOf(share: number, limit: number): number {
+  return Math.ceil(share * limit * (1 - 2 ** -50));
+}
+
+function readShares(limit: Limit, shares: unknown): readonly number[] {
+  if (!Array.isArray(shares) || shares.length < 1 || shares.length > MOST_THRESHOLDS) {
+    rejectLimit(
+      limit,
+      `notifyAt must be a list of 1 to ${MOST_THRESHOLDS} shares of the limit, got ${formatReceived(shares)}`,
+    );
+  }
+  // By index, so that a hole in the list is an error too.
+  return Array.from({ length: shares.length }, (_, i) => {
+    const share: unknown = shares[i];
+    if (typeof share !== "number" || !(share > 0 && share <= 1)) {
+      rejectLimit(
+        limit,
+        `notifyAt must be shares above 0 and up to 1, such as 0.8 for 80 %, got ${formatReceived(share)}`,
+      );
+    }
+    if (i > 0 && share <= (shares[i - 1] as number)) {
+      rejectLimit(limit, `notifyAt must ascend, got ${share} after ${shares[i - 1]}`);
+    }
+    return share;
+  });
+}

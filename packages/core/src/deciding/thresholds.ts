@@ -1,0 +1,80 @@
+import { channel } from "node:diagnostics_channel";
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { windowMsAt } from "../algorithms/calendar.ts";
+import { CHANNELS } from "../base/channels.ts";
+import type { LimitDescription } from "../base/policy.ts";
+import { publish } from "../base/publish.ts";
+import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import { toMilliseconds } from "../base/time.ts";
+import type { CountedPolicy } from "../counting/counted-policy.ts";
+import type { SubjectCounter } from "../counting/counters.ts";
+import { areInShadow } from "../counting/counters.ts";
+import type { Counter } from "../store/counter.ts";
+import { TOLD_NUMBERS } from "../store/tell.ts";
+
+/** Published on `headgate:threshold`: a subject has used a share of a limit that its `notifyAt` names. */
+export interface ThresholdReached extends ReportedLimiter, LimitDescription {
+  /** Who reached it, as the limiter's `reset` takes it: the subject of the limit's dimension. */
+  readonly subject: Readonly<Record<string, string>>;
+  /** The share, as it is in `notifyAt`. */
+  readonly threshold: number;
+  /** Units used, with those of the request that reached it. */
+  readonly used: number;
+  /** Milliseconds until the limit is unused again if nothing more is charged, rounded up. */
+  readonly resetAfterMs: number;
+  /** Whether the limiter is in shadow, and denies nobody. */
+  readonly shadow: boolean;
+}
+
+const thresholds = channel(CHANNELS.threshold);
+
+/** Publishes what a charge told in its reply from place `at` on, as store/tell.ts says: one message for each threshold, the lowest first. */
+export function publishTold(
+  counted: CountedPolicy,
+  counters: readonly Counter[],
+  reply: readonly number[],
+  at: number,
+): void {
+  if (!thresholds.hasSubscribers) return;
+  let next = at;
+  for (const counter of counters as readonly SubjectCounter[]) {
+    for (const i of counter.marks) {
+      const [reached, remaining, reset] = reply.slice(next, next + TOLD_NUMBERS) as unknown as Told;
+      next += TOLD_NUMBERS;
+      if (reached > 0) publishOf(counted, counter, i, [reached, remaining, reset]);
+    }
+  }
+}
+
+type Told = readonly [reached: number, remaining: number, reset: number];
+
+function publishOf(
+  counted: CountedPolicy,
+  counter: SubjectCounter,
+  i: number,
+  [reached, remaining, reset]: Told,
+): void {
+  const { group, subject } = counter;
+  const limit = counter.limits[i] as CompiledLimit;
+  const { name, per, calendar, notify } = limit;
+  const { shares = [], units = [] } = notify ?? {};
+  const used = limit.limit - remaining;
+  const count = units.filter((each) => each <= used).length;
+  const { limiter, plugin } = counted.reported;
+  const message = {
+    limiter: group.limiter,
+    // Of a limiter that another one extends, none is known.
+    plugin: group.limiter === limiter ? plugin : undefined,
+    subject: { [group.dimension]: subject },
+    name,
+    per,
+    limit: limit.limit,
+    windowMs: calendar === undefined ? limit.windowMs : windowMsAt(limit, counted.store.now()),
+    used,
+    resetAfterMs: toMilliseconds(reset),
+    shadow: areInShadow(counted, [counter]),
+  };
+  for (const threshold of shares.slice(count - reached, count)) {
+    publish(thresholds, { ...message, threshold } satisfies ThresholdReached);
+  }
+}

@@ -1,0 +1,189 @@
+import type { Limit, ThresholdReached } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, test } from "vitest";
+import { HeardThresholds } from "../conformance/hear-thresholds.ts";
+import { Random } from "../conformance/random.ts";
+import { useLosableRedis } from "../http/support/losable-redis.ts";
+import { watchWarnings } from "../http/support/warnings.ts";
+import { useOwnDatabase } from "../support/own-database.ts";
+import { commandsOf } from "./commands-of.ts";
+import { STORE_ALONE } from "./store-alone.ts";
+
+const redis = useOwnDatabase();
+const away = useLosableRedis();
+const notifyAt = [0.5, 0.8, 1];
+const isLong = process.env["HEADGATE_LONG"] === "1";
+
+const limit = 100;
+const RACED: Record<string, Limit | Limit[]> = {
+  gcra: gcra({ limit, window: "366d", notifyAt }),
+  fixedWindow: fixedWindow({ limit, window: "366d", notifyAt }),
+  "fixedWindow by the calendar": fixedWindow({ limit, window: "year", notifyAt }),
+  slidingWindow: slidingWindow({ limit, window: "366d", notifyAt }),
+  "slidingWindow in buckets": slidingWindow({ limit, window: "366d", buckets: 10, notifyAt }),
+  slidingLog: slidingLog({ limit, window: "366d", notifyAt }),
+  "several limits": [
+    fixedWindow({ name: "one", limit, window: "366d", notifyAt }),
+    slidingLog({ name: "two", limit: 2 * limit, window: "366d", notifyAt: [0.5] }),
+    gcra({ name: "three", limit: 3 * limit, window: "366d" }),
+  ],
+};
+
+describe("six clients that use up a limit at once", () => {
+  test.each(Object.entries(RACED))(
+    "hear of each threshold once, all together: %s",
+    async (kind, limits) => {
+      const heard = new HeardThresholds();
+      const clients = Array.from({ length: 6 }, () => redis.duplicate());
+      for (let round = 0; round < (isLong ? 200 : 20); round += 1) {
+        const random = new Random(20_261_126, round);
+        const name = `raced ${kind} ${round}`;
+        const limiters = clients.map((client) =>
+          createLimiter({ ...STORE_ALONE, name, limits, store: redisStore(client) }),
+        );
+        const costs = Array.from({ length: 150 }, () => random.pick([1, 1, 2, 5]));
+        await Promise.all(
+          costs.map((cost) => {
+            const limiter = random.pick(limiters);
+            return random.chance(0.1)
+              ? limiter.charge("u", { cost })
+              : limiter.consume("u", { cost });
+          }),
+        );
+        const told = heard.take(name).map((one) => `${one.name} ${one.threshold}`);
+        const [first] = limiters;
+        const { limits: states = [] } = (await first?.peek("u", { cost: 0 })) ?? {};
+        const expected = states.flatMap((state, i) => {
+          const used = state.limit - state.remaining + state.overdrawn;
+          const { notifyAt = [] } = [limits].flat()[i] as { notifyAt?: readonly number[] };
+          return notifyAt
+            .filter((share) => used >= Math.round(share * state.limit))
+            .map((share) => `${state.name} ${share}`);
+        });
+        expect(expected.length).toBeGreaterThan(0);
+        expect(told.toSorted()).toEqual(expected.toSorted());
+        for (const limiter of limiters) await limiter.close();
+      }
+      for (const client of clients) client.disconnect();
+    },
+  );
+});
+
+describe("what it costs Redis", () => {
+  const limits = fixedWindow({ limit: 10, window: "1h", notifyAt: [0.8] });
+
+  function open(name: string) {
+    return createLimiter({ ...STORE_ALONE, name, limits, store: redisStore(redis) });
+  }
+
+  const keysOf = async (name: string) => (await redis.keys(`*:${name}:*`)).toSorted();
+
+  test("nothing is read or kept until a threshold is reached, and then one key", async () => {
+    const limiter = open("kept");
+    await limiter.consume("u");
+    const below = await commandsOf(redis, () => limiter.consume("u", { cost: 6 }));
+    expect(below.commands.map(([name]) => name)).toEqual(["EVALSHA", "TIME", "GET", "SETRANGE"]);
+    const [key, ...others] = await keysOf("kept");
+    expect(others).toEqual([]);
+
+    const reaches = await commandsOf(redis, () => limiter.consume("u"));
+    const mark = `${key}:told0`;
+    expect(reaches.commands.map(([name, of]) => [name, of]).slice(2)).toEqual([
+      ["GET", key],
+      ["GET", mark],
+      ["SET", mark],
+      ["SETRANGE", key],
+    ]);
+    expect(await keysOf("kept")).toEqual([key, mark]);
+    expect(await redis.strlen(mark)).toBe(11);
+    const ttl = await redis.pttl(mark);
+    expect(ttl).toBeGreaterThan(3_500_000);
+    expect(ttl).toBeLessThanOrEqual(3_600_001);
+
+    const told = await commandsOf(redis, () => limiter.consume("u"));
+    expect(told.commands.map(([name]) => name)).toEqual([
+      "EVALSHA",
+      "TIME",
+      "GET",
+      "GET",
+      "SETRANGE",
+    ]);
+    await limiter.reset("u");
+    expect(await keysOf("kept")).toEqual([]);
+  });
+
+  test("a mark that is not ours, or damaged, is replaced", async () => {
+    const heard = new HeardThresholds();
+    const limiter = open("damaged");
+    await limiter.consume("u", { cost: 7 });
+    const [key = ""] = await keysOf("damaged");
+    const mark = `${key}:told0`;
+    for (const damage of [
+      () => redis.lpush(mark, "x"),
+      () => redis.set(mark, "short"),
+      () => redis.set(mark, Buffer.alloc(11)),
+    ]) {
+      await redis.del(mark);
+      await damage();
+      const decision = await limiter.consume("u");
+      expect(decision).toMatchObject({ allowed: true, degraded: false });
+      expect(heard.takeShort("damaged")).toEqual([[0.8, 8]]);
+      await limiter.refund(decision);
+    }
+    // One that would last for ever lasts until the window ends.
+    await redis.set(mark, Buffer.alloc(11, 255));
+    await limiter.consume("u");
+    expect(heard.takeShort("damaged")).toEqual([]);
+    expect(await redis.pttl(mark)).toBeLessThanOrEqual(3_600_001);
+    const value = await redis.getBuffer(mark);
+    expect(value?.readUIntBE(4, 6)).toBeLessThan(((Date.now() + 3_600_001) * 1_000) / 256);
+  });
+});
+
+test("without Redis nothing is told, and what is told is what Redis counts", async () => {
+  watchWarnings();
+  const heard = new HeardThresholds();
+  const store = await away.openStore();
+  const limits = fixedWindow({ limit: 10, window: "1h", notifyAt });
+  const limiter = createLimiter({ name: "away", limits, store, storeTimeout: "500ms" });
+  await limiter.consume("u", { cost: 4 });
+  away.lose();
+  const decisions = await Promise.all(
+    Array.from({ length: 12 }, () => limiter.consume("u", { cost: 1 })),
+  );
+  expect(decisions.every(({ degraded }) => degraded)).toBe(true);
+  const charged = await limiter.charge("u", { cost: 5 });
+  expect(charged).toMatchObject({ degraded: true });
+  expect(heard.takeShort("away")).toEqual([]);
+  await away.giveBack();
+  // The calls that were under way were carried out when the server went on: their answers came late.
+  const late = heard.takeShort("away");
+  const { limits: [state] = [] } = await limiter.peek("u", { cost: 0 });
+  const used = 10 - (state?.remaining ?? 10);
+  expect(late.map(([threshold]) => threshold)).toEqual(
+    notifyAt.filter((share) => used >= share * 10),
+  );
+  await limiter.close();
+});
+
+test("under an operator's override, thresholds are shares of the number in force", async () => {
+  const heard = new HeardThresholds();
+  const store = redisStore(redis);
+  const limits = fixedWindow({ name: "hour", limit: 10, window: "1h", notifyAt: [0.8] });
+  const limiter = createLimiter({ ...STORE_ALONE, name: "overridden", limits, store });
+  const operator = operate(store);
+  await limiter.consume("u", { cost: 8 });
+  expect(heard.takeShort("overridden")).toEqual([[0.8, 8]]);
+  const override = { subject: { default: "u" }, limits: { hour: { limit: 20 } } };
+  await operator.setOverride({ limiter: "overridden", ...override }, { for: "1h" });
+  await expect.poll(async () => (await limiter.peek("u", { cost: 0 })).limits[0]?.limit).toBe(20);
+  await limiter.consume("u", { cost: 7 });
+  expect(heard.takeShort("overridden")).toEqual([]);
+  await limiter.consume("u");
+  expect(heard.take("overridden")).toMatchObject([
+    { threshold: 0.8, used: 16, limit: 20 } satisfies Partial<ThresholdReached>,
+  ]);
+  await limiter.close();
+});
