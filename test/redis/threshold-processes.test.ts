@@ -1,0 +1,74 @@
+import type { ChildProcess } from "node:child_process";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { Limit, ThresholdReached } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { Random } from "../conformance/random.ts";
+
+const PROCESSES = 6;
+const ROUNDS = 30;
+
+type Heard = Pick<ThresholdReached, "subject" | "name" | "threshold" | "used" | "limit">;
+
+const script = fileURLToPath(new URL("threshold-hearer.mjs", import.meta.url));
+let processes: ChildProcess[] = [];
+
+beforeAll(async () => {
+  processes = Array.from({ length: PROCESSES }, () =>
+    fork(script, [inject("redisSocket")], { execArgv: [] }),
+  );
+  await Promise.all(processes.map(messageOf));
+});
+afterAll(() => {
+  for (const child of processes) child.kill();
+});
+
+async function messageOf(child: ChildProcess): Promise<unknown> {
+  const gone = once(child, "exit").then(([code]): never => {
+    throw new Error(`a process ended with code ${code}`);
+  });
+  gone.catch(() => {});
+  const [message] = await Promise.race([once(child, "message"), gone]);
+  return message;
+}
+
+const limit = 200;
+const notifyAt = [0.25, 0.5, 0.8, 1];
+
+test.each([
+  ["gcra", gcra({ limit, window: "366d", notifyAt })],
+  ["fixedWindow by the calendar", fixedWindow({ limit, window: "year", notifyAt })],
+  ["slidingWindow in buckets", slidingWindow({ limit, window: "366d", buckets: 12, notifyAt })],
+  ["slidingLog", slidingLog({ limit, window: "366d", notifyAt })],
+] satisfies [string, Limit][])(
+  "six processes that use up a limit at once hear of each threshold once, all together: %s",
+  async (kind, limits) => {
+    const client = new Redis(inject("redisSocket"));
+    const name = `threshold processes ${kind}`;
+    const limiter = createLimiter({ name, limits, store: redisStore(client), storeTimeout: "1m" });
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const random = new Random(20_261_126, round);
+      const subject = `${round}`;
+      const heard = processes.map(messageOf);
+      for (const child of processes) {
+        const costs = Array.from({ length: 40 }, () => random.pick([1, 1, 2, 4]));
+        child.send({ name, limits, subject, costs });
+      }
+      const told = ((await Promise.all(heard)) as Heard[][]).flat();
+      // All have asked for more than there is, and some charged it.
+      const { limits: [state] = [] } = await limiter.peek(subject, { cost: 0 });
+      expect(state?.remaining).toBe(0);
+      expect(told.map(({ threshold }) => threshold).toSorted()).toEqual(notifyAt);
+      for (const { threshold, used, subject: whose } of told) {
+        expect(whose).toEqual({ default: subject });
+        expect(used).toBeGreaterThanOrEqual(threshold * limit);
+      }
+    }
+    await limiter.close();
+    client.disconnect();
+  },
+);
