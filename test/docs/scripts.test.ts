@@ -96,7 +96,7 @@ test("the tables have all directives, and all sections", () => {
     [
       ...new Set(parts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name))),
     ].sort();
-  const algorithms = partsIn("algorithms", /^(?!limit|blocks).*\.lua$/);
+  const algorithms = partsIn("algorithms", /^(?!limit|blocks|thresholds).*\.lua$/);
   const parts = [...partsIn("scripts"), ...algorithms];
   const directives = tableUnder("The parts").map(([name = ""]) => /@(\w+)/.exec(name)?.[1]);
   expect(directives.sort()).toEqual(used(/^ *--- @(\w+)/gm, parts));
