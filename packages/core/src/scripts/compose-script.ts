@@ -3,7 +3,15 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HOLDER_DIGITS } from "./digits.ts";
 import type { Field } from "./lua-statements.ts";
-import { declare, enclose, packFields, rename, unpackFields, zero } from "./lua-statements.ts";
+import {
+  declare,
+  enclose,
+  listed,
+  packFields,
+  rename,
+  unpackFields,
+  zero,
+} from "./lua-statements.ts";
 import { RULE_DIGITS } from "./rule-digits.ts";
 import type { ScriptName } from "./script-argument.ts";
 import { ScriptArgument } from "./script-argument.ts";
@@ -14,6 +22,7 @@ import {
   nameIn,
   namesInLimits,
   namesOfCall,
+  namesTold,
   numbersOf,
   stateFields,
   valueFields,
@@ -113,20 +122,10 @@ class Composition {
     ]);
   }
 
-  /** What a charge answers: the units, each counter that notifies, and what each of its limits tells. */
+  /** What a charge answers: the units, and what it tells. */
   #counted(): string {
     const byName = namesInLimits(this.#counters, "counted");
-    const told = this.#counters.flatMap(({ shape, names, limits }) =>
-      shape.notifies
-        ? [
-            nameIn(names, "value"),
-            ...limits.flatMap(({ names: own }) => [
-              own.get("reached") ?? [],
-              own.get("spent") ?? [],
-            ]),
-          ].flat()
-        : [],
-    );
+    const told = this.#counters.flatMap(namesTold);
     return byName.length > 0 ? [...byName, ...told].join(", ") : listed(["counted", ...told]);
   }
 
@@ -245,9 +244,4 @@ class Composition {
     const tails = this.#ofLimits("pack", counter).map((text) => text.trim());
     return [...packFields([["now", bytes], ...fields]), ...tails].join(" .. ");
   }
-}
-
-/** One expression, or a table of several. */
-function listed(expressions: readonly string[]): string {
-  return expressions.length === 1 ? String(expressions) : `{ ${expressions.join(", ")} }`;
 }

@@ -52,6 +52,11 @@ export function packFields(fields: readonly Field[]): string[] {
   return chunksOf(fields).map((some) => `struct.pack(${formatOf(some)}, ${namesOf(some)})`);
 }
 
+/** One expression, or a table of several. */
+export function listed(expressions: readonly string[]): string {
+  return expressions.length === 1 ? String(expressions) : `{ ${expressions.join(", ")} }`;
+}
+
 /** Statements in a block of their own, if they declare names. */
 export function enclose(statements: string): string {
   return /^local /m.test(statements) ? `do\n${statements}end\n` : statements;

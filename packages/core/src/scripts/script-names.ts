@@ -128,6 +128,15 @@ export function namesInLimits(counters: readonly NamedCounter[], name: string): 
   return counters.flatMap(({ limits }) => limits.flatMap(({ names }) => names.get(name) ?? []));
 }
 
+/** What a charge of a counter answers if it notifies: its value, and what each limit tells. */
+export function namesTold({ shape, names, limits }: NamedCounter): readonly string[] {
+  if (!shape.notifies) return [];
+  const told = limits.flatMap((limit) =>
+    TOLD_OF_LIMIT.flatMap((name) => limit.names.get(name) ?? []),
+  );
+  return [nameIn(names, "value"), ...told];
+}
+
 /** The names of all counters and limits for one call. */
 export function namesOfCall(counters: readonly NamedCounter[]): string[] {
   return counters.flatMap((counter) => [
