@@ -260,6 +260,25 @@ describeWorlds((world) => {
     expect(heard.takeShort(name)).toEqual([[0.5, 10]]);
   });
 
+  test("requests at once, each with thresholds of its own, tell of those", async () => {
+    const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h" }));
+    const at = (...shares: number[]) => ({
+      cost: 2,
+      limits: fixedWindow({ limit: 10, window: "1h", ...(shares[0] && { notifyAt: shares }) }),
+    });
+    // All scripts are known then, so that these go together.
+    await Promise.all([at(0.1), at(0.1), at(), at()].map((how) => limiter.consume("grace", how)));
+    heard.take(name);
+    await Promise.all(
+      [at(0.2), at(0.4), at(0.6, 0.7), at(0.6)].map((how) => limiter.consume(SUBJECT, how)),
+    );
+    expect(heard.takeShort(name)).toEqual([
+      [0.2, 2],
+      [0.4, 4],
+      [0.6, 6],
+    ]);
+  });
+
   test("the count goes on when a limiter begins to notify, or ends it", async () => {
     const plain = fixedWindow({ limit: 10, window: "1h" });
     const { name, heard, limiter, again } = open(plain);
