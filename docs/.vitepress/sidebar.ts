@@ -57,7 +57,7 @@ const PARTS: readonly Part[] = [
           { text: "Introduce or change a limit", link: "/how-to/change-a-limit" },
           { text: "Decide several limits at once", link: "/how-to/several-limits" },
           { text: "Give each plan its own limits", link: "/how-to/plans" },
-          { text: "Limit what runs at the same time", link: "/how-to/concurrency" },
+          { text: "Limit what runs at once, or make it wait", link: "/how-to/concurrency" },
           { text: "Charge what a request really cost", link: "/how-to/real-cost" },
         ],
       },
@@ -66,16 +66,12 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "Count by key, account or address", link: "/how-to/keys" },
           { text: "Limit behind a proxy or a CDN", link: "/how-to/proxies" },
-          { text: "Let clients pass, or refuse them", link: "/how-to/lists" },
-          { text: "Lock out repeat offenders", link: "/how-to/blocks" },
+          { text: "Let clients pass, refuse or block them", link: "/how-to/blocks" },
         ],
       },
       {
         text: "Answers",
-        items: [
-          { text: "Limits for a public API", link: "/how-to/public-api" },
-          { text: "Make requests wait", link: "/how-to/wait" },
-        ],
+        items: [{ text: "Limits for a public API", link: "/how-to/public-api" }],
       },
       {
         text: "Operate",
@@ -143,11 +139,7 @@ const PARTS: readonly Part[] = [
       },
       {
         text: "Operators",
-        items: [
-          { text: "The command", link: "/reference/cli" },
-          { text: "Replay and recommend", link: "/reference/replay" },
-          { text: "Telemetry", link: "/reference/telemetry" },
-        ],
+        items: [{ text: "The command", link: "/reference/cli" }],
       },
       {
         text: "Headgate",

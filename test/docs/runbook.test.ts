@@ -397,7 +397,7 @@ test("every alert and panel that the page names is there, and each alert leads t
   const panels = [...PAGE.text.matchAll(/panel "([^"]+)"/g)];
   expect(panels.length).toBeGreaterThan(0);
   for (const [, title] of panels) expect(dashboard).toContain(`"title": "${title}"`);
-  const [alerts] = tablesOf(section(page("docs/reference/telemetry.md"), "The alerts"));
+  const [alerts] = tablesOf(section(page("docs/how-to/operate.md"), "The alerts"));
   for (const heading of PAGE.text.matchAll(/^## (.+)$/gm)) {
     const [, title = ""] = heading;
     const { path, text } = incidentOf(title);
@@ -405,7 +405,7 @@ test("every alert and panel that the page names is there, and each alert leads t
     for (const name of codeIn(prose).filter((code) => /^Headgate[A-Z]/.test(code))) {
       expect(rules).toContain(`- alert: ${name}\n`);
       const said = alerts?.rows.find(([alert = ""]) => codeIn(alert)[0] === name)?.at(-1) ?? "";
-      const links = linksOf({ ...page("docs/reference/telemetry.md"), text: said });
+      const links = linksOf({ ...page("docs/how-to/operate.md"), text: said });
       const anchor = title.toLowerCase().replaceAll(" ", "-");
       expect(links, name).toContainEqual({ target: path, anchor });
     }
