@@ -89,12 +89,8 @@ const PARTS: readonly Part[] = [
         items: [
           { text: "Protect a login", link: "/recipes/login" },
           { text: "Monthly quotas", link: "/recipes/monthly-quota" },
-          { text: "Budgets with alerts", link: "/recipes/budgets" },
           { text: "Tools of an MCP server", link: "/recipes/mcp-tools" },
-          { text: "GraphQL by query cost", link: "/recipes/graphql-cost" },
-          { text: "Sign-ins with better-auth", link: "/recipes/better-auth" },
           { text: "WebSocket messages", link: "/recipes/websocket" },
-          { text: "Socket.IO events", link: "/recipes/socket-io" },
           { text: "Tests of your application", link: "/recipes/testing" },
           { text: "Serverless, edge, several regions", link: "/recipes/serverless" },
         ],

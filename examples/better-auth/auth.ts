@@ -1,4 +1,4 @@
-// better-auth on Redis, with sign-ins limited by address and e-mail: docs/recipes/better-auth.md says more.
+// better-auth on Redis, with sign-ins limited by address and e-mail: docs/recipes/login.md says more.
 
 import { createServer } from "node:http";
 import type { Decision, Store } from "@headgate/core";
@@ -33,6 +33,7 @@ export function createAuth(store: Store, options: BetterAuthOptions) {
   /** What was decided about the sign-ins that go on. */
   const admitted = new WeakMap<object, Decision>();
 
+  // #region hooks
   const before = createAuthMiddleware(async ({ path, body, context, request, headers }) => {
     const email: unknown = body?.email;
     // better-auth itself refuses one without an e-mail.
@@ -55,6 +56,7 @@ export function createAuth(store: Store, options: BetterAuthOptions) {
     // Only failures count.
     if (path === SIGN_IN && context.newSession && decision) await signIns.refund(decision);
   });
+  // #endregion
 
   return betterAuth({
     ...options,

@@ -1,4 +1,4 @@
-// Monthly budgets of an organisation, its teams and their keys, with alerts: docs/recipes/budgets.md says more.
+// Monthly budgets of an organisation, its teams and their keys, with alerts: docs/recipes/monthly-quota.md says more.
 
 import type { Decision, Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
@@ -32,6 +32,7 @@ export interface Alert {
   readonly share: number;
 }
 
+// #region budgets
 const SHARES = [0.8, 1];
 
 const monthly = ({ organisation, team, key }: Budgets) => [
@@ -50,6 +51,7 @@ function alertsFor(decision: Decision, cost: number, holder: Holder): Alert[] {
     return passed.map((share) => ({ budget: name, of: holder[per as keyof Budgets], share }));
   });
 }
+// #endregion
 
 export function createApp(store: Store, find: FindHolder, tell: (alert: Alert) => void): Express {
   const app = express();

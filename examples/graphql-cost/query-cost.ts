@@ -1,4 +1,4 @@
-// The most that a GraphQL query may read: docs/recipes/graphql-cost.md says more.
+// The most that a GraphQL query may read: docs/how-to/real-cost.md says more.
 
 import type {
   DocumentNode,

@@ -1,4 +1,4 @@
-// GraphQL that charges a query before it runs, by the objects it may read: docs/recipes/graphql-cost.md says more.
+// GraphQL that charges a query before it runs, by the objects it may read: docs/how-to/real-cost.md says more.
 
 import type { Store } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
@@ -83,6 +83,7 @@ export function createApp(store: Store): Express {
   const queries = new WeakMap<Request, Query>();
   const queryOf = (req: Request) => queries.get(req) as Query;
 
+  // #region budget
   const budget = rateLimit({
     name: "graphql",
     store,
@@ -97,6 +98,7 @@ export function createApp(store: Store): Express {
       res.json({ errors: [{ message, extensions: { code, cost, retryAfterSeconds } }] });
     },
   });
+  // #endregion
 
   app.use("/graphql", express.json(), (req, res, next) => {
     try {

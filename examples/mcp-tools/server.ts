@@ -32,6 +32,7 @@ export function createApp(
   store: Store,
   verifyAccessToken: Parameters<typeof requireBearerAuth>[0]["verifier"]["verifyAccessToken"],
 ): Express {
+  // #region decide
   const calls = createLimiter({
     name: "tools",
     store,
@@ -50,6 +51,7 @@ export function createApp(
     await connectLimited(server, transport as Transport, decide);
     await transport.handleRequest(req, res, req.body);
   });
+  // #endregion
 
   return app;
 }

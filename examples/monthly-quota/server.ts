@@ -39,6 +39,7 @@ export function createApp(store: Store, find: FindCustomer, now: () => number): 
     next();
   });
 
+  // #region quota
   const quota = rateLimit({
     name: "quota",
     store,
@@ -60,6 +61,7 @@ export function createApp(store: Store, find: FindCustomer, now: () => number): 
     const resets = used === 0 ? undefined : new Date(now() + month.resetAfterMs).toISOString();
     res.json({ plan, limit: month.limit, used, remaining: month.remaining, resets });
   });
+  // #endregion
 
   app.use(quota);
 

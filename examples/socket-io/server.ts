@@ -1,4 +1,4 @@
-// Events of Socket.IO: docs/recipes/socket-io.md says more.
+// Events of Socket.IO: docs/recipes/websocket.md says more.
 
 import type { Server as HttpServer } from "node:http";
 import { createServer } from "node:http";
@@ -41,6 +41,7 @@ export function createChat(store: Store, handlers: Readonly<Record<string, Handl
     let waiting = 0;
     let denials = 0;
 
+    // #region answer
     async function answer([name, ...args]: Event): Promise<void> {
       waiting -= 1;
       if (!socket.connected) return;
@@ -57,6 +58,7 @@ export function createChat(store: Store, handlers: Readonly<Record<string, Handl
       // Everything before it has been answered.
       if (denials === PATIENCE) socket.disconnect(true);
     }
+    // #endregion
 
     // Middleware sees every event, known or not. It never calls next: the handler runs in its turn.
     socket.use((event) => {

@@ -31,6 +31,7 @@ export function createChat(store: Store): Server {
     limits: gcra({ limit: 20, window: "10s" }),
   });
 
+  // #region talk
   /** Answers messages one after another, until the client is gone or was denied too often. */
   async function talk(ws: WebSocket, client: string): Promise<void> {
     let denials = 0;
@@ -48,9 +49,11 @@ export function createChat(store: Store): Server {
       else ws.send(JSON.stringify({ type: "denied", retryAfterMs }));
     }
   }
+  // #endregion
 
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 65_536 });
 
+  // #region connect
   async function connect(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const closed = new Promise((resolve) => socket.once("close", resolve));
     const client = clientOf(request);
@@ -67,6 +70,7 @@ export function createChat(store: Store): Server {
       { timeout: 0 },
     );
   }
+  // #endregion
 
   const server = createServer((_, response) => response.writeHead(426).end());
   server.on("upgrade", (request, socket, head) => {

@@ -68,10 +68,21 @@ function readPage(path: string): Page {
   return { path, text, blocks };
 }
 
-/** A block that shows a whole file of the repository, which the line in front of it names. */
+/** A block that shows a file of the repository, or one region of it: the line in front of it names `PATH` or `PATH#REGION`. */
 const SHOWN_FILE = /^(<!-- file: (\S+) -->\n+```.*\n)([\s\S]*?)^```$/gm;
 
-/** The texts of a page that are files of the repository. */
+/** What a page shows of a file: all of it, or the lines between `// #region NAME` and `// #endregion`, without their indent. */
+function textOf(name: string): string {
+  const [path = "", region] = name.split("#");
+  const text = readFileSync(join(ROOT, path), "utf8");
+  if (region === undefined) return text.replaceAll(/^ *\/\/ #(?:end)?region.*\n/gm, "");
+  const marks = new RegExp(`^( *)// #region ${region}\\n([\\s\\S]*?)^ *// #endregion$`, "m");
+  const [, indent = "", lines] = marks.exec(text) ?? [];
+  if (lines === undefined) throw new Error(`${path} has no region ${region}`);
+  return lines.replaceAll(new RegExp(`^${indent}`, "gm"), "");
+}
+
+/** The texts of a page that are files of the repository, or regions of them. */
 export function shownFiles({ text }: Page): string[] {
   return [...text.matchAll(SHOWN_FILE)].map(([, , , shown = ""]) => shown);
 }
@@ -80,7 +91,7 @@ export function shownFiles({ text }: Page): string[] {
 export function withFiles({ text }: Page): string {
   return text.replace(
     SHOWN_FILE,
-    (_, start: string, file: string) => `${start}${readFileSync(join(ROOT, file), "utf8")}\`\`\``,
+    (_, start: string, name: string) => `${start}${textOf(name)}\`\`\``,
   );
 }
 

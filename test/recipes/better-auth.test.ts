@@ -131,7 +131,7 @@ test("better-auth's own rules are counted for the whole fleet", async () => {
 
 test("the page shows this answer", async () => {
   await statuses(5, "guess-1815");
-  const { text } = page("docs/recipes/better-auth.md");
+  const { text } = page("docs/recipes/login.md");
   const denied = await signIn(RIGHT);
   expect(text).toContain(`Retry-After: ${denied.headers.get("retry-after")}\n`);
   expect(text).toContain(`\n${await denied.text()}\n`);

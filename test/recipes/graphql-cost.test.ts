@@ -149,7 +149,7 @@ test("fragments of fragments are read at once", async () => {
 });
 
 test("the page shows these answers", async () => {
-  const { text, blocks } = page("docs/recipes/graphql-cost.md");
+  const { text, blocks } = page("docs/how-to/real-cost.md");
   const shown = blocks
     .filter(({ language }) => language === "json")
     .map(({ text }) => JSON.parse(text));
