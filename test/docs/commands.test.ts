@@ -85,16 +85,3 @@ test("the page of the command lists each command of its help, in that order, wit
   );
   for (const [, does] of rows) expect(does).toMatch(/\]\([^)]+\.md/);
 });
-
-test("the options of start are those it has", () => {
-  let help = "";
-  readSettings(["--help"], {}, (text) => {
-    help += text;
-  });
-  const offered = [...help.matchAll(/^ +(?:-h, )?(--\w+)/gm)].map((match) => match[1] as string);
-  const [table] = tablesOf(
-    section(page("docs/how-to/choosing-a-limit.md"), "Try limits on your traffic"),
-  );
-  const documented = table?.rows.map(([option = ""]) => codeIn(option)[0]?.split(" ")[0]);
-  expect([...(documented ?? []), "--help"]).toEqual(offered);
-});

@@ -58,11 +58,6 @@ describeSetUps<Traffic>(
       ],
       statuses: [200, 200, 429, 200, 200, 200, 200, 429, 200, 200, 429],
     },
-    "Several limits of a request": {
-      requests: [...times(4, as("x-account", "ada")), ...times(2, as("x-account", "grace"))],
-      statuses: [200, 200, 429, 429, 200, 429],
-      after: [200, 200, 429, 429, 200, 200],
-    },
     "From express-slow-down": { requests: times(4), statuses: [200, 200, 200, 200] },
   },
   compareAnswers(askProgram),

@@ -36,8 +36,6 @@ async function askProgram(program: string, requests: readonly Asked[]): Promise<
   return ask(await serve(app as FastifyInstance), requests);
 }
 
-const paths = (...all: readonly string[]): Asked[] => all.map((path) => ({ path }));
-
 describeSetUps<Traffic>(
   it,
   {
@@ -53,11 +51,6 @@ describeSetUps<Traffic>(
     "Routes with limits of their own": {
       requests: [...times(3, { path: "/search" }), ...times(5), ...times(5, { path: "/health" })],
       statuses: [200, 200, 429, 200, 200, 200, 200, 429, 200, 200, 200, 200, 200],
-    },
-    "Only some routes, sharing one limit": {
-      requests: [...paths("/csv", "/pdf", "/csv", "/pdf", "/csv"), ...times(4)],
-      statuses: [200, 200, 200, 200, 200, 200, 200, 200, 200],
-      after: [200, 200, 200, 429, 429, 200, 200, 200, 200],
     },
   },
   compareAnswers(askProgram),

@@ -1,8 +1,6 @@
 import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
 import { parseGuard } from "@headgate/core/internal-http";
 import { redisStore } from "@headgate/core/redis";
-import type { Express, RequestHandler } from "express";
-import express from "express";
 import {
   BurstyRateLimiter,
   RateLimiterMemory,
@@ -11,7 +9,6 @@ import {
 } from "rate-limiter-flexible";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { useOwnDatabase } from "../../support/own-database.ts";
-import { serve } from "../../support/serve.ts";
 import { page } from "../markdown.ts";
 import { readDeclarations } from "./declarations.ts";
 import { load } from "./programs.ts";
@@ -24,7 +21,6 @@ import {
   tablesIn,
   tablesUnder,
 } from "./side-by-side.ts";
-import { ask, statusesOf, times } from "./traffic.ts";
 import { admittedAtAnEdge, stopTheClock } from "./window-edge.ts";
 
 const it = page("docs/moving/from-rate-limiter-flexible.md");
@@ -38,19 +34,9 @@ interface Traffic {
 
 async function answersOf(program: string, { call, of }: Traffic): Promise<unknown[]> {
   const { [call]: asked } = await load(program, [call]);
-  if (call === "limit") return statusesOf(await ask(await serve(limited(asked)), times(of.length)));
   const answers: unknown[] = [];
   for (const one of of) answers.push(await (asked as (one: string) => Promise<unknown>)(one));
   return answers;
-}
-
-/** An application of a middleware and one route. */
-function limited(limit: unknown): Express {
-  const app = express().use(limit as RequestHandler);
-  app.get("/", (_req, res) => {
-    res.send("hello");
-  });
-  return app;
 }
 
 const fiveTimes = Array<string>(5).fill("ada");
@@ -63,17 +49,7 @@ describeSetUps<Traffic>(
       of: [...fiveTimes, "grace"],
       answers: [true, true, true, false, false, true],
     },
-    "Express middleware": {
-      call: "limit",
-      of: fiveTimes,
-      answers: [200, 200, 429, 429, 429],
-    },
     "A block after too many": { call: "waits", of: fiveTimes, answers: [0, 0, 60, 60, 60] },
-    "Several limits": {
-      call: "allows",
-      of: fiveTimes,
-      answers: [true, true, false, false, false],
-    },
     "Waiting in line": { call: "inTurn", of: ["a", "b", "c"], answers: ["a", "b", "c"] },
   },
   async ({ before, after }, traffic) => {
