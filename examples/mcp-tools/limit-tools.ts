@@ -19,6 +19,7 @@ function isCall(message: JSONRPCMessage): message is JSONRPCRequest {
   return "method" in message && message.method === "tools/call" && "id" in message;
 }
 
+// #region connect
 /** Connects a server to a transport. A call that is denied is answered here, and the server does not see it. */
 export async function connectLimited(
   server: McpServer,
@@ -46,3 +47,4 @@ export async function connectLimited(
     } else pass?.(message, extra);
   };
 }
+// #endregion

@@ -136,34 +136,26 @@ describe("the table of states", () => {
   });
 });
 
-describe("the names in other breakers", () => {
-  test.each([
-    "errorThresholdPercentage",
-    "failureRateThreshold",
-    "threshold",
-    "volumeThreshold",
-    "minimumNumberOfCalls",
-    "minimumRps",
-    "resetTimeout",
-    "halfOpenAfter",
-    "waitDurationInOpenState",
-    "permittedNumberOfCallsInHalfOpenState",
-    "rollingCountTimeout",
-    "slidingWindowSize",
-    "duration",
-    "slowCallDurationThreshold",
-    "slowCallRateThreshold",
-    "errorFilter",
-    "timeout",
-  ])("%s is in the table, and the error names ours", (option) => {
-    const tables = tablesOf(section(PAGE, "Names in other breakers"));
-    const row = tables
-      .flatMap(({ rows }) => rows)
-      .find(([, ...theirs]) => theirs.flatMap(codeIn).includes(option));
-    const [ours] = codeIn(row?.[0] ?? "");
-    const refuse = (): unknown => createBreaker({ [option]: 1 } as never);
-    expect(ours).toBeDefined();
-    expect(refuse).toThrow("Headgate's way is");
-    expect(refuse).toThrow(option === "slowCallRateThreshold" ? "slowCallRate" : (ours as string));
-  });
+test.each([
+  ["errorThresholdPercentage", "minimumSuccessRate"],
+  ["failureRateThreshold", "minimumSuccessRate"],
+  ["threshold", "minimumSuccessRate"],
+  ["volumeThreshold", "minimumCalls"],
+  ["minimumNumberOfCalls", "minimumCalls"],
+  ["minimumRps", "minimumCalls"],
+  ["resetTimeout", "openFor"],
+  ["halfOpenAfter", "openFor"],
+  ["waitDurationInOpenState", "openFor"],
+  ["permittedNumberOfCallsInHalfOpenState", "probes"],
+  ["rollingCountTimeout", "window"],
+  ["slidingWindowSize", "window"],
+  ["duration", "window"],
+  ["slowCallDurationThreshold", "slowCall"],
+  ["slowCallRateThreshold", "slowCallRate"],
+  ["errorFilter", "isFailure"],
+  ["timeout", "run"],
+])("the error of another breaker's option %s names ours", (option, ours) => {
+  const refuse = (): unknown => createBreaker({ [option]: 1 } as never);
+  expect(refuse).toThrow("Headgate's way is");
+  expect(refuse).toThrow(ours);
 });

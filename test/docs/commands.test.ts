@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readSettings } from "../../examples/access-log/src/settings.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { blocksOf, codeIn, PAGES, page, ROOT, section, tablesOf } from "./markdown.ts";
 

@@ -8,7 +8,7 @@ import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
 import { writeDirectory } from "../support/write-directory.ts";
-import { blocksOf, codeIn, page, section, tablesOf } from "./markdown.ts";
+import { blocksOf, page, section } from "./markdown.ts";
 
 const own = useOwnRedis();
 const PAGE = page("docs/reference/usage.md");
@@ -42,30 +42,9 @@ function aclOf(path: string, user: string): string | undefined {
     .find((text) => text.startsWith(`ACL SETUSER ${user} `));
 }
 
-function fieldsOf(at: number, title = "Reading it"): string[] {
-  const table = tablesOf(section(PAGE, title))[at];
-  return table?.rows.flatMap(([field = ""]) => codeIn(field)).sort() ?? [];
-}
-
 function withoutTime({ at: _, ...rest }: Usage): object {
   return rest;
 }
-
-test("the tables of docs/reference/usage.md have every field, and no other", async () => {
-  await use(own.client);
-  const usage = await readUsage(own.client);
-  expect([...Object.keys(usage), "others"].sort()).toEqual(fieldsOf(0));
-  expect(Object.keys(usage.limiters[0] ?? {}).sort()).toEqual(fieldsOf(1));
-  expect(Object.keys(usage.limiters[0]?.subjects.used ?? {}).sort()).toEqual(fieldsOf(2));
-});
-
-test("the tables of coverage and blocks have every field, and no other", async () => {
-  await use(own.client);
-  const coverage = Object.keys({ newest: 0, ...(await readCoverage(own.client)) });
-  expect(coverage.sort()).toEqual(fieldsOf(0, "Which processes it covers"));
-  const blocks = Object.keys(await readBlocks(own.client));
-  expect(blocks.sort()).toEqual(fieldsOf(0, "Blocks in force"));
-});
 
 test("blocks are read by readers, and not by those who may only read usage", async () => {
   const store = redisStore(own.client, { usage: true });
