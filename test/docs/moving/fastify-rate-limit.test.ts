@@ -41,13 +41,6 @@ describeSetUps<Traffic>(
   {
     "The five-minute move": { requests: times(7), statuses: [200, 200, 200, 200, 200, 429, 429] },
     Redis: { requests: times(5), statuses: [200, 200, 200, 429, 429] },
-    "A customer's key and plan": {
-      requests: [
-        ...times(3, { headers: { "x-customer": "ada" } }),
-        ...times(5, { headers: { "x-customer": "grace", "x-plan": "premium" } }),
-      ],
-      statuses: [200, 200, 429, 200, 200, 200, 200, 429],
-    },
     "Routes with limits of their own": {
       requests: [...times(3, { path: "/search" }), ...times(5), ...times(5, { path: "/health" })],
       statuses: [200, 200, 429, 200, 200, 200, 200, 429, 200, 200, 200, 200, 200],
