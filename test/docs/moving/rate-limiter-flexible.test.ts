@@ -50,7 +50,6 @@ describeSetUps<Traffic>(
       answers: [true, true, true, false, false, true],
     },
     "A block after too many": { call: "waits", of: fiveTimes, answers: [0, 0, 60, 60, 60] },
-    "Waiting in line": { call: "inTurn", of: ["a", "b", "c"], answers: ["a", "b", "c"] },
   },
   async ({ before, after }, traffic) => {
     const [theirs, ours] = [answersOf(before, traffic), answersOf(after, traffic)];
