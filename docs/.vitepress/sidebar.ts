@@ -88,9 +88,9 @@ const PARTS: readonly Part[] = [
         text: "Recipes",
         items: [
           { text: "Protect a login", link: "/recipes/login" },
-          { text: "Monthly quotas", link: "/recipes/monthly-quota" },
+          { text: "Monthly quotas and budgets", link: "/recipes/monthly-quota" },
           { text: "Tools of an MCP server", link: "/recipes/mcp-tools" },
-          { text: "WebSocket messages", link: "/recipes/websocket" },
+          { text: "WebSocket, Socket.IO", link: "/recipes/websocket" },
           { text: "Tests of your application", link: "/recipes/testing" },
           { text: "Serverless, edge, several regions", link: "/recipes/serverless" },
         ],
@@ -121,10 +121,6 @@ const PARTS: readonly Part[] = [
           { text: "Errors and warnings", link: "/reference/errors" },
           { text: "Breaker", link: "/reference/breaker" },
         ],
-      },
-      {
-        text: "HTTP",
-        items: [],
       },
       {
         text: "Redis",
