@@ -1,6 +1,8 @@
 // Monthly budgets of an organisation, its teams and their keys, with alerts: docs/recipes/monthly-quota.md says more.
 
-import type { Decision, Store } from "@headgate/core";
+import { subscribe } from "node:diagnostics_channel";
+import type { Store, ThresholdReached } from "@headgate/core";
+import { CHANNELS } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { fixedWindow, perRequest, rateLimit } from "@headgate/express";
 import type { Express, Request } from "express";
@@ -33,27 +35,25 @@ export interface Alert {
 }
 
 // #region budgets
-const SHARES = [0.8, 1];
+const budgetOf = (per: keyof Budgets, limit: number) =>
+  fixedWindow({ limit, window: "month", per, name: per, notifyAt: [0.8, 1] });
 
 const monthly = ({ organisation, team, key }: Budgets) => [
-  fixedWindow({ limit: organisation, window: "month", per: "organisation", name: "organisation" }),
-  fixedWindow({ limit: team, window: "month", per: "team", name: "team" }),
-  fixedWindow({ limit: key, window: "month", per: "key", name: "key" }),
+  budgetOf("organisation", organisation),
+  budgetOf("team", team),
+  budgetOf("key", key),
 ];
 
-/** The alerts for the budgets that a decision took past a share. Another decision never takes them past it again in that month. */
-function alertsFor(decision: Decision, cost: number, holder: Holder): Alert[] {
-  // Counts of one process say nothing about the budget.
-  if (!decision.allowed || decision.degraded) return [];
-  return decision.limits.flatMap(({ name, per, limit, remaining, overdrawn }) => {
-    const used = limit - remaining + overdrawn;
-    const passed = SHARES.filter((share) => used >= share * limit && used - cost < share * limit);
-    return passed.map((share) => ({ budget: name, of: holder[per as keyof Budgets], share }));
+/** Has the owner told of each budget, once at 80 % and once when it is used up. */
+export function alertOwners(tell: (alert: Alert) => void): void {
+  subscribe(CHANNELS.threshold, (message) => {
+    const { limiter, name, per, subject, threshold } = message as ThresholdReached;
+    if (limiter === "budgets") tell({ budget: name, of: subject[per] ?? "", share: threshold });
   });
 }
 // #endregion
 
-export function createApp(store: Store, find: FindHolder, tell: (alert: Alert) => void): Express {
+export function createApp(store: Store, find: FindHolder): Express {
   const app = express();
   const holders = new WeakMap<Request, Holder>();
   const holderOf = (req: Request) => holders.get(req) as Holder;
@@ -86,11 +86,7 @@ export function createApp(store: Store, find: FindHolder, tell: (alert: Alert) =
     cost: pagesOf,
   });
 
-  app.use(budgets, (req, _res, next) => {
-    const { decision } = budgets.of(req) ?? {};
-    if (decision !== undefined) alertsFor(decision, pagesOf(req), holderOf(req)).forEach(tell);
-    next();
-  });
+  app.use(budgets);
 
   app.post("/render", (req, res) => {
     const left = req.rateLimit?.limits.map(({ name, remaining }) => [name, remaining]) ?? [];
@@ -106,5 +102,6 @@ if (process.argv[1] === import.meta.filename) {
   const ada = { organisation: "acme", team: "acme/press", key: "acme/press/ada", budgets };
   const holders = new Map<string | undefined, Holder>([["ada-key", ada]]);
   const find: FindHolder = async (key) => holders.get(key);
-  createApp(redisStore(new Redis()), find, console.log).listen(3000);
+  alertOwners(console.log);
+  createApp(redisStore(new Redis()), find).listen(3000);
 }

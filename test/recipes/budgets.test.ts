@@ -1,7 +1,7 @@
 import { redisStore } from "@headgate/core/redis";
 import { beforeEach, expect, test } from "vitest";
 import type { Alert, Holder } from "../../examples/budgets/server.ts";
-import { createApp } from "../../examples/budgets/server.ts";
+import { alertOwners, createApp } from "../../examples/budgets/server.ts";
 import { page } from "../docs/markdown.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { usePatience } from "../support/patient.ts";
@@ -32,7 +32,8 @@ const HOLDERS = new Map<string | undefined, Holder>(
 );
 
 let now: number;
-let alerts: Alert[];
+let alerts: Alert[] = [];
+alertOwners((alert) => alerts.push(alert));
 let urls: string[];
 beforeEach(async () => {
   now = Date.UTC(2030, 0, 15);
@@ -42,13 +43,7 @@ beforeEach(async () => {
   urls = await Promise.all(
     [1, 2].map(() => {
       const store = redisStore(redis, { prefix, clock: () => now });
-      return serve(
-        createApp(
-          store,
-          async (key) => HOLDERS.get(key),
-          (one) => alerts.push(one),
-        ),
-      );
+      return serve(createApp(store, async (key) => HOLDERS.get(key)));
     }),
   );
 });
@@ -141,11 +136,7 @@ test("the page shows this answer, and this alert", async () => {
     budgets: { organisation: 1_000, team: 500, key: 100 },
   };
   const store = redisStore(redis, { prefix: `budgets-${Math.random()}`, clock: () => now });
-  const app = createApp(
-    store,
-    async () => ada,
-    (one) => alerts.push(one),
-  );
+  const app = createApp(store, async () => ada);
   urls.fill(await serve(app));
   await statusOf("ada", 79);
   const answer = await (await render("ada")).json();
