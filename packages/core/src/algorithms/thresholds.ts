@@ -4,14 +4,14 @@ import type { CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
 import { wholeWindow } from "./whole-window.ts";
 
-/* At which shares of a limit it is published that they are used. What a charge does about them is in thresholds.lua, and in its twin, store/tell.ts. */
+/* The shares of a limit that are reported when they are used. A charge reports them by thresholds.lua and its twin, store/tell.ts. */
 
-/** The most thresholds of a limit: in the scripts, THRESHOLDS. */
+/** The most thresholds of a limit: the rule in thresholds.lua has room for them. */
 export const MOST_THRESHOLDS = 8;
 
 /**
- * A limit with its option `notifyAt`. That changes how it is decided, not how it is counted: a limit with it and one without it have
- * the same counters. Throws `HEADGATE_INVALID_LIMIT`.
+ * A limit with its option `notifyAt`. The option changes the scripts, but not the counters: a limit with it and one without it
+ * share theirs. Throws `HEADGATE_INVALID_LIMIT`.
  */
 export function withThresholds(limit: Limit, compiled: CompiledLimit): CompiledLimit {
   if (limit.algorithm === "concurrency" || limit.notifyAt === undefined) return compiled;
@@ -25,7 +25,7 @@ export function withThresholds(limit: Limit, compiled: CompiledLimit): CompiledL
   };
 }
 
-/** As many units of a limit as are at least this share of it. A little less, for shares such as 0.07 that a double cannot hold. */
+/** The units of a share, rounded up. A little less, for shares such as 0.07 that a double cannot hold. */
 function unitsOf(share: number, limit: number): number {
   return Math.ceil(share * limit * (1 - 2 ** -50));
 }

@@ -29,8 +29,8 @@ interface RateLimit<Per extends string> extends CommonLimit<Per> {
    */
   readonly block?: BlockLengths | BlockAfter | undefined;
   /**
-   * Shares of the limit, above 0 and up to 1: 1 to 8 of them, ascending, as in `[0.8, 1]`. `headgate:threshold` is published when so
-   * much is used, once in a window for each subject. Cannot be used with `lease`. Default: nothing is published.
+   * 1 to 8 shares of the limit, above 0 and up to 1, ascending, as in `[0.8, 1]`. When a subject has used such a share,
+   * `headgate:threshold` is published, once in a window. Cannot be used with `lease`. Default: nothing is published.
    */
   readonly notifyAt?: readonly number[] | undefined;
 }

@@ -96,7 +96,7 @@ export interface ReadReply {
   readonly receipts: readonly Receipt[];
   /** By position in the policy; holes for limits that were not asked or were left out. */
   readonly states: readonly (LimitState | undefined)[];
-  /** Where the reply has what it told about thresholds; 0 if that is nothing. */
+  /** Where the reply reports thresholds; 0 if it reports none. */
   readonly toldAt: number;
 }
 
@@ -151,7 +151,7 @@ export function readReply(
   return { allowed, blocked, receipts, states, toldAt: reply.length === at ? 0 : at };
 }
 
-/** How many numbers say what a charge of these counters told. */
+/** The length of the report of a charge of these counters. */
 function toldBy(counters: readonly SubjectCounter[]): number {
   return counters.reduce((count, { marks }) => count + TOLD_NUMBERS * marks.length, 0);
 }

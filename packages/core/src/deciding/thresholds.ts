@@ -12,7 +12,7 @@ import { areInShadow } from "../counting/counters.ts";
 import type { Counter } from "../store/counter.ts";
 import { TOLD_NUMBERS } from "../store/tell.ts";
 
-/** Published on `headgate:threshold`: a subject has used a share of a limit that its `notifyAt` names. */
+/** Published on `headgate:threshold`: a subject has used a share of a limit that is in the limit's `notifyAt`. */
 export interface ThresholdReached extends ReportedLimiter, LimitDescription {
   /** Who reached it, as the limiter's `reset` takes it: the subject of the limit's dimension. */
   readonly subject: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export interface ThresholdReached extends ReportedLimiter, LimitDescription {
 
 const thresholds = channel(CHANNELS.threshold);
 
-/** Publishes what a charge told in its reply from place `at` on, as store/tell.ts says: one message for each threshold, the lowest first. */
+/** Publishes the report of a charge, which begins at `at` in its reply: a message for each threshold, the lowest first. */
 export function publishTold(
   counted: CountedPolicy,
   counters: readonly Counter[],

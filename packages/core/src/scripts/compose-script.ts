@@ -40,7 +40,7 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
   LEFT: "",
 };
 
-/** Names that stand for a place in the argument, of what a limit brings. */
+/** Names that stand for the place of a limit's field in the argument. */
 const PLACES: readonly string[] = ["RULE_AT", "AFTER_AT", "THRESHOLDS_AT"];
 
 /** Sections for limits that may block in a script, and for counters with such limits. */
@@ -122,7 +122,7 @@ class Composition {
     ]);
   }
 
-  /** What a charge answers: the units, and what it tells. */
+  /** The answer of a charge: the units, and its report. */
   #counted(): string {
     const byName = namesInLimits(this.#counters, "counted");
     const told = this.#counters.flatMap(namesTold);

@@ -128,7 +128,7 @@ export function namesInLimits(counters: readonly NamedCounter[], name: string): 
   return counters.flatMap(({ limits }) => limits.flatMap(({ names }) => names.get(name) ?? []));
 }
 
-/** What a charge of a counter answers if it notifies: its value, and what each limit tells. */
+/** The answer of a charge about a counter that notifies: its value, and the report on each limit. */
 export function namesTold({ shape, names, limits }: NamedCounter): readonly string[] {
   if (!shape.notifies) return [];
   const told = limits.flatMap((limit) =>

@@ -1,9 +1,9 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
 import { parts } from "./lua.generated.ts";
 
-/* The sections of the files in Lua from which scripts are put together; empty where there is none of a name. */
+/* The sections of the Lua files from which scripts are composed; empty if there is none of that name. */
 
-/** The sections that a limit has because it blocks, and because it notifies. */
+/** The sections that a limit has because it blocks or notifies. */
 export function besideOf(
   { keeps, countsDenials, blocks, notifies }: LimitShape,
   section: string,
@@ -14,7 +14,7 @@ export function besideOf(
   return [ofBlocking ?? "", notifies ? sectionIn("thresholds", section) : ""];
 }
 
-/** A section that is included by those. */
+/** A section that those include. */
 export function sectionBeside(section: string): string {
   return sectionIn("blocks", section) || sectionIn("thresholds", section);
 }

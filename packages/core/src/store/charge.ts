@@ -56,12 +56,12 @@ export const charge: Step<ChargeCall> = changeStep("charge", {
   },
 });
 
-/** How many numbers say how many units were counted. */
+/** How many numbers of a reply are counts of units. */
 export function countedBy(counters: readonly Counter[]): number {
   return areByName(counters) ? counters.flatMap(({ limits }) => limits).length : 1;
 }
 
-/** The same of an answer that tells something; undefined for one that the script never gives. */
+/** The reply of an answer with a report; undefined if the script never gives such an answer. */
 function readTelling(
   counters: readonly Counter[],
   size: number,
@@ -81,7 +81,7 @@ function readTelling(
       const [reached = Number.NaN, used = Number.NaN] = answer
         .slice(next, next + 2)
         .map(readInteger);
-      // The entries of a log stay where they are: the newest is of this charge.
+      // A log's entries stay in Redis. The newest is the one of this charge.
       const numbers =
         own.reported === undefined
           ? numbersIn(value, shape.places[i] as readonly Place[])

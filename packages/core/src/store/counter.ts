@@ -103,7 +103,7 @@ export function unitsOf(counters: readonly Counter[], cost: number): string {
   return costs.map((units) => digitsOf(units, LONG_DIGITS)).join("");
 }
 
-/** The keys of counters: each one's own, then for each limit in it that of its sliding log, and that of its mark. */
+/** The keys of counters: each one's own, then for each limit in it those of its sliding log and its mark. */
 export function keysOf(counters: readonly Counter[]): string[] {
   const keys: string[] = [];
   for (const { key, keysBeside } of counters) {
@@ -158,7 +158,7 @@ export interface OpenCounter {
   readonly states: unknown[];
   /** Undefined if it is not blocked, and no level is remembered. */
   block: Block | undefined;
-  /** What was told of its limits, each by its place; undefined if nothing was. */
+  /** The marks of its limits, by their position; undefined if there are none. */
   marks: (Mark | undefined)[] | undefined;
 }
 

@@ -1,8 +1,8 @@
-/** What was told about a limit: its value in Redis, see thresholds.lua. */
+/** The thresholds of a limit that were reported. Its value in Redis: see thresholds.lua. */
 export interface Mark {
-  /** The most units that were told. */
+  /** The units of the highest of them. */
   readonly units: number;
-  /** Microseconds since the epoch until which so many units, or fewer, are not told again. */
+  /** Microseconds since the epoch until which neither it nor a lower one is reported again. */
   readonly ends: number;
 }
 

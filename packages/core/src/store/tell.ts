@@ -2,17 +2,16 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Counter, OpenCounter } from "./counter.ts";
 
 /*
- * What charges tell about the thresholds of limits that notify. Twin of thresholds.lua.
+ * How a charge reports the thresholds that it reaches. Twin of thresholds.lua.
  *
- * The reply to a charge has it behind everything else: for each limit that notifies, how many thresholds this charge tells, which
- * are the highest that are reached; the units that remain, below 0 if more is used than the limit; and microseconds until it is
- * unused.
+ * The report is the end of the reply. For each limit that notifies, it has the number of thresholds reported by this charge, which
+ * are the highest ones reached; the units that remain, negative if usage exceeds the limit; and the microseconds until it is unused.
  */
 
-/** Numbers in a reply for each limit that notifies. */
+/** Numbers in a report for each limit. */
 export const TOLD_NUMBERS = 3;
 
-/** Adds to a reply what a charge tells of a counter, and keeps that it was told. `unitsOf`: the units that a limit was asked for. */
+/** Adds the report on a counter to a reply, and marks what it reports. `unitsOf`: the units asked of a limit. */
 export function tellHere(
   reply: number[],
   counter: Counter,
@@ -26,7 +25,7 @@ export function tellHere(
   }
 }
 
-/** How many thresholds of a limit are told now. */
+/** The number of thresholds of a limit to report now. */
 function reach({ limits }: Counter, open: OpenCounter, i: number, remaining: number): number {
   const { algorithm, quota, limit, notify } = limits[i] as CompiledLimit;
   const { stamp: now, states } = open;
@@ -37,7 +36,7 @@ function reach({ limits }: Counter, open: OpenCounter, i: number, remaining: num
   const mark = known !== undefined && known.ends > now ? known : { units: 0, ends: 0 };
   const reached = (notify?.units ?? []).filter((units) => units > mark.units && units <= used);
   const ends = now + (algorithm.left?.(states[i], quota) ?? (notify?.span as number));
-  // A clock that stepped back, or a shorter window, makes no mark last longer than one that is made now.
+  // If the clock stepped back, or the window is shorter now, the mark lasts no longer than a new one.
   if (reached.length > 0 || mark.ends > ends) {
     open.marks ??= [];
     open.marks[i] = { units: reached.at(-1) ?? mark.units, ends };
