@@ -1,5 +1,4 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Boundaries } from "../algorithms/calendar.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
 import { shapeOf } from "../scripts/counter-shape.ts";
 import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
@@ -7,6 +6,7 @@ import type { ShapeScripts } from "../scripts/shape-scripts.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
 import type { Block } from "./block.ts";
 import { overAt } from "./block.ts";
+import { writeTimes } from "./calendar-times.ts";
 import type { Mark } from "./mark.ts";
 import { lastOf } from "./mark.ts";
 import type { Moment, Step, TwinMemory } from "./store.ts";
@@ -61,23 +61,6 @@ export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
     numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
     timesAt: writeTimes(limits),
   };
-}
-
-/** The boundaries of windows as passed to the scripts, written once while a window lasts. */
-const written = new WeakMap<Boundaries, string>();
-
-function writeTimes(limits: readonly CompiledLimit[]): CounterLimits["timesAt"] {
-  const calendars = limits.flatMap(({ calendar }) => calendar ?? []);
-  if (calendars.length === 0) return undefined;
-  return (now) => calendars.map((calendar) => writeBoundaries(calendar.around(now))).join("");
-}
-
-function writeBoundaries(boundaries: Boundaries): string {
-  const known = written.get(boundaries);
-  if (known !== undefined) return known;
-  const text = boundaries.map((boundary) => digitsOf(boundary, LONG_DIGITS)).join("");
-  written.set(boundaries, text);
-  return text;
 }
 
 /** The numbers of all counters of a call. */
