@@ -1,5 +1,5 @@
 import type { OnDenied, RateLimitOptions } from "@headgate/hono";
-import { rateLimit } from "@headgate/hono";
+import { memoryStore, rateLimit } from "@headgate/hono";
 import type { ErrorHandler } from "hono";
 import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -77,6 +77,38 @@ describe.each(PLACES)("Hono, %s", (place) => {
       expect(denied.headers["x-own"]).toBe("own");
     }
   });
+});
+
+test.each(PLACES)("Hono, %s: a Response that onDenied returns", async (place) => {
+  const onDenied = () => new Response("slower", { status: 429, headers: { "x-own": "own" } });
+  const denied = await denialWith({ onDenied }, undefined, place);
+  expectKept(denied, "a response");
+  expect([denied.text, denied.headers["x-own"]]).toEqual(["slower", "own"]);
+});
+
+test("Hono: an answer that onDenied makes by the context has the status of the denial", async () => {
+  expectKept(await denialWith({ onDenied: (c) => c.json({}) }, undefined), "an answer");
+});
+
+test("Hono, where nothing else is: the headers that a Response has already stay", async () => {
+  const onDenied = () => new Response("slower", { status: 429, headers: { "retry-after": "7" } });
+  const { headers } = await denialWith({ onDenied }, undefined, "where nothing else is");
+  expect(headers["retry-after"]).toBe("7");
+});
+
+test("Hono: an error that is thrown again has the headers of the new denial", async () => {
+  let now = Date.UTC(2030, 0, 1);
+  const store = memoryStore({ clock: () => now });
+  const error = tooFast();
+  const app = new Hono();
+  app.use(rateLimit({ name: "api", store, limits, onDenied: thrown(() => error) }));
+  const ask = await serveHono(app);
+  const waits: (string | undefined)[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    waits.push((await ask()).headers["retry-after"]);
+    now += 60_000;
+  }
+  expect(waits).toEqual([undefined, "3540", "3480"]);
 });
 
 test.each(Object.entries(ends))(

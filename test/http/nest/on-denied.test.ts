@@ -1,0 +1,56 @@
+import type { OnDenied } from "@headgate/nestjs";
+import { fixedWindow, HeadgateModule } from "@headgate/nestjs";
+import type { CanActivate, ExecutionContext } from "@nestjs/common";
+import { UseGuards } from "@nestjs/common";
+import type { FastifyReply } from "fastify";
+import { expect, test } from "vitest";
+import type { Answer } from "../support/ask.ts";
+import { controller, PLATFORMS, serveNest } from "./serve-nest.ts";
+
+const limits = fixedWindow({ limit: 1, window: "1h" });
+
+async function secondWith(
+  onDenied: OnDenied,
+  platform: (typeof PLATFORMS)[number],
+  guards: readonly CanActivate[] = [],
+): Promise<Answer> {
+  const { ask } = await serveNest(
+    {
+      imports: [HeadgateModule.forRoot({ limits, onDenied })],
+      controllers: [controller({ page: guards.map((guard) => UseGuards(guard)) })],
+    },
+    platform,
+  );
+  await ask("/page");
+  return ask("/page");
+}
+
+test.each(PLATFORMS)(
+  "headers of a body that onDenied never sent are gone, on %s",
+  async (platform) => {
+    const denied = await secondWith((context) => {
+      const reply = context.switchToHttp().getResponse<FastifyReply>();
+      reply.header("Content-Encoding", "gzip");
+      reply.header("Content-Length", "3");
+    }, platform);
+    expect(denied.status).toBe(429);
+    expect(denied.headers).not.toHaveProperty("content-encoding");
+    expect(denied.json()).toMatchObject({ status: 429 });
+  },
+);
+
+test("what goes on has no header of a denial on Fastify's raw response either", async () => {
+  const raw: CanActivate = {
+    canActivate(context: ExecutionContext) {
+      const reply = context.switchToHttp().getResponse<FastifyReply>();
+      reply.hijack();
+      reply.raw.end("raw");
+      return new Promise<boolean>(() => {});
+    },
+  };
+  const { status, text, headers } = await secondWith(() => "allow", "Fastify", [raw]);
+  expect([status, text]).toEqual([200, "raw"]);
+  expect(headers).not.toHaveProperty("retry-after");
+  expect(headers).not.toHaveProperty("cache-control");
+  expect(headers).not.toHaveProperty("x-ratelimit-limit");
+});
