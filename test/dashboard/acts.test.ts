@@ -100,6 +100,21 @@ describe("each action", () => {
     expect((await api(plain, "preview", { action })).status).toBe(403);
   });
 
+  test("an order for a target with a long name is in the log by the name that the breaker gives it", async () => {
+    const { page, fleet, operator } = await seedDenied(own.client, { createBreaker });
+    const breaker = createBreaker({ name: "bank", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await fleet.tell();
+    const named = breaker.for("x".repeat(1_001));
+    const action = { kind: "breaker", breaker: "bank", target: "x".repeat(1_001), order: "open" };
+    expect((await act(page, action)).done.status).toBe(200);
+    expect((await named.snapshot()).state).toBe("forced-open");
+    const { target } = named;
+    expect((await operator.log()).entries).toMatchObject([
+      { kind: "breaker", subject: { target } },
+    ]);
+  });
+
   test("a preview changes nothing", async () => {
     const { page } = await seedDenied(own.client);
     const dump = async () => (await own.client.keys("*")).sort();

@@ -510,6 +510,8 @@ describe("the log", () => {
       before: { state: "open" },
       after: { state: "closed" },
     };
+    expect(await operator.logBreaker(done, { dryRun: true })).toEqual(new Date(now()));
+    expect((await operator.log()).entries).toEqual([]);
     expect(await operator.logBreaker(done, { reason: "mended" })).toEqual(new Date(now()));
     expect((await operator.log()).entries).toMatchObject([
       {
@@ -527,9 +529,10 @@ describe("the log", () => {
       { target: "x".repeat(1_001) },
       { order: 1 },
     ]) {
-      await expect(operator.logBreaker({ ...done, ...wrong } as never)).rejects.toMatchObject({
-        code: "HEADGATE_INVALID_OPTION",
-      });
+      for (const dryRun of [true, false]) {
+        const logged = operator.logBreaker({ ...done, ...wrong } as never, { dryRun });
+        await expect(logged).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+      }
     }
   });
 

@@ -53,6 +53,8 @@ export interface OrderedBreaker {
 
 /** The part of a breaker's target that takes them. */
 export interface OrderedTarget {
+  /** Its name, of which the breaker shortens a long one. */
+  readonly target: string;
   snapshot(): Promise<TargetSnapshot>;
   forceOpen(): Promise<void>;
   disable(): Promise<void>;

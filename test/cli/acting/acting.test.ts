@@ -342,6 +342,10 @@ test("a breaker is looked at, and set by hand in the whole fleet, which stands i
     /before: closed, .*\n {2}now: forced-open, .*\n {2}in force everywhere/,
   );
   expect((await breaker.for("eu").admit()).allowed).toBe(false);
+  // An order without an entry in the log must not be in force.
+  const unlogged = ["breaker", "bank", "us", "open", "--reason", "x".repeat(1_001)];
+  expect((await own.run(unlogged)).exitCode).toBe(2);
+  expect((await breaker.for("us").snapshot()).state).toBe("closed");
   const states = {
     disable: "disabled",
     "metrics-only": "metrics-only",

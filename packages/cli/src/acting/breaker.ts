@@ -156,15 +156,20 @@ async function give(
     return snapshot;
   };
   const act = async () => {
+    const { reason, by } = options;
     const before = await look();
-    if (options.dryRun) {
-      return { before, after: ORDERS[order].foresee(before), inForceAt: new Date(now()) };
-    }
+    const log = (after: Snapshot, dryRun: boolean): Promise<Date> =>
+      operator.logBreaker(
+        { breaker: name, target: target.target, before, after },
+        { reason, by, dryRun },
+      );
+    const foreseen = ORDERS[order].foresee(before);
+    // An order that the log refuses must not be given.
+    await log(foreseen, true);
+    if (options.dryRun) return { before, after: foreseen, inForceAt: new Date(now()) };
     await ORDERS[order].give(target);
     const after = await look();
-    const { reason, by } = options;
-    const done = { breaker: name, target: target.target, before, after };
-    const at = await operator.logBreaker(done, { reason, by });
+    const at = await log(after, false);
     return { before, after, inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS) };
   };
   const task = {

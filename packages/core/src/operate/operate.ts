@@ -145,9 +145,12 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 
     async logBreaker(done, options = {}, more?: unknown) {
       rejectMore("logBreaker(done, options)", more);
-      rejectUnknownOptions("logBreaker", options, ["reason", "by"]);
       const read = readActionOptions("logBreaker", options);
       const { breaker: limiter, target, before, after } = readBreakerAction(done);
+      if (read.dryRun) {
+        const { now } = await watched(() => control.read());
+        return new Date(Math.floor(now / 1_000));
+      }
       const entry = { kind: "breaker", limiter, subject: { target }, before, after } as const;
       const at = await watched(() => actions.log(entry, read));
       return new Date(Math.floor(at / 1_000));

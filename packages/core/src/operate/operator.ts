@@ -87,10 +87,11 @@ export interface Operator {
   denyList(address?: string): Promise<readonly DeniedNetwork[]>;
 
   /**
-   * Writes an entry about a breaker to the log; does not act on the breaker. Resolves with the server's time. Rejects with the
-   * same errors as `reset`.
+   * Writes to the log what was done to a breaker; it does not act on the breaker. With `dryRun` it writes nothing: ask so before the order is
+   * given, because one that the log refuses would be in force without an entry. Resolves with the server's time. Rejects with the same errors
+   * as `reset`.
    */
-  logBreaker(done: BreakerAction, options?: Omit<ActionOptions, "dryRun">): Promise<Date>;
+  logBreaker(done: BreakerAction, options?: ActionOptions): Promise<Date>;
 
   /**
    * Returns the control record, which every process follows, without overrides that have ended. Rejects with

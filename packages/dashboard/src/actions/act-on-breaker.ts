@@ -33,18 +33,23 @@ export async function actOnBreaker(
     const before = await look(own);
     const { give, state } = ORDERS[order];
     const foreseen: TargetSnapshot = { ...before, state };
-    let at = await reading.now();
+    const log = (after: TargetSnapshot, isDry: boolean): Promise<Date> =>
+      operator.logBreaker(
+        { breaker: name, target: own.target, before, after },
+        { reason, by, dryRun: isDry },
+      );
+    // An order that the log refuses must not be given.
+    let at = await log(foreseen, true);
     let after: TargetSnapshot = foreseen;
     if (dryRun !== true) {
       await give(own);
       after = await look(own);
-      const done = { breaker: name, target, before, after };
-      at = (await operator.logBreaker(done, { reason, by })).getTime();
+      at = await log(after, false);
     }
     return {
       before: [describe(before)],
       after: [after.state],
-      inForceAt: new Date(at + LOOK_AGAIN_MS),
+      inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS),
       state: stateOf(before.state),
     };
   } finally {
