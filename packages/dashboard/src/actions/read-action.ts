@@ -43,7 +43,7 @@ export function readAction(given: unknown): Action {
 function readOverride(given: Fields): Action {
   requireFields(given, ["limiter", "subject", "limits", "shadow", "forMs"]);
   const { limits, shadow } = given;
-  if (limits !== undefined && !isPlainObject(limits)) {
+  if (limits !== undefined && !isNumbersByLimit(limits)) {
     throw badRequest("limits must be numbers by the name of a limit");
   }
   if (shadow !== undefined && typeof shadow !== "boolean") {
@@ -53,10 +53,21 @@ function readOverride(given: Fields): Action {
     kind: "setOverride",
     ...limiterOf(given),
     ...perhapsSubject(given),
-    ...(limits === undefined ? {} : { limits: limits as Record<string, Record<string, number>> }),
+    ...(limits === undefined ? {} : { limits }),
     ...(shadow === undefined ? {} : { shadow }),
     forMs: timeOrEver(given),
   };
+}
+
+/** Nothing is nested deeper: what hashes an action may go through it without end. */
+function isNumbersByLimit(
+  limits: unknown,
+): limits is Readonly<Record<string, Readonly<Record<string, number>>>> {
+  if (!isPlainObject(limits)) return false;
+  return Object.values(limits).every(
+    (fields) =>
+      isPlainObject(fields) && Object.values(fields).every((number) => typeof number === "number"),
+  );
 }
 
 function readOrder(given: Fields): Action {

@@ -26,18 +26,32 @@ function isRead(raw: IncomingMessage, parsedBody: unknown): boolean {
 }
 
 function requireShort(body: unknown): unknown {
-  if (Buffer.byteLength(JSON.stringify(body) ?? "") > MOST_BYTES) throw tooLong();
+  if (Buffer.byteLength(stringify(body)) > MOST_BYTES) throw tooLong();
   return body;
+}
+
+/** Not every JSON that was read can be written: the writer of JSON has less room for what is nested. */
+function stringify(body: unknown): string {
+  try {
+    return JSON.stringify(body) ?? "";
+  } catch {
+    throw badRequest("the body is nested too deep");
+  }
 }
 
 async function readBytes(raw: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of raw as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MOST_DISCARDED) break;
-    if (length > MOST_BYTES) chunks.length = 0;
-    else chunks.push(chunk);
+  try {
+    for await (const chunk of raw as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > MOST_DISCARDED) break;
+      if (length > MOST_BYTES) chunks.length = 0;
+      else chunks.push(chunk);
+    }
+  } catch {
+    // The client has gone: nobody reads this, and the application's operator is not told of it.
+    throw badRequest("the body has ended early");
   }
   if (length > MOST_BYTES) throw tooLong();
   return Buffer.concat(chunks);
