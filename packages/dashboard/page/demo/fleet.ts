@@ -12,7 +12,7 @@ import type { Series } from "../src/words/rates.ts";
 import { blocksAt, deniedAt, overridesAt } from "./control.ts";
 import type { DemoLimiter } from "./limiters.ts";
 import { LIMITERS } from "./limiters.ts";
-import { letThrough, STEPS, seriesOf, together, total } from "./traffic.ts";
+import { lastMinuteOf, letThrough, STEPS, seriesOf, together, total } from "./traffic.ts";
 
 const LENGTHS: Readonly<Record<Span, number>> = {
   "1h": 3_600_000,
@@ -83,12 +83,10 @@ export function overviewAt(at: number, span: Span): Overview {
       overrides: overridesAt(at).filter(({ limiter }) => limiter === one.name).length,
     };
   }).sort((a, b) => Number(a.shadow) - Number(b.shadow) || b.totals.denied - a.totals.denied);
-  const shadow = together(
-    lines.filter((_, i) => LIMITERS[i]?.shadow === true),
-    STEPS[span],
-  );
+  const minutes = LIMITERS.map(({ shape }, i) => lastMinuteOf(shape, at, i + 1));
+  const isInShadow = (i: number): boolean => LIMITERS[i]?.shadow === true;
   const series = together(
-    lines.map((line, i) => (LIMITERS[i]?.shadow === true ? letThrough(line) : line)),
+    lines.map((line, i) => (isInShadow(i) ? letThrough(line) : line)),
     STEPS[span],
   );
   return {
@@ -98,7 +96,26 @@ export function overviewAt(at: number, span: Span): Overview {
     totals: total(series),
     stepMs: series.stepMs,
     series: series.points,
-    shadow: { totals: total(shadow), series: shadow.points },
+    lastMinute: total(
+      together(
+        minutes.map((line, i) => (isInShadow(i) ? letThrough(line) : line)),
+        10_000,
+      ),
+    ),
+    shadow: {
+      totals: total(
+        together(
+          lines.filter((_, i) => isInShadow(i)),
+          STEPS[span],
+        ),
+      ),
+      lastMinute: total(
+        together(
+          minutes.filter((_, i) => isInShadow(i)),
+          10_000,
+        ),
+      ),
+    },
     lineStepMs: LINE_STEPS[span],
     limiters,
     others: null,
@@ -140,6 +157,7 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
     totals,
     stepMs: series.stepMs,
     series: series.points,
+    lastMinute: total(lastMinuteOf(one.shape, at, found + 1)),
     byLimit: one.limits
       .map(({ name: limit, part }) => ({ limit, denied: Math.round(totals.denied * part) }))
       .sort((a, b) => b.denied - a.denied),

@@ -43,6 +43,13 @@ export function seriesOf(shape: Shape, span: Span, at: number, seed: number): Se
   return { stepMs, points: points.filter(({ allowed, denied }) => allowed + denied > 0) };
 }
 
+/** The decisions of the last minute that all processes have reported. */
+export function lastMinuteOf(shape: Shape, at: number, seed: number): Series {
+  const { stepMs, points } = seriesOf(shape, "1h", at, seed);
+  const end = Math.floor((at - 6_000) / stepMs) * stepMs;
+  return { stepMs, points: points.filter((one) => one.at >= end - 60_000 && one.at < end) };
+}
+
 function pointOf(
   shape: Shape,
   from: number,

@@ -43,8 +43,10 @@ export interface Overview {
   /** The length of a step of each series, in milliseconds: 10 seconds, 10 minutes, or an hour. */
   readonly stepMs: number;
   readonly series: readonly Point[];
-  /** The decisions of limiters in shadow mode: `denied` counts those that they would have denied. */
-  readonly shadow: { readonly totals: Counts; readonly series: readonly Point[] };
+  /** Of the last minute that all processes have reported, whatever the span. */
+  readonly lastMinute: Counts;
+  /** What limiters in shadow mode decided: `denied` is what they would have denied. */
+  readonly shadow: { readonly totals: Counts; readonly lastMinute: Counts };
   /** The length of a step of the series of each limiter. */
   readonly lineStepMs: number;
   /** The most denied first; those in shadow mode come last. */

@@ -41,7 +41,8 @@ export interface LimiterView {
   /** As in the overview. */
   readonly stepMs: number;
   readonly series: readonly Point[];
-  /** Denials by the name of a limit, most first; null if they are not stored. */
+  readonly lastMinute: Counts;
+  /** Denials by the name of a limit, the most first; null where they are not kept. */
   readonly byLimit: readonly { readonly limit: string; readonly denied: number }[] | null;
   readonly used: readonly TopRow[];
   readonly denied: readonly TopRow[];

@@ -9,7 +9,7 @@ import { formatUse } from "../words/use.ts";
 import { groupBy } from "./group-by.ts";
 import { viewOverrides } from "./override-rows.ts";
 import { viewProcesses } from "./processes.ts";
-import { coverageOf, NOTHING, pointsOf, STEP_MS } from "./usage-series.ts";
+import { coverageOf, lastMinuteOf, NOTHING, pointsOf, STEP_MS } from "./usage-series.ts";
 
 /** One limiter: its policies, its decisions, and their subjects. Rejects with a `Refusal` if the reading does not have it. */
 export async function viewLimiter(
@@ -39,6 +39,7 @@ export async function viewLimiter(
     totals: own?.total ?? NOTHING,
     stepMs: STEP_MS[span],
     series: own === undefined ? [] : pointsOf(own, span),
+    lastMinute: own === undefined ? NOTHING : lastMinuteOf(own, usage.at),
     byLimit: denialsByLimit(own),
     used: own?.subjects.used.top.map(toRow) ?? [],
     denied: own?.subjects.denied.top.map(toRow) ?? [],

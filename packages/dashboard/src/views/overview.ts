@@ -18,6 +18,7 @@ import {
   addUp,
   coverageOf,
   LINE_STEP_MS,
+  lastMinuteOf,
   letThrough,
   NOTHING,
   pointsOf,
@@ -68,15 +69,16 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
  * of those limiters.
  */
 function decisionsOf(
-  { limiters, others }: UsageNumbers,
+  { at, limiters, others }: UsageNumbers,
   summaries: readonly LimiterSummary[],
   span: Span,
-): Pick<Overview, "totals" | "series" | "shadow"> {
+): Pick<Overview, "totals" | "series" | "lastMinute" | "shadow"> {
   const names = new Set(summaries.filter(({ shadow }) => shadow).map(({ name }) => name));
   const seriesOf = (one: UsageSeries, isInShadow: boolean) => ({
     isInShadow,
     total: one.total,
     points: pointsOf(one, span),
+    lastMinute: lastMinuteOf(one, at),
   });
   const all = [
     ...limiters.map((one) => seriesOf(one, names.has(one.name))),
@@ -84,16 +86,23 @@ function decisionsOf(
   ];
   const inShadow = all.filter((one) => one.isInShadow);
   const effective = all.map((one) =>
-    one.isInShadow ? { total: letThrough(one.total), points: one.points.map(letThrough) } : one,
+    one.isInShadow
+      ? {
+          total: letThrough(one.total),
+          points: one.points.map(letThrough),
+          lastMinute: letThrough(one.lastMinute),
+        }
+      : one,
   );
-  const together = (some: readonly Pick<(typeof all)[number], "total" | "points">[]) => ({
+  const together = (some: readonly Pick<(typeof all)[number], "total" | "lastMinute">[]) => ({
     totals: sumOf(some.map(({ total }) => total)),
-    series: addUp(
-      some.map(({ points }) => points),
-      STEP_MS[span],
-    ),
+    lastMinute: sumOf(some.map(({ lastMinute }) => lastMinute)),
   });
-  return { ...together(effective), shadow: together(inShadow) };
+  const series = addUp(
+    effective.map(({ points }) => points),
+    STEP_MS[span],
+  );
+  return { ...together(effective), series, shadow: together(inShadow) };
 }
 
 /** Limiters with usage, and those that are only listed: the most denied first, those in shadow mode last. */

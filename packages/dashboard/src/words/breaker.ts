@@ -35,10 +35,9 @@ function formatShare(share: unknown): string {
   return `${Math.round(Number(share) * 10_000) / 100}%`;
 }
 
-/** A duration, or several in a row. */
+/** A duration, or several in a row: of many, the first ones and the last. */
 function formatTimes(times: unknown): string {
-  return [times]
-    .flat()
-    .map((time) => formatDuration(time as Duration))
-    .join(", then ");
+  const all = [times].flat().map((time) => formatDuration(time as Duration));
+  const shown = all.length > 5 ? [...all.slice(0, 3), `… ${all.at(-1)}`] : all;
+  return shown.join(", then ");
 }

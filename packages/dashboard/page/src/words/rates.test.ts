@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsOf, inParts, latestRates, lineParts } from "./rates.ts";
+import { columnsOf, inParts, lineParts, ofMinute } from "./rates.ts";
 
 const point = (at: number, allowed: number, denied = 0, degraded = 0) => ({
   at,
@@ -8,33 +8,31 @@ const point = (at: number, allowed: number, denied = 0, degraded = 0) => ({
   degraded,
 });
 
-test("now is the last minute that all processes have reported", () => {
-  const points = [
-    point(30_000, 999),
-    point(40_000, 60, 6),
-    point(90_000, 60, 6, 3),
-    point(100_000, 999),
-  ];
-  expect(latestRates({ stepMs: 10_000, points }, 115_000)).toEqual({
-    allowed: 2,
-    denied: 0.2,
-    degraded: 0.05,
-    overMs: 60_000,
-  });
-});
-
-test("of longer steps, now is the last complete one", () => {
-  const points = [point(0, 999), point(600_000, 600), point(1_200_000, 999)];
-  expect(latestRates({ stepMs: 600_000, points }, 1_203_000)).toMatchObject({ overMs: 600_000 });
-  expect(latestRates({ stepMs: 600_000, points }, 1_210_000).allowed).toBe(1);
+test("of a minute, what was decided in each second", () => {
+  expect(ofMinute(point(0, 120, 12, 3))).toEqual({ allowed: 2, denied: 0.2, degraded: 0.05 });
 });
 
 test("a chart has 0 where nothing was decided, and nothing where it is not known", () => {
   const series = { stepMs: 10_000, points: [point(20_000, 30, 10), point(40_000, 5)] };
   const columns = columnsOf(series, 0, 64_000, 15_000);
-  expect(columns.times).toEqual([5, 15, 25, 35, 45, 55, 65]);
+  expect(columns.times).toEqual([5, 15, 25, 35, 45, 57, 62]);
   expect(columns.requests).toEqual([null, 0, 4, 0, 0.5, null, null]);
   expect(columns.allowed).toEqual([null, 0, 3, 0, 0.5, null, null]);
+});
+
+test("an hour that is not over is drawn by its rate so far, from its first minute on", () => {
+  const series = { stepMs: 3_600_000, points: [point(3_600_000, 600, 60)] };
+  const early = columnsOf(series, 0, 3_600_000 + 65_000, 0);
+  expect(early.requests).toEqual([0, null]);
+  const later = columnsOf(series, 0, 3_600_000 + 600_000, 0);
+  expect([later.times, later.requests]).toEqual([
+    [1_800, 3_900],
+    [0, 1.1],
+  ]);
+  const half = { stepMs: 43_200_000, points: [point(43_200_000, 30, 6)] };
+  const parts = lineParts(half, 30 * 86_400_000, 43_200_000 + 4_320_000);
+  expect(parts).toHaveLength(59);
+  expect(parts.at(-1)).toEqual({ allowed: 300, denied: 60, degraded: 0 });
 });
 
 test("a small line has whole steps, several together where there are many", () => {

@@ -10,18 +10,12 @@ export interface Series {
 /** A step is complete when all processes have reported it, which takes a few seconds: milliseconds. */
 const REPORTED_AFTER = 6_000;
 
-/** Decisions per second in a completed period. */
-export interface Rates extends Counts {
-  /** How long it was, in milliseconds. */
-  readonly overMs: number;
-}
+/** A long step is drawn from its first minute on, by the rate so far. */
+const LEAST_DRAWN = 60_000;
 
-/** The last complete steps that make up a minute; of longer steps, the last one. */
-export function latestRates({ stepMs, points }: Series, at: number): Rates {
-  const overMs = Math.max(stepMs, 60_000);
-  const end = Math.floor((at - REPORTED_AFTER) / stepMs) * stepMs;
-  const within = points.filter((point) => point.at >= end - overMs && point.at < end);
-  return { ...perSecond(sum(within), overMs), overMs };
+/** What was decided in each second of a minute. */
+export function ofMinute(minute: Counts): Counts {
+  return perSecond(minute, 60_000);
 }
 
 /** All decisions of a list. */
@@ -50,10 +44,7 @@ export interface Columns {
   readonly degraded: (number | null)[];
 }
 
-/**
- * A value for each step of a span: 0 if nothing was decided, null before `knownFrom` and for a step that is not complete at
- * `to`.
- */
+/** A value for each step of a span, 0 where nothing was decided, and null before `knownFrom` and in a step of which too little is over at `to`. */
 export function columnsOf(
   { stepMs, points }: Series,
   from: number,
@@ -63,17 +54,20 @@ export function columnsOf(
   const byStep = new Map(points.map((point) => [Math.floor(point.at / stepMs), point]));
   const columns: Columns = { times: [], requests: [], allowed: [], degraded: [] };
   for (let step = Math.ceil(from / stepMs); step * stepMs < to; step += 1) {
-    const isKnown = (step + 1) * stepMs > knownFrom && (step + 1) * stepMs <= to - REPORTED_AFTER;
-    addStep(columns, step * stepMs, stepMs, isKnown ? (byStep.get(step) ?? NONE) : undefined);
+    const isOver = (step + 1) * stepMs <= to - REPORTED_AFTER;
+    const lasted = isOver ? stepMs : to - step * stepMs;
+    const isKnown =
+      (step + 1) * stepMs > knownFrom && (isOver || lasted >= LEAST_DRAWN + REPORTED_AFTER);
+    addStep(columns, step * stepMs, lasted, isKnown ? (byStep.get(step) ?? NONE) : undefined);
   }
   return columns;
 }
 
 const NONE: Counts = { allowed: 0, denied: 0, degraded: 0 };
 
-function addStep(columns: Columns, from: number, stepMs: number, counts: Counts | undefined): void {
-  const rates = counts && perSecond(counts, stepMs);
-  columns.times.push((from + stepMs / 2) / 1_000);
+function addStep(columns: Columns, from: number, lasted: number, counts: Counts | undefined): void {
+  const rates = counts && perSecond(counts, lasted);
+  columns.times.push((from + lasted / 2) / 1_000);
   columns.requests.push(rates ? rates.allowed + rates.denied : null);
   columns.allowed.push(rates ? rates.allowed : null);
   columns.degraded.push(rates ? rates.degraded : null);
@@ -82,18 +76,29 @@ function addStep(columns: Columns, from: number, stepMs: number, counts: Counts 
 /** The most parts of a small line. */
 const MOST_PARTS = 60;
 
-/** The parts of a small line: whole steps up to `at`, merged if there are many. */
+/** A small line up to `at`: several steps together where there are many, and the last one as if it were over. */
 export function lineParts(
   { stepMs, points }: Series,
   spanMs: number,
   at: number,
 ): readonly Counts[] {
   const steps = Math.max(1, Math.round(spanMs / stepMs));
-  const together = Math.ceil(steps / MOST_PARTS);
+  const length = Math.ceil(steps / MOST_PARTS) * stepMs;
   // The first would begin before the span does.
-  const parts = Math.max(2, Math.floor(steps / together) - 1);
-  const to = Math.floor((at - REPORTED_AFTER) / stepMs) * stepMs;
-  return inParts(points, to - parts * together * stepMs, to, parts);
+  const parts = Math.max(2, Math.floor((steps * stepMs) / length) - 1);
+  const before = Math.floor((at - REPORTED_AFTER) / stepMs) * stepMs;
+  const lasted = at - before;
+  if (lasted >= stepMs || lasted < LEAST_DRAWN + REPORTED_AFTER) {
+    return inParts(points, before - parts * length, before, parts);
+  }
+  const to = before + stepMs;
+  const counts = inParts(points, to - parts * length, to, parts);
+  const last = length - (to - at);
+  return counts.map((one, i) => (i === parts - 1 ? times(one, length / last) : one));
+}
+
+function times({ allowed, denied, degraded }: Counts, factor: number): Counts {
+  return { allowed: allowed * factor, denied: denied * factor, degraded: degraded * factor };
 }
 
 /** The points from `from` to `to`, merged into `parts` of equal length. */

@@ -5,14 +5,14 @@ import { Badge } from "../../parts/badge.tsx";
 import { Name } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import { Visit } from "../../visit.ts";
-import { formatCount, formatRate, formatShare } from "../../words/numbers.ts";
-import { latestRates } from "../../words/rates.ts";
+import { counted, formatCount, formatRate, formatShare } from "../../words/numbers.ts";
+import { ofMinute } from "../../words/rates.ts";
 import { SPAN_WORDS } from "../../words/span.ts";
 
 /** What the limiter does, in words, with the actions on all of it. */
 export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
-  const { name, policies, totals, series, stepMs, at } = view;
-  const now = latestRates({ stepMs, points: series }, at);
+  const { name, policies, totals, lastMinute } = view;
+  const now = ofMinute(lastMinute);
   const shadow = shadowOf(view);
   return (
     <div class="answer">
@@ -31,7 +31,7 @@ export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
         </strong>{" "}
         now, of {formatRate(now.allowed + now.denied)}. <OverSpan view={view} />
         {totals.degraded > 0 && (
-          <> {formatCount(totals.degraded)} decisions were made without Redis.</>
+          <> {counted(totals.degraded, "decision was", "decisions were")} made without Redis.</>
         )}
       </p>
     </div>

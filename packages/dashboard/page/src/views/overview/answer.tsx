@@ -3,14 +3,13 @@ import type { Overview } from "../../../../src/api.ts";
 import { Name } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import { formatCount, formatShare } from "../../words/numbers.ts";
-import { latestRates } from "../../words/rates.ts";
 import { SPAN_WORDS } from "../../words/span.ts";
 
 /** The current state in a sentence, and the totals over the span. */
 export function OverviewAnswer({ overview }: { overview: Overview }): JSX.Element {
-  const { totals, span, limiters, series, stepMs, at } = overview;
+  const { totals, span, limiters, lastMinute } = overview;
   const all = totals.allowed + totals.denied;
-  const now = latestRates({ stepMs, points: series }, at);
+  const now = lastMinute;
   const first = limiters.find(({ shadow }) => !shadow);
   if (all === 0) return <Quiet overview={overview} />;
   return (

@@ -3,16 +3,15 @@ import type { Overview } from "../../../../src/api.ts";
 import { Tile } from "../../parts/tile.tsx";
 import { hrefOf } from "../../route.ts";
 import { formatCount, formatRate, formatShare, formatShort } from "../../words/numbers.ts";
-import { latestRates } from "../../words/rates.ts";
+import { ofMinute } from "../../words/rates.ts";
 import { SPAN_WORDS } from "../../words/span.ts";
-import { formatLength, formatMeasured } from "../../words/time.ts";
+import { formatMeasured } from "../../words/time.ts";
 
 /** The figures of the fleet. */
 export function Figures({ overview }: { overview: Overview }): JSX.Element {
-  const { series, shadow, stepMs, at, totals, span, store, inForce } = overview;
-  const inShadow = latestRates({ stepMs, points: shadow.series }, at);
-  const now = latestRates({ stepMs, points: series }, at);
-  const over = `over ${formatLength(now.overMs)}`;
+  const { lastMinute, shadow, totals, span, store, inForce } = overview;
+  const inShadow = ofMinute(shadow.lastMinute);
+  const now = ofMinute(lastMinute);
   const isKnown = overview.coverage.isKept;
   return (
     <dl class="tiles">
@@ -21,7 +20,7 @@ export function Figures({ overview }: { overview: Overview }): JSX.Element {
         value={isKnown ? formatRate(now.allowed + now.denied) : null}
         unit="/s"
       >
-        {over}
+        last minute
       </Tile>
       <Tile
         label="Denied now"
