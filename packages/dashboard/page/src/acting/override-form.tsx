@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Action, LimiterView } from "../../../src/api.ts";
 import { Name } from "../parts/text.tsx";
 import type { Draft } from "../visit.ts";
@@ -33,6 +33,7 @@ export function OverrideForm({
   const [typed, setTyped] = useState<Typed>({});
   const [forMs, setForMs] = useState<number | null | undefined>(3_600_000);
   const limits = changedLimits(numbers ?? {}, typed);
+  const first = useFocused(numbers !== undefined);
   useEffect(() => {
     const isComplete = limits !== undefined && forMs !== undefined;
     const of = subject ? { limiter, subject } : { limiter };
@@ -44,8 +45,8 @@ export function OverrideForm({
   }
   return (
     <>
-      {Object.entries(numbers).map(([limit, fields]) => (
-        <fieldset key={limit}>
+      {Object.entries(numbers).map(([limit, fields], i) => (
+        <fieldset key={limit} ref={i === 0 ? first : null}>
           <legend>
             <Name of={limit} />
           </legend>
@@ -80,7 +81,18 @@ export function OverrideForm({
   );
 }
 
-/** The numbers that can be replaced; requested from the server if the draft does not have them. */
+/** The first field, which the dialog could not focus before it was there; somebody who types elsewhere already is not disturbed. */
+function useFocused(isThere: boolean): { current: HTMLFieldSetElement | null } {
+  const box = useRef<HTMLFieldSetElement>(null);
+  useEffect(() => {
+    const { activeElement } = document;
+    const isTyping = activeElement instanceof HTMLInputElement && activeElement.value !== "";
+    if (isThere && !isTyping) box.current?.querySelector("input")?.focus();
+  }, [isThere]);
+  return box;
+}
+
+/** The numbers that can be replaced; asked for where the draft does not have them. */
 function useNumbers(
   draft: OverrideDraft,
 ): readonly [numbers: Numbers | undefined, isKnown: boolean] {

@@ -4,7 +4,7 @@ import { formatCount } from "../words/numbers.ts";
 import type { Order, Sortable } from "./sort-rows.ts";
 import { sortRows } from "./sort-rows.ts";
 
-/** The most rows shown at first. */
+/** The most rows shown at first, where nothing else is said. */
 const FIRST = 100;
 
 export interface Column<Row> extends Sortable<Row> {
@@ -21,12 +21,15 @@ export function Table<Row>({
   rows,
   keyOf,
   order: given,
+  first = FIRST,
 }: {
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   order?: Order;
+  /** The most rows shown at first. */
+  first?: number;
 }): JSX.Element {
   const [order, setOrder] = useState(given);
   const [isWhole, showAll] = useState(false);
@@ -44,7 +47,7 @@ export function Table<Row>({
             </tr>
           </thead>
           <tbody>
-            {(isWhole ? sorted : sorted.slice(0, FIRST)).map((row) => (
+            {(isWhole ? sorted : sorted.slice(0, first)).map((row) => (
               <tr key={keyOf(row)}>
                 {columns.map((column) => (
                   <td key={column.title} class={column.kind}>
@@ -56,7 +59,7 @@ export function Table<Row>({
           </tbody>
         </table>
       </section>
-      {!isWhole && rows.length > FIRST && (
+      {!isWhole && rows.length > first && (
         <button type="button" class="more" onClick={() => showAll(true)}>
           Show all {formatCount(rows.length)} rows
         </button>

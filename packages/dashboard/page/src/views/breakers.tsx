@@ -48,7 +48,9 @@ export function Breakers(): JSX.Element {
 function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Element {
   const targets = breakers.flatMap((one) => one.targets);
   const open = breakers.flatMap(({ name, targets: own }) =>
-    own.filter(({ state }) => !isClosed(state)).map(({ target }) => ({ name, target })),
+    own
+      .filter(({ state }) => !isClosed(state))
+      .map(({ target, state }) => ({ name, target, state })),
   );
   const isKnown = breakers.every(({ targetsKnown }) => targetsKnown);
   const [first] = open;
@@ -74,7 +76,8 @@ function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Ele
           )
         ) : open.length === 1 ? (
           <>
-            <Name of={first.target} plain /> is not called normally.
+            <Name of={first.target} plain /> of <Name of={first.name} plain />{" "}
+            {STATES[first.state] ?? "is not called normally"}.
           </>
         ) : (
           `${open.length} of ${targets.length} targets are not called normally.`
@@ -96,6 +99,13 @@ function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Ele
 }
 
 /** Whether calls go through as usual. */
+/** A target that is not closed, in words. */
+const STATES: Readonly<Record<string, string>> = {
+  open: "is open: its calls are refused",
+  "forced-open": "is held open by hand: its calls are refused",
+  "half-open": "is half-open: it gets trial calls only",
+};
+
 function isClosed(state: string): boolean {
   return !["open", "forced-open", "half-open"].includes(state);
 }

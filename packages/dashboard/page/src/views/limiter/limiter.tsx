@@ -63,7 +63,7 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
         />
       </Panel>
       <div class="columns">
-        <Policies policies={policies} />
+        <Policies policies={policies} processes={view.processes} />
         <ByLimit byLimit={view.byLimit} totals={view.totals} span={span} />
       </div>
       <div class="columns">

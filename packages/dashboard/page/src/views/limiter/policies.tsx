@@ -1,14 +1,17 @@
 import type { JSX } from "preact";
-import type { PolicyView } from "../../../../src/api.ts";
+import type { LimiterView, PolicyView } from "../../../../src/api.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
-import { Name, Words } from "../../parts/text.tsx";
+import { Name, When, Words } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import { counted } from "../../words/numbers.ts";
 import { visible } from "../../words/visible.ts";
 
-/** The limits in words and as code; if there are several versions, each of them. */
-export function Policies({ policies }: { policies: readonly PolicyView[] }): JSX.Element {
+/** The limits in words and as code; of several versions, each. */
+export function Policies({
+  policies,
+  processes,
+}: Pick<LimiterView, "policies" | "processes">): JSX.Element {
   return (
     <Panel title="Limits">
       {policies.length === 0 && (
@@ -17,17 +20,38 @@ export function Policies({ policies }: { policies: readonly PolicyView[] }): JSX
       {policies.map((policy, i) => (
         <div class="policy" key={i}>
           {policies.length > 1 && (
-            <h3>
-              Policy {String.fromCharCode(65 + i)}{" "}
-              <span class="quiet">
-                in {counted(policy.processes.length, "process", "processes")}
-              </span>
-            </h3>
+            <>
+              <h3>
+                Policy {String.fromCharCode(65 + i)}{" "}
+                <span class="quiet">
+                  in {counted(policy.processes.length, "process", "processes")}
+                </span>
+              </h3>
+              <Where of={processes.filter(({ id }) => policy.processes.includes(id))} />
+            </>
           )}
           <Policy policy={policy} label={`Policy ${String.fromCharCode(65 + i)} as code`} />
         </div>
       ))}
     </Panel>
+  );
+}
+
+/** So many processes are named; the table at the end of the view has all. */
+const MOST_NAMED = 3;
+
+/** The processes that have a policy, with their starts: a deploy has not reached the older ones. */
+function Where({ of }: { of: LimiterView["processes"] }): JSX.Element {
+  return (
+    <p class="note">
+      {of.slice(0, MOST_NAMED).map(({ id, host, pid, startedAt }, i) => (
+        <span key={id}>
+          {i > 0 && "; "}
+          <Name of={host} /> pid {pid}, started <When at={startedAt} />
+        </span>
+      ))}
+      {of.length > MOST_NAMED && `; and ${of.length - MOST_NAMED} more`}
+    </p>
   );
 }
 

@@ -47,6 +47,7 @@ export function TopSubjects({
           label={TITLES[kind]}
           columns={canAct ? [...columns, toolsOf(view.name)] : columns}
           rows={rows}
+          first={10}
           keyOf={({ dimension, subject, hash }) => `${dimension} ${subject ?? hash}`}
         />
       )}

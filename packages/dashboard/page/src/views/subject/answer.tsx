@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { DeniedRow, SubjectInLimiter, SubjectView } from "../../../../src/api.ts";
 import { Empty, Notice } from "../../parts/panel.tsx";
-import { Name, Until, Words } from "../../parts/text.tsx";
+import { Name, Until, When, Words } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import { counted } from "../../words/numbers.ts";
 import { Cause } from "./cause.tsx";
@@ -87,10 +87,16 @@ function Verdict({
       {others.length > 0 && (
         <p>
           Also denied in {counted(others.length, "other limiter")}:{" "}
-          {others.map(({ name }, i) => (
-            <span key={name}>
+          {others.map(({ name, until }, i) => (
+            <span key={i}>
               {i > 0 && ", "}
               <Name of={name} />
+              {until !== undefined && (
+                <>
+                  {" "}
+                  until <When at={until} />
+                </>
+              )}
             </span>
           ))}
           .
