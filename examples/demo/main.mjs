@@ -5,6 +5,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { createLimiter } from "@headgate/core";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -68,7 +69,8 @@ process.exit();
 /** Last night: a customer was given room, and a network was shut out. */
 async function whatOperatorsDid() {
   const client = new Redis(redis?.url ?? "");
-  const operator = operate(redisStore(client, { directory: false }));
+  const store = redisStore(client, { directory: false });
+  const operator = operate(store);
   const by = "ann@example.com";
   await operator.setOverride(
     { limiter: "api", subject: { default: "192.0.2.130" }, limits: { minute: { limit: 300 } } },
@@ -76,6 +78,7 @@ async function whatOperatorsDid() {
   );
   await operator.addToDenyList("198.51.100.128/25", { for: "7d", by, reason: "scans for scripts" });
   const limiter = { name: "api", limits: API };
+  await createLimiter({ ...limiter, store }).consume("192.0.2.66", { cost: 20 });
   await operator.reset(limiter, "192.0.2.66", { by, reason: "asked by their support" });
   client.disconnect();
 }
