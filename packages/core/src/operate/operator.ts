@@ -87,9 +87,9 @@ export interface Operator {
   denyList(address?: string): Promise<readonly DeniedNetwork[]>;
 
   /**
-   * Writes to the log what was done to a breaker; it does not act on the breaker. With `dryRun` it writes nothing: ask so before the order is
-   * given, because one that the log refuses would be in force without an entry. Resolves with the server's time. Rejects with the same errors
-   * as `reset`.
+   * Writes an entry about a breaker to the log; does not act on the breaker. With `dryRun` it writes nothing: ask so before giving the
+   * order, because one that the log refuses would be in force without an entry. Resolves with the server's time. Rejects with the
+   * same errors as `reset`.
    */
   logBreaker(done: BreakerAction, options?: ActionOptions): Promise<Date>;
 

@@ -45,7 +45,7 @@ export interface Overview {
   readonly series: readonly Point[];
   /** Of the last minute that all processes have reported, whatever the span. */
   readonly lastMinute: Counts;
-  /** What limiters in shadow mode decided: `denied` is what they would have denied. */
+  /** The decisions of limiters in shadow mode: `denied` counts those that they would have denied. */
   readonly shadow: { readonly totals: Counts; readonly lastMinute: Counts };
   /** The length of a step of the series of each limiter. */
   readonly lineStepMs: number;

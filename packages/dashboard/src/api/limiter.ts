@@ -42,7 +42,7 @@ export interface LimiterView {
   readonly stepMs: number;
   readonly series: readonly Point[];
   readonly lastMinute: Counts;
-  /** Denials by the name of a limit, the most first; null where they are not kept. */
+  /** Denials by the name of a limit, most first; null if they are not stored. */
   readonly byLimit: readonly { readonly limit: string; readonly denied: number }[] | null;
   readonly used: readonly TopRow[];
   readonly denied: readonly TopRow[];

@@ -38,17 +38,17 @@ export function pointsOf(series: UsageSeries, span: Span): readonly Point[] {
   }));
 }
 
-/** A step is complete when all processes have reported it, which they do every few seconds: milliseconds. */
+/** A step is complete when all processes have reported it, which takes a few seconds: milliseconds. */
 const REPORTED_AFTER = 6_000;
 
-/** The decisions of the last minute that all processes have reported: what a series says of now. */
+/** The decisions of the last minute that all processes have reported. */
 export function lastMinuteOf(series: Pick<UsageSeries, "tenSeconds">, at: number): Counts {
   const step = STEP_MS["1h"];
   const end = Math.floor((at - REPORTED_AFTER) / step) * step;
   return sumOf(series.tenSeconds.filter(({ from }) => from >= end - 60_000 && from < end));
 }
 
-/** Several series as one, in steps of a length. */
+/** Several series as one, in steps of a given length. */
 export function addUp(series: readonly (readonly Point[])[], stepMs: number): readonly Point[] {
   const steps = new Map<number, Point>();
   for (const point of series.flat()) {

@@ -81,7 +81,7 @@ export function OverrideForm({
   );
 }
 
-/** The first field, which the dialog could not focus before it was there; somebody who types elsewhere already is not disturbed. */
+/** Focuses the first field when the numbers have arrived, unless the operator has already typed elsewhere. */
 function useFocused(isThere: boolean): { current: HTMLFieldSetElement | null } {
   const box = useRef<HTMLFieldSetElement>(null);
   useEffect(() => {
@@ -92,7 +92,7 @@ function useFocused(isThere: boolean): { current: HTMLFieldSetElement | null } {
   return box;
 }
 
-/** The numbers that can be replaced; asked for where the draft does not have them. */
+/** The numbers that can be replaced; requested from the server if the draft does not have them. */
 function useNumbers(
   draft: OverrideDraft,
 ): readonly [numbers: Numbers | undefined, isKnown: boolean] {

@@ -10,10 +10,10 @@ export interface Series {
 /** A step is complete when all processes have reported it, which takes a few seconds: milliseconds. */
 const REPORTED_AFTER = 6_000;
 
-/** A long step is drawn from its first minute on, by the rate so far. */
+/** A long step is drawn by its rate so far once a minute of it has passed: milliseconds. */
 const LEAST_DRAWN = 60_000;
 
-/** What was decided in each second of a minute. */
+/** Decisions per second, from those of a minute. */
 export function ofMinute(minute: Counts): Counts {
   return perSecond(minute, 60_000);
 }
@@ -44,7 +44,10 @@ export interface Columns {
   readonly degraded: (number | null)[];
 }
 
-/** A value for each step of a span, 0 where nothing was decided, and null before `knownFrom` and in a step of which too little is over at `to`. */
+/**
+ * A value for each step of a span: 0 if nothing was decided, null before `knownFrom` and for a step that has hardly begun at
+ * `to`.
+ */
 export function columnsOf(
   { stepMs, points }: Series,
   from: number,
@@ -76,7 +79,7 @@ function addStep(columns: Columns, from: number, lasted: number, counts: Counts 
 /** The most parts of a small line. */
 const MOST_PARTS = 60;
 
-/** A small line up to `at`: several steps together where there are many, and the last one as if it were over. */
+/** The parts of a small line up to `at`: steps, merged if there are many; the unfinished last one is scaled to full length. */
 export function lineParts(
   { stepMs, points }: Series,
   spanMs: number,

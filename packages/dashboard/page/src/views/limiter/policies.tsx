@@ -7,7 +7,7 @@ import { hrefOf } from "../../route.ts";
 import { counted } from "../../words/numbers.ts";
 import { visible } from "../../words/visible.ts";
 
-/** The limits in words and as code; of several versions, each. */
+/** The limits in words and as code; if there are several versions, each of them. */
 export function Policies({
   policies,
   processes,
