@@ -73,8 +73,24 @@ export function countersUnder(
   return counters;
 }
 
+/** The counters of a subject under one policy. */
+export interface Part {
+  readonly counted: CountedPolicy;
+  readonly counters: readonly SubjectCounter[];
+}
+
+/** The counters of the same subject under other policies of its limiter, without duplicates. */
+export function partsBeside(own: Part, others: readonly CountedPolicy[]): readonly Part[] {
+  const known = new Set(own.counters.map(({ key }) => key));
+  return others.flatMap((counted) => {
+    const counters = countersBeside(counted, own.counters).filter(({ key }) => !known.has(key));
+    for (const { key } of counters) known.add(key);
+    return counters.length === 0 ? [] : [{ counted, counters }];
+  });
+}
+
 /** The counters of the same subjects under another policy of their limiter, in the dimensions that both use. */
-export function countersBeside(
+function countersBeside(
   { groups }: CountedPolicy,
   counters: readonly SubjectCounter[],
 ): SubjectCounter[] {

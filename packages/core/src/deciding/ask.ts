@@ -16,6 +16,7 @@ import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import { TOLD_NUMBERS } from "../store/tell.ts";
 import type { Answer, Ask } from "./link.ts";
+import { publishTold } from "./thresholds.ts";
 
 /** Numbers in the reply to a decision: before the counters, before a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
@@ -60,14 +61,13 @@ export function askPlaces(ask: Ask, keeping: PlaceKeeping): void {
 /** Reads a store's reply as an answer. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
 export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
   const { counted, counters, cost, mode, named } = ask;
-  const { allowed, blocked, receipts, states, toldAt } = readReply(counted, counters, cost, reply);
+  const { allowed, blocked, receipts, states } = readReply(counted, counters, cost, reply);
   const isWhole = named === undefined && counters.length === counted.groups.length;
   return {
     allowed,
     blocked,
     limits: isWhole ? (states as readonly LimitState[]) : present(states),
     receipts: allowed && mode !== "peek" ? receipts : NOTHING,
-    toldAt,
     lasting: allowed ? NOTHING : [{ counters, reply }],
   };
 }
@@ -75,7 +75,7 @@ export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
 /** The decision for an answer; if it admits the request, the slots it took are held from now on. */
 export function decisionOf(
   ask: Ask,
-  { allowed, blocked, limits, receipts }: Omit<Answer, "lasting" | "toldAt">,
+  { allowed, blocked, limits, receipts }: Omit<Answer, "lasting">,
   source: DecisionSource,
   retryAfterMs = 0,
 ): Decision {
@@ -96,8 +96,6 @@ export interface ReadReply {
   readonly receipts: readonly Receipt[];
   /** By position in the policy; holes for limits that were not asked or were left out. */
   readonly states: readonly (LimitState | undefined)[];
-  /** Where the reply reports thresholds; 0 if it reports none. */
-  readonly toldAt: number;
 }
 
 /** The limits that were asked, in the order of the policy. */
@@ -105,7 +103,10 @@ export function present(states: ReadReply["states"]): readonly LimitState[] {
   return states.filter((state) => state !== undefined);
 }
 
-/** Reads the reply to a decision. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
+/**
+ * Reads the reply to a decision, and publishes the thresholds that it reports: no other process gets this report, also if the charge is
+ * refunded because another hash slot denies. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+ */
 export function readReply(
   counted: CountedPolicy,
   counters: readonly SubjectCounter[],
@@ -146,9 +147,10 @@ export function readReply(
       `decide returned ${reply.length} numbers, not ${at}`,
     );
   }
+  if (reply.length > at) publishTold(counted, counters, reply, at);
   const receipt = { cost, charged: reply[0] as number, counters, generations };
   const receipts = counted.hasPlaces ? unitsOf(receipt, counters) : [receipt];
-  return { allowed, blocked, receipts, states, toldAt: reply.length === at ? 0 : at };
+  return { allowed, blocked, receipts, states };
 }
 
 /** The length of the report of a charge of these counters. */

@@ -78,7 +78,7 @@ export async function chargeCounters(
         step: charge,
         counters: some,
         callOf: (own) => ({ cost, beside, counters: own }),
-        toldAt: 1 + countedBy(some),
+        toldAt: some.some(({ marks }) => marks.length > 0) ? 1 + countedBy(some) : undefined,
       }),
     ),
   );

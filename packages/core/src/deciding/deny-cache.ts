@@ -18,7 +18,7 @@ const MAX_COUNTERS = 10_000;
 const MAX_DENIALS = 8;
 
 /** A denial known without asking the store. */
-export type KnownDenial = Omit<Answer, "lasting" | "toldAt">;
+export type KnownDenial = Omit<Answer, "lasting">;
 
 const NONE: readonly never[] = [];
 

@@ -36,8 +36,6 @@ export interface Answer {
   readonly limits: readonly LimitState[];
   /** The receipts for the charges: one for each hash slot of a cluster. */
   readonly receipts: readonly Receipt[];
-  /** Where the reply reports thresholds; 0 if it reports none, or if they were published. */
-  readonly toldAt: number;
   /**
    * The replies of a denial that stays valid for as long as they say; empty if the request was allowed, or if the denial may
    * end earlier.
@@ -60,7 +58,7 @@ export interface Change<Call = never> {
   /** Whether leased units of the counters must not be spent any more. */
   readonly endsLeases?: boolean;
   /** Where its reply reports thresholds; undefined for a change that reports none. */
-  readonly toldAt?: number;
+  readonly toldAt?: number | undefined;
 }
 
 /** The result of a change in one hash slot: the reply of its step, or the error. */

@@ -1,4 +1,4 @@
-import type { Decision, DecisionSource } from "../base/decision.ts";
+import type { DecisionSource } from "../base/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
 import { keepPlacesHere } from "../places/keep-places.ts";
@@ -6,7 +6,7 @@ import type { PlaceKeeping } from "../places/taken-places.ts";
 import { stepFor } from "../store/decide.ts";
 import type { CountingStore } from "../store/store.ts";
 import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
-import type { Ask, Link } from "./link.ts";
+import type { Link } from "./link.ts";
 import { publishTold } from "./thresholds.ts";
 
 /** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
@@ -18,12 +18,6 @@ export function decideLocally(
 ): Link {
   let keeping: PlaceKeeping | undefined;
 
-  function decisionIn(ask: Ask, reply: readonly number[]): Decision {
-    const answer = readAnswer(ask, reply);
-    if (answer.toldAt > 0) publishTold(counted, ask.counters, reply, answer.toldAt);
-    return decisionOf(ask, answer, source);
-  }
-
   return {
     decide(ask) {
       if (ask.counted.hasPlaces) {
@@ -32,12 +26,9 @@ export function decideLocally(
       }
       const step = stepFor(ask.mode);
       if (store.runNow !== undefined) {
-        const reply = store.runNow(step, ask);
-        const answer = readAnswer(ask, reply);
-        if (answer.toldAt > 0) publishTold(counted, ask.counters, reply, answer.toldAt);
-        return decisionOf(ask, answer, source);
+        return decisionOf(ask, readAnswer(ask, store.runNow(step, ask)), source);
       }
-      return store.run(step, ask).then((reply) => decisionIn(ask, reply));
+      return store.run(step, ask).then((reply) => decisionOf(ask, readAnswer(ask, reply), source));
     },
 
     async change({ step, counters, callOf, toldAt }) {

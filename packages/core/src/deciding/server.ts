@@ -82,7 +82,6 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
             return decideWithout(ask, flight, error);
           }
           land(flight);
-          if (answer.toldAt > 0) publishTold(counted, ask.counters, reply, answer.toldAt);
           ask.heed?.(ask, answer);
           return decisionOf(ask, answer, "store");
         },
@@ -117,11 +116,7 @@ export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
   if (slots.length > 1) return new AcrossSlots(place, slots, ask).decide(withinMs);
   const sent = watch.now();
   return askTogether(place, ask)
-    .then((reply) => {
-      const answer = readAnswer(ask, reply);
-      if (answer.toldAt > 0) publishTold(place.counted, counters, reply, answer.toldAt);
-      return answer;
-    })
+    .then((reply) => readAnswer(ask, reply))
     .catch((error: unknown) => {
       // Nothing was done. Ask the hash slots separately, in the time that is left.
       const found = bySlotAfter(error, counters, remote);
@@ -150,10 +145,8 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
     hearLate({ counters, holder, cost }, reply) {
       const own = counters as readonly SubjectCounter[];
       if (holder !== undefined) returnPlaces(own, holder);
-      if (reply === undefined) return;
-      // The units are charged, and no other process gets this report.
-      const { toldAt } = readReply(counted, own, cost, reply);
-      if (toldAt > 0) publishTold(counted, own, reply, toldAt);
+      // The units are charged: what is read is what the reply publishes.
+      if (reply !== undefined) readReply(counted, own, cost, reply);
     },
   };
 }

@@ -12,7 +12,6 @@ import type { Remote } from "../store/store.ts";
 import type { ReadReply } from "./ask.ts";
 import { present, readReply } from "./ask.ts";
 import type { Answer, Ask, CountersReply } from "./link.ts";
-import { publishTold } from "./thresholds.ts";
 
 /** Counters that can go in one call, grouped. */
 export function bySlot<C extends Counter>(
@@ -142,10 +141,7 @@ export class AcrossSlots {
     const isInVain = call.holder !== undefined || counters.some(({ marks }) => marks.length > 0);
     const late = isInVain ? (reply: LateReply) => this.#place.hearLate(call, reply) : undefined;
     const reply = await watch.run(counted.store, stepFor(mode), call, key, 0, late);
-    const read = readReply(counted, counters, cost, reply);
-    // Also if another slot denies and this charge is refunded: no other process gets this report.
-    if (read.toldAt > 0) publishTold(counted, counters, reply, read.toldAt);
-    return { counters, reply, ...read };
+    return { counters, reply, ...readReply(counted, counters, cost, reply) };
   }
 
   /** If a refund fails, the charge stays. */
@@ -157,13 +153,13 @@ export class AcrossSlots {
 
 function allowedBy(replies: readonly ReadReply[], receipts: readonly Receipt[]): Answer {
   const limits = present(merge(replies));
-  return { allowed: true, blocked: false, limits, receipts, toldAt: 0, lasting: [] };
+  return { allowed: true, blocked: false, limits, receipts, lasting: [] };
 }
 
 function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]): Answer {
   const blocked = replies.some((reply) => reply.blocked);
   const limits = present(merge(replies));
-  return { allowed: false, blocked, limits, receipts: [], toldAt: 0, lasting };
+  return { allowed: false, blocked, limits, receipts: [], lasting };
 }
 
 /** Combines the limits of several replies; later replies replace earlier ones. */

@@ -3,7 +3,7 @@ import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
 import { parseDuration } from "../base/time.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { namedCountersOf, unitsOnly } from "../counting/counters.ts";
-import { countersBeside } from "../counting/other-shape.ts";
+import { partsBeside } from "../counting/other-shape.ts";
 import { blockCounters, forgetCounters } from "../deciding/changes.ts";
 import type { Limiter, PartialOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
@@ -23,11 +23,8 @@ export function createBlocking({
     const own = namedCountersOf(counted, subject, partial);
     if (own.length === 0) return [];
     if (!shapes.isUsed) return [own];
-    const known = new Set(own.map(({ key }) => key));
-    const others = [...shapes.policies()].map((policy) =>
-      countersBeside(policy, own).filter(({ key }) => !known.has(key)),
-    );
-    return [own, ...others.filter((counters) => counters.length > 0)];
+    const beside = partsBeside({ counted, counters: own }, [...shapes.policies()]);
+    return [own, ...beside.map(({ counters }) => counters)];
   }
 
   async function isAny(

@@ -10,6 +10,8 @@ import { compileCountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { namedCountersOf } from "../counting/counters.ts";
 import { requireName } from "../counting/names.ts";
+import type { Part } from "../counting/other-shape.ts";
+import { partsBeside } from "../counting/other-shape.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
 import { makeAsk, present, readReply } from "../deciding/ask.ts";
 import { rememberDenials } from "../deciding/denials.ts";
@@ -33,8 +35,7 @@ import { requireShortSubject } from "./action-options.ts";
 import type { Run } from "./look-at-block.ts";
 import { lookAtBlock } from "./look-at-block.ts";
 import type { Inspection, OperatedLimiter, SubjectBlock } from "./operator.ts";
-import type { Part } from "./other-policies.ts";
-import { limitsTold, partsBeside, readOthers } from "./other-policies.ts";
+import { limitsTold, readOthers } from "./other-policies.ts";
 
 /** Where the counters are, and how to ask for them. */
 export interface OperatedStore {

@@ -179,7 +179,7 @@ export interface Forgotten extends Action<Inspection> {
   readonly overrides: readonly Override[];
   /** How many entries of the log named it. */
   readonly logged: number;
-  /** How many lists of usage, each of ten minutes, named it. */
+  /** How many lists named it: those of usage, each of ten minutes, and the list of blocks. */
   readonly listed: number;
 }
 

@@ -30,13 +30,7 @@ export function isCharging(mode: DecideMode): boolean {
   return mode === "enforce" || mode === "charge";
 }
 
-/*
- * The reply to a decision is the clock; then for each counter its generation, the microseconds for which it is blocked (0: it is
- * not), and for each of its limits: microseconds to wait (0 allowed, -1 never), units that remain, microseconds until it is unused,
- * microseconds until more remain. If it was charged, what that told follows, as store/tell.ts says.
- */
-
-/** Checks the limits of a counter, or charges it: writes its head and their waits into the reply. False if it denies. */
+/** Checks the limits of a counter, unless it was charged: writes its head and their waits into the reply. False if it denies. */
 export function askCounter(
   reply: number[],
   counter: Counter,

@@ -152,8 +152,9 @@ function underAll(
 ): SubjectCounter {
   let { group } = counter;
   for (const override of overrides) group = groupUnder(group, override);
-  const { limits, shape, scripts, numbers, weight, logs, timesAt } = group;
-  return { ...counter, group, limits, shape, scripts, numbers, weight, logs, timesAt, terms };
+  const { limits, shape, scripts, numbers, weight, logs, marks, keysBeside, timesAt } = group;
+  const own = { limits, shape, scripts, numbers, weight, logs, marks, keysBeside, timesAt };
+  return { ...counter, group, ...own, terms };
 }
 
 /** Groups under overrides, compiled once. */

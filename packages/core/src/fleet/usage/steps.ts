@@ -8,7 +8,7 @@ export interface LimiterCount {
   readonly id: string;
   readonly name: string;
   readonly rows: readonly UsageRow[];
-  /** The subjects that asked, and those that were denied, as in usage.lua; empty if there are none. */
+  /** The subjects that asked, and those that were denied, as in tops.lua; empty if there are none. */
   readonly used: string;
   readonly denied: string;
   /** The denials of each limit, as JSON; empty if only numbers are sent. */

@@ -48,7 +48,7 @@ export class TopSubjects {
     if (this.#counted.size > 2 * capacity) this.#cut(capacity);
   }
 
-  /** Takes the counts as JSON, as usage.lua reads them; empty if there are none. */
+  /** Takes the counts as JSON, as tops.lua reads them; empty if there are none. */
   take(write: (key: string) => string): string {
     if (this.#total === 0) return "";
     const sorted = this.#sorted();

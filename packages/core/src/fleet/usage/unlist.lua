@@ -1,5 +1,5 @@
 --[[
-Erases subjects from the lists that usage.lua keeps. All other numbers stay: they are of nobody.
+Erases subjects from the lists that tops.lua keeps. All other numbers stay: they are of nobody.
 
 KEYS  for each call the tops of a limiter
 ARGV  as in call.lua; the arguments of each call: how many tops there are, in how many microseconds each of them ends; how many
