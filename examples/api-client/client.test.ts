@@ -1,9 +1,8 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import type { Limit } from "@headgate/express";
 import { gcra, memoryStore, rateLimit, slidingLog } from "@headgate/express";
 import express from "express";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { serve as serveApp } from "../../test/support/serve.ts";
 import { createClient } from "./client.ts";
 
 /** An API with limits, and a client of it, on one clock that only waits move. */
@@ -21,11 +20,7 @@ async function serve(limits: Limit<"default"> | Limit<"default">[], cost = 1) {
   app.post("/", express.text(), (req, res) => {
     res.send(req.body);
   });
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close().closeAllConnections());
-  await once(server, "listening");
-
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const url = `${await serveApp(app)}/`;
   const options = {
     now: () => clock.now,
     sleep: async (ms: number) => {

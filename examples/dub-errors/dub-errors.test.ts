@@ -1,16 +1,9 @@
-import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { serve } from "../../test/support/serve.ts";
 import { createApp } from "./express.ts";
 import { createFastify } from "./fastify.ts";
 
-async function serveExpress(): Promise<string> {
-  const server: Server = createApp().listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close().closeAllConnections());
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const serveExpress = (): Promise<string> => serve(createApp());
 
 async function serveFastify(): Promise<string> {
   const app = createFastify();
@@ -21,8 +14,8 @@ async function serveFastify(): Promise<string> {
 test.each([
   ["Express", serveExpress],
   ["Fastify", serveFastify],
-])("on %s a denial is one of the API's errors, with Headgate's headers", async (_, serve) => {
-  const url = await serve();
+])("on %s a denial is one of the API's errors, with Headgate's headers", async (_, serveIt) => {
+  const url = await serveIt();
   const ask = (path: string, token = "dub_ada") =>
     fetch(url + path, { headers: { authorization: `Bearer ${token}` } });
 

@@ -1,10 +1,9 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { gcra } from "@headgate/core";
 import type { Context, Middleware } from "koa";
 import Koa from "koa";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { serve } from "../../test/support/serve.ts";
 
 const { rateLimit } = await import(join(import.meta.dirname, "rate-limit.mjs"));
 
@@ -27,10 +26,7 @@ async function denialWith(onDenied: unknown, around: Middleware = (_, next) => n
   app.use((ctx) => {
     ctx.body = "hello";
   });
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close().closeAllConnections());
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await serve(app.callback());
   expect((await fetch(url)).status).toBe(200);
   return fetch(url);
 }

@@ -46,7 +46,7 @@ describe("memoryStore takes places by the book", () => {
   });
 });
 
-test("a hundred thousand operations are compared", ({ skip }) => {
+test("tens of thousands of operations are compared", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

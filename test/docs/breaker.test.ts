@@ -135,27 +135,3 @@ describe("the table of states", () => {
     expect(drawn).toEqual(expect.arrayContaining(["closed", "open", "half-open"]));
   });
 });
-
-test.each([
-  ["errorThresholdPercentage", "minimumSuccessRate"],
-  ["failureRateThreshold", "minimumSuccessRate"],
-  ["threshold", "minimumSuccessRate"],
-  ["volumeThreshold", "minimumCalls"],
-  ["minimumNumberOfCalls", "minimumCalls"],
-  ["minimumRps", "minimumCalls"],
-  ["resetTimeout", "openFor"],
-  ["halfOpenAfter", "openFor"],
-  ["waitDurationInOpenState", "openFor"],
-  ["permittedNumberOfCallsInHalfOpenState", "probes"],
-  ["rollingCountTimeout", "window"],
-  ["slidingWindowSize", "window"],
-  ["duration", "window"],
-  ["slowCallDurationThreshold", "slowCall"],
-  ["slowCallRateThreshold", "slowCallRate"],
-  ["errorFilter", "isFailure"],
-  ["timeout", "run"],
-])("the error of another breaker's option %s names ours", (option, ours) => {
-  const refuse = (): unknown => createBreaker({ [option]: 1 } as never);
-  expect(refuse).toThrow("Headgate's way is");
-  expect(refuse).toThrow(ours);
-});

@@ -8,7 +8,7 @@ import {
   subjectOfHeader,
 } from "@headgate/core/http";
 import { expect, test } from "vitest";
-import { describeAdapters } from "./support/describe-frameworks.ts";
+import { describeFrameworks } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
 
 const limits = gcra({ limit: 3, window: "1h" });
@@ -27,7 +27,7 @@ const COMPOSITES: Readonly<Record<string, SharedOptions["key"]>> = {
     user(request) === "ann" ? byIp()(request, address) : "nobody",
 };
 
-describeAdapters(({ serve }) => {
+describeFrameworks(({ serve }) => {
   const from = (address: string, name = "ann") => ({
     headers: { "x-forwarded-for": address, "x-user": name },
   });

@@ -23,5 +23,5 @@ export { parseGuard } from "./http/parse-guard.ts";
 export type { ReplyOnRaw, ShownHeaders } from "./http/raw-headers.ts";
 export { showOnRaw } from "./http/raw-headers.ts";
 export { watchResponse } from "./http/response/response-end.ts";
-export { isFirst, toError, warnOnce } from "./http/warn.ts";
+export { isFirst, lateAnswerWarner, toError, warnOnce } from "./http/warn.ts";
 export { partsOf } from "./limiter/limiter-parts.ts";

@@ -6,6 +6,7 @@ import {
   BODY_HEADERS,
   DENIAL_HEADERS,
   DeniedResponse,
+  lateAnswerWarner,
   letAnswer,
 } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
@@ -30,13 +31,7 @@ export async function answerDenied(
   const before = DENIAL_HEADERS.map((name) => [name, res.getHeader(name) as string] as const);
   setHeaders(res, headers);
   res.statusCode = rejection.status;
-  const onLate = (error: unknown): void =>
-    warn(
-      "HEADGATE_LATE_ANSWER",
-      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
-      req,
-      error,
-    );
+  const onLate = lateAnswerWarner(warn, req);
   const response = new DeniedResponse(res, onLate, () => conclude?.(false));
   const giveUp = watchMethods(req, res, response);
   let result: unknown;

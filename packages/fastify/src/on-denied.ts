@@ -4,6 +4,7 @@ import {
   BODY_HEADERS,
   DENIAL_HEADERS,
   DeniedResponse,
+  lateAnswerWarner,
   letAnswer,
   showOnRaw,
 } from "@headgate/core/internal-http";
@@ -37,13 +38,7 @@ export async function answerDenied(
   // Not with code(): a redirect without its own status would take it for the application's choice.
   reply.raw.statusCode = rejection.status;
   const shown = showOnRaw(reply, headers);
-  const onLate = (error: unknown): void =>
-    warn(
-      "HEADGATE_LATE_ANSWER",
-      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
-      request,
-      error,
-    );
+  const onLate = lateAnswerWarner(warn, request);
   const response = new DeniedResponse(reply.raw, onLate, () => conclude?.(false));
   const watched = watchReply(reply, response);
   let result: unknown;

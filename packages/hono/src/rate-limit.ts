@@ -10,6 +10,7 @@ import type {
   TierPolicy,
   Verdict,
 } from "@headgate/core/http";
+import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import {
   createAdapterGuard,
   formatReceived,
@@ -99,12 +100,14 @@ const ADAPTER = { name: "hono", warn, routeOf, onDenied: true, count: true } as 
  * Creates middleware that limits the requests that reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
-export function rateLimit<const Dimension extends string = never>(
-  options: TieredRateLimitOptions<Dimension>,
-): TieredRateLimit;
-export function rateLimit<const Dimension extends string = never>(
-  options: RateLimitOptions<Dimension>,
-): RateLimit;
+export function rateLimit<
+  const Dimension extends string = never,
+  const Text extends string = string,
+>(options: TieredRateLimitOptions<Dimension> & CheckedGuardTimes<Text>): TieredRateLimit;
+export function rateLimit<
+  const Dimension extends string = never,
+  const Text extends string = string,
+>(options: RateLimitOptions<Dimension> & CheckedGuardTimes<Text>): RateLimit;
 export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {

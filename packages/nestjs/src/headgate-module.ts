@@ -1,3 +1,4 @@
+import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import type { DynamicModule, Provider } from "@nestjs/common";
 import { Module } from "@nestjs/common";
 import { APP_FILTER, APP_GUARD } from "@nestjs/core";
@@ -9,8 +10,8 @@ import { RateLimitFilter } from "./rate-limit-exception.ts";
 // biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class.
 export class HeadgateModule {
   /** Invalid options are an error when the application starts. */
-  static forRoot<const Dimension extends string = never>(
-    options: RateLimitOptions<Dimension>,
+  static forRoot<const Dimension extends string = never, const Text extends string = string>(
+    options: RateLimitOptions<Dimension> & CheckedGuardTimes<Text>,
   ): DynamicModule {
     return moduleWith([{ provide: OPTIONS, useValue: options }]);
   }

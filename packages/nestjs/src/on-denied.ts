@@ -4,6 +4,7 @@ import {
   BODY_HEADERS,
   DENIAL_HEADERS,
   DeniedResponse,
+  lateAnswerWarner,
   letAnswer,
   toError,
 } from "@headgate/core/internal-http";
@@ -56,13 +57,7 @@ async function answerOn(
   const node = nodeOf(reply);
   const shown = setDenialHeaders(reply, headers);
   node.statusCode = rejection.status;
-  const onLate = (error: unknown): void =>
-    warn(
-      "HEADGATE_LATE_ANSWER",
-      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
-      context,
-      error,
-    );
+  const onLate = lateAnswerWarner(warn, context);
   const response = new DeniedResponse(node as never, onLate, () => conclude?.(false));
   const restore = watchSend(reply, response);
   try {

@@ -1,5 +1,5 @@
 import type { GuardOptions } from "@headgate/core/http";
-import type { GuardSettings } from "@headgate/core/internal-http";
+import type { CheckedGuardTimes, GuardSettings } from "@headgate/core/internal-http";
 import type {
   CanActivate,
   ExecutionContext,
@@ -20,8 +20,11 @@ import type { RateLimitOptions } from "./options.ts";
  * from `HeadgateModule` the store and all options but the limits, and its default name is `limiter Class.method`. Invalid
  * options are an error when the application starts.
  */
-export function RateLimit<const Dimension extends string = never>(
-  options: RateLimitOptions<Dimension>,
+export function RateLimit<
+  const Dimension extends string = never,
+  const Text extends string = string,
+>(
+  options: RateLimitOptions<Dimension> & CheckedGuardTimes<Text>,
 ): MethodDecorator & ClassDecorator {
   // biome-ignore lint/suspicious/noExplicitAny: a class, or a method of any type.
   return (target: any, method?: string | symbol, descriptor?: TypedPropertyDescriptor<any>) => {

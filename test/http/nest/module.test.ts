@@ -15,6 +15,7 @@ import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
 import { Catch, HttpException, Module } from "@nestjs/common";
 import { describe, expect, test } from "vitest";
 import type { Ask } from "../support/ask.ts";
+import { watchLine } from "../wait/visitors.ts";
 import { controller, makeNest, PLATFORMS, serveNest } from "./serve-nest.ts";
 
 const hourly = (limit: number, name = "hourly") => fixedWindow({ limit, window: "1h", name });
@@ -177,6 +178,20 @@ test("a module with tiers, or without limits, has no limiter, and says so", asyn
   expect(() => bare.get(HeadgateGuard).limiter).toThrow("no limits");
 });
 
+test("a context of a kind that cannot be limited is refused, and passes nothing", async () => {
+  const app = await makeNest({ imports: [HeadgateModule.forRoot({ limits: hourly(1) })] });
+  const context = (kind: string) => ({
+    getType: () => kind,
+    getArgs: () => [undefined, undefined, {}, {}],
+    getHandler: () => hourly,
+    getClass: () => Object,
+  });
+  const ask = async (kind: string) =>
+    app.get(HeadgateGuard).canActivate(context(kind) as unknown as ExecutionContext);
+  await expect(ask("rpc")).rejects.toThrow('messages, not "rpc"; put @SkipRateLimit()');
+  await expect(ask("graphql")).rejects.toThrow("needs the HTTP request of a GraphQL query");
+});
+
 test("closing an application frees its names, and answers what waits", async () => {
   const store = memoryStore();
   const options = { name: "api", store, limits: hourly(1), wait: "10m" } as const;
@@ -186,13 +201,12 @@ test("closing an application frees its names, and answers what waits", async () 
     controllers: [controller({ page: [], own: [own] })],
   });
   const { app, ask } = await serveNest(parts());
+  const line = watchLine();
   await ask("/page");
   const waiting = ask("/page");
-  await expect
-    .poll(async () => (await app.get(HeadgateGuard).limiter.peek("127.0.0.1")).limits[0]?.remaining)
-    .toBe(0);
-  const [answer] = await Promise.all([waiting.catch((error: Error) => error), app.close()]);
-  if (!(answer instanceof Error)) expect(answer.status).toBe(429);
+  await line.joined(1);
+  await Promise.all([app.close(), waiting]);
+  expect((await waiting).status).toBe(429);
   // With other limits, which a name in use would refuse.
   const again = await makeNest({
     imports: [

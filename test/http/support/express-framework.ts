@@ -1,4 +1,3 @@
-import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { rateLimit } from "@headgate/express";
 import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
@@ -8,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { askAt } from "./ask.ts";
 import type { Framework, Route, SharedOptions, Site } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
-import { listen } from "./listen.ts";
+import { closeAll, closing, listen } from "./listen.ts";
 import { watchWarnings } from "./warnings.ts";
 
 export const express4Framework: Framework = expressFramework("Express 4", express4);
@@ -88,17 +87,4 @@ function sendWith(res: Response) {
   return (status: number, body: string): void => {
     res.status(status).type("text/plain").send(body);
   };
-}
-
-function closing(server: Server): { close(): Promise<void> } {
-  return {
-    async close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
-
-async function closeAll(all: readonly { close(): Promise<void> }[]): Promise<void> {
-  await Promise.all(all.map((one) => one.close()));
 }

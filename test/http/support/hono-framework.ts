@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { RateLimitOptions } from "@headgate/hono";
@@ -13,6 +12,7 @@ import { askAt } from "./ask.ts";
 import { deferred } from "./deferred.ts";
 import type { AnyRequest, Framework, Route, Send, SharedOptions, Site } from "./framework.ts";
 import { describeError, listOf } from "./framework.ts";
+import { closeAll, closing, listen } from "./listen.ts";
 import { watchWarnings } from "./warnings.ts";
 
 type NodeContext = Context<{ Bindings: HttpBindings }>;
@@ -56,8 +56,7 @@ export const honoFramework: Framework = {
         return c.json(body, status as 500);
       });
     }
-    const server = createAdaptorServer({ fetch: app.fetch }) as Server;
-    await listening(server, site.path);
+    const server = await listen(createAdaptorServer({ fetch: app.fetch }) as Server, site.path);
     const { port = 0 } = (site.path === undefined ? server.address() : {}) as AddressInfo;
     const { ask, end } = askAt(site.path === undefined ? { port } : { path: site.path });
     onTestFinished(end);
@@ -136,27 +135,4 @@ function optionsFor({ onDenied, ...rest }: SharedOptions): Parameters<typeof rat
     return answer ?? result;
   };
   return { ...rest, onDenied: ours } as never;
-}
-
-async function listening(server: Server, path: string | undefined): Promise<void> {
-  if (path === undefined) server.listen(0, "127.0.0.1");
-  else server.listen(path);
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server, "listening");
-}
-
-function closing(server: Server): { close(): Promise<void> } {
-  return {
-    async close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
-
-async function closeAll(all: readonly { close(): Promise<void> }[]): Promise<void> {
-  await Promise.all(all.map((one) => one.close()));
 }

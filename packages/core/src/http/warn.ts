@@ -13,6 +13,17 @@ export type Warn = (
   error?: unknown,
 ) => void;
 
+/** Returns what warns of an answer to a denied request that came after another one. */
+export function lateAnswerWarner(warn: Warn, request: object): (error: unknown) => void {
+  return (error) =>
+    warn(
+      "HEADGATE_LATE_ANSWER",
+      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
+      request,
+      error,
+    );
+}
+
 /** Emits a process warning, once for each code and application. `error` shows where it came from. */
 export function warnOnce(place: object, code: string, message: string, error?: unknown): void {
   if (!isFirst(place, code)) return;

@@ -37,5 +37,8 @@ void rateLimit({
 }).limiter.reset("ada");
 // @ts-expect-error a misspelt dimension
 rateLimit({ limits: gcra({ limit: 1, window: "1m", per: "apiKye" }), key: { apiKey: byIp() } });
+// @ts-expect-error no such unit
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: "1 sec" });
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: process.env["WAIT"] ?? "1 second" });
 // @ts-expect-error another limiter's option
 rateLimit({ limits: gcra({ limit: 100, window: "1m" }), keyGenerator: () => "" });
