@@ -16,6 +16,8 @@ import { degradedDuring, reasonOf } from "./degraded-decisions.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 const LIMIT = 1_000;
+/** Decisions made in an outage. */
+const OUTAGE_CALLS = 5;
 /** Below the 250 ms that GLIDE itself waits for an answer. */
 const STORE_TIMEOUT_MS = 150;
 /** What a busy machine adds to a timer. */
@@ -122,7 +124,7 @@ describe("an outage, through GLIDE", () => {
 
   /** Some decisions in the outage: each in time, and degraded. */
   async function expectDegraded(limiter: Limiter): Promise<void> {
-    for (let i = 0; i < 5; i += 1) {
+    for (let i = 0; i < OUTAGE_CALLS; i += 1) {
       const before = performance.now();
       expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "local" });
       expect(performance.now() - before).toBeLessThan(STORE_TIMEOUT_MS + NOISE_MS);
@@ -139,10 +141,12 @@ describe("an outage, through GLIDE", () => {
 
   test("a server that is killed, and started again empty", async () => {
     const { own, limiter } = await start();
+    await limiter.consume("u", { cost: LIMIT / 2 });
     await own.kill();
     await expectDegraded(limiter);
     await own.restart();
-    expect(await untilBack(limiter)).toBe(LIMIT);
+    // GLIDE keeps calls that were given up, and may send them to the new server.
+    expect(await untilBack(limiter)).toBeGreaterThanOrEqual(LIMIT - OUTAGE_CALLS);
   });
 
   test("a server that is frozen, and thaws: what it had counted is counted", async () => {

@@ -48,13 +48,13 @@ test("eight processes add up exactly, one of which is killed before it hears tha
   const proxy = await proxyOf();
   const ids = Array.from({ length: 7 }, (_, i) => i);
   const fleet = await Promise.all(ids.map((id) => start(own.server.socket, id, id % 2 === 0)));
-  const killed = await start(proxy.port, 7, false);
   await Promise.all(fleet.map(({ child }) => end(child)));
   const before = DECISIONS * fleet.length;
   expect((await usage())?.total).toMatchObject({
     allowed: fleet.reduce((sum, { allowed }) => sum + allowed, 0),
     degraded: 0,
   });
+  const killed = await start(proxy.port, 7, false);
   // It sends its rest, and no answer comes.
   proxy.hold("replies");
   killed.child.send("close");
