@@ -73,7 +73,7 @@ describe("limiters", () => {
       ["api", "200 per 1m, burst 20 (gcra)", "1", "mixed: others have another policy"],
       [
         "login",
-        "5 per calendar month, Europe/Oslo, blocks for 1m, 1h (fixedWindow); calls: 50 at once, 10 more every 1s for each account, blocks for 1h after 10 denials (tokenBucket)",
+        "5 per calendar month, Europe/Oslo, blocks for 1m, then 1h (fixedWindow); calls: 50 at once, 10 more every 1s for each account, blocks for 1h after 10 denials (tokenBucket)",
         "1",
       ],
     ]);
@@ -251,8 +251,8 @@ describe("breakers", () => {
     const [breakers = "", processes = ""] = stdout.split("\n\n");
     expect(breakers.split("\n").map((line) => line.split(/ {3,}/)[1])).toEqual([
       "POLICY",
-      "opens below 50% success of at least 20 calls in 5m, for 30s; 5 trial calls",
-      "opens below 92.5% success of at least 10 calls among the last 10, or at 80% slower than 2s, for 5s, 1m; 5 trial calls",
+      "opens below 50 % success of at least 20 calls in 5m, for 30s; 5 trial calls",
+      "opens below 92.5 % success of at least 10 calls among the last 10, or if 80 % are slower than 2s, for 5s, then 1m; 5 trial calls",
     ]);
     expect(processes).toMatch(/^HOST/);
     const document = expectDocument("breakers", (await headgate("breakers --json")).stdout);

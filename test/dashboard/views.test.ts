@@ -168,7 +168,7 @@ describe("other views", () => {
       {
         name: "bank",
         policy: [
-          "opens below 50% success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls",
+          "opens below 50 % success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls",
         ],
         processes: 1,
       },

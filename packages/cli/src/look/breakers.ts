@@ -7,11 +7,11 @@ import { addConnectionOptions } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
 import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
+import { formatBreaker } from "../output/policy.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { formatProcesses, warnUnread } from "./directory.ts";
-import { formatBreaker } from "./listed-breaker.ts";
 import { formatStates, readStates } from "./target-states.ts";
 
 interface BreakersOptions extends ConnectionOptions {

@@ -31,6 +31,8 @@ export type {
   DirectoryLimiter,
   DirectoryProcess,
 } from "./directory.ts";
+export type { Wording } from "./in-words.ts";
+export { breakerInWords, limitInWords } from "./in-words.ts";
 export type { OperateOptions } from "./operate.ts";
 export { operate } from "./operate.ts";
 export type { UnreadRecord } from "./operated-source.ts";

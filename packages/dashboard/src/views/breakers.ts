@@ -4,7 +4,7 @@ import { findOptions, look, openBreaker } from "../breakers.ts";
 import type { DashboardOptions } from "../options.ts";
 import type { Reading } from "../reading.ts";
 import { Refusal } from "../serve/refusal.ts";
-import { formatBreaker } from "../words/breaker.ts";
+import { formatBreaker } from "../words/policy.ts";
 import { groupBy } from "./group-by.ts";
 
 type Breaker = BreakersView["breakers"][number];

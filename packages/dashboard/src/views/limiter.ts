@@ -4,7 +4,7 @@ import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
 import { dimensionsOf } from "../limiters.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
-import { formatLimit, numbersOfLimit } from "../words/limit.ts";
+import { formatLimit, numbersOfLimit } from "../words/policy.ts";
 import { formatUse } from "../words/use.ts";
 import { groupBy } from "./group-by.ts";
 import { viewOverrides } from "./override-rows.ts";

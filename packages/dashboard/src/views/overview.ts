@@ -9,8 +9,8 @@ import type {
 import { reachOf } from "@headgate/core/operate";
 import type { LimiterSummary, Overview, Span } from "../api.ts";
 import type { Reading, TimedControl } from "../reading.ts";
-import { formatLimit } from "../words/limit.ts";
 import { formatIgnored } from "../words/override.ts";
+import { formatLimit } from "../words/policy.ts";
 import { readBlocks } from "./blocks.ts";
 import { groupBy } from "./group-by.ts";
 import { viewProcesses } from "./processes.ts";

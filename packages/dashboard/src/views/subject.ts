@@ -9,7 +9,7 @@ import { unknownLimiter } from "../serve/refusal.ts";
 import type { GivenSubject } from "../subjects/make-subjects.ts";
 import { EVERYBODY, makeSubjects } from "../subjects/make-subjects.ts";
 import type { Question } from "../subjects/read-question.ts";
-import { formatLimit } from "../words/limit.ts";
+import { formatLimit } from "../words/policy.ts";
 import { formatBlock } from "../words/state.ts";
 import { viewDenied } from "./denied-rows.ts";
 import type { SubjectContext } from "./subject-context.ts";

@@ -1,0 +1,25 @@
+import type { Limit } from "@headgate/core";
+import type { Wording } from "@headgate/core/operate";
+import { breakerInWords, limitInWords } from "@headgate/core/operate";
+import { formatDuration, formatPer } from "./time.ts";
+
+const LONG: Wording = { formatDuration, formatPer, forEach: " for each client" };
+
+/** A limit in words: `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
+export function formatLimit(limit: Limit): string {
+  return limitInWords(limit, LONG);
+}
+
+/** The numbers of a limit that an override may replace. */
+export function numbersOfLimit(limit: Limit): Readonly<Record<string, number>> {
+  if (limit.algorithm === "tokenBucket") return { capacity: limit.capacity, refill: limit.refill };
+  if (limit.algorithm !== "gcra") return { limit: limit.limit };
+  return limit.burst === undefined
+    ? { limit: limit.limit }
+    : { limit: limit.limit, burst: limit.burst };
+}
+
+/** A breaker's policy in words: `opens below 50 % success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`. */
+export function formatBreaker(options: Readonly<Record<string, unknown>>): string {
+  return breakerInWords(options, LONG);
+}
