@@ -9,7 +9,7 @@ import type { DynamicModule, ExecutionContext, Type } from "@nestjs/common";
 import { Controller, Get, Module } from "@nestjs/common";
 import { APP_GUARD, NestFactory } from "@nestjs/core";
 import type { NestExpressApplication } from "@nestjs/platform-express";
-import { ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
+import { SkipThrottle, Throttle, ThrottlerGuard, ThrottlerModule } from "@nestjs/throttler";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { page, ROOT } from "../../test/docs/markdown.ts";
 import { readDeclarations } from "../../test/docs/moving/declarations.ts";
@@ -333,6 +333,42 @@ test("a limit is lifted where it stands around the decorator, and nowhere else",
     ["route"],
     ["application", "controller"],
   ]);
+});
+
+test("throttlers with names are changed and lifted one by one, and @SkipThrottle() leaves them", async () => {
+  const there = ThrottlerModule.forRoot([
+    { name: "short", ttl: 60_000, limit: 2 },
+    { name: "long", ttl: 3_600_000, limit: 3 },
+  ]);
+  const short = (limit: number) => slidingLog({ limit, window: "1m", name: "short" });
+  const long = slidingLog({ limit: 3, window: "1h", name: "long" });
+  const routes = () =>
+    class Pages {
+      changed() {}
+      lifted() {}
+      skipped() {}
+    };
+  const theirPages = decorated(routes(), {
+    changed: [Get("changed"), Throttle({ short: { limit: 1, ttl: 60_000 } })],
+    lifted: [Get("lifted"), SkipThrottle({ short: true })],
+    skipped: [Get("skipped"), SkipThrottle()],
+  });
+  const ourPages = decorated(routes(), {
+    changed: [Get("changed"), SkipRateLimit(), RateLimit({ limits: [short(1), long] })],
+    lifted: [Get("lifted"), SkipRateLimit(), RateLimit({ limits: long })],
+    skipped: [Get("skipped"), SkipRateLimit()],
+  });
+  const requests = ["changed", "lifted", "skipped"].flatMap((path) =>
+    times(4, { path: `/${path}` }),
+  );
+  const { theirs, ours: here } = await compare(
+    { limits: there, Pages: theirPages },
+    { ...ours({ limits: [short(2), long] }), Pages: ourPages },
+    requests,
+  );
+  const same = [200, 429, 429, 429, 200, 200, 200, 429];
+  expect(theirs).toEqual([...same, 200, 200, 429, 429]);
+  expect(here).toEqual([...same, 200, 200, 200, 200]);
 });
 
 describe("its types", () => {

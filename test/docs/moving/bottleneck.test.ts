@@ -39,6 +39,33 @@ async function pace(schedule: Schedule, count: number, lasts = 0) {
   return { begins: begins.map((at) => at - start), most };
 }
 
+/** Begins a job on each side. Resolves once all have begun, with a function that lets them end. */
+async function begin(
+  sides: readonly Schedule[],
+): Promise<{ readonly finish: () => Promise<void> }> {
+  let end = () => {};
+  const ending = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let jobs: readonly Promise<void>[] = [];
+  await new Promise<void>((resolve) => {
+    let begun = 0;
+    jobs = sides.map((schedule) =>
+      schedule(async () => {
+        begun += 1;
+        if (begun === sides.length) resolve();
+        await ending;
+      }),
+    );
+  });
+  return {
+    async finish() {
+      end();
+      await Promise.all(jobs);
+    },
+  };
+}
+
 /** A timer of Node's may be a millisecond early. */
 const EARLY = 2;
 
@@ -117,6 +144,112 @@ describeRows(
       ];
       for (const run of wrapped) expect(await run(21)).toBe(42);
     },
+    async "submit(fn, callback)"() {
+      const before = new Bottleneck({ maxConcurrent: 1 });
+      onTestFinished(() => void before.disconnect());
+      const after = createLimiter({ limits: slots(1) });
+      const double = (n: number, done: (error: null, result: number) => void) => done(null, n * 2);
+      const results = await Promise.all([
+        new Promise((resolve) => {
+          before.submit(double, 21, (_, result) => resolve(result));
+        }),
+        new Promise((resolve) => {
+          void after.run("partner", async () => 21 * 2).then(resolve);
+        }),
+      ]);
+      expect(results).toEqual([42, 42]);
+    },
+    async "chain(limiter)"() {
+      const there = [3, 2].map((maxConcurrent) => new Bottleneck({ maxConcurrent }));
+      onTestFinished(() => void there.forEach((limiter) => void limiter.disconnect()));
+      const [outer, inner] = there as [Bottleneck, Bottleneck];
+      outer.chain(inner);
+      const [three, two] = [3, 2].map((limit) => createLimiter({ limits: slots(limit) }));
+      const chains: readonly Schedule[] = [
+        (job) => outer.schedule(job),
+        async (job) => three?.run("all", () => two?.run("partner", job)) as ReturnType<typeof job>,
+      ];
+      for (const schedule of chains) expect((await pace(schedule, 6, 20)).most).toBe(2);
+    },
+    async 'on("failed", retry)'() {
+      const before = new Bottleneck({ maxConcurrent: 1 });
+      onTestFinished(() => void before.disconnect());
+      before.on("failed", async (_, { retryCount }) => (retryCount < 2 ? 1 : undefined));
+      const after = createLimiter({ limits: slots(1) });
+      const loop = async (job: () => Promise<number>) => {
+        for (let retryCount = 0; ; retryCount += 1) {
+          try {
+            return await job();
+          } catch (error) {
+            if (retryCount === 2) throw error;
+          }
+        }
+      };
+      for (const schedule of [
+        (job: () => Promise<number>) => before.schedule(job),
+        (job: () => Promise<number>) => after.run("partner", () => loop(job)),
+      ]) {
+        const order: string[] = [];
+        const failing = schedule(async () => {
+          order.push("fails");
+          throw new Error("failed");
+        });
+        const next = schedule(async () => order.push("next"));
+        await expect(failing).rejects.toThrow("failed");
+        await next;
+        // Retries keep the slot, so the next job comes after them.
+        expect(order).toEqual(["fails", "fails", "fails", "next"]);
+      }
+    },
+    async "running()"() {
+      const before = new Bottleneck({ maxConcurrent: 2 });
+      const after = createLimiter({ limits: slots(2) });
+      const { finish } = await begin([
+        (job) => before.schedule(job),
+        (job) => after.run("partner", job),
+      ]);
+      const { limits } = await after.peek("partner", { cost: 0 });
+      const [{ limit, remaining } = { limit: 0, remaining: 0 }] = limits;
+      expect([await before.running(), limit - remaining]).toEqual([1, 1]);
+      await finish();
+    },
+    async "currentReservoir()"() {
+      const before = new Bottleneck({ reservoir: 3 });
+      const after = createLimiter({ limits: fixedWindow({ limit: 3, window: "1h" }) });
+      await before.schedule(async () => {});
+      await after.run("partner", async () => {});
+      expect((await after.peek("partner", { cost: 0 })).remaining).toBe(2);
+      expect(await before.currentReservoir()).toBe(2);
+    },
+    async "check()"() {
+      const before = new Bottleneck({ maxConcurrent: 1 });
+      const after = createLimiter({ limits: slots(1) });
+      const check = async () => [await before.check(), (await after.peek("partner")).allowed];
+      expect(await check()).toEqual([true, true]);
+      const { finish } = await begin([
+        (job) => before.schedule(job),
+        (job) => after.run("partner", job),
+      ]);
+      expect(await check()).toEqual([false, false]);
+      await finish();
+    },
+    async "stop()"() {
+      const before = new Bottleneck({ maxConcurrent: 1 });
+      const after = createLimiter({ limits: slots(1) });
+      const sides: readonly Schedule[] = [
+        (job) => before.schedule(job),
+        (job) => after.run("partner", job),
+      ];
+      const { finish } = await begin(sides);
+      const waiting = sides.map((schedule) => schedule(async () => "never"));
+      const rejected = waiting.map((call) => expect(call).rejects.toThrow(/stopped|closed/));
+      const stopped = before.stop();
+      // Theirs waits for the job that runs, ours does not.
+      await after.close();
+      await Promise.all(rejected);
+      await finish();
+      await stopped;
+    },
     async weight() {
       const before = new Bottleneck({ reservoir: 3 });
       onTestFinished(() => void before.disconnect());
@@ -144,6 +277,17 @@ describeRows(
         await expect(waiting[1]).rejects.toThrow();
         finish();
         expect(await waiting[0]).toBe(1);
+      }
+      // A call that is not admitted yet counts here, even if it will be at once.
+      for (const [i, schedule] of schedulers(
+        { maxConcurrent: 1, highWater: 2, strategy },
+        { limits: slots(1), maxQueue: 2 },
+      ).entries()) {
+        const job = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
+        const calls = [1, 2, 3, 4].map(() => schedule(job));
+        const results = await Promise.allSettled(calls);
+        const done = results.filter(({ status }) => status === "fulfilled");
+        expect(done.length).toBe(i === 0 ? 3 : 2);
       }
     },
     async Group() {
@@ -179,5 +323,5 @@ describeRows(
       expect(running.most).toBe(1);
     },
   },
-  ["key(id)", "strategy", "id", "updateSettings()"],
+  ["key(id)", "strategy", "id", "updateSettings()", "disconnect()"],
 );
