@@ -49,6 +49,34 @@ describe("a subject", () => {
     });
   });
 
+  test("hears of limits of other shapes that it has used, and when they allow again", async () => {
+    const fleet = createFleet(own.client);
+    const limiter = fleet.make("api", THREE_AN_HOUR);
+    await limiter.consume("ann");
+    const daily = fixedWindow({ limit: 9, window: "1d" });
+    const hourly = fixedWindow({ name: "plan", limit: 2, window: "1h", align: "clock" });
+    await limiter.consume("ann", { limits: daily, cost: 4 });
+    await limiter.consume("ann", { limits: hourly, cost: 2 });
+    await fleet.tell();
+    const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+    const { json } = await api(page, "subject", { subject: "ann", as: "text" });
+    const [ann] = json.limiters;
+    expect(ann.limits).toHaveLength(3);
+    expect(ann.limits[0]).toMatchObject({ limit: "3-per-1h", used: 1, most: 3, remaining: 2 });
+    const used = ann.limits.find(({ limit }: { limit: string }) => limit === "9-per-1d");
+    expect(used).toMatchObject({
+      words: "9 per day for each client (fixedWindow)",
+      ...{ used: 4, most: 9, remaining: 5, allowed: true, allowsAt: json.at },
+    });
+    const full = ann.limits.find(({ limit }: { limit: string }) => limit === "plan");
+    expect(full).toMatchObject({
+      words: "plan: 2 per hour for each client, by the clock (fixedWindow)",
+      ...{ used: 2, remaining: 0, allowed: false },
+    });
+    const nextHour = (Math.floor(json.at / 3_600_000) + 1) * 3_600_000;
+    expect(Math.abs(full.allowsAt - nextHour)).toBeLessThan(2_000);
+  });
+
   test("by hand, by whom and why", async () => {
     const { page, operator, api: limiter } = await seed();
     await operator.block(limiter, "bob", "2h", { by: "eve", reason: "scrapes" });

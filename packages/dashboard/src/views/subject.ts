@@ -3,7 +3,7 @@ import type { Decision, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection } from "@headgate/core/operate";
 import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
 import type { KnownLimiter } from "../limiters.ts";
-import { dimensionsOf, knownLimiters } from "../limiters.ts";
+import { dimensionsOf, knownLimiters, namedLimits } from "../limiters.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
 import type { GivenSubject } from "../subjects/make-subjects.ts";
@@ -84,7 +84,7 @@ async function deniedFor(
 
 async function look(
   { operator }: Reading,
-  [{ limiter, uses }, subject]: Asked,
+  [{ limiter, others, uses }, subject]: Asked,
   denied: readonly DeniedNetwork[],
   context: SubjectContext,
 ): Promise<SubjectInLimiter> {
@@ -107,9 +107,17 @@ async function look(
     name,
     dimension: Object.keys(subject).join(", "),
     subject,
-    limits: used.limits.map((state, i) =>
-      toLimitRow(state, decision.limits[i], words.get(state.name), context.at),
-    ),
+    limits: [
+      ...used.limits.map((state, i) =>
+        toLimitRow(state, decision.limits[i] ?? state, words.get(state.name), context.at),
+      ),
+      // Behind the limiter's own, which are shown under the numbers in force, those of other shapes.
+      ...inspection.limits
+        .slice(used.limits.length)
+        .map((state) =>
+          toLimitRow(state, forOneUnit(state), wordsAmong(others, state.name), context.at),
+        ),
+    ],
     blocked: viewBlocks(name, asked, inspection, context),
     override: overrideFor(context, limiter, subject),
     allowed: decision.allowed && !isDenied,
@@ -119,14 +127,31 @@ async function look(
   };
 }
 
+/** A limit of another shape in words; undefined if several are called so. */
+function wordsAmong(others: KnownLimiter["others"], name: string): string | undefined {
+  const named = others.flatMap(namedLimits).filter(([own]) => own === name);
+  const [words, ...more] = new Set(named.map(([, limit]) => formatLimit(limit)));
+  return more.length === 0 ? words : undefined;
+}
+
+type NextUnit = Pick<LimitState, "allowed" | "retryAfterMs">;
+
+/** A limit that was asked for no unit, as it would answer for one. When a slot is free again is unknown. */
+function forOneUnit(state: LimitState): NextUnit {
+  const { allowed, remaining, retryAfterMs, growsAfterMs, windowMs } = state;
+  if (remaining > 0) return { allowed, retryAfterMs };
+  const grows = windowMs === 0 ? Number.POSITIVE_INFINITY : growsAfterMs;
+  return { allowed: false, retryAfterMs: Math.max(retryAfterMs, grows) };
+}
+
 function toLimitRow(
   state: LimitState,
-  next: LimitState | undefined,
+  next: NextUnit,
   words: string | undefined,
   at: number,
 ): LimitRow {
   const { name, per, limit, remaining, overdrawn, windowMs, resetAfterMs } = state;
-  const wait = next?.retryAfterMs ?? 0;
+  const wait = next.retryAfterMs;
   return {
     limit: name,
     per,
@@ -134,7 +159,7 @@ function toLimitRow(
     most: limit,
     used: limit - remaining + overdrawn,
     remaining,
-    allowed: next?.allowed ?? state.allowed,
+    allowed: next.allowed,
     allowsAt: Number.isFinite(wait) ? at + wait : null,
     unusedAt: windowMs === 0 ? null : at + resetAfterMs,
   };

@@ -50,8 +50,8 @@ export function InLimiter({
         </p>
       )}
       <ul class="limits">
-        {limits.map((row) => (
-          <Limit key={`${row.limit} ${row.per}`} row={row} />
+        {limits.map((row, i) => (
+          <Limit key={`${i} ${row.limit} ${row.per}`} row={row} />
         ))}
       </ul>
       {blocked.map((block) => (
