@@ -133,6 +133,26 @@ describe("each action", () => {
 });
 
 describe("an override", () => {
+  test("is for requests with limits of another shape, too, and is refused if it fits neither", async () => {
+    const fleet = createFleet(own.client);
+    const limits = fixedWindow({ limit: 9, window: "1d" });
+    await fleet.make("api", THREE_AN_HOUR).consume("ann", { limits });
+    await fleet.tell();
+    const authorize = () => ({ by: "eve", actions: "all" as const });
+    const page = await nodeMount.mount({ store: fleet.store, authorize });
+    const setting = (name: string) => ({
+      kind: "setOverride",
+      ...ANN,
+      limits: { [name]: { limit: 50 } },
+      forMs: null,
+    });
+    const { preview, done } = await act(page, setting("9-per-1d"));
+    expect(preview.after).toBe("9-per-1d: limit 50, until it is removed");
+    expect(done.status).toBe(200);
+    const misfit = await api(page, "preview", { action: setting("9-per-1w") });
+    expect([misfit.status, misfit.json.error.code]).toEqual([400, "HEADGATE_INVALID_OPTION"]);
+  });
+
   test("that fits no policy is refused, and one that some ignore is shown as such", async () => {
     const { page, fleet } = await seedDenied(own.client);
     const setting = (limits: object) => ({

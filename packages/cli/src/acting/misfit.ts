@@ -1,7 +1,6 @@
 import type { Policy } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
-import type { NewOverride, Override } from "@headgate/core/operate";
-import { checkOverride } from "@headgate/core/operate";
+import type { Override } from "@headgate/core/operate";
+import { misfitOf } from "@headgate/core/operate";
 import { withTimesInMs } from "../output/override.ts";
 import type { Subject } from "./make-subjects.ts";
 import { describeOverride, overridesFor } from "./words.ts";
@@ -44,18 +43,4 @@ export function formatSubjectOverride({ override, ignored }: SubjectOverride): s
   return ignored === undefined
     ? `override: ${described}`
     : `override, ignored because ${ignored}: ${described}`;
-}
-
-/** Why an override has no effect on a policy; undefined where it has. */
-export function misfitOf(
-  limits: Policy,
-  override: NewOverride | Override,
-): HeadgateError | undefined {
-  try {
-    checkOverride(limits, override);
-    return undefined;
-  } catch (error) {
-    if (error instanceof HeadgateError) return error;
-    throw error;
-  }
 }

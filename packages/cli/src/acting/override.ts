@@ -1,5 +1,5 @@
 import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
-import { reachOf, readDirectory } from "@headgate/core/operate";
+import { misfitOf, reachOf, readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -19,7 +19,6 @@ import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
 import { makeSubjects } from "./make-subjects.ts";
-import { misfitOf } from "./misfit.ts";
 import { describeOverride } from "./words.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & ActionOptions;

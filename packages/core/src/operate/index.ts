@@ -5,7 +5,7 @@
  */
 
 export { formatPolicy } from "../base/format-policy.ts";
-export { checkOverride } from "../fleet/control/check-override.ts";
+export { checkOverride, misfitOf } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
 export type {
   ControlRecord,

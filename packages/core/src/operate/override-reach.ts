@@ -1,5 +1,4 @@
-import { codeOf } from "../base/errors.ts";
-import { checkOverride } from "../fleet/control/check-override.ts";
+import { misfitOf } from "../fleet/control/check-override.ts";
 import type { Override } from "../fleet/control/record.ts";
 import type { Directory } from "./directory.ts";
 
@@ -34,7 +33,7 @@ export function reachOf(
   for (const { limits, others = [], isCut, processes: ids } of listed) {
     // It applies to requests whose own limits it fits.
     const fitsOther = others.some((other) => misfitOf(other.limits, override) === undefined);
-    const why = isCut === true || fitsOther ? undefined : misfitOf(limits, override);
+    const why = isCut === true || fitsOther ? undefined : reasonOf(misfitOf(limits, override));
     const known = why === undefined ? (isCut === true ? unknown : applying) : ignoring.get(why);
     if (why !== undefined && known === undefined) ignoring.set(why, new Set(ids));
     for (const id of ids) known?.add(id);
@@ -54,18 +53,9 @@ function idsOf(processes: Directory["processes"]): readonly string[] {
   return processes.map(({ id }) => id);
 }
 
-/** Why a limiter with these limits ignores an override; undefined if it applies it. */
-function misfitOf(
-  limits: Parameters<typeof checkOverride>[0],
-  override: Partial<Override>,
-): string | undefined {
-  try {
-    checkOverride(limits, override);
-    return undefined;
-  } catch (error) {
-    if (codeOf(error) === undefined) throw error;
-    return (error as Error).message.replace(/^override: /, "");
-  }
+/** Why a limiter ignores an override, in words; undefined if it applies it. */
+function reasonOf(misfit: Error | undefined): string | undefined {
+  return misfit?.message.replace(/^override: /, "");
 }
 
 function stateOf(

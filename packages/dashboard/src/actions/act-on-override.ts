@@ -1,6 +1,5 @@
-import { HeadgateError } from "@headgate/core";
 import type { ActionOptions, Directory, NewOverride, Override } from "@headgate/core/operate";
-import { checkOverride, reachOf } from "@headgate/core/operate";
+import { misfitOf, reachOf } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
 import { knownLimiters } from "../limiters.ts";
 import type { Reading } from "../reading.ts";
@@ -11,7 +10,7 @@ import { stateOf } from "./state.ts";
 
 type OverrideAction = Extract<Action, { kind: "setOverride" | "unsetOverride" }>;
 
-/** Sets or removes an override. One that fits no policy of its limiter is refused. */
+/** Sets or removes an override. One that fits no policy of its limiter, of any shape, is refused. */
 export async function actOnOverride(
   reading: Reading,
   action: OverrideAction,
@@ -47,22 +46,10 @@ async function requireKnown({ directory, control }: Reading, limiter: string): P
 function requireFit(directory: Directory, override: NewOverride): void {
   if (!directory.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
   const known = knownLimiters(directory, override.limiter);
-  const misfits = known.map(({ limiter }) => misfitOf(limiter.limits, override));
+  const policies = known.flatMap(({ limiter, others }) => [limiter, ...others]);
+  const misfits = policies.map(({ limits }) => misfitOf(limits, override));
   const [first] = misfits;
   if (first !== undefined && !misfits.includes(undefined)) throw first;
-}
-
-function misfitOf(
-  limits: Parameters<typeof checkOverride>[0],
-  override: NewOverride,
-): HeadgateError | undefined {
-  try {
-    checkOverride(limits, override);
-    return undefined;
-  } catch (error) {
-    if (error instanceof HeadgateError) return error;
-    throw error;
-  }
 }
 
 function toPerformed(

@@ -6,7 +6,7 @@ import { slidingLog } from "../../algorithms/sliding-log.ts";
 import { slidingWindow } from "../../algorithms/sliding-window.ts";
 import { tokenBucket } from "../../algorithms/token-bucket.ts";
 import { codeOf } from "../../base/errors.ts";
-import { checkOverride } from "./check-override.ts";
+import { checkOverride, misfitOf } from "./check-override.ts";
 import type { Override } from "./record.ts";
 
 const POLICY = [
@@ -125,6 +125,15 @@ describe("an override that does not fit says what is wrong:", () => {
     [{ shadow: true, block: "1m" }, 'HEADGATE_INVALID_OPTION: override: unknown option "block"'],
   ])("%j", (override, message) => {
     expect(failureOf(override)).toContain(message);
+  });
+});
+
+test("a misfit is the error of the check, and is none of an override that fits", () => {
+  const policy = fixedWindow({ limit: 5, window: "1h", name: "hourly" });
+  expect(misfitOf(policy, { limits: { hourly: { limit: 9 } } })).toBeUndefined();
+  expect(misfitOf(policy, { limits: { daily: { limit: 9 } } })).toMatchObject({
+    code: "HEADGATE_INVALID_OPTION",
+    message: 'override: no limit is called "daily"; the limits are "hourly"',
   });
 });
 

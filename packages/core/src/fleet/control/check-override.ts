@@ -39,6 +39,17 @@ export function checkOverride(policy: Policy, override: Partial<Override>): void
   }
 }
 
+/** Why an override does not fit a policy, as `checkOverride` throws it; undefined if it fits. */
+export function misfitOf(policy: Policy, override: Partial<Override>): HeadgateError | undefined {
+  try {
+    checkOverride(policy, override);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HeadgateError) return error;
+    throw error;
+  }
+}
+
 function checkSubject(compiled: readonly CompiledLimit[], subject: object): void {
   requireEntries("override: subject", subject, "the subject of at least one dimension");
   const dimensions = [...new Set(compiled.map(({ per }) => per))];

@@ -1,11 +1,11 @@
 import { Alarm } from "../../base/background.ts";
 import { clientPart } from "../../base/client-state.ts";
-import { codeOf, formatReceived } from "../../base/errors.ts";
+import { formatReceived } from "../../base/errors.ts";
 import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../../counting/counters.ts";
 import type { Link } from "../../deciding/link.ts";
 import type { StoreWatch } from "../../reach/outage.ts";
-import { checkOverride } from "./check-override.ts";
+import { misfitOf } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
 import type { SubjectIn } from "./overrides-in-force.ts";
@@ -179,10 +179,10 @@ function createFitting(
   const checked = new WeakMap<CountedPolicy, WeakMap<Override, boolean>>();
 
   function check(override: Override, policy: CountedPolicy): boolean {
-    const why = misfitOf(override, policy);
+    const why = whyMisfit(override, policy);
     if (why === undefined) return true;
     const isOwn = policy === counted;
-    if (isOwn && [...otherPolicies()].every((other) => misfitOf(override, other) !== undefined)) {
+    if (isOwn && [...otherPolicies()].every((other) => whyMisfit(override, other) !== undefined)) {
       reportOnce(override, why);
     }
     return false;
@@ -206,14 +206,8 @@ function createFitting(
 }
 
 /** Why an override does not fit a policy; undefined if it fits. */
-function misfitOf(override: Override, { groups }: CountedPolicy): string | undefined {
+function whyMisfit(override: Override, { groups }: CountedPolicy): string | undefined {
   const own = groups.filter(({ limiter }) => limiter === override.limiter);
   const limits = own.flatMap((group) => group.limits.map(({ source }) => source));
-  try {
-    checkOverride(limits, override);
-    return undefined;
-  } catch (error) {
-    if (codeOf(error) === undefined) throw error;
-    return (error as Error).message;
-  }
+  return misfitOf(limits, override)?.message;
 }
