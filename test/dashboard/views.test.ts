@@ -1,5 +1,7 @@
 import { createBreaker } from "@headgate/breaker";
-import { operate } from "@headgate/core/operate";
+import { listInDirectory, requireStore } from "@headgate/core/internal";
+import type { DirectoryLimiter } from "@headgate/core/operate";
+import { operate, readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { createLimiter, fixedWindow, gcra } from "@headgate/express";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -120,13 +122,30 @@ describe("a limiter", () => {
       {
         code: 'fixedWindow({ limit: 3, window: "1h", block: "10m" })',
         numbers: { "3-per-1h": { limit: 3 } },
-        dimensions: ["default"],
         shadow: false,
       },
     ]);
     expect(json.byLimit).toEqual([{ limit: "a block", denied: 2 }]);
     expect(json.used[0]).toMatchObject({ dimension: "default", subject: "ann", count: 5 });
     expect(json.denied[0]).toMatchObject({ subject: "ann", count: 2 });
+  });
+
+  test("has one policy while a fleet goes from one version of Headgate to the next", async () => {
+    const { fleet, page } = await seed();
+    const [record] = (await readDirectory(fleet.store)).limiters;
+    const { processes: _, isMixed: __, ...listed } = record as DirectoryLimiter;
+    const other = createFleet(own.client);
+    listInDirectory(requireStore(other.store), { ...listed, version: "0.0.1" });
+    await other.tell();
+    expect((await readDirectory(fleet.store)).limiters.map(({ name }) => name)).toEqual([
+      "api",
+      "api",
+      "login",
+    ]);
+    const { json } = await api(page, "limiter?name=api");
+    expect(json.policies.map(({ code }: { code: string }) => code)).toEqual([
+      'fixedWindow({ limit: 3, window: "1h", block: "10m" })',
+    ]);
   });
 
   test("is 404 if there is none of that name, and 400 without a name or with another span", async () => {

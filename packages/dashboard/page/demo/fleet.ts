@@ -178,10 +178,8 @@ function policiesOf(one: DemoLimiter): readonly PolicyView[] {
     code: one.limits.map(({ code }) => code).join(",\n"),
     numbers: Object.fromEntries(one.limits.map(({ name, numbers }) => [name, numbers])),
     processes: one.name === "search" ? all.slice(0, 4) : all,
-    version: "1.0.0",
     shadow: one.shadow ?? false,
     uses: [one.uses],
-    dimensions: [one.dimension ?? "default"],
   };
   if (one.name !== "search") return [policy];
   const old: PolicyView = {
@@ -190,7 +188,6 @@ function policiesOf(one: DemoLimiter): readonly PolicyView[] {
     code: `gcra({ limit: 10, window: "1s" })`,
     numbers: { "10-per-1s": { limit: 10 } },
     processes: all.slice(4),
-    version: "0.9.4",
   };
   return [policy, old];
 }

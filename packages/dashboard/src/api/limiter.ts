@@ -12,14 +12,10 @@ export interface PolicyView {
   readonly numbers: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** The `id` of each. */
   readonly processes: readonly string[];
-  /** The version of Headgate. */
-  readonly version: string;
   readonly shadow: boolean;
   readonly extends?: string | undefined;
   /** How adapters count requests, a sentence for each. */
   readonly uses: readonly string[];
-  /** The dimensions that limits count by. */
-  readonly dimensions: readonly string[];
 }
 
 /** A subject that asked, or was denied, often: at least `count` and at most `count + error` times. */

@@ -1,7 +1,7 @@
 import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/operate";
 import { formatPolicy } from "@headgate/core/operate";
 import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
-import { dimensionsOf } from "../limiters.ts";
+import { namedLimits } from "../limiters.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
 import { formatLimit, numbersOfLimit } from "../words/policy.ts";
@@ -70,37 +70,30 @@ function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"]
   return rows.filter(({ denied }) => denied > 0).sort((one, other) => other.denied - one.denied);
 }
 
-/** Each policy that processes have under the name, with those processes. */
+/** Each policy that processes have under the name, with those processes, whatever their version of Headgate. */
 function viewPolicies(records: readonly DirectoryLimiter[]): readonly PolicyView[] {
   const groups = groupBy(records, (one) =>
-    JSON.stringify([one.policy, one.shadow, one.extends ?? null, one.version]),
+    JSON.stringify([one.policy, one.shadow, one.extends ?? null]),
   );
   return [...groups.values()].map((same): PolicyView => {
     const [first] = same as [DirectoryLimiter];
-    const { limits, version, shadow } = first;
+    const { limits, shadow } = first;
     const isCut = first.isCut === true;
     return {
       words: isCut ? ["too long to be listed"] : limits.map(formatLimit),
       code: isCut ? "" : formatPolicy(limits),
       numbers: isCut ? {} : numbersOf(first),
       processes: [...new Set(same.flatMap(({ processes }) => processes))],
-      version,
       shadow,
       extends: first.extends,
       uses: [...new Set(same.flatMap(({ uses }) => uses.map(formatUse)))],
-      dimensions: isCut ? [] : dimensionsOf(limits),
     };
   });
 }
 
-/** By the name of each limit: shapes have the names, including the default ones. */
-function numbersOf({ limits, shapes }: DirectoryLimiter): PolicyView["numbers"] {
-  const names = new Map(shapes.map(({ per, limits: own }) => [per, [...own]]));
+function numbersOf(record: DirectoryLimiter): PolicyView["numbers"] {
   return Object.fromEntries(
-    limits.map((limit) => {
-      const listed = names.get(limit.per ?? "default")?.shift();
-      return [limit.name ?? listed ?? "", numbersOfLimit(limit)];
-    }),
+    namedLimits(record).map(([name, limit]) => [name, numbersOfLimit(limit)]),
   );
 }
 
