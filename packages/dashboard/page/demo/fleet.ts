@@ -20,28 +20,24 @@ const LENGTHS: Readonly<Record<Span, number>> = {
   "30d": 30 * 86_400_000,
 };
 
-export function sessionAt(at: number): Session {
-  return {
-    by: "ann@example.com",
-    actions: [
-      "block",
-      "unblock",
-      "reset",
-      "forget",
-      "setOverride",
-      "unsetOverride",
-      "addToDenyList",
-      "removeFromDenyList",
-      "breaker",
-    ],
-    prefix: "shop:",
-    version: "1.0.0",
-    title: "Example shop",
-    now: at,
-    pollMs: 5_000,
-    hasDoctor: true,
-  };
-}
+export const SESSION: Session = {
+  by: "ann@example.com",
+  actions: [
+    "block",
+    "unblock",
+    "reset",
+    "forget",
+    "setOverride",
+    "unsetOverride",
+    "addToDenyList",
+    "removeFromDenyList",
+    "breaker",
+  ],
+  prefix: "shop:",
+  title: "Example shop",
+  pollMs: 5_000,
+  hasDoctor: true,
+};
 
 function processesAt(at: number): readonly ProcessSummary[] {
   return ["web-1", "web-2", "web-3", "web-4", "worker-1", "worker-2"].map((host, i) => ({

@@ -2,7 +2,7 @@ import type { ActionPreview, Span } from "../../src/api.ts";
 import type { Recording } from "../src/client/recorded-source.ts";
 import { breakersAt, redisAt } from "./breakers.ts";
 import { blocksAt, deniedAt, logAt, overridesAt } from "./control.ts";
-import { limiterAt, overviewAt, sessionAt } from "./fleet.ts";
+import { limiterAt, overviewAt, SESSION } from "./fleet.ts";
 import { LIMITERS } from "./limiters.ts";
 import { subjectsAt } from "./subjects.ts";
 
@@ -15,7 +15,7 @@ export function recordingAt(at: number): Recording {
   });
   return {
     at,
-    session: sessionAt(at),
+    session: SESSION,
     overview: spans((span) => overviewAt(at, span)),
     limiters: Object.fromEntries(
       LIMITERS.map(({ name }) => [

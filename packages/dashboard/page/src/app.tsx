@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Session } from "../../src/api.ts";
 import { ActionDialog } from "./acting/dialog.tsx";
 import type { Failure } from "./client/failure.ts";
@@ -36,7 +36,8 @@ export function App({ source }: { source: Source }): JSX.Element {
 function useSession(source: Source): readonly [Session | undefined, Failure | undefined] {
   const [session, setSession] = useState<Session>();
   const [failure, setFailure] = useState<Failure>();
-  useEffect(() => {
+  // Before the first paint: on a slow machine, each frame of these steps would delay the figures.
+  useLayoutEffect(() => {
     const leaving = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = async (failed: number): Promise<void> => {

@@ -10,11 +10,8 @@ export interface Session {
   /** The allowed actions; none if only reading is allowed. */
   readonly actions: readonly ActionName[];
   readonly prefix: string;
-  /** The version of Headgate. */
-  readonly version: string;
   /** The title of the page, as configured by the application. */
   readonly title: string;
-  readonly now: number;
   /** How often the page repeats its requests, in milliseconds. */
   readonly pollMs: number;
   /** Whether `redis` has findings. */

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Coverage, Span } from "../../../src/api.ts";
 import { formatRate } from "../words/numbers.ts";
 import type { Columns, Series } from "../words/rates.ts";
@@ -50,10 +50,13 @@ export function Chart({
 function useWidth(): readonly [box: { current: HTMLDivElement | null }, width: number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
-    const sizes = new ResizeObserver(() => setWidth(Math.max(200, current.clientWidth)));
+    const measure = (): void => setWidth(Math.max(200, current.clientWidth));
+    // At once, so that the chart is in the first frame: the observer would come after it.
+    measure();
+    const sizes = new ResizeObserver(measure);
     sizes.observe(current);
     return () => sizes.disconnect();
   }, []);

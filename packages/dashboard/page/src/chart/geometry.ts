@@ -1,3 +1,5 @@
+import { formatDate } from "../words/time.ts";
+
 /** A position on an axis, in its own unit. */
 export interface Tick {
   readonly at: number;
@@ -77,8 +79,7 @@ export function timeTicks(from: number, to: number, most: number): readonly Tick
 
 /** `14:05`, and `21 Nov` at midnight. */
 function labelOf(at: number, midnight: number): string {
-  const time = new Date(at);
   return at === midnight
-    ? time.toLocaleDateString("en-GB", { day: "numeric", month: "short" })
-    : time.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+    ? formatDate(at, { day: "numeric", month: "short" })
+    : formatDate(at, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 }

@@ -1,4 +1,4 @@
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Visit } from "../visit.ts";
 import { takeAhead } from "./ahead.ts";
 import { keep, kept } from "./kept.ts";
@@ -25,7 +25,8 @@ export function usePolled<T extends { readonly at: number }>(
   const { source, session, setLive } = useContext(Visit);
   const [state, setState] = useState<{ key: string } & Polled<T>>();
   const polling = useRef<Polling<T> | undefined>(undefined);
-  useEffect(() => {
+  // Before the paint: the answer may be there, and is shown in this frame then.
+  useLayoutEffect(() => {
     const first = isPrivate ? undefined : (kept(key) as T | undefined);
     const show = (polled: Polled<T>): void => {
       if (polled.data) noteServerTime(polled.data.at);

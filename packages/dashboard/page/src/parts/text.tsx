@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { SubjectOf } from "../../../src/api.ts";
 import { subjectInWords } from "../words/subject.ts";
 import { formatFromNow, formatFully, formatLength, formatMoment } from "../words/time.ts";
@@ -58,22 +59,14 @@ export function Subject({ of }: { of: SubjectOf | undefined }): JSX.Element {
 export function When({ at }: { at: number | null | undefined }): JSX.Element {
   const now = useNow();
   if (at === null || at === undefined) return <span class="quiet">unknown</span>;
-  return (
-    <time dateTime={isoOf(at)} title={formatFully(at)}>
-      {formatMoment(at, now)}
-    </time>
-  );
+  return <Moment at={at}>{formatMoment(at, now)}</Moment>;
 }
 
 /** How long ago. */
 export function Ago({ at }: { at: number | null }): JSX.Element {
   const now = useNow();
   if (at === null) return <span class="quiet">unknown</span>;
-  return (
-    <time dateTime={isoOf(at)} title={formatFully(at)}>
-      {formatFromNow(Math.min(at, now), now)}
-    </time>
-  );
+  return <Moment at={at}>{formatFromNow(Math.min(at, now), now)}</Moment>;
 }
 
 /** `until 14:03:12, in 4 min`; `until it is removed`. */
@@ -86,6 +79,19 @@ export function Until({ at }: { at: number | null }): JSX.Element {
       until <When at={at} />
       <span class="quiet">, {formatLength(at - now)} left</span>
     </>
+  );
+}
+
+/** Words for a moment, with its date and zone in the title, which is written after the paint: zones' names are slow to find. */
+function Moment({ at, children }: { at: number; children: string }): JSX.Element {
+  const element = useRef<HTMLTimeElement>(null);
+  useEffect(() => {
+    if (element.current !== null) element.current.title = formatFully(at);
+  }, [at]);
+  return (
+    <time ref={element} dateTime={isoOf(at)}>
+      {children}
+    </time>
   );
 }
 

@@ -40,7 +40,7 @@ export function formatFromNow(at: number, now: number): string {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A moment in words. Creating a format is slow, and a page has many moments. */
-function formatDate(at: number, options: Intl.DateTimeFormatOptions): string {
+export function formatDate(at: number, options: Intl.DateTimeFormatOptions): string {
   const key = JSON.stringify(options);
   let format = formats.get(key);
   if (format === undefined) {
