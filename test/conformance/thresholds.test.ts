@@ -208,6 +208,25 @@ describeWorlds((world) => {
     ]);
   });
 
+  test("a limit that costs nothing tells nothing, although its thresholds are reached by now", async () => {
+    const limitsWith = (more: object) => [
+      fixedWindow({ name: "hour", limit: 10, window: "1h", ...more }),
+      slidingLog({ name: "day", limit: 100, window: "1d", ...more }),
+    ];
+    const { name, heard, limiter } = open(limitsWith({}));
+    const told = () => heard.take(name).map((one) => [one.name, one.threshold, one.used]);
+    const notifying = { limits: limitsWith({ notifyAt }) };
+    await limiter.consume(SUBJECT, { cost: { hour: 9, day: 1 } });
+    await limiter.consume(SUBJECT, { cost: { hour: 0, day: 1 }, ...notifying });
+    await limiter.charge(SUBJECT, { cost: { hour: 0, day: 1 }, ...notifying });
+    expect(told()).toEqual([]);
+    await limiter.consume(SUBJECT, { cost: { hour: 1, day: 0 }, ...notifying });
+    expect(told()).toEqual([
+      ["hour", 0.8, 10],
+      ["hour", 1, 10],
+    ]);
+  });
+
   test("a share that a double cannot hold is as many units as it says", async () => {
     const limits = fixedWindow({ limit: 100, window: "1h", notifyAt: [0.07, 0.29, 0.57, 0.58] });
     const { name, heard, limiter } = open(limits);
