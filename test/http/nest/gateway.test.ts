@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { RateLimitOptions } from "@headgate/nestjs";
 import { fixedWindow, RateLimit } from "@headgate/nestjs";
 import type { ArgumentsHost } from "@nestjs/common";
 import { Catch, UseFilters } from "@nestjs/common";
@@ -6,32 +7,33 @@ import { WsAdapter } from "@nestjs/platform-ws";
 import { SubscribeMessage, WebSocketGateway, WsException } from "@nestjs/websockets";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
+import { hearDecisions } from "../support/hear-decisions.ts";
 import { makeNest } from "./serve-nest.ts";
+
+const limits = fixedWindow({ limit: 1, window: "1h" });
 
 /** Sends what was thrown, which Nest leaves to applications on plain WebSockets. */
 class Sender {
-  catch(error: WsException, host: ArgumentsHost): void {
+  catch(error: Error, host: ArgumentsHost): void {
     host
       .switchToWs()
       .getClient<WebSocket>()
-      .send(JSON.stringify({ error: error.getError() }));
+      .send(
+        JSON.stringify({ error: error instanceof WsException ? error.getError() : error.message }),
+      );
   }
 }
-Catch(WsException)(Sender);
+Catch()(Sender);
 
-test("each message of a gateway is counted, and a denial is an exception of gateways", async () => {
+/** Serves a gateway until the test ends. Each call sends it a message, and resolves with its answer. */
+async function serveGateway(options: RateLimitOptions): Promise<() => Promise<unknown>> {
   class Chat {
     say(): object {
       return { event: "said", data: "" };
     }
   }
-  const limits = fixedWindow({ limit: 2, window: "1h" });
   const descriptor = Object.getOwnPropertyDescriptor(Chat.prototype, "say") as PropertyDescriptor;
-  for (const decorate of [
-    SubscribeMessage("say"),
-    UseFilters(new Sender()),
-    RateLimit({ limits }),
-  ]) {
+  for (const decorate of [SubscribeMessage("say"), UseFilters(new Sender()), RateLimit(options)]) {
     decorate(Chat.prototype, "say", descriptor);
   }
   WebSocketGateway()(Chat);
@@ -43,17 +45,60 @@ test("each message of a gateway is counted, and a denial is an exception of gate
   const client = new WebSocket(`ws://127.0.0.1:${port}`);
   await once(client, "open");
   onTestFinished(() => client.terminate());
-  const answers: unknown[] = [];
-  for (let i = 0; i < 3; i += 1) {
+  return async () => {
     client.send(JSON.stringify({ event: "say", data: {} }));
     const [message] = await once(client, "message");
-    answers.push(JSON.parse(String(message)));
-  }
-  expect(answers).toMatchObject([
-    { event: "said" },
-    { event: "said" },
-    {
-      error: { code: "RATE_LIMITED", status: 429, retryAfterMs: expect.any(Number) },
+    return JSON.parse(String(message));
+  };
+}
+
+test("each message of a gateway is counted, and a denial is an exception of gateways", async () => {
+  const say = await serveGateway({ limits });
+  expect(await say()).toMatchObject({ event: "said" });
+  expect(await say()).toMatchObject({
+    error: { code: "RATE_LIMITED", status: 429, retryAfterMs: expect.any(Number) },
+  });
+});
+
+test('onDenied may let a message on, deny it, or throw: only "allow" is published as passed', async () => {
+  const heard = hearDecisions();
+  const outcomes = [
+    () => "allow",
+    async () => "allow",
+    () => "allowed",
+    () => {},
+    () => {
+      throw new Error("an own one");
     },
+    () => Promise.reject("no error"),
+  ];
+  const say = await serveGateway({ limits, onDenied: () => outcomes.shift()?.() });
+  await say();
+  const denied = { error: { code: "RATE_LIMITED" } };
+  expect([
+    await say(),
+    await say(),
+    await say(),
+    await say(),
+    await say(),
+    await say(),
+  ]).toMatchObject([
+    { event: "said" },
+    { event: "said" },
+    denied,
+    denied,
+    { error: "an own one" },
+    { error: expect.stringContaining("a string, which is not an Error") },
+  ]);
+  const published = heard.map(({ decision, passed }) => [decision.allowed, passed]);
+  const refused = [false, undefined];
+  expect(published).toEqual([
+    [true, undefined],
+    [false, true],
+    [false, true],
+    refused,
+    refused,
+    refused,
+    refused,
   ]);
 });

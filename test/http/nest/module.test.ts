@@ -10,6 +10,7 @@ import {
   RateLimit,
   RateLimitCost,
   RateLimitException,
+  RateLimitFilter,
 } from "@headgate/nestjs";
 import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
 import { Catch, HttpException, Module } from "@nestjs/common";
@@ -164,6 +165,26 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     const denied = await ask("/page");
     expect([denied.status, denied.json()]).toEqual([429, { mine: 1 }]);
     expect(denied.headers).toHaveProperty("retry-after");
+  });
+
+  test("Headgate's filter adds nothing to an answer that has begun", async () => {
+    class Filter extends RateLimitFilter {
+      override catch(exception: RateLimitException, host: ArgumentsHost): unknown {
+        const reply = host.switchToHttp().getResponse();
+        const node = reply.raw ?? reply;
+        node.writeHead(402).write("own ");
+        super.catch(exception, host);
+        return void node.end("answer");
+      }
+    }
+    Catch(RateLimitException)(Filter);
+    const limits = HeadgateModule.forRoot({ limits: hourly(1) });
+    const pages = controller({ page: [] });
+    const filters = [new Filter()];
+    const { ask } = await serveNest({ imports: [limits], controllers: [pages], filters }, platform);
+    await ask("/page");
+    const { status, text } = await ask("/page");
+    expect([status, text]).toEqual([402, "own answer"]);
   });
 });
 

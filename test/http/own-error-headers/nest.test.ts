@@ -113,6 +113,19 @@ describe.each(PLATFORMS)("Nest on %s", (platform) => {
     },
   );
 
+  test.each(Object.entries(ends))(
+    "%s: a filter that sets no status answers with that of any other error",
+    async (_, onDenied) => {
+      const { status, text } = await denialWith(
+        platform,
+        "by the module",
+        { onDenied },
+        (_error, reply) => reply.send("own"),
+      );
+      expect([status, text]).toEqual([200, "own"]);
+    },
+  );
+
   test.each(Object.entries(ends))("%s: what a filter sets is sent once", async (_, onDenied) => {
     const { headers } = await denialWith(
       platform,
