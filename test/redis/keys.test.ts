@@ -144,8 +144,9 @@ describe("every key expires", () => {
       startOnServerClock({ ...limit, [windowOf(limit)]: 100 } as Limit, `of ${i}`),
     );
     for (const limiter of limiters) {
-      await limiter.consume("u", { cost: 5 });
-      expect((await limiter.consume("u", { cost: 5 })).allowed).toBe(false);
+      // In one script, at one time: with a call each, the second one might come when the window is over.
+      const [, second] = await Promise.all([1, 2].map(() => limiter.consume("u", { cost: 5 })));
+      expect(second?.allowed).toBe(false);
     }
     await waitUntil(
       "all have expired",
