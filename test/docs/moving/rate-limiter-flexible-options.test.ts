@@ -286,8 +286,9 @@ const result = (call: Promise<RateLimiterRes>) => call.catch((denial: RateLimite
 
 async function charges(): Promise<void> {
   const { before, after } = twice();
-  await before.penalty("ada", 2);
-  await after.charge("ada", { cost: 2 });
+  const { remainingPoints } = await before.penalty("ada", 2);
+  expect(await after.charge("ada", { cost: 2 })).not.toHaveProperty("remaining");
+  expect((await after.peek("ada", { cost: 0 })).remaining).toBe(remainingPoints);
   await expectSame([before, after], three.slice(0, 1), [false]);
 }
 

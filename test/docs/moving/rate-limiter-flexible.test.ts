@@ -109,6 +109,11 @@ describeDifferences(it, {
     expect((await hour.get("ada"))?.remainingPoints).toBe(2);
     const { limits } = await after.peek("ada", { cost: 0 });
     expect(limits).toMatchObject([{ remaining: 0 }, { remaining: 4 }]);
+    // Which of them denied: there, the keys of the rejection.
+    const rejection = await before.consume("ada").catch((denials: object) => denials);
+    expect(Object.keys(rejection)).toEqual(["minute"]);
+    const denial = await after.consume("ada");
+    expect(denial.limits.map(({ retryAfterMs }) => retryAfterMs > 0)).toEqual([true, false]);
   },
   async "Redis may fail."() {
     const storeClient = redisThatIsAway();
