@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { createClient } from "redis";
 import { recordKeyOf } from "../../packages/core/src/fleet/control/steps.ts";
 
 const CONTROL = recordKeyOf("headgate");
@@ -11,18 +12,28 @@ export async function commandsOf<T>(
   redis: Redis,
   act: () => Promise<T>,
 ): Promise<{ answer: T; commands: readonly (readonly string[])[] }> {
-  const monitor = await redis.monitor();
+  const { path, host, port, db = 0 } = redis.options;
+  // Not ioredis's own: it fails if other suites' commands arrive together with the answer to MONITOR.
+  const monitor = createClient({
+    socket:
+      path === undefined ? { host: host as string, port: port as number } : { path, tls: false },
+  });
+  await monitor.connect();
   const commands: string[][] = [];
+  let end = (): void => {};
   const done = new Promise<void>((resolve) => {
-    monitor.on("monitor", (_, [name = "", ...args]: string[], __, database: string) => {
-      if (Number(database) !== (redis.options.db ?? 0)) return;
-      if (name.toUpperCase() === "ECHO") resolve();
-      else if (!args.includes(CONTROL)) commands.push([name.toUpperCase(), ...args]);
-    });
+    end = resolve;
+  });
+  await monitor.monitor((line) => {
+    const [, database, told = ""] = /^\S+ \[(\d+) [^\]]*\] "(.*)"$/s.exec(String(line)) ?? [];
+    const [name = "", ...args] = told.split('" "');
+    if (Number(database) !== db) return;
+    if (name.toUpperCase() === "ECHO") end();
+    else if (!args.includes(CONTROL)) commands.push([name.toUpperCase(), ...args]);
   });
   const answer = await act();
   await redis.echo("done");
   await done;
-  monitor.disconnect();
+  monitor.destroy();
   return { answer, commands };
 }
