@@ -54,7 +54,16 @@ async function handle(
   }
   if (way === "broken") response.destroy();
   else if (way === "piped") new PassThrough().end("a pipe").pipe(response);
-  else response.end(way === "large" ? Buffer.alloc(1 << 18) : "done");
+  else endWith(response, way === "large" ? Buffer.alloc(1 << 18) : "done");
+}
+
+/** Node 20.19 throws for a stream of HTTP/2 whose client has left; later versions ignore it. */
+function endWith(response: Handled["response"], body: string | Buffer): void {
+  try {
+    response.end(body);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_HTTP2_INVALID_STREAM") throw error;
+  }
 }
 
 function pathOf(random: Random): string {

@@ -51,7 +51,7 @@ async function deny(
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const signal = AbortSignal.timeout(2_000);
+  const signal = AbortSignal.timeout(20_000);
   const answer = await fetch(`http://127.0.0.1:${port}`, { redirect: "manual", signal });
   const text = await answer.text();
   // What is late must have its chance.
