@@ -31,20 +31,23 @@ async function openOnce() {
   await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
   await page.addInitScript(notePaints);
-  await page.goto(fleet.url);
-  const painted = await page.waitForFunction(() => globalThis.painted?.chart && globalThis.painted);
-  const result = await painted.jsonValue();
+  // Told through the console: a script that waits in the page would take a tenth of the time measured.
+  const [told] = await Promise.all([page.waitForEvent("console", isPainted), page.goto(fleet.url)]);
+  const result = JSON.parse(told.text());
   const { metrics } = await devtools.send("Performance.getMetrics");
   const tasks = metrics.find(({ name }) => name === "TaskDuration").value * 1_000;
   await context.close();
   return { ...result, "main thread": tasks };
 }
 
-/** Notes when each part of the page was first painted: milliseconds since the navigation began. Runs in the page. */
+function isPainted(message) {
+  return message.text().startsWith("{");
+}
+
+/** Notes when each part of the page was first painted: milliseconds since the navigation began; logs all when it has them. Runs in the page. */
 function notePaints() {
   const parts = { frame: "header.top", answer: "main .answer h1", chart: ".chart > *" };
   const painted = {};
-  globalThis.painted = painted;
   const seen = new Set();
   new MutationObserver(() => {
     for (const [name, selector] of Object.entries(parts)) {
@@ -54,6 +57,9 @@ function notePaints() {
       requestAnimationFrame(() =>
         requestAnimationFrame(() => {
           painted[name] = performance.now();
+          if (Object.keys(painted).length === Object.keys(parts).length) {
+            console.debug(JSON.stringify(painted));
+          }
         }),
       );
     }

@@ -167,11 +167,15 @@ function Visitor(): JSX.Element {
 function Tabs({ view }: { view: View }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
-    const { current } = list;
-    const tab = current?.querySelector<HTMLElement>("[aria-current]");
-    if (current && tab) {
-      current.scrollLeft = tab.offsetLeft - (current.clientWidth - tab.offsetWidth) / 2;
-    }
+    // With the frame that has the view: measured before it, the page would be laid out twice.
+    const frame = requestAnimationFrame(() => {
+      const { current } = list;
+      const tab = current?.querySelector<HTMLElement>("[aria-current]");
+      if (current && tab) {
+        current.scrollLeft = tab.offsetLeft - (current.clientWidth - tab.offsetWidth) / 2;
+      }
+    });
+    return () => cancelAnimationFrame(frame);
   }, [view]);
   return (
     <nav class="tabs" aria-label="Views">

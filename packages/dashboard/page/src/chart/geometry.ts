@@ -1,4 +1,4 @@
-import { formatDate } from "../words/time.ts";
+import { formatClock, formatDay } from "../words/time.ts";
 
 /** A position on an axis, in its own unit. */
 export interface Tick {
@@ -79,7 +79,5 @@ export function timeTicks(from: number, to: number, most: number): readonly Tick
 
 /** `14:05`, and `21 Nov` at midnight. */
 function labelOf(at: number, midnight: number): string {
-  return at === midnight
-    ? formatDate(at, { day: "numeric", month: "short" })
-    : formatDate(at, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  return at === midnight ? formatDay(at) : formatClock(at);
 }

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { counted, formatBytes, formatRate, formatShare, formatShort } from "./numbers.ts";
+import {
+  counted,
+  formatBytes,
+  formatCount,
+  formatRate,
+  formatShare,
+  formatShort,
+} from "./numbers.ts";
 
 test.each([
   [0, "0"],
@@ -27,6 +34,15 @@ test("only nothing is 0 %, and only all is 100 %", () => {
   expect(formatShare(999_999, 1_000_000)).toBe(">\u00a099.99\u00a0%");
   expect(formatShare(1, 3)).toBe("33.3\u00a0%");
 });
+
+test.each([
+  [0, "0"],
+  [999, "999"],
+  [1_000, "1,000"],
+  [123_456, "123,456"],
+  [1_234.5678, "1,234.5678"],
+  [-9_999_999_999, "-9,999,999,999"],
+])("%d is %s", (count, text) => expect(formatCount(count)).toBe(text));
 
 test("one is one", () => {
   expect(counted(1, "process", "processes")).toBe("1 process");

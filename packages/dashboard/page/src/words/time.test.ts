@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import {
   formatFromNow,
   formatFully,
@@ -20,16 +20,24 @@ test.each([
   [90_000_000, "1 d 1 h"],
 ])("%d ms are %s", (ms, text) => expect(formatLength(ms)).toBe(text));
 
-test("a moment is as short as it is clear", () => {
-  expect(formatMoment(NOON - 1_000, NOON, "UTC")).toBe("11:59:59");
-  expect(formatMoment(NOON, NOON, "Europe/Berlin")).toBe("13:00:00");
-  expect(formatMoment(NOON - 86_400_000, NOON, "UTC")).toBe("22 Nov, 12:00");
-  expect(formatMoment(NOON - 400 * 86_400_000, NOON, "UTC")).toBe("19 Oct 2025");
-  expect(formatMoment(Number.MAX_VALUE, NOON, "UTC")).toBe("unknown");
+afterEach(() => {
+  vi.unstubAllEnvs();
 });
 
-test("in full it has its zone, and UTC", () => {
-  expect(formatFully(NOON, "Europe/Berlin")).toMatch(/13:00:00.*; 2026-11-23 12:00:00 UTC$/);
+test("a moment is as short as it is clear", () => {
+  vi.stubEnv("TZ", "UTC");
+  expect(formatMoment(NOON - 1_000, NOON)).toBe("11:59:59");
+  expect(formatMoment(NOON - 86_400_000, NOON)).toBe("22 Nov, 12:00");
+  expect(formatMoment(NOON - 400 * 86_400_000, NOON)).toBe("19 Oct 2025");
+  expect(formatMoment(Number.MAX_VALUE, NOON)).toBe("unknown");
+});
+
+test("a moment is by the clock of this machine", () => {
+  vi.stubEnv("TZ", "Europe/Berlin");
+  expect(formatMoment(NOON, NOON)).toBe("13:00:00");
+  // Midnight is over there.
+  expect(formatMoment(NOON + 11.5 * 3_600_000, NOON)).toBe("24 Nov, 00:30");
+  expect(formatFully(NOON)).toMatch(/^Mon.* 13:00:00.*; 2026-11-23 12:00:00 UTC$/);
 });
 
 test("from now", () => {

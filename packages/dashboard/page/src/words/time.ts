@@ -37,46 +37,53 @@ export function formatFromNow(at: number, now: number): string {
   return at > now ? `in ${formatLength(at - now)}` : `${formatLength(now - at)} ago`;
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>();
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** A moment in words. Creating a format is slow, and a page has many moments. */
-export function formatDate(at: number, options: Intl.DateTimeFormatOptions): string {
-  const key = JSON.stringify(options);
-  let format = formats.get(key);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat("en-GB", options);
-    formats.set(key, format);
-  }
-  return format.format(at);
+/** `14:05`, by this machine's clock. By hand, as in numbers.ts: what is in the first view must not wait for `Intl`. */
+export function formatClock(at: number): string {
+  const time = new Date(at);
+  return `${twoDigits(time.getHours())}:${twoDigits(time.getMinutes())}`;
 }
 
-const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
+/** `21 Nov`. */
+export function formatDay(at: number): string {
+  const time = new Date(at);
+  return `${time.getDate()} ${MONTHS[time.getMonth()]}`;
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, "0");
+}
 
 /** A moment, as brief as is unambiguous: `14:03:12` today, `21 Nov, 14:03` within half a year, otherwise `21 Nov 2025`. */
-export function formatMoment(at: number, now: number, timeZone?: string): string {
+export function formatMoment(at: number, now: number): string {
   if (!isMoment(at)) return "unknown";
-  const day = (time: number): string => formatDate(time, { timeZone });
-  if (day(at) === day(now)) return formatDate(at, { ...CLOCK, timeZone });
+  const time = new Date(at);
+  if (time.toDateString() === new Date(now).toDateString()) {
+    return `${formatClock(at)}:${twoDigits(time.getSeconds())}`;
+  }
   const isNear = Math.abs(at - now) < 183 * 86_400_000;
-  const date = { day: "numeric", month: "short", timeZone } as const;
-  if (!isNear) return formatDate(at, { ...date, year: "numeric" });
-  const { second: _, ...clock } = CLOCK;
-  return formatDate(at, { ...date, ...clock });
+  return isNear ? `${formatDay(at)}, ${formatClock(at)}` : `${formatDay(at)} ${time.getFullYear()}`;
 }
 
+let full: Intl.DateTimeFormat | undefined;
+
 /** A moment with its date and zone, and in UTC: for a title. */
-export function formatFully(at: number, timeZone?: string): string {
+export function formatFully(at: number): string {
   if (!isMoment(at)) return "unknown";
-  const here = formatDate(at, {
+  // Creating a format is slow, and a page has many moments.
+  full ??= new Intl.DateTimeFormat("en-GB", {
     weekday: "short",
     day: "numeric",
     month: "short",
     year: "numeric",
-    ...CLOCK,
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
     timeZoneName: "short",
-    timeZone,
   });
-  return `${here}; ${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  return `${full.format(at)}; ${new Date(at).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 /** Whether a date can be formed from it. */
