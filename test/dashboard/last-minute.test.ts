@@ -1,0 +1,60 @@
+import { requireStore } from "@headgate/core/internal";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { expect, test } from "vitest";
+import { limiterId } from "../../packages/core/src/fleet/usage/limiter-usage.ts";
+import { addUsage } from "../../packages/core/src/fleet/usage/steps.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api } from "./support/ask.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+/** The start of a step of ten seconds. */
+const STEP = 1_800_000_000_000;
+
+const storeAt = (now: number) => redisStore(own.client, { prefix: "fleet", clock: () => now });
+
+/** Counts in four steps: before the minute that ends at `STEP`, in its first and its last step, and after it. */
+const ROWS = [
+  { at: STEP - 61_000, allowed: 4_000, denied: 400 },
+  { at: STEP - 59_000, allowed: 30, denied: 3 },
+  { at: STEP - 1_000, allowed: 200, denied: 20 },
+  { at: STEP + 5_000, allowed: 1_000, denied: 100 },
+].map((row) => ({ ...row, at: row.at * 1_000, degraded: 1 }));
+
+/** What the page is told a moment after `STEP`. */
+async function lookAt(now: number) {
+  const page = await nodeMount.mount({ store: storeAt(now), authorize: () => "read" });
+  const [overview, limiter] = await Promise.all([
+    api(page, "overview?span=30d"),
+    api(page, "limiter?name=api"),
+  ]);
+  return { overview: overview.json, limiter: limiter.json };
+}
+
+test("the last minute is the last one that all processes have reported, with those let through in shadow mode as allowed", async () => {
+  const now = STEP + 15_000;
+  const store = storeAt(now);
+  await operate(store).setOverride({ limiter: "trial", shadow: true });
+  const counted = ["api", "trial"].map((name) => ({ id: limiterId(name), name, rows: ROWS }));
+  await requireStore(store).run(addUsage, {
+    prefix: "fleet",
+    process: "process-00000000",
+    number: 1,
+    clock: now * 1_000,
+    ahead: 0,
+    blocks: "",
+    limiters: counted.map((one) => ({ ...one, used: "", denied: "", limits: "" })),
+  });
+  const before = await lookAt(now);
+  expect(before.limiter.lastMinute).toEqual({ allowed: 230, denied: 23, degraded: 2 });
+  expect(before.overview).toMatchObject({
+    lastMinute: { allowed: 230 + 253, denied: 23, degraded: 4 },
+    shadow: { lastMinute: { allowed: 230, denied: 23, degraded: 2 } },
+  });
+  // A second later, the next step is six seconds old.
+  const after = await lookAt(now + 1_000);
+  expect(after.limiter.lastMinute).toEqual({ allowed: 1_200, denied: 120, degraded: 2 });
+  expect(after.overview.lastMinute).toEqual({ allowed: 1_200 + 1_320, denied: 120, degraded: 4 });
+});
