@@ -1,7 +1,12 @@
+import type { BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { fixedWindow } from "@headgate/core";
+import { operate } from "@headgate/core/operate";
+import { redisStore } from "@headgate/core/redis";
+import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { api } from "./support/ask.ts";
 import { ANN, seedDenied } from "./support/denied.ts";
 import { createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
@@ -98,6 +103,50 @@ describe("each action", () => {
     const plain = await nodeMount.mount(without);
     expect((await api(plain, "session")).json.actions).not.toContain("breaker");
     expect((await api(plain, "preview", { action })).status).toBe(403);
+  });
+
+  test("an order to a breaker is in the log, even if Redis goes away right after it", async () => {
+    const fleet = createFleet(own.client);
+    const breaker = createBreaker({ name: "bank", store: fleet.store });
+    onTestFinished(() => breaker.close());
+    await fleet.tell();
+    const proxy = await startTcpProxy({ socket: own.server.socket });
+    onTestFinished(() => proxy.close());
+    const client = new Redis(proxy.port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+    client.on("error", () => {});
+    onTestFinished(() => client.disconnect());
+    const page = await nodeMount.mount({
+      store: redisStore(client, { prefix: "fleet" }),
+      authorize: () => ({ by: "eve", actions: "all" }),
+      storeTimeout: "300ms",
+      createBreaker(options: BreakerOptions) {
+        const made = createBreaker(options);
+        return {
+          close: () => made.close(),
+          for(name: string) {
+            const target = made.for(name);
+            const forceOpen = async (): Promise<void> => {
+              await target.forceOpen();
+              proxy.hold();
+            };
+            return {
+              target: target.target,
+              snapshot: () => target.snapshot(),
+              disable: () => target.disable(),
+              reset: () => target.reset(),
+              forceOpen,
+            };
+          },
+        };
+      },
+    });
+    const action = { kind: "breaker", breaker: "bank", target: "eu", order: "open" };
+    expect((await act(page, action, "they are down")).done.status).toBe(503);
+    expect((await breaker.for("eu").snapshot()).state).toBe("forced-open");
+    expect((await operate(fleet.store).log()).entries).toMatchObject([
+      { kind: "breaker", by: "eve", reason: "they are down", after: { state: "forced-open" } },
+    ]);
+    proxy.pass();
   });
 
   test("an order for a target with a long name is in the log by the name that the breaker gives it", async () => {

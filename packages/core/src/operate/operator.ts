@@ -87,9 +87,9 @@ export interface Operator {
   denyList(address?: string): Promise<readonly DeniedNetwork[]>;
 
   /**
-   * Writes an entry about a breaker to the log; does not act on the breaker. With `dryRun` it writes nothing: ask so before giving the
-   * order, because one that the log refuses would be in force without an entry. Resolves with the server's time. Rejects with the
-   * same errors as `reset`.
+   * Writes an entry about a breaker to the log; does not act on the breaker. Call it before giving the order: one that the log
+   * refuses, or during whose entry the store goes away, would be in force without an entry. With `dryRun` it writes nothing.
+   * Resolves with the server's time. Rejects with the same errors as `reset`.
    */
   logBreaker(done: BreakerAction, options?: ActionOptions): Promise<Date>;
 

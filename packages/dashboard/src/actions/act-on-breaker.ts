@@ -10,13 +10,33 @@ type BreakerAction = Extract<Action, { kind: "breaker" }>;
 /** Processes look at a target again after a second. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** The effect of each order, and the resulting state. */
+const NO_CALLS = {
+  ...{ calls: 0, successes: 0, failures: 0, slow: 0 },
+  ...{ successRate: null, slowRate: null },
+} as const;
+
+/** Each order, and what the log says of the target after it. */
 const ORDERS = {
-  open: { give: (target) => target.forceOpen(), state: "forced-open" },
-  close: { give: (target) => target.disable(), state: "disabled" },
-  reset: { give: (target) => target.reset(), state: "closed" },
+  open: {
+    give: (target) => target.forceOpen(),
+    foresee: (before) => ({ ...before, state: "forced-open" }),
+  },
+  close: {
+    give: (target) => target.disable(),
+    foresee: (before) => ({ ...before, state: "disabled" }),
+  },
+  reset: {
+    give: (target) => target.reset(),
+    foresee: (before) => ({ ...before, ...NO_CALLS, state: "closed" }),
+  },
 } as const satisfies Readonly<
-  Record<BreakerAction["order"], { give(target: OrderedTarget): Promise<void>; state: string }>
+  Record<
+    BreakerAction["order"],
+    {
+      give(target: OrderedTarget): Promise<void>;
+      foresee(before: TargetSnapshot): TargetSnapshot;
+    }
+  >
 >;
 
 /** Gives an order to a target of a breaker. It stays in force until `reset`. */
@@ -31,20 +51,16 @@ export async function actOnBreaker(
   try {
     const own = breaker.for(target);
     const before = await look(own);
-    const { give, state } = ORDERS[order];
-    const foreseen: TargetSnapshot = { ...before, state };
-    const log = (after: TargetSnapshot, isDry: boolean): Promise<Date> =>
-      operator.logBreaker(
-        { breaker: name, target: own.target, before, after },
-        { reason, by, dryRun: isDry },
-      );
-    // An order that the log refuses must not be given.
-    let at = await log(foreseen, true);
-    let after: TargetSnapshot = foreseen;
+    const { give, foresee } = ORDERS[order];
+    let after = foresee(before);
+    // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
+    const at = await operator.logBreaker(
+      { breaker: name, target: own.target, before, after },
+      { reason, by, dryRun },
+    );
     if (dryRun !== true) {
       await give(own);
       after = await look(own);
-      at = await log(after, false);
     }
     return {
       before: [describe(before)],
