@@ -24,4 +24,6 @@ test("a limiter in shadow mode denies nothing on the overview, and what it would
     { name: "api", shadow: false, totals: { denied: 2 } },
     { name: "trial", shadow: true, totals: { denied: 10 } },
   ]);
+  expect((await api(page, "limiter?name=trial")).json.shadow).toBe(true);
+  expect((await api(page, "limiter?name=api")).json.shadow).toBe(false);
 });

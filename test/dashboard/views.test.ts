@@ -173,7 +173,7 @@ describe("other views", () => {
     expect((await api(other, "control")).json.blocksKnown).toBe(false);
     expect((await api(other, "overview")).json).toMatchObject({
       coverage: { processes: 1, silent: 1 },
-      processes: [{ reportedAt: null }],
+      processes: [{ reportedAt: null, silent: true }],
     });
   });
 

@@ -49,6 +49,7 @@ function processesAt(at: number): readonly ProcessSummary[] {
     version: i < 4 ? "1.0.0" : "0.9.4",
     more: 0,
     reportedAt: i === 5 ? at - 190_000 : at - 1_300 * (i + 1),
+    silent: i === 5,
   }));
 }
 
@@ -149,6 +150,7 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
     at,
     span,
     name,
+    shadow: one.shadow ?? false,
     policies: policiesOf(one),
     totals,
     stepMs: series.stepMs,

@@ -4,9 +4,7 @@ export interface TargetRow {
   /** From 0 to 1; null if there were no calls. */
   readonly successRate: number | null;
   readonly calls: number;
-  readonly since?: number | undefined;
-  /** The operator's order that holds its state. */
-  readonly order?: string | undefined;
+  /** When an open target gets trial calls; missing for one that is held open. */
   readonly until?: number | undefined;
 }
 

@@ -16,6 +16,8 @@ export interface ProcessSummary {
   readonly more: number;
   /** When it last reported usage; null if unknown. */
   readonly reportedAt: number | null;
+  /** Whether it has not reported for so long that the counts are too low. */
+  readonly silent: boolean;
 }
 
 export interface LimiterSummary {

@@ -32,6 +32,8 @@ export interface LimiterView {
   readonly at: number;
   readonly span: Span;
   readonly name: string;
+  /** Whether it is in shadow mode in every process, and so denies no request. */
+  readonly shadow: boolean;
   readonly policies: readonly PolicyView[];
   readonly totals: Counts;
   /** As in the overview. */

@@ -30,7 +30,6 @@ export interface OverrideRow {
   /** In words. */
   readonly what: string;
   readonly limits?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
-  readonly shadow?: boolean | undefined;
   readonly from: number;
   /** Null for until it is removed. */
   readonly until: number | null;

@@ -17,18 +17,19 @@ export async function viewBreakers(
   createBreaker: CreateBreaker,
 ): Promise<BreakersView> {
   const [directory, at] = await Promise.all([reading.directory(), reading.now()]);
-  const breakers: Breaker[] = [];
-  for (const [name, records] of groupBy(directory.breakers, (one) => one.name)) {
-    const policy = records.map(({ isCut, options }) =>
-      isCut === true ? "too long to be listed" : formatBreaker(options),
-    );
-    breakers.push({
-      name,
-      policy: [...new Set(policy)],
-      processes: new Set(records.flatMap(({ processes }) => processes)).size,
-      ...(await readTargets(reading, name, records, createBreaker)),
-    });
-  }
+  const breakers = await Promise.all(
+    [...groupBy(directory.breakers, (one) => one.name)].map(async ([name, records]) => {
+      const policy = records.map(({ isCut, options }) =>
+        isCut === true ? "too long to be listed" : formatBreaker(options),
+      );
+      return {
+        name,
+        policy: [...new Set(policy)],
+        processes: new Set(records.flatMap(({ processes }) => processes)).size,
+        ...(await readTargets(reading, name, records, createBreaker)),
+      };
+    }),
+  );
   return { at, breakers, unread: directory.unread.length };
 }
 

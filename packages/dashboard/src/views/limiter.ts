@@ -1,3 +1,4 @@
+import { isInShadow } from "@headgate/core/internal";
 import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/operate";
 import { formatPolicy } from "@headgate/core/operate";
 import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
@@ -35,6 +36,7 @@ export async function viewLimiter(
     at: usage.at,
     span,
     name,
+    shadow: isInShadow(name, records, control.record.overrides),
     policies: viewPolicies(records),
     totals: own?.total ?? NOTHING,
     stepMs: STEP_MS[span],
@@ -53,9 +55,11 @@ export async function viewLimiter(
 
 /** Whether a limiter may have this name, judging by data already read for all views: guessing names costs Redis nothing. */
 async function isKnown(reading: Reading, name: string, span: Span): Promise<boolean> {
-  const [{ limiters }, usage] = await Promise.all([reading.directory(), reading.usage(span)]);
-  const isListed = [...limiters, ...usage.limiters].some((one) => one.name === name);
-  return isListed || usage.others !== undefined;
+  const isOf = (one: { readonly name: string }): boolean => one.name === name;
+  const { limiters } = await reading.directory();
+  if (limiters.some(isOf)) return true;
+  const usage = await reading.usage(span);
+  return usage.limiters.some(isOf) || usage.others !== undefined;
 }
 
 /** Denials by the name of a limit, and those without a name: by blocks, and by limits beyond those that are stored. */

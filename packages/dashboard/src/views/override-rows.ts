@@ -15,7 +15,7 @@ export function viewOverrides(
     if (entry.kind === "setOverride") setBy.set(placeOf(entry.limiter ?? "", entry.subject), entry);
   }
   return overrides.map((override): OverrideRow => {
-    const { limiter, subject, limits, shadow, from, until } = override;
+    const { limiter, subject, limits, from, until } = override;
     const reach = reachOf(override, directory);
     const place = placeOf(limiter, subject);
     const { by, reason } = setBy.get(place) ?? {};
@@ -25,7 +25,6 @@ export function viewOverrides(
       subject,
       what: formatOverride(override),
       limits: limits as OverrideRow["limits"],
-      shadow,
       from: toMs(from),
       until: endMs(until),
       by: textOf(by),

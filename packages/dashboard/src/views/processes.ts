@@ -7,8 +7,10 @@ export function viewProcesses(
   { reporting, silent }: UsageCoverage,
 ): readonly ProcessSummary[] {
   const reports = new Map([...reporting, ...silent].map((one) => [one.id, one.at]));
+  const isSilent = new Set(silent.map(({ id }) => id));
   return processes.map(({ id, host, pid, startedAt, seenAt, version, more }) => ({
     ...{ id, host, pid, startedAt, seenAt, version, more },
     reportedAt: reports.get(id) ?? null,
+    silent: isSilent.has(id),
   }));
 }

@@ -10,7 +10,7 @@ import { Menu } from "../parts/menu.tsx";
 import { Empty, Notice, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
-import { Name, Until, When, Words } from "../parts/text.tsx";
+import { Name, Until, Words } from "../parts/text.tsx";
 import type { VisitState } from "../visit.ts";
 import { Visit } from "../visit.ts";
 import { counted, formatCount, formatShare } from "../words/numbers.ts";
@@ -49,7 +49,7 @@ function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Ele
   const targets = breakers.flatMap((one) => one.targets);
   const open = breakers.flatMap(({ name, targets: own }) =>
     own
-      .filter(({ state }) => !isClosed(state))
+      .filter(({ state }) => Object.hasOwn(STATES, state))
       .map(({ target, state }) => ({ name, target, state })),
   );
   const isKnown = breakers.every(({ targetsKnown }) => targetsKnown);
@@ -76,8 +76,8 @@ function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Ele
           )
         ) : open.length === 1 ? (
           <>
-            <Name of={first.target} plain /> of <Name of={first.name} plain />{" "}
-            {STATES[first.state] ?? "is not called normally"}.
+            <Name of={first.target} plain /> of <Name of={first.name} plain /> {STATES[first.state]}
+            .
           </>
         ) : (
           `${open.length} of ${targets.length} targets are not called normally.`
@@ -98,17 +98,12 @@ function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Ele
   );
 }
 
-/** Whether calls go through as usual. */
-/** A target that is not closed, in words. */
+/** A target that is not called normally, in words. */
 const STATES: Readonly<Record<string, string>> = {
   open: "is open: its calls are refused",
   "forced-open": "is held open by hand: its calls are refused",
   "half-open": "is half-open: it gets trial calls only",
 };
-
-function isClosed(state: string): boolean {
-  return !["open", "forced-open", "half-open"].includes(state);
-}
 
 function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.Element {
   return (
@@ -168,13 +163,13 @@ const COLUMNS: readonly Column<TargetRow>[] = [
   {
     title: "State",
     by: ({ state }) => state,
-    cell: ({ state, since }) => (
+    cell: ({ state, until }) => (
       <>
         <Badge tone={TONES[state] ?? "plain"}>{visibleStart(state, 40)}</Badge>
-        {since !== undefined && (
+        {until !== undefined && (
           <span class="quiet">
             {" "}
-            since <When at={since} />
+            <Until at={until} />
           </span>
         )}
       </>
@@ -192,17 +187,6 @@ const COLUMNS: readonly Column<TargetRow>[] = [
     kind: "number",
     by: ({ calls }) => calls,
     cell: ({ calls }) => formatCount(calls),
-  },
-  {
-    title: "Order",
-    cell: ({ order, until }) =>
-      order === undefined ? (
-        <span class="quiet">none</span>
-      ) : (
-        <>
-          held <strong>{visibleStart(order, 40)}</strong> <Until at={until ?? null} />
-        </>
-      ),
   },
 ];
 

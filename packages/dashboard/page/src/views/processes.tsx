@@ -6,17 +6,12 @@ import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
 import { Ago, Name, When } from "../parts/text.tsx";
 
-/** A process that has not reported for this long is silent, in milliseconds. */
-const SILENT = 60_000;
-
 /** The processes of the fleet, or of one limiter. */
 export function Processes({
   processes,
-  at,
   policyOf,
 }: {
   processes: readonly ProcessSummary[];
-  at: number;
   /** The policy of each process, if they differ. */
   policyOf?: ((id: string) => string | undefined) | undefined;
 }): JSX.Element {
@@ -30,14 +25,7 @@ export function Processes({
   }
   const columns = [...COLUMNS];
   if (policyOf) columns.splice(1, 0, policyColumn(policyOf));
-  return (
-    <Table
-      label="Processes"
-      columns={columns.map((column) => (column.title === "Reported" ? reported(at) : column))}
-      rows={processes}
-      keyOf={({ id }) => id}
-    />
-  );
+  return <Table label="Processes" columns={columns} rows={processes} keyOf={({ id }) => id} />;
 }
 
 function policyColumn(policyOf: (id: string) => string | undefined): Column<ProcessSummary> {
@@ -45,19 +33,6 @@ function policyColumn(policyOf: (id: string) => string | undefined): Column<Proc
     title: "Policy",
     by: ({ id }) => policyOf(id) ?? "",
     cell: ({ id }) => policyOf(id) ?? <Unknown />,
-  };
-}
-
-function reported(at: number): Column<ProcessSummary> {
-  return {
-    title: "Reported",
-    by: ({ reportedAt }) => reportedAt ?? 0,
-    cell: ({ reportedAt }) => (
-      <>
-        <Ago at={reportedAt} />
-        {reportedAt !== null && at - reportedAt > SILENT && <Badge tone="warn">silent</Badge>}
-      </>
-    ),
   };
 }
 
@@ -84,5 +59,14 @@ const COLUMNS: readonly Column<ProcessSummary>[] = [
     cell: ({ startedAt }) => <When at={startedAt} />,
   },
   { title: "Seen", by: ({ seenAt }) => seenAt, cell: ({ seenAt }) => <Ago at={seenAt} /> },
-  { title: "Reported", cell: () => null },
+  {
+    title: "Reported",
+    by: ({ reportedAt }) => reportedAt ?? 0,
+    cell: ({ reportedAt, silent }) => (
+      <>
+        <Ago at={reportedAt} />
+        {silent && <Badge tone="warn">silent</Badge>}
+      </>
+    ),
+  },
 ];

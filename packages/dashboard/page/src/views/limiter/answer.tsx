@@ -11,9 +11,8 @@ import { SPAN_WORDS } from "../../words/span.ts";
 
 /** What the limiter does, in words, with the actions on all of it. */
 export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
-  const { name, policies, totals, lastMinute } = view;
+  const { name, shadow, policies, totals, lastMinute } = view;
   const now = ofMinute(lastMinute);
-  const shadow = shadowOf(view);
   return (
     <div class="answer">
       <div class="with-tools">
@@ -22,7 +21,7 @@ export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
           {shadow && <Badge tone="info">shadow: denies nothing</Badge>}
           {policies.length > 1 && <Badge tone="warn">{policies.length} policies</Badge>}
         </h1>
-        <Tools view={view} shadow={shadow} />
+        <Tools view={view} />
       </div>
       <p>
         {shadow ? "It would deny " : "It denies "}
@@ -36,14 +35,6 @@ export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
       </p>
     </div>
   );
-}
-
-/** Whether it is in shadow mode in all processes, by the override for all subjects or by its policies. */
-function shadowOf({ policies, overrides }: LimiterView): boolean {
-  const override = overrides.find(
-    ({ subject, shadow }) => subject === undefined && shadow !== undefined,
-  );
-  return override?.shadow ?? (policies.length > 0 && policies.every((one) => one.shadow));
 }
 
 /** Rows of the denials by limit that do not name a limit. */
@@ -83,9 +74,9 @@ function OverSpan({ view: { totals, span, byLimit, denied } }: { view: LimiterVi
   );
 }
 
-function Tools({ view, shadow }: { view: LimiterView; shadow: boolean }): JSX.Element | null {
+function Tools({ view }: { view: LimiterView }): JSX.Element | null {
   const { may, open } = useContext(Visit);
-  const { name: limiter, policies, overrides } = view;
+  const { name: limiter, shadow, policies, overrides } = view;
   if (!may("setOverride")) return null;
   const hasOwn = overrides.some(({ subject }) => subject === undefined);
   const unset = { kind: "unsetOverride", limiter } as const;

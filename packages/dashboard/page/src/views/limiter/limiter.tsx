@@ -76,7 +76,6 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
       <Panel title="Processes">
         <Processes
           processes={view.processes}
-          at={at}
           policyOf={policies.length > 1 ? policyOf : undefined}
         />
       </Panel>

@@ -45,7 +45,7 @@ export function OverviewView({ route }: { route: Route }): JSX.Element {
         <LimiterTable overview={data} route={route} most={20} />
       </Panel>
       <Panel title="Processes">
-        <Processes processes={data.processes} at={data.at} />
+        <Processes processes={data.processes} />
       </Panel>
     </>
   );
