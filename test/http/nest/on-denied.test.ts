@@ -1,7 +1,7 @@
 import type { OnDenied } from "@headgate/nestjs";
 import { fixedWindow, HeadgateModule } from "@headgate/nestjs";
 import type { CanActivate, ExecutionContext } from "@nestjs/common";
-import { UseGuards } from "@nestjs/common";
+import { Catch, UseGuards } from "@nestjs/common";
 import type { FastifyReply } from "fastify";
 import { expect, test } from "vitest";
 import type { Answer } from "../support/ask.ts";
@@ -54,3 +54,32 @@ test("what goes on has no header of a denial on Fastify's raw response either", 
   expect(headers).not.toHaveProperty("cache-control");
   expect(headers).not.toHaveProperty("x-ratelimit-limit");
 });
+
+test.each(PLATFORMS)(
+  "onDenied finds the decision on the request, and its answer reaches no filter, on %s",
+  async (platform) => {
+    const caught: unknown[] = [];
+    class Filter {
+      catch(error: unknown): void {
+        caught.push(error);
+      }
+    }
+    Catch()(Filter);
+    const onDenied: OnDenied = (context) => {
+      const http = context.switchToHttp();
+      const { rateLimit } = http.getRequest<{ rateLimit?: { allowed: boolean } }>();
+      http.getResponse<FastifyReply>().status(402).send(`allowed: ${rateLimit?.allowed}`);
+    };
+    const { ask } = await serveNest(
+      {
+        imports: [HeadgateModule.forRoot({ limits, onDenied })],
+        controllers: [controller({ page: [] })],
+        filters: [new Filter()],
+      },
+      platform,
+    );
+    await ask("/page");
+    const { status, text } = await ask("/page");
+    expect([status, text, caught]).toEqual([402, "allowed: false", []]);
+  },
+);
