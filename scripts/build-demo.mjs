@@ -1,18 +1,15 @@
 // Writes the dashboard's page with a recording of a made-up fleet, so that a site without a server can show it:
 // `node scripts/build-demo.mjs FOLDER`. Its answers move with time, and it refuses every action.
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { buildPage } from "./build-page.mjs";
+import { buildPage, loadVite } from "./build-page.mjs";
 
 const dashboard = join(import.meta.dirname, "../packages/dashboard");
 
 /** Builds the demo into a folder, with a recording made at a time: milliseconds since the epoch. */
 export async function buildDemo(folder, at = Date.now()) {
   await buildPage();
-  const vite = createRequire(join(dashboard, "package.json")).resolve("vite");
-  const { runnerImport } = await import(pathToFileURL(vite).href);
+  const { runnerImport } = await loadVite();
   const { module } = await runnerImport(join(dashboard, "page/demo/recording.ts"), {
     configFile: false,
     logLevel: "error",

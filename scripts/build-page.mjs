@@ -14,9 +14,7 @@ const MOST_BYTES = 60 * 1_024;
 /** Builds the page if anything has changed since the last time. Throws if it has become too large. */
 export async function buildPage() {
   if (!isChanged()) return;
-  // It is a dependency of the dashboard only.
-  const vite = createRequire(join(dashboard, "package.json")).resolve("vite");
-  const { build } = await import(pathToFileURL(vite).href);
+  const { build } = await loadVite();
   // In a test, it is "test": then each element would have the place of its source.
   const { NODE_ENV } = process.env;
   process.env.NODE_ENV = "production";
@@ -41,6 +39,12 @@ export async function buildPage() {
   if (NODE_ENV === undefined) delete process.env.NODE_ENV;
   else process.env.NODE_ENV = NODE_ENV;
   compressAll();
+}
+
+/** Vite is a dependency of the dashboard only. */
+export async function loadVite() {
+  const vite = createRequire(join(dashboard, "package.json")).resolve("vite");
+  return import(pathToFileURL(vite).href);
 }
 
 /** Whether anything is newer than the page. */

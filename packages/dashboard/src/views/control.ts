@@ -1,7 +1,7 @@
 import type { ControlView } from "../api.ts";
 import type { Reading } from "../reading.ts";
 import { readBlocks } from "./blocks.ts";
-import { viewDenied } from "./denied-rows.ts";
+import { deniedAt, viewDenied } from "./denied-rows.ts";
 import { viewOverrides } from "./override-rows.ts";
 
 /** Everything in force that operators and limits have set. */
@@ -13,12 +13,11 @@ export async function viewControl(reading: Reading): Promise<ControlView> {
     readBlocks(reading),
     reading.now(),
   ]);
-  const denied = record.denied ?? [];
   return {
     at,
     overrides: viewOverrides(record.overrides, directory, log.entries),
     blocks: blocks.rows,
     blocksKnown: blocks.isWhole,
-    denied: viewDenied(denied.filter(({ until }) => until === null || until > at * 1_000)),
+    denied: viewDenied(deniedAt(record.denied, at)),
   };
 }

@@ -2,8 +2,7 @@ import type { LogEntry } from "@headgate/core/operate";
 import type { LogRow, LogView } from "../api.ts";
 import type { Reading } from "../reading.ts";
 import { badRequest } from "../serve/refusal.ts";
-import { formatStates } from "../words/change.ts";
-import { textOf } from "./override-rows.ts";
+import { formatStates, textOf } from "../words/change.ts";
 
 /** The most rows in an answer. */
 const MOST_ROWS = 100;

@@ -1,6 +1,7 @@
 import type { Directory, LogEntry, Override } from "@headgate/core/operate";
 import { reachOf } from "@headgate/core/operate";
 import type { OverrideRow } from "../api.ts";
+import { textOf } from "../words/change.ts";
 import { formatIgnored, formatOverride } from "../words/override.ts";
 import { endMs, toMs } from "../words/time.ts";
 
@@ -40,9 +41,4 @@ export function viewOverrides(
 /** Equal for the same limiter and subject. */
 function placeOf(limiter: string, subject: Readonly<Record<string, string>> | undefined): string {
   return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
-}
-
-/** The log may contain values of any type. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

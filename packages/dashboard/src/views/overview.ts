@@ -12,6 +12,7 @@ import type { Reading, TimedControl } from "../reading.ts";
 import { formatIgnored } from "../words/override.ts";
 import { formatLimit } from "../words/policy.ts";
 import { readBlocks } from "./blocks.ts";
+import { deniedAt } from "./denied-rows.ts";
 import { groupBy } from "./group-by.ts";
 import { viewProcesses } from "./processes.ts";
 import {
@@ -40,7 +41,6 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
   ]);
   const { others } = usage;
   const summaries = summarise(usage.limiters, directory, control, span);
-  const denied = control.record.denied ?? [];
   return {
     at: usage.at,
     span,
@@ -56,7 +56,7 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
     inForce: {
       overrides: control.record.overrides.length,
       blocks: blocks.rows.length,
-      denied: denied.filter(({ until }) => until === null || until > usage.at * 1_000).length,
+      denied: deniedAt(control.record.denied, usage.at).length,
       blocksKnown: blocks.isWhole,
     },
     coverage: coverageOf(usage, span, directory.processes, reports),

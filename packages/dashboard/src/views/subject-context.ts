@@ -6,8 +6,9 @@ import type {
   Override,
 } from "@headgate/core/operate";
 import type { BlockRow, LogRow, OverrideRow, SubjectOf } from "../api.ts";
+import { textOf } from "../words/change.ts";
 import { toLogRow } from "./log.ts";
-import { textOf, viewOverrides } from "./override-rows.ts";
+import { viewOverrides } from "./override-rows.ts";
 
 /** Data about a prefix for looking up a subject. */
 export interface SubjectContext {

@@ -55,6 +55,7 @@ function fieldOf(state: unknown, name: string): unknown {
   return isPlainObject(state) ? state[name] : undefined;
 }
 
-function textOf(value: unknown): string | undefined {
+/** The log may contain values of any type. */
+export function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

@@ -4,6 +4,7 @@ import type { SubjectOf } from "../../../src/api.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { Draft } from "../visit.ts";
 import { Visit } from "../visit.ts";
+import { NOTES } from "../words/notes.ts";
 import { subjectInWords } from "../words/subject.ts";
 import { visibleStart } from "../words/visible.ts";
 
@@ -42,16 +43,8 @@ function draftsOf(limiter: string, subject: SubjectOf): readonly Item[] {
       "Unblock",
       "Ends its blocks, also those that a limit has set. What it has used stays used.",
     ),
-    fixed(
-      "reset",
-      "Reset",
-      "Sets what it has used back to nothing, and ends its blocks by limits.",
-    ),
+    fixed("reset", "Reset", NOTES.reset),
     ["Override its limits…", "setOverride", { form: "override", limiter, subject }],
-    fixed(
-      "forget",
-      "Forget",
-      "Erases all that is kept about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. It cannot be undone.",
-    ),
+    fixed("forget", "Forget", NOTES.forget),
   ];
 }

@@ -7,6 +7,7 @@ import { Name, Until, When, Words } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import type { Draft } from "../../visit.ts";
 import { Visit } from "../../visit.ts";
+import { NOTES } from "../../words/notes.ts";
 import { formatCount } from "../../words/numbers.ts";
 import { isPlain, limitInWords } from "../../words/subject.ts";
 import { visibleStart } from "../../words/visible.ts";
@@ -167,18 +168,8 @@ function Tools({
       {may("block") && tool("Block", { form: "block", limiter, subject })}
       {may("setOverride") && tool("Override", { form: "override", limiter, subject })}
       {may("unsetOverride") && override && fixed("unsetOverride", "Remove override")}
-      {may("reset") &&
-        fixed(
-          "reset",
-          "Reset",
-          "Sets what it has used back to nothing, and ends its blocks by limits.",
-        )}
-      {may("forget") &&
-        fixed(
-          "forget",
-          "Forget",
-          "Erases all that is kept about this subject: usage and blocks in this limiter, its overrides in every limiter, and its name in the log. It cannot be undone.",
-        )}
+      {may("reset") && fixed("reset", "Reset", NOTES.reset)}
+      {may("forget") && fixed("forget", "Forget", NOTES.forget)}
     </div>
   );
 }
