@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { concurrency, createLimiter } from "@headgate/core";
 import { subjectOf } from "@headgate/core/http";
 import type { RateLimitOptions } from "@headgate/hono";
@@ -107,6 +108,40 @@ test("a slot is held until the body has been read, and count sees the status", a
   await eventually(async () =>
     expect((await counted.peek("203.0.113.7", { cost: 0 })).limits[0]?.remaining).toBe(8),
   );
+});
+
+test("a slot is renewed no more when the body is cancelled, or fails", async () => {
+  const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "500ms" }) });
+  const app = new Hono().use(rateLimit({ limiter, connInfo }));
+  const cancelled: unknown[] = [];
+  app.get("/open", (c) =>
+    c.body(
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode("begun")),
+        cancel: (why) => void cancelled.push(why),
+      }),
+    ),
+  );
+  app.get("/broken", (c) =>
+    c.body(
+      new ReadableStream({
+        pull() {
+          throw new Error("broken");
+        },
+      }),
+    ),
+  );
+  const first = await app.request("/open");
+  // Nothing is being read when it is cancelled.
+  await turn();
+  await first.body?.cancel("enough");
+  expect(cancelled).toEqual(["enough"]);
+  await eventually(async () => {
+    const broken = await app.request("/broken");
+    expect(broken.status).toBe(200);
+    await expect(broken.text()).rejects.toThrow("broken");
+  });
+  await eventually(async () => expect((await app.request("/open")).status).toBe(200));
 });
 
 test("a request whose signal aborts waits no longer, and is not charged", async () => {
