@@ -195,10 +195,17 @@ describe("other views", () => {
   });
 
   test("a breaker's targets are told without their names being asked for", async () => {
-    const { fleet, page: without } = await seed();
+    const { fleet, operator, page: without } = await seed();
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
     await breaker.for("eu").run(async () => "paid");
+    for (const [by, state] of [
+      ["eve", "disabled"],
+      ["ann", "forced-open"],
+    ] as const) {
+      const done = { breaker: "bank", target: "us", before: { state: "closed" }, after: { state } };
+      await operator.logBreaker(done, { by, reason: "maintenance" });
+    }
     await breaker.for("us").forceOpen();
     await fleet.tell();
     const authorize = () => "read" as const;
@@ -209,9 +216,11 @@ describe("other views", () => {
         targetsKnown: true,
         targets: [
           { target: "eu", state: "closed", calls: 1, successRate: 1 },
-          { target: "us", state: "forced-open" },
+          { target: "us", state: "forced-open", lastOrder: { state: "forced-open", by: "ann" } },
         ],
       });
+    const { breakers } = (await api(page, "breakers")).json;
+    expect(breakers[0].targets[0]).not.toHaveProperty("lastOrder");
     // Without `createBreaker` nothing is made up.
     expect((await api(without, "breakers")).json.breakers).toMatchObject([
       { targetsKnown: false, targets: [] },

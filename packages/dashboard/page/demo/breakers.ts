@@ -44,6 +44,7 @@ export function breakersAt(at: number): BreakersView {
             state: "forced-open",
             successRate: null,
             calls: 0,
+            lastOrder: { at: at - 2_340_000, state: "forced-open", by: "ann@example.com" },
           },
         ],
       },

@@ -6,6 +6,10 @@ export interface TargetRow {
   readonly calls: number;
   /** When an open target gets trial calls; missing for one that is held open. */
   readonly until?: number | undefined;
+  /** An operator's last order in the log, and the state it led to; missing if there is none. */
+  readonly lastOrder?:
+    | { readonly at: number; readonly state: string; readonly by: string }
+    | undefined;
 }
 
 export interface BreakersView {

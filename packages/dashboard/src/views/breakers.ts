@@ -1,11 +1,13 @@
-import type { DirectoryBreaker } from "@headgate/core/operate";
+import type { DirectoryBreaker, LogEntry } from "@headgate/core/operate";
 import type { BreakersView, TargetRow } from "../api.ts";
 import { findOptions, look, openBreaker } from "../breakers.ts";
 import type { DashboardOptions } from "../options.ts";
 import type { Reading } from "../reading.ts";
 import { Refusal } from "../serve/refusal.ts";
+import { formatStates } from "../words/change.ts";
 import { formatBreaker } from "../words/policy.ts";
 import { groupBy } from "./group-by.ts";
+import { whoOf } from "./log.ts";
 
 type Breaker = BreakersView["breakers"][number];
 
@@ -16,21 +18,45 @@ export async function viewBreakers(
   reading: Reading,
   createBreaker: CreateBreaker,
 ): Promise<BreakersView> {
-  const [directory, at] = await Promise.all([reading.directory(), reading.now()]);
+  const [directory, { entries }, at] = await Promise.all([
+    reading.directory(),
+    reading.log(),
+    reading.now(),
+  ]);
+  const orders = lastOrders(entries);
   const breakers = await Promise.all(
     [...groupBy(directory.breakers, (one) => one.name)].map(async ([name, records]) => {
       const policy = records.map(({ isCut, options }) =>
         isCut === true ? "too long to be listed" : formatBreaker(options),
       );
+      const { targets, targetsKnown } = await readTargets(reading, name, records, createBreaker);
       return {
         name,
         policy: [...new Set(policy)],
         processes: new Set(records.flatMap(({ processes }) => processes)).size,
-        ...(await readTargets(reading, name, records, createBreaker)),
+        targets: targets.map((row) => ({ ...row, lastOrder: orders.get(idOf(name, row.target)) })),
+        targetsKnown,
       };
     }),
   );
   return { at, breakers, unread: directory.unread.length };
+}
+
+/** The newest order to each target. */
+function lastOrders(entries: readonly LogEntry[]): ReadonlyMap<string, TargetRow["lastOrder"]> {
+  const orders = new Map<string, TargetRow["lastOrder"]>();
+  for (const entry of entries.toReversed()) {
+    const { kind, limiter, subject, at } = entry;
+    if (kind !== "breaker") continue;
+    const state = formatStates(entry).after ?? "unknown";
+    orders.set(idOf(limiter, subject?.["target"]), { at: at.getTime(), state, by: whoOf(entry) });
+  }
+  return orders;
+}
+
+/** The log may contain values of any type. */
+function idOf(breaker: unknown, target: unknown): string {
+  return JSON.stringify([breaker, target]);
 }
 
 /**

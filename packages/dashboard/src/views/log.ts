@@ -37,7 +37,7 @@ export function toLogRow(entry: LogEntry): LogRow {
 }
 
 /** The operator's name, and the user of Redis unless it is `default`. */
-function whoOf(entry: LogEntry): string {
+export function whoOf(entry: LogEntry): string {
   const by = textOf(entry.by) ?? "";
   const user = textOf(entry.aclUser) ?? "";
   if (user === "" || user === "default" || user === by) return by;

@@ -10,7 +10,7 @@ import { Menu } from "../parts/menu.tsx";
 import { Empty, Notice, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
-import { Name, Until, Words } from "../parts/text.tsx";
+import { Ago, Name, Until, Words } from "../parts/text.tsx";
 import type { VisitState } from "../visit.ts";
 import { Visit } from "../visit.ts";
 import { counted, formatCount, formatShare } from "../words/numbers.ts";
@@ -187,6 +187,24 @@ const COLUMNS: readonly Column<TargetRow>[] = [
     kind: "number",
     by: ({ calls }) => calls,
     cell: ({ calls }) => formatCount(calls),
+  },
+  {
+    title: "Last order",
+    by: ({ lastOrder }) => lastOrder?.at ?? 0,
+    cell: ({ lastOrder }) =>
+      lastOrder === undefined ? (
+        <span class="quiet">none</span>
+      ) : (
+        <>
+          {visibleStart(lastOrder.state, 40)}, <Ago at={lastOrder.at} />
+          {lastOrder.by !== "" && (
+            <span class="quiet">
+              {" "}
+              by <Name of={lastOrder.by} plain />
+            </span>
+          )}
+        </>
+      ),
   },
 ];
 
