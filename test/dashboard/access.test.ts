@@ -1,4 +1,4 @@
-import { memoryStore } from "@headgate/core";
+import { HeadgateError, memoryStore } from "@headgate/core";
 import type { Permission } from "@headgate/dashboard";
 import { dashboard } from "@headgate/dashboard";
 import { dashboard as forExpress } from "@headgate/dashboard/express";
@@ -79,6 +79,12 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("database password is 1234"))],
+    [
+      "throws an error of Headgate's",
+      () => {
+        throw new HeadgateError("HEADGATE_INVALID_OPTION", "database password is 1234");
+      },
+    ],
     ["rejects with what cannot be written", () => Promise.reject(Object.create(null))],
     ["returns what is no permission", () => ({ by: "" }) as never],
     ["returns true", () => true as never],

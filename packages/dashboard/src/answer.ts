@@ -68,9 +68,17 @@ async function api(
 
 /** The visitor; undefined if the application has answered the request itself. */
 async function visit(dashboard: Dashboard, exchange: Exchange): Promise<Visitor | undefined> {
-  const permission = await exchange.authorize();
-  if (exchange.isAnswered()) return undefined;
-  return readPermission(permission, dashboard.createBreaker !== undefined);
+  try {
+    const permission = await exchange.authorize();
+    if (exchange.isAnswered()) return undefined;
+    return readPermission(permission, dashboard.createBreaker !== undefined);
+  } catch (error) {
+    if (exchange.isAnswered()) return undefined;
+    if (error instanceof Refusal) throw error;
+    // The application's own error, even if it is one of Headgate's: its text is not for visitors.
+    tell(error);
+    throw failed();
+  }
 }
 
 function fileAnswer(
@@ -112,17 +120,14 @@ function refusalOf(error: unknown): Refusal {
   if (code !== undefined) {
     const words = STORE[code];
     if (words !== undefined) return new Refusal(503, code, words);
-    if (INPUT.includes(code) && !isOfAuthorize(error)) {
-      return new Refusal(400, code, (error as Error).message);
-    }
+    if (INPUT.includes(code)) return new Refusal(400, code, (error as Error).message);
   }
   tell(error);
-  return new Refusal(500, "FAILED", "the server could not answer");
+  return failed();
 }
 
-/** An invalid permission is a mistake of the application, not of the visitor. */
-function isOfAuthorize(error: unknown): boolean {
-  return (error as Error).message.startsWith("dashboard: authorize ");
+function failed(): Refusal {
+  return new Refusal(500, "FAILED", "the server could not answer");
 }
 
 /** When each text was last logged for the application's operator. */

@@ -78,7 +78,7 @@ export class HeadgateError extends Error {
 /** The code of an error created by any copy of Headgate; undefined for everything else. */
 export function codeOf(error: unknown): HeadgateErrorCode | undefined {
   const code = error instanceof Error ? (error as Partial<HeadgateError>).code : undefined;
-  return typeof code === "string" && code in ERROR_CODES ? code : undefined;
+  return typeof code === "string" && Object.hasOwn(ERROR_CODES, code) ? code : undefined;
 }
 
 /**
