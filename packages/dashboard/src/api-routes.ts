@@ -29,7 +29,11 @@ type Write = (asking: Asking, body: Record<string, unknown>) => Promise<object>;
 /** The endpoints below `api/` for reading. */
 export const READS: Readonly<Record<string, Read>> = {
   session: ({ dashboard, visitor }) => viewSession(visitor, dashboard),
-  overview: ({ reading }, query) => viewOverview(reading, spanOf(query)),
+  overview({ visitor, reading }, query) {
+    const span = spanOf(query);
+    const view = (): Promise<object> => viewOverview(reading, span);
+    return visitor.isLimited ? view() : reading.made(`overview ${span}`, view);
+  },
   async limiter({ dashboard, visitor, reading }, query) {
     const name = query.get("name");
     if (name === null || name === "") throw badRequest("name must be the name of a limiter");

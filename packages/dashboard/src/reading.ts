@@ -46,6 +46,8 @@ export interface Reading {
   denyList(address: string): Promise<readonly DeniedNetwork[]>;
   /** The server's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
+  /** What is made of this data for visitors who see all of it: made once while the data is kept. */
+  made<T>(key: string, make: () => Promise<T>): Promise<T>;
   /** Other data that no action changes; each key is read at most once in `everyMs`. */
   shared<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
   /** Drops cached data, after an action. */
@@ -78,6 +80,7 @@ export function createReading(store: Store, timeout: Duration = "2s"): Reading {
     timeout,
     timeoutMs,
     shared,
+    made: (key, make) => snapshots.get(`made ${key}`, make),
     usage: (span) =>
       snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, numbersOnly: true })),
     limiterUsage: (limiter, span) =>
