@@ -8,8 +8,19 @@ import { Refusal } from "../serve/refusal.ts";
  */
 export function requireSameOrigin(headers: IncomingHttpHeaders): void {
   const site = headers["sec-fetch-site"];
-  if (site === undefined ? isOwn(headers.origin, headers.host) : site === "same-origin") return;
+  if (
+    site === undefined
+      ? isOwn(headers.origin, headers.host ?? authorityOf(headers))
+      : site === "same-origin"
+  )
+    return;
   throw new Refusal(403, "CROSS_SITE", "only the dashboard's own page may ask for this");
+}
+
+/** HTTP/2 has it in place of `Host`. */
+function authorityOf(headers: IncomingHttpHeaders): string | undefined {
+  const authority = headers[":authority"];
+  return typeof authority === "string" ? authority : undefined;
 }
 
 function isOwn(origin: string | undefined, host: string | undefined): boolean {

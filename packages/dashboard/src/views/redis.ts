@@ -7,6 +7,9 @@ import { within } from "../within.ts";
 /** The shortest interval between two runs of the doctor. */
 const DOCTOR_EVERY_MS = 30_000;
 
+/** How long one may take: an application's function may never answer. */
+const DOCTOR_WITHIN_MS = 20_000;
+
 /**
  * The state of the server, and the findings of the application's doctor. Findings name limiters, and the server's load comes
  * from all of them, so a visitor who may not see all limiters gets neither.
@@ -26,7 +29,7 @@ export async function viewRedis(
     ),
     doctor === undefined || isLimited
       ? []
-      : reading.shared("doctor", () => findingsOf(doctor), DOCTOR_EVERY_MS),
+      : reading.shared("doctor", () => findingsInTime(doctor), DOCTOR_EVERY_MS),
   ]);
   const shown = isLimited ? withoutLoad(server) : server;
   return { at, findings, server: shown, latencyMs: control.latencyMs };
@@ -39,6 +42,14 @@ const LEVELS: Readonly<Record<string, Finding["level"]>> = {
   warning: "warning",
   problem: "error",
 };
+
+function findingsInTime(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {
+  const title = `The doctor has not answered within ${DOCTOR_WITHIN_MS / 1_000} seconds`;
+  const late = new Promise<readonly Finding[]>((resolve) => {
+    setTimeout(resolve, DOCTOR_WITHIN_MS, [{ level: "warning", title }]).unref();
+  });
+  return Promise.race([findingsOf(doctor), late]);
+}
 
 async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {
   const { checks } = await doctor();
