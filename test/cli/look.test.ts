@@ -394,17 +394,18 @@ describe("the log", () => {
     const odd = {
       kind: "reset",
       limiter: "odd",
-      subject: 7,
       by: {},
       before: { limits: [null, 1] },
     };
-    await own.client.lpush("hg:{control}:actions", `${at}${JSON.stringify(odd)}`);
+    for (const entry of [odd, { ...odd, subject: 7 }]) {
+      await own.client.lpush("hg:{control}:actions", `${at}${JSON.stringify(entry)}`);
+    }
     const { stdout, stderr } = await headgate("log");
     expect(stdout).toContain("   \\x1b[2J\\x9bK\\u{202e}gpj.exe\\n7   ");
     expect(stdout).toContain("a\\tb");
     expect(stdout).toContain("   odd   ");
     expect(stdout).toMatch(/^[ -~\n]*$/);
-    expect(stderr).toMatch(/^headgate: warning: 1 of the log's entries cannot be read: .+\n$/);
+    expect(stderr).toMatch(/^headgate: warning: 2 of the log's entries cannot be read: .+\n$/);
     const json = (await headgate("log --json --limiter orders")).stdout;
     expect(json).toMatch(/^[ -~\n]*$/);
     expect(expectDocument("log", json)).toMatchObject({

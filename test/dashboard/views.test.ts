@@ -13,6 +13,9 @@ import { mounts, nodeMount } from "./support/mounts.ts";
 
 const own = useOwnRedis();
 
+/** It stands where a number or a text belongs, and cannot be made a text. */
+const ODD = { limits: [{ name: { toString: 1 } }, { x: 1 }], state: { toString: 1 } };
+
 /** A fleet with usage, and its page for a visitor who may read. */
 async function seed() {
   const fleet = createFleet(own.client);
@@ -224,6 +227,43 @@ describe("other views", () => {
     // Without `createBreaker` nothing is made up.
     expect((await api(without, "breakers")).json.breakers).toMatchObject([
       { targetsKnown: false, targets: [] },
+    ]);
+  });
+
+  test.each([
+    ["a subject of no text", { kind: "block", limiter: "api", subject: { default: 1 } }],
+    ["no subject", { kind: "setOverride", limiter: "api", subject: null }],
+    ["a state that cannot be written", { kind: "reset", limiter: "api", before: ODD, after: ODD }],
+    ["an override that cannot be written", { kind: "setOverride", limiter: "api", after: ODD }],
+  ])("an entry of the log with %s takes no view away", async (_, entry) => {
+    const { operator, page } = await seed();
+    await operator.setOverride({ limiter: "api", shadow: true });
+    const line = `${Date.now()}000${JSON.stringify(entry)}`;
+    await own.client.lpush("fleet:{control}:actions", line);
+    const reads = ["overview", "limiter?name=api", "control", "log"];
+    for (const read of reads) expect([read, (await api(page, read)).status]).toEqual([read, 200]);
+    const asked = await api(page, "subject", { subject: "ann", as: "text" });
+    expect(asked.status).toBe(200);
+  });
+
+  test("a breaker with options that no version has takes no other away", async () => {
+    const { fleet } = await seed();
+    for (const [name, options] of [
+      ["newer", { newOption: 1 }],
+      ["odd", { probes: { toString: 1 } }],
+    ] as const) {
+      const record = { name, policy: "x", fingerprint: name, options, targets: ["eu"] };
+      const listed = { kind: "breaker", version: "9.0.0", ...record } as never;
+      listInDirectory(requireStore(fleet.store), listed, () => ["eu"]);
+    }
+    await writeDirectory(requireStore(fleet.store));
+    const authorize = () => "read" as const;
+    const page = await nodeMount.mount({ store: fleet.store, authorize, createBreaker });
+    const { status, json } = await api(page, "breakers");
+    expect([status, json.breakers?.length]).toEqual([200, 2]);
+    expect(json.breakers).toMatchObject([
+      { targetsKnown: false },
+      { targetsKnown: false, policy: ["its options cannot be read"] },
     ]);
   });
 

@@ -7,7 +7,7 @@ import { badRequest, Refusal } from "./serve/refusal.ts";
 
 /**
  * Creates a breaker like the fleet's, on a store without a directory, so that the dashboard's process is not listed as calling
- * its targets. Throws a `Refusal` if this process has the breaker with other options.
+ * its targets. Throws a `Refusal` if this process has the breaker with other options, or cannot read them.
  */
 export function openBreaker(
   { client, store: { prefix } }: Pick<Reading, "client" | "store">,
@@ -19,7 +19,11 @@ export function openBreaker(
   try {
     return createBreaker({ ...options, name, store } as never);
   } catch (error) {
-    if (codeOf(error) !== "HEADGATE_DUPLICATE_NAME") throw error;
+    const code = codeOf(error);
+    if (code === "HEADGATE_INVALID_OPTION") {
+      throw badRequest("this version of Headgate cannot read the breaker's options");
+    }
+    if (code !== "HEADGATE_DUPLICATE_NAME") throw error;
     throw badRequest("this process has the breaker with other options: act with the command");
   }
 }

@@ -77,13 +77,22 @@ const DEFAULTS = {
 } as const;
 
 /**
- * The policy of a breaker in words, by the options that the directory has: `opens below 50 % success of at least 20 calls in 5
+ * The policy of a breaker in words, by the options that the directory has, which may be of any kind: `opens below 50 % success of at least 20 calls in 5
  * minutes, for 30 seconds; 5 trial calls`.
  */
 export function breakerInWords(
   options: Readonly<Record<string, unknown>>,
   wording: Wording,
 ): string {
+  try {
+    return openingInWords(options, wording);
+  } catch {
+    return "its options cannot be read";
+  }
+}
+
+/** Throws for options that no breaker has. */
+function openingInWords(options: Readonly<Record<string, unknown>>, wording: Wording): string {
   const { window, minimumSuccessRate, minimumCalls, slowCall, slowCallRate, openFor, probes } = {
     ...DEFAULTS,
     ...options,

@@ -20,7 +20,7 @@ interface Claims {
 }
 
 /**
- * Signs the previews of actions. Only used tokens are stored, until they expire: a token is valid once, for one visitor and one
+ * Signs the previews of actions. Only used tokens are stored, until they expire: a token is valid once in this process, for one visitor and one
  * action.
  */
 export class Tokens {

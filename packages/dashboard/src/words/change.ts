@@ -46,13 +46,18 @@ function formatUses(limits: unknown): string | undefined {
     .filter(isPlainObject)
     .map((state) => {
       const { name, remaining, limit } = state as Partial<LimitState>;
-      return `${name}: ${remaining} of ${limit} left`;
+      return `${shown(name)}: ${shown(remaining)} of ${shown(limit)} left`;
     })
     .join(", ");
 }
 
 function fieldOf(state: unknown, name: string): unknown {
   return isPlainObject(state) ? state[name] : undefined;
+}
+
+/** A text or a number of the log; nothing of another type, which may not even be writable. */
+function shown(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "?";
 }
 
 /** The log may contain values of any type. */

@@ -7,7 +7,7 @@ export function formatOverride(override: unknown): string {
   const { limits, shadow } = (isPlainObject(override) ? override : {}) as Partial<Override>;
   const numbers = Object.entries(isPlainObject(limits) ? limits : {}).map(([name, given]) => {
     const written = Object.entries(isPlainObject(given) ? given : {});
-    return `${name}: ${written.map(([what, number]) => `${what} ${number}`).join(", ")}`;
+    return `${name}: ${written.map(([what, number]) => `${what} ${typeof number === "number" ? number : "?"}`).join(", ")}`;
   });
   if (typeof shadow !== "boolean") return numbers.join("; ");
   return [...numbers, shadow ? "in shadow mode" : "not in shadow mode"].join("; ");

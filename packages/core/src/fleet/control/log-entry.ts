@@ -1,4 +1,4 @@
-import { parseJson } from "../../base/from-json.ts";
+import { isRecordOf, parseJson } from "../../base/from-json.ts";
 import { isPlainObject } from "../../base/plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import { VERSION_DIGITS } from "./record-text.ts";
@@ -103,6 +103,11 @@ function readEntry(line: string): LogEntry | undefined {
 
 function isEntry(entry: unknown): entry is EntryText {
   if (!isPlainObject(entry) || !KINDS.includes(entry["kind"])) return false;
-  const { kind, limiter, network } = entry;
+  const { kind, limiter, network, subject } = entry;
+  if (subject !== undefined && !isRecordOf(subject, isText)) return false;
   return typeof (ON_DENY_LIST.includes(kind as never) ? network : limiter) === "string";
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }

@@ -112,19 +112,23 @@ function isUse(value: unknown): value is HttpUse {
     isPlainObject(value) &&
     areTexts(value, "adapter", "missing") &&
     ["ip", "reject", "skip"].includes(value["missing"] as string) &&
-    isRecordOf(value["keys"], isSource) &&
+    isRecordOf(value["keys"], (key): key is SubjectSource => isSource(key, MOST_NESTED)) &&
     (value["addressHeader"] === undefined || isText(value["addressHeader"])) &&
     isListSource(value["allowList"]) &&
     isListSource(value["blockList"])
   );
 }
 
-function isSource(value: unknown): value is SubjectSource {
-  if (!isPlainObject(value)) return false;
+/** How deep keys may stand in each other: what reads a record goes through them without end. */
+const MOST_NESTED = 8;
+
+function isSource(value: unknown, nested: number): value is SubjectSource {
+  if (!isPlainObject(value) || nested === 0) return false;
   const { by, ipv6Prefix, name, hash, keys } = value;
   if (by === "ip") return isWhole(ipv6Prefix);
   if (by === "header") return isText(name) && (hash === "sha256" || hash === "hmac");
-  return by === "all" ? isListOf(keys, isSource) : by === "function";
+  if (by !== "all") return by === "function";
+  return isListOf(keys, (key): key is SubjectSource => isSource(key, nested - 1));
 }
 
 function isListSource(value: unknown): boolean {
