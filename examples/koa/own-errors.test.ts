@@ -26,7 +26,8 @@ async function denialWith(onDenied: unknown, around: Middleware = (_, next) => n
   app.use((ctx) => {
     ctx.body = "hello";
   });
-  const url = await serve(app.callback());
+  const handle = app.callback();
+  const url = await serve((request, response) => void handle(request, response));
   expect((await fetch(url)).status).toBe(200);
   return fetch(url);
 }
