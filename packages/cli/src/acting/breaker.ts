@@ -1,6 +1,8 @@
 import type { Breaker, Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
+import type { OrderedState } from "@headgate/core/operate";
+import { foreseeOrder } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
@@ -22,39 +24,19 @@ type Target = ReturnType<Breaker["for"]>;
 /** An order for a target, and the state that it leads to. */
 interface OrderKind {
   give(target: Target): Promise<void>;
-  foresee(before: Snapshot): Snapshot;
+  readonly state: OrderedState;
 }
 
-const RESET: OrderKind = {
-  give: (target) => target.reset(),
-  foresee: (before) => ({
-    ...inState("closed", before),
-    ...{ calls: 0, successes: 0, failures: 0, slow: 0, successRate: null, slowRate: null },
-  }),
-};
+const RESET: OrderKind = { give: (target) => target.reset(), state: "closed" };
 
 /** The orders, by their words. */
 const ORDERS = {
-  open: {
-    give: (target) => target.forceOpen(),
-    foresee: (before) => inState("forced-open", before),
-  },
+  open: { give: (target) => target.forceOpen(), state: "forced-open" },
   close: RESET,
   reset: RESET,
-  disable: {
-    give: (target) => target.disable(),
-    foresee: (before) => inState("disabled", before),
-  },
-  "metrics-only": {
-    give: (target) => target.metricsOnly(),
-    foresee: (before) => inState("metrics-only", before),
-  },
+  disable: { give: (target) => target.disable(), state: "disabled" },
+  "metrics-only": { give: (target) => target.metricsOnly(), state: "metrics-only" },
 } satisfies Readonly<Record<string, OrderKind>>;
-
-/** Every order ends a period of waiting, and a row of openings. */
-function inState(state: Snapshot["state"], before: Snapshot): Snapshot {
-  return { ...before, state, opened: 0, retryAfterMs: 0 };
-}
 
 type Order = keyof typeof ORDERS;
 
@@ -158,7 +140,7 @@ async function give(
   const act = async () => {
     const { reason, by } = options;
     const before = await look();
-    const foreseen = ORDERS[order].foresee(before);
+    const foreseen = foreseeOrder(before, ORDERS[order].state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
     const at = await operator.logBreaker(
       { breaker: name, target: target.target, before, after: foreseen },

@@ -25,6 +25,8 @@ export type {
 export type { UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 export { hashSubject } from "../fleet/usage/top-subjects.ts";
 export type { BlockInForce, Blocks } from "./blocks.ts";
+export type { OrderedState } from "./breaker-orders.ts";
+export { foreseeOrder } from "./breaker-orders.ts";
 export type {
   Directory,
   DirectoryBreaker,

@@ -1,4 +1,5 @@
-import type { ActionOptions } from "@headgate/core/operate";
+import type { ActionOptions, OrderedState } from "@headgate/core/operate";
+import { foreseeOrder } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
 import { findOptions, look, openBreaker, unknownBreaker } from "../breakers.ts";
 import type { OrderedTarget, TargetSnapshot } from "../options.ts";
@@ -10,32 +11,15 @@ type BreakerAction = Extract<Action, { kind: "breaker" }>;
 /** Processes look at a target again after a second. */
 const LOOK_AGAIN_MS = 1_000;
 
-const NO_CALLS = {
-  ...{ calls: 0, successes: 0, failures: 0, slow: 0 },
-  ...{ successRate: null, slowRate: null },
-} as const;
-
-/** Each order, and what the log says of the target after it. */
+/** Each order, and the state that it leads to. */
 const ORDERS = {
-  open: {
-    give: (target) => target.forceOpen(),
-    foresee: (before) => ({ ...before, state: "forced-open" }),
-  },
-  close: {
-    give: (target) => target.disable(),
-    foresee: (before) => ({ ...before, state: "disabled" }),
-  },
-  reset: {
-    give: (target) => target.reset(),
-    foresee: (before) => ({ ...before, ...NO_CALLS, state: "closed" }),
-  },
+  open: { give: (target) => target.forceOpen(), state: "forced-open" },
+  close: { give: (target) => target.disable(), state: "disabled" },
+  reset: { give: (target) => target.reset(), state: "closed" },
 } as const satisfies Readonly<
   Record<
     BreakerAction["order"],
-    {
-      give(target: OrderedTarget): Promise<void>;
-      foresee(before: TargetSnapshot): TargetSnapshot;
-    }
+    { give(target: OrderedTarget): Promise<void>; state: OrderedState }
   >
 >;
 
@@ -51,8 +35,8 @@ export async function actOnBreaker(
   try {
     const own = breaker.for(target);
     const before = await look(own);
-    const { give, foresee } = ORDERS[order];
-    let after = foresee(before);
+    const { give, state } = ORDERS[order];
+    let after = foreseeOrder(before, state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
     const at = await operator.logBreaker(
       { breaker: name, target: own.target, before, after },
