@@ -1,4 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http2";
+import { connect, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { dashboard } from "@headgate/dashboard";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { ask, OWN } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
@@ -52,6 +57,32 @@ describe("a request from elsewhere", () => {
         expect(asked.status === 403).toBe(status === 403);
       }
     }
+  });
+
+  test.each([
+    ["our Origin", "OWN", 200],
+    ["another Origin", "http://evil.example", 403],
+  ])("over HTTP/2, which has no Host, with %s", async (_, given, status) => {
+    const fleet = await seed();
+    const page = dashboard({
+      store: fleet.store,
+      authorize: () => ({ by: "e", actions: "all" }),
+    });
+    const server = createServer(page as never).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const session = connect(origin);
+    onTestFinished(() => {
+      session.destroy();
+      server.close();
+    });
+    const asked = session.request({
+      ...{ ":method": "POST", ":path": "/api/subject", ...json },
+      origin: given.replace("OWN", origin),
+    });
+    asked.end(BODY);
+    const [headers] = (await once(asked, "response")) as [IncomingHttpHeaders];
+    expect(headers[":status"]).toBe(status);
   });
 
   test("a GET does nothing, and neither does another method", async () => {

@@ -46,7 +46,7 @@ export interface Reading {
   denyList(address: string): Promise<readonly DeniedNetwork[]>;
   /** The server's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
-  /** What is made of this data for visitors who see all of it: made once while the data is kept. */
+  /** What is made of this data: once while the data is kept, for all visitors who see the same. */
   made<T>(key: string, make: () => Promise<T>): Promise<T>;
   /** Other data that no action changes; each key is read at most once in `everyMs`. */
   shared<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;

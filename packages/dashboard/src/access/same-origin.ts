@@ -8,19 +8,10 @@ import { Refusal } from "../serve/refusal.ts";
  */
 export function requireSameOrigin(headers: IncomingHttpHeaders): void {
   const site = headers["sec-fetch-site"];
-  if (
-    site === undefined
-      ? isOwn(headers.origin, headers.host ?? authorityOf(headers))
-      : site === "same-origin"
-  )
-    return;
+  // HTTP/2 has an authority in place of `Host`.
+  const host = headers.host ?? headers[":authority"]?.toString();
+  if (site === undefined ? isOwn(headers.origin, host) : site === "same-origin") return;
   throw new Refusal(403, "CROSS_SITE", "only the dashboard's own page may ask for this");
-}
-
-/** HTTP/2 has it in place of `Host`. */
-function authorityOf(headers: IncomingHttpHeaders): string | undefined {
-  const authority = headers[":authority"];
-  return typeof authority === "string" ? authority : undefined;
 }
 
 function isOwn(origin: string | undefined, host: string | undefined): boolean {

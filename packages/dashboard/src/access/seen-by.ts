@@ -20,6 +20,7 @@ export function seenBy(reading: Reading, visitor: Visitor): Reading {
     directoryFor(await reading.directory(), visitor);
   return {
     ...reading,
+    made: (_, make) => make(),
     directory,
     usage: async (span) => usageFor(await reading.usage(span), visitor),
     limiterUsage: async (limiter, span) =>

@@ -1,13 +1,14 @@
 import type { Visitor } from "../access/visitor.ts";
-import type { Finding, RedisView } from "../api.ts";
+import type { RedisView } from "../api.ts";
 import type { DoctorReport } from "../options.ts";
 import type { Reading } from "../reading.ts";
 import { within } from "../within.ts";
+import { findingsWithin } from "./findings.ts";
 
 /** The shortest interval between two runs of the doctor. */
 const DOCTOR_EVERY_MS = 30_000;
 
-/** How long one may take: an application's function may never answer. */
+/** How long one may take, in milliseconds. */
 const DOCTOR_WITHIN_MS = 20_000;
 
 /**
@@ -29,45 +30,10 @@ export async function viewRedis(
     ),
     doctor === undefined || isLimited
       ? []
-      : reading.shared("doctor", () => findingsInTime(doctor), DOCTOR_EVERY_MS),
+      : reading.shared("doctor", () => findingsWithin(DOCTOR_WITHIN_MS, doctor), DOCTOR_EVERY_MS),
   ]);
   const shown = isLimited ? withoutLoad(server) : server;
   return { at, findings, server: shown, latencyMs: control.latencyMs };
-}
-
-const LEVELS: Readonly<Record<string, Finding["level"]>> = {
-  ok: "ok",
-  note: "note",
-  unknown: "note",
-  warning: "warning",
-  problem: "error",
-};
-
-function findingsInTime(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {
-  const title = `The doctor has not answered within ${DOCTOR_WITHIN_MS / 1_000} seconds`;
-  const late = new Promise<readonly Finding[]>((resolve) => {
-    setTimeout(resolve, DOCTOR_WITHIN_MS, [{ level: "warning", title }]).unref();
-  });
-  return Promise.race([findingsOf(doctor), late]);
-}
-
-async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {
-  const { checks } = await doctor();
-  return checks.flatMap(({ findings, docs }) =>
-    findings.map(
-      ({ status, found, means, mend, commands = [] }): Finding => ({
-        level: Object.hasOwn(LEVELS, status) ? (LEVELS[status] ?? "note") : "note",
-        title: found,
-        means,
-        mend: mend === undefined && commands.length === 0 ? undefined : mendOf(mend, commands),
-        see: docs,
-      }),
-    ),
-  );
-}
-
-function mendOf(mend: string | undefined, commands: readonly string[]): string {
-  return [...(mend === undefined ? [] : [mend]), ...commands].join("\n");
 }
 
 /** The fields of INFO that are shown, by their names in the page. */

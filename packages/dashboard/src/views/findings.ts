@@ -1,0 +1,44 @@
+import type { Finding } from "../api.ts";
+import type { DoctorReport } from "../options.ts";
+
+const LEVELS: Readonly<Record<string, Finding["level"]>> = {
+  ok: "ok",
+  note: "note",
+  unknown: "note",
+  warning: "warning",
+  problem: "error",
+};
+
+/** The findings of the application's doctor; one that says so if it has not answered within some milliseconds. */
+export function findingsWithin(
+  ms: number,
+  doctor: () => Promise<DoctorReport>,
+): Promise<readonly Finding[]> {
+  const late: Finding = {
+    level: "warning",
+    title: `The doctor has not answered within ${ms / 1_000} seconds`,
+  };
+  const waited = new Promise<readonly Finding[]>((resolve) => {
+    setTimeout(resolve, ms, [late]).unref();
+  });
+  return Promise.race([findingsOf(doctor), waited]);
+}
+
+async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {
+  const { checks } = await doctor();
+  return checks.flatMap(({ findings, docs }) =>
+    findings.map(
+      ({ status, found, means, mend, commands = [] }): Finding => ({
+        level: Object.hasOwn(LEVELS, status) ? (LEVELS[status] ?? "note") : "note",
+        title: found,
+        means,
+        mend: mend === undefined && commands.length === 0 ? undefined : mendOf(mend, commands),
+        see: docs,
+      }),
+    ),
+  );
+}
+
+function mendOf(mend: string | undefined, commands: readonly string[]): string {
+  return [...(mend === undefined ? [] : [mend]), ...commands].join("\n");
+}

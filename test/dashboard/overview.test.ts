@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { seenBy } from "../../packages/dashboard/src/access/seen-by.ts";
+import { readPermission } from "../../packages/dashboard/src/access/visitor.ts";
+import { READS } from "../../packages/dashboard/src/api-routes.ts";
+import { createReading } from "../../packages/dashboard/src/reading.ts";
+import { useOwnRedis } from "../support/own-redis.ts";
+import { api } from "./support/ask.ts";
+import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { nodeMount } from "./support/mounts.ts";
+
+const own = useOwnRedis();
+
+async function seed() {
+  const fleet = createFleet(own.client);
+  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
+  await fleet.tell();
+  return fleet;
+}
+
+const ONLY_API = { by: "eve", actions: [], limiters: (name: string) => name === "api" } as const;
+
+test("is made once for all who see the same, and again after an action", async () => {
+  const { store } = await seed();
+  const reading = createReading(store);
+  const ask = (permission: unknown) => {
+    const visitor = readPermission(permission, false);
+    const asking = { dashboard: {}, visitor, reading: seenBy(reading, visitor) } as never;
+    return READS["overview"]?.(asking, new URLSearchParams("span=24h"));
+  };
+  const first = await ask("read");
+  expect(await ask({ by: "ann", actions: "all" })).toBe(first);
+  expect(await ask(ONLY_API)).not.toBe(first);
+  reading.forget();
+  expect(await ask("read")).not.toBe(first);
+});
+
+test("is not that of another visitor, whoever comes first", async () => {
+  const { store } = await seed();
+  let sees: "read" | typeof ONLY_API = "read";
+  const page = await nodeMount.mount({ store, authorize: () => sees });
+  const names = async () => {
+    const { json } = await api(page, "overview");
+    return json.limiters.map(({ name }: { name: string }) => name).sort();
+  };
+  expect(await names()).toEqual(["api", "secret"]);
+  sees = ONLY_API;
+  expect(await names()).toEqual(["api"]);
+  sees = "read";
+  expect(await names()).toEqual(["api", "secret"]);
+});
