@@ -2,15 +2,13 @@ import type { BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { fixedWindow } from "@headgate/core";
 import { operate } from "@headgate/core/operate";
-import { redisStore } from "@headgate/core/redis";
-import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { api } from "./support/ask.ts";
 import { ANN, seedDenied } from "./support/denied.ts";
 import { createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { mounts, nodeMount } from "./support/mounts.ts";
+import { mountThroughProxy } from "./support/through-proxy.ts";
 
 const own = useOwnRedis();
 
@@ -110,15 +108,7 @@ describe("each action", () => {
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
     await fleet.tell();
-    const proxy = await startTcpProxy({ socket: own.server.socket });
-    onTestFinished(() => proxy.close());
-    const client = new Redis(proxy.port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
-    client.on("error", () => {});
-    onTestFinished(() => client.disconnect());
-    const page = await nodeMount.mount({
-      store: redisStore(client, { prefix: "fleet" }),
-      authorize: () => ({ by: "eve", actions: "all" }),
-      storeTimeout: "300ms",
+    const { page, proxy } = await mountThroughProxy(own.server, {
       createBreaker(options: BreakerOptions) {
         const made = createBreaker(options);
         return {

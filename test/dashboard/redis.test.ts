@@ -4,12 +4,12 @@ import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
-import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { writeDirectory } from "../support/write-directory.ts";
 import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
+import { mountThroughProxy } from "./support/through-proxy.ts";
 
 const own = useOwnRedis();
 
@@ -20,16 +20,7 @@ describe("while Redis is away", () => {
     const fleet = createFleet(own.client);
     await consume(fleet.make("api", THREE_AN_HOUR), "ann", 4);
     await fleet.tell();
-    const proxy = await startTcpProxy({ socket: own.server.socket });
-    onTestFinished(() => proxy.close());
-    const client = new Redis(proxy.port, { retryStrategy: () => 20, maxRetriesPerRequest: null });
-    client.on("error", () => {});
-    onTestFinished(() => client.disconnect());
-    const page = await nodeMount.mount({
-      store: redisStore(client, { prefix: "fleet" }),
-      authorize: () => ({ by: "eve", actions: "all" }),
-      storeTimeout: "300ms",
-    });
+    const { page, proxy } = await mountThroughProxy(own.server);
     const action = { kind: "reset", limiter: "api", subject: { default: "ann" } };
     const { token } = (await api(page, "preview", { action })).json;
     proxy.hold();

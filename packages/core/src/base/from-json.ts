@@ -9,6 +9,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
+export function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
 export function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -1,3 +1,4 @@
+import { ACTIONS } from "../../src/api/session.ts";
 import type {
   Coverage,
   LimiterView,
@@ -22,17 +23,7 @@ const LENGTHS: Readonly<Record<Span, number>> = {
 
 export const SESSION: Session = {
   by: "ann@example.com",
-  actions: [
-    "block",
-    "unblock",
-    "reset",
-    "forget",
-    "setOverride",
-    "unsetOverride",
-    "addToDenyList",
-    "removeFromDenyList",
-    "breaker",
-  ],
+  actions: ACTIONS,
   prefix: "shop:",
   title: "Example shop",
   pollMs: 5_000,

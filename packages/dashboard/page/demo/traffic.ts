@@ -1,3 +1,4 @@
+import { REPORTED_AFTER } from "../../src/api/usage.ts";
 import type { Counts, Point, Span } from "../../src/api.ts";
 import type { Series } from "../src/words/rates.ts";
 import { randomFrom } from "./random.ts";
@@ -46,7 +47,7 @@ export function seriesOf(shape: Shape, span: Span, at: number, seed: number): Se
 /** The decisions of the last minute that all processes have reported. */
 export function lastMinuteOf(shape: Shape, at: number, seed: number): Series {
   const { stepMs, points } = seriesOf(shape, "1h", at, seed);
-  const end = Math.floor((at - 6_000) / stepMs) * stepMs;
+  const end = Math.floor((at - REPORTED_AFTER) / stepMs) * stepMs;
   return { stepMs, points: points.filter((one) => one.at >= end - 60_000 && one.at < end) };
 }
 

@@ -1,4 +1,5 @@
 import { HeadgateError } from "@headgate/core";
+import { ACTIONS } from "../api/session.ts";
 import type { ActionName } from "../api.ts";
 import { Refusal } from "../serve/refusal.ts";
 import { isPlainObject } from "./plain-object.ts";
@@ -28,18 +29,6 @@ export interface Visitor {
   readonly isLimited: boolean;
   sees(name: string): boolean;
 }
-
-const ACTIONS: readonly ActionName[] = [
-  "block",
-  "unblock",
-  "reset",
-  "forget",
-  "setOverride",
-  "unsetOverride",
-  "addToDenyList",
-  "removeFromDenyList",
-  "breaker",
-];
 
 /** These affect limiters that may be hidden. */
 const OF_ALL: readonly ActionName[] = ["forget", "addToDenyList", "removeFromDenyList"];

@@ -20,8 +20,8 @@ interface Claims {
 }
 
 /**
- * Signs the previews of actions. Only used tokens are stored, until they expire: a token is valid once in this process, for one visitor and one
- * action.
+ * Signs the previews of actions. Only used tokens are stored, until they expire: a token is valid once in this process, for one
+ * visitor and one action.
  */
 export class Tokens {
   readonly #secret: Buffer;

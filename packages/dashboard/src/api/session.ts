@@ -3,6 +3,19 @@ import type { Action } from "./actions.ts";
 /** An action that a visitor may be permitted. */
 export type ActionName = Action["kind"];
 
+/** All of them, in the order in which they are listed. */
+export const ACTIONS: readonly ActionName[] = [
+  "block",
+  "unblock",
+  "reset",
+  "forget",
+  "setOverride",
+  "unsetOverride",
+  "addToDenyList",
+  "removeFromDenyList",
+  "breaker",
+];
+
 /** The visitor's session, from the application's `authorize`. */
 export interface Session {
   /** The visitor's name in the log; null if only reading is permitted. */

@@ -9,6 +9,9 @@ export interface Counts {
   readonly degraded: number;
 }
 
+/** A step of a line is complete when all processes have reported it, which takes a few seconds: milliseconds. */
+export const REPORTED_AFTER = 6_000;
+
 /** The decisions of one step of a line. Steps without decisions are left out; the others are in chronological order. */
 export interface Point extends Counts {
   /** When the step began. */

@@ -8,6 +8,7 @@ import { formatStates } from "../words/change.ts";
 import { formatBreaker } from "../words/policy.ts";
 import { groupBy } from "./group-by.ts";
 import { whoOf } from "./log.ts";
+import { newestEntries } from "./newest-entries.ts";
 
 type Breaker = BreakersView["breakers"][number];
 
@@ -23,7 +24,7 @@ export async function viewBreakers(
     reading.log(),
     reading.now(),
   ]);
-  const orders = lastOrders(entries);
+  const ordered = newestEntries(entries, "breaker");
   const breakers = await Promise.all(
     [...groupBy(directory.breakers, (one) => one.name)].map(async ([name, records]) => {
       const policy = records.map(({ isCut, options }) =>
@@ -34,7 +35,10 @@ export async function viewBreakers(
         name,
         policy: [...new Set(policy)],
         processes: new Set(records.flatMap(({ processes }) => processes)).size,
-        targets: targets.map((row) => ({ ...row, lastOrder: orders.get(idOf(name, row.target)) })),
+        targets: targets.map((row) => {
+          const entry = ordered(name, { target: row.target });
+          return entry === undefined ? row : { ...row, lastOrder: viewOrder(entry) };
+        }),
         targetsKnown,
       };
     }),
@@ -42,21 +46,9 @@ export async function viewBreakers(
   return { at, breakers, unread: directory.unread.length };
 }
 
-/** The newest order to each target. */
-function lastOrders(entries: readonly LogEntry[]): ReadonlyMap<string, TargetRow["lastOrder"]> {
-  const orders = new Map<string, TargetRow["lastOrder"]>();
-  for (const entry of entries.toReversed()) {
-    const { kind, limiter, subject, at } = entry;
-    if (kind !== "breaker") continue;
-    const state = formatStates(entry).after ?? "unknown";
-    orders.set(idOf(limiter, subject?.["target"]), { at: at.getTime(), state, by: whoOf(entry) });
-  }
-  return orders;
-}
-
-/** The log may contain values of any type. */
-function idOf(breaker: unknown, target: unknown): string {
-  return JSON.stringify([breaker, target]);
+function viewOrder(entry: LogEntry): TargetRow["lastOrder"] {
+  const state = formatStates(entry).after ?? "unknown";
+  return { at: entry.at.getTime(), state, by: whoOf(entry) };
 }
 
 /**

@@ -21,14 +21,14 @@ export async function viewLog(reading: Reading, before: string | null): Promise<
   };
 }
 
-/** An action in words. The log may contain values of any type. */
+/** An action in words. */
 export function toLogRow(entry: LogEntry): LogRow {
   const { at, kind, limiter, subject, network, reason } = entry;
   return {
     at: at.getTime(),
     kind,
     limiter: textOf(limiter),
-    subject: subjectOf(subject),
+    subject,
     network: textOf(network),
     by: whoOf(entry),
     reason: textOf(reason),
@@ -42,11 +42,6 @@ export function whoOf(entry: LogEntry): string {
   const user = textOf(entry.aclUser) ?? "";
   if (user === "" || user === "default" || user === by) return by;
   return by === "" ? user : `${by} (${user})`;
-}
-
-function subjectOf(value: unknown): LogRow["subject"] {
-  if (typeof value !== "object" || value === null) return undefined;
-  return Object.fromEntries(Object.entries(value).map(([per, text]) => [per, String(text)]));
 }
 
 /** A time, and how many entries of the same time come before: entries are added while a visitor pages through the log. */

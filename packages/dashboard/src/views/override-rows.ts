@@ -4,6 +4,7 @@ import type { OverrideRow } from "../api.ts";
 import { textOf } from "../words/change.ts";
 import { formatIgnored, formatOverride } from "../words/override.ts";
 import { endMs, toMs } from "../words/time.ts";
+import { newestEntries, placeOf } from "./newest-entries.ts";
 
 /** Overrides with the processes that apply them and, from the log, who set them and why. */
 export function viewOverrides(
@@ -11,17 +12,13 @@ export function viewOverrides(
   directory: Directory,
   log: readonly LogEntry[],
 ): readonly OverrideRow[] {
-  const setBy = new Map<string, LogEntry>();
-  for (const entry of log.toReversed()) {
-    if (entry.kind === "setOverride") setBy.set(placeOf(entry.limiter ?? "", entry.subject), entry);
-  }
+  const setBy = newestEntries(log, "setOverride");
   return overrides.map((override): OverrideRow => {
     const { limiter, subject, limits, from, until } = override;
     const reach = reachOf(override, directory);
-    const place = placeOf(limiter, subject);
-    const { by, reason } = setBy.get(place) ?? {};
+    const { by, reason } = setBy(limiter, subject) ?? {};
     return {
-      id: place,
+      id: placeOf(limiter, subject),
       limiter,
       subject,
       what: formatOverride(override),
@@ -36,9 +33,4 @@ export function viewOverrides(
       ignored: formatIgnored(reach),
     };
   });
-}
-
-/** Equal for the same limiter and subject. */
-function placeOf(limiter: string, subject: Readonly<Record<string, string>> | undefined): string {
-  return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
 }

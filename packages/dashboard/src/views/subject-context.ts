@@ -67,7 +67,6 @@ export function overrideFor(
   return most === undefined ? undefined : viewOverrides([most], directory, log)[0];
 }
 
-function sharesPart(one: unknown, subject: SubjectOf): boolean {
-  if (typeof one !== "object" || one === null) return false;
+function sharesPart(one: SubjectOf, subject: SubjectOf): boolean {
   return Object.entries(one).some(([per, text]) => subject[per] === text);
 }

@@ -4,6 +4,7 @@ import type {
   UsageNumbers,
   UsageSeries,
 } from "@headgate/core/operate";
+import { REPORTED_AFTER } from "../api/usage.ts";
 import type { Counts, Coverage, Point, Span } from "../api.ts";
 
 /** The length of a step of a series, in milliseconds. */
@@ -37,9 +38,6 @@ export function pointsOf(series: UsageSeries, span: Span): readonly Point[] {
     degraded,
   }));
 }
-
-/** A step is complete when all processes have reported it, which takes a few seconds: milliseconds. */
-const REPORTED_AFTER = 6_000;
 
 /** The decisions of the last minute that all processes have reported. */
 export function lastMinuteOf(series: Pick<UsageSeries, "tenSeconds">, at: number): Counts {

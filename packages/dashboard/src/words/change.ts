@@ -1,7 +1,7 @@
 import type { LimitState } from "@headgate/core";
 import type { LogEntry } from "@headgate/core/operate";
 import { isPlainObject } from "../access/plain-object.ts";
-import { describeOverride } from "./override.ts";
+import { describeOverride, shown } from "./override.ts";
 import { formatEnd, toMs } from "./time.ts";
 
 /**
@@ -53,11 +53,6 @@ function formatUses(limits: unknown): string | undefined {
 
 function fieldOf(state: unknown, name: string): unknown {
   return isPlainObject(state) ? state[name] : undefined;
-}
-
-/** A text or a number of the log; nothing of another type, which may not even be writable. */
-function shown(value: unknown): string {
-  return typeof value === "string" || typeof value === "number" ? String(value) : "?";
 }
 
 /** The log may contain values of any type. */

@@ -7,10 +7,15 @@ export function formatOverride(override: unknown): string {
   const { limits, shadow } = (isPlainObject(override) ? override : {}) as Partial<Override>;
   const numbers = Object.entries(isPlainObject(limits) ? limits : {}).map(([name, given]) => {
     const written = Object.entries(isPlainObject(given) ? given : {});
-    return `${name}: ${written.map(([what, number]) => `${what} ${typeof number === "number" ? number : "?"}`).join(", ")}`;
+    return `${name}: ${written.map(([what, number]) => `${what} ${shown(number)}`).join(", ")}`;
   });
   if (typeof shadow !== "boolean") return numbers.join("; ");
   return [...numbers, shadow ? "in shadow mode" : "not in shadow mode"].join("; ");
+}
+
+/** A text or a number of the log; nothing of another type, which may not even be writable. */
+export function shown(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "?";
 }
 
 /** The same with its end. */

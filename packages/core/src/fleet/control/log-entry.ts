@@ -1,4 +1,4 @@
-import { isRecordOf, parseJson } from "../../base/from-json.ts";
+import { isRecordOf, isText, parseJson } from "../../base/from-json.ts";
 import { isPlainObject } from "../../base/plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import { VERSION_DIGITS } from "./record-text.ts";
@@ -106,8 +106,4 @@ function isEntry(entry: unknown): entry is EntryText {
   const { kind, limiter, network, subject } = entry;
   if (subject !== undefined && !isRecordOf(subject, isText)) return false;
   return typeof (ON_DENY_LIST.includes(kind as never) ? network : limiter) === "string";
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }

@@ -1,5 +1,5 @@
 import { readPolicy } from "../../algorithms/read-policy.ts";
-import { isListOf, isRecordOf, isWhole, parseJson } from "../../base/from-json.ts";
+import { isListOf, isRecordOf, isText, isWhole, parseJson } from "../../base/from-json.ts";
 import { isPlainObject } from "../../base/plain-object.ts";
 import type {
   BreakerRecord,
@@ -146,10 +146,6 @@ function isBreaker(value: unknown): value is BreakerRecord {
 
 function areTexts(value: Properties, ...names: readonly string[]): boolean {
   return names.every((name) => isText(value[name]));
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }
 
 /** A process that the index lists. */

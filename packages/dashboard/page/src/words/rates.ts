@@ -1,3 +1,4 @@
+import { REPORTED_AFTER } from "../../../src/api/usage.ts";
 import type { Counts, Point } from "../../../src/api.ts";
 
 /** Decisions over time. */
@@ -6,9 +7,6 @@ export interface Series {
   readonly stepMs: number;
   readonly points: readonly Point[];
 }
-
-/** A step is complete when all processes have reported it, which takes a few seconds: milliseconds. */
-const REPORTED_AFTER = 6_000;
 
 /** A long step is drawn by its rate so far once a minute of it has passed: milliseconds. */
 const LEAST_DRAWN = 60_000;
