@@ -4,12 +4,12 @@ import { askGlide } from "./glide.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
 /**
- * The only thing that Headgate needs from a Redis client: running a script, by its digest or its text. Strings in the reply are
- * Buffers.
+ * The only thing that Headgate needs from a Redis client: running a script, by its digest or its text, as ioredis does it.
+ * Strings in the reply are Buffers.
  */
 export interface ClientPort {
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  evalshaBuffer(sha1: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  evalBuffer(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown>;
 }
 
 /** The shape of ioredis (5, 6; `Redis` and `Cluster`) and of iovalkey. */
@@ -23,11 +23,6 @@ export interface IoredisLike {
 
 /** The type of a reply that is a string of bytes, "$" in RESP2 and RESP3, as node-redis numbers it. */
 const BLOB_STRING = 36;
-
-interface BufferCommands {
-  evalshaBuffer: IoredisLike["evalsha"];
-  evalBuffer: IoredisLike["eval"];
-}
 
 interface ScriptArguments {
   keys: string[];
@@ -47,21 +42,8 @@ export type RedisClient = IoredisLike | NodeRedisLike | GlideLike;
 
 /** Sees a client through the port. Throws `HEADGATE_UNKNOWN_CLIENT`. */
 export function fromClient(client: RedisClient): ClientPort {
-  if (isNodeRedis(client)) {
-    const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer }) as NodeRedisLike;
-    return {
-      evalsha: (sha1, keys, args) =>
-        bytes.evalSha(sha1, { keys: keys as string[], arguments: args as string[] }),
-      eval: (source, keys, args) =>
-        bytes.eval(source, { keys: keys as string[], arguments: args as string[] }),
-    };
-  }
-  if (isIoredis(client)) {
-    return {
-      evalsha: (sha1, keys, args) => client.evalshaBuffer(sha1, keys.length, ...keys, ...args),
-      eval: (source, keys, args) => client.evalBuffer(source, keys.length, ...keys, ...args),
-    };
-  }
+  if (isNodeRedis(client)) return fromNodeRedis(client);
+  if (isIoredis(client)) return client;
   if (isGlide(client)) return fromGlide(client);
   throw new HeadgateError(
     "HEADGATE_UNKNOWN_CLIENT",
@@ -69,15 +51,27 @@ export function fromClient(client: RedisClient): ClientPort {
   );
 }
 
+function fromNodeRedis(client: NodeRedisLike): ClientPort {
+  const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer }) as NodeRedisLike;
+  const split = (numberOfKeys: number, keysAndArgs: string[]): ScriptArguments => ({
+    keys: keysAndArgs.slice(0, numberOfKeys),
+    arguments: keysAndArgs.slice(numberOfKeys),
+  });
+  return {
+    evalshaBuffer: (sha1, count, ...keysAndArgs) => bytes.evalSha(sha1, split(count, keysAndArgs)),
+    evalBuffer: (source, count, ...keysAndArgs) => bytes.eval(source, split(count, keysAndArgs)),
+  };
+}
+
 function fromGlide(client: GlideLike): ClientPort {
   const slots = isGlideCluster(client) ? glideSlotsOf(client) : undefined;
-  const run = (name: string, script: string, keys: readonly string[], args: readonly string[]) =>
-    askGlide(client, [name, script, String(keys.length), ...keys, ...args], () =>
-      slots?.noteSilent(keys[0] as string),
+  const run = (name: string, script: string, count: number, keysAndArgs: readonly string[]) =>
+    askGlide(client, [name, script, String(count), ...keysAndArgs], () =>
+      slots?.noteSilent(keysAndArgs[0] as string),
     );
   return {
-    evalsha: (sha1, keys, args) => run("EVALSHA", sha1, keys, args),
-    eval: (source, keys, args) => run("EVAL", source, keys, args),
+    evalshaBuffer: (sha1, count, ...keysAndArgs) => run("EVALSHA", sha1, count, keysAndArgs),
+    evalBuffer: (source, count, ...keysAndArgs) => run("EVAL", source, count, keysAndArgs),
   };
 }
 
@@ -85,7 +79,7 @@ function isNodeRedis(client: unknown): client is NodeRedisLike {
   return hasMethods(client, "evalSha", "eval", "withTypeMapping");
 }
 
-function isIoredis(client: unknown): client is IoredisLike & BufferCommands {
+function isIoredis(client: unknown): client is IoredisLike & ClientPort {
   return hasMethods(client, "evalshaBuffer", "evalBuffer", "defineCommand") && !isPipeline(client);
 }
 

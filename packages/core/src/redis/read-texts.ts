@@ -2,7 +2,7 @@ import { readInteger } from "../store/list-script.ts";
 import { textsLua } from "../store/lua.generated.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
-import { createScriptRunner } from "./script-runner.ts";
+import { recoverOn } from "./script-recovery.ts";
 import { toStoreError } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
@@ -30,7 +30,8 @@ export async function readTexts(
   client: RedisClient,
   keys: readonly string[],
 ): Promise<readonly FoundText[]> {
-  const runner = createScriptRunner(fromClient(client));
+  const port = fromClient(client);
+  const recover = recoverOn(port);
   const { nodeOf, followsCluster } = topologyOf(client);
   const found: FoundText[] = [];
   let left = MOST_BYTES;
@@ -41,7 +42,10 @@ export async function readTexts(
         found.push(...some.map((key) => readText(key, -2)));
         continue;
       }
-      const reply = await runner.run(textsLua, nodeOf(some[0] as string), some, [String(LONGEST)]);
+      const args = [String(LONGEST)];
+      const reply = await port
+        .evalshaBuffer(textsLua.sha1, some.length, ...some, ...args)
+        .catch((error) => recover(error, textsLua, nodeOf(some[0] as string), some, args));
       const texts = some.map((key, i) => readText(key, (reply as readonly unknown[])[i]));
       for (const { text = "" } of texts) left -= text.length;
       found.push(...texts);

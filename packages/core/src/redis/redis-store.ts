@@ -10,9 +10,8 @@ import { asStore } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
-import type { ScriptQueues } from "./script-queues.ts";
-import { createScriptQueues } from "./script-queues.ts";
-import { createScriptRunner } from "./script-runner.ts";
+import { sendInLines } from "./script-queues.ts";
+import { loadScript } from "./script-recovery.ts";
 import { isCrossSlot } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
@@ -84,9 +83,6 @@ const MAX_STORES = 64;
  */
 const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
 
-/** The most lines of a kind: one for each shape of calls. The oldest is opened again if it is still used. */
-const MOST_LINES = 1_000;
-
 /** `now` is this process's clock; `writeClock` writes the time for calls that are not to use the server's. */
 function makeStore(
   client: RedisClient,
@@ -94,49 +90,10 @@ function makeStore(
   now: () => number,
   writeClock?: () => string,
 ): CountingStore {
-  const runner = createScriptRunner(fromClient(client));
+  const port = fromClient(client);
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
-  /** The queues of each line, by the kind of step. */
-  const kinds = new Map<string, Map<object, ScriptQueues>>();
-  let kind: string | undefined;
-  let lines = new Map<object, ScriptQueues>();
-
-  function send(call: SentCall): void {
-    const { step } = call;
-    call.keys = step.keys(call.call);
-    call.weight = step.weight(call.call);
-    if (writeClock !== undefined) call.clock = writeClock();
-    if (step.kind !== kind) changeKind(step.kind);
-    const line = step.line(call.call);
-    const queues = lines.get(line) ?? openLine(line);
-    queues.add(call);
-  }
-
-  /** The calls that wait in lines of another kind were made earlier, and are sent first. */
-  function changeKind(next: string): void {
-    for (const queues of lines.values()) queues.hasten();
-    kind = next;
-    lines = kinds.get(next) ?? new Map<object, ScriptQueues>();
-    kinds.set(next, lines);
-  }
-
-  function openLine(line: object): ScriptQueues {
-    if (lines.size >= MOST_LINES) closeOldest();
-    const queues = createScriptQueues(runner, topology, now);
-    lines.set(line, queues);
-    return queues;
-  }
-
-  /** Sends its calls now, before those of the line that replaces it. */
-  function closeOldest(): void {
-    for (const [oldest, queues] of lines) {
-      queues.hasten();
-      lines.delete(oldest);
-      return;
-    }
-  }
-
+  const send = sendInLines(port, topology, now, writeClock);
   return asStore({
     owner: client,
     ...settings,
@@ -148,7 +105,7 @@ function makeStore(
       send,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
       isControlled: true,
-      load: (script, key) => runner.load(script, key),
+      load: (script, key) => loadScript(port, script, key),
       connectsTo: topology.followsCluster ? "several" : "one",
       lastError: errors.recent,
     },

@@ -1,26 +1,37 @@
 import { expect, test } from "vitest";
 import { probe } from "../store/probe.ts";
 import type { Step } from "../store/store.ts";
-import { createScriptQueues } from "./script-queues.ts";
-import type { ScriptRunner } from "./script-runner.ts";
+import type { ClientPort } from "./client-port.ts";
+import { sendInLines } from "./script-queues.ts";
 import { topologyOf } from "./topology.ts";
 
 const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
 
-/** A server that answers each script as it is told, and the queues of a plain client of it. */
+/** A client whose server knows every script, and answers it as told. */
+function clientOf(
+  answer: (keys: readonly string[], args: readonly string[]) => Promise<unknown>,
+): ClientPort {
+  return {
+    evalshaBuffer: (_, count, ...all) => answer(all.slice(0, count), all.slice(count)),
+    evalBuffer: () => Promise.reject(new Error("no script is missing")),
+  };
+}
+
+/** Calls with several keys. */
+const several = { ...probe, keys: (keys: readonly string[]) => keys };
+
+/** A server that answers each script as it is told, and what sends to it. */
 function start(answer: (keys: readonly string[]) => Promise<unknown>) {
   const sent: (readonly string[])[] = [];
-  const runner: Pick<ScriptRunner, "run"> = {
-    run(_, __, keys) {
-      sent.push(keys);
-      return answer(keys);
-    },
-  };
-  const { add } = createScriptQueues(runner, topologyOf({}), () => 0);
+  const client = clientOf((keys) => {
+    sent.push(keys);
+    return answer(keys);
+  });
+  const add = sendInLines(client, topologyOf({}), () => 0);
   const ask = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
-        step: probe as Step<never>,
+        step: several as unknown as Step<never>,
         call: keys as never,
         keys,
         weight: 1,
@@ -36,14 +47,12 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
 /** A server that answers its clock where the times that it is brought are not around it, and so it is asked again. */
 function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
   const sent: { readonly keys: readonly string[]; readonly times: string }[] = [];
-  const runner: Pick<ScriptRunner, "run"> = {
-    async run(_, __, keys, [times = ""]) {
-      sent.push({ keys, times });
-      onAsked();
-      return answer(times);
-    },
-  };
-  const { add } = createScriptQueues(runner, topologyOf({}), () => 1_000);
+  const client = clientOf(async (keys, [times = ""]) => {
+    sent.push({ keys, times });
+    onAsked();
+    return answer(times);
+  });
+  const add = sendInLines(client, topologyOf({}), () => 1_000);
   const step: Step<string> = {
     ...probe,
     times: (_, clock, guess) => clock || String(guess()),
@@ -180,24 +189,23 @@ test("a server whose clock is never where it said is asked twice", async () => {
 
 test("calls that go together bring their keys in order, and one for which the step reads nothing fails alone", async () => {
   const sent: (readonly string[])[] = [];
-  const runner: Pick<ScriptRunner, "run"> = {
-    async run(_, __, keys) {
-      sent.push(keys);
-      return { a: [7, 1], c: [7, 2] };
-    },
-  };
-  const { add } = createScriptQueues(runner, topologyOf({}), () => 0);
+  const client = clientOf(async (keys) => {
+    sent.push(keys);
+    return { a: [7, 1], c: [7, 2] };
+  });
+  const add = sendInLines(client, topologyOf({}), () => 0);
   const step = {
     ...probe,
+    keys: (name: string) => (name === "a" ? ["a", "a:log"] : [name]),
     read: (calls: readonly string[], reply: unknown) =>
       calls.map((name) => (reply as Record<string, number[]>)[name]),
   };
   const settled = await Promise.allSettled(
-    [["a", "a:log"], ["b"], ["c"]].map(
-      (keys) =>
+    ["a", "b", "c"].map(
+      (name) =>
         new Promise((resolve, reject) => {
-          const call = keys[0] as never;
-          const rest = { keys, weight: 1, clock: "", isOver: false, resolve, reject };
+          const call = name as never;
+          const rest = { keys: [], weight: 1, clock: "", isOver: false, resolve, reject };
           add({ step: step as Step<never>, call, ...rest });
         }),
     ),

@@ -1,24 +1,81 @@
 import { formatReceived, HeadgateError } from "../base/errors.ts";
 import { readInteger } from "../store/list-script.ts";
-import type { SentCall } from "../store/store.ts";
+import type { Remote, SentCall } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
-import type { ScriptRunner } from "./script-runner.ts";
+import type { ClientPort } from "./client-port.ts";
+import type { Recover } from "./script-recovery.ts";
+import { recoverOn } from "./script-recovery.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
+/** The most lines of a kind: one for each shape of calls. The oldest is opened again if it is still used. */
+const MOST_LINES = 1_000;
+
 /** The calls of one line, which are sent together if possible. */
-export interface ScriptQueues {
+interface Line {
   add(call: SentCall): void;
   /** Sends all calls that wait, so that calls sent elsewhere after this arrive after them. */
   hasten(): void;
 }
 
-/** `now` is this process's clock, in microseconds since the epoch. */
-export function createScriptQueues(
-  runner: Pick<ScriptRunner, "run">,
+/**
+ * Sends calls, those of each line in order. `now` is this process's clock, in microseconds since the epoch; `writeClock` writes
+ * the time for calls that are not to use the server's.
+ */
+export function sendInLines(
+  port: ClientPort,
   topology: Topology,
   now: () => number,
-): ScriptQueues {
+  writeClock?: () => string,
+): Remote["send"] {
+  const recover = recoverOn(port);
+  /** By the kind of step. */
+  const kinds = new Map<string, Map<object, Line>>();
+  let kind: string | undefined;
+  let lines = new Map<object, Line>();
+
+  /** The calls that wait in lines of another kind were made earlier, and are sent first. */
+  function changeKind(next: string): void {
+    for (const line of lines.values()) line.hasten();
+    kind = next;
+    lines = kinds.get(next) ?? new Map<object, Line>();
+    kinds.set(next, lines);
+  }
+
+  function openLine(id: object): Line {
+    if (lines.size >= MOST_LINES) closeOldest();
+    const line = createLine(port, recover, topology, now);
+    lines.set(id, line);
+    return line;
+  }
+
+  /** Sends its calls now, before those of the line that replaces it. */
+  function closeOldest(): void {
+    for (const [oldest, line] of lines) {
+      line.hasten();
+      lines.delete(oldest);
+      return;
+    }
+  }
+
+  return (call) => {
+    const { step } = call;
+    call.keys = step.keys(call.call);
+    call.weight = step.weight(call.call);
+    if (writeClock !== undefined) call.clock = writeClock();
+    if (step.kind !== kind) changeKind(step.kind);
+    const id = step.line(call.call);
+    const line = lines.get(id) ?? openLine(id);
+    line.add(call);
+  };
+}
+
+function createLine(
+  port: ClientPort,
+  recover: Recover,
+  topology: Topology,
+  now: () => number,
+): Line {
   /** Microseconds that the server's clock is ahead of this process's, as far as it matters. */
   let ahead = 0;
   const guess = (): number => now() + ahead;
@@ -85,7 +142,9 @@ export function createScriptQueues(
     const { script, args } = step.prepare(calls, clock, times);
     const keys = sent.length === 1 ? own : keysOf(sent);
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
-    return runner.run(script, node, keys, args);
+    return port
+      .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
+      .catch((error) => recover(error, script, node, keys, args));
   }
 
   /** Calls that were refused because of each other's hash slots are made again, each in its own script. */

@@ -1,0 +1,99 @@
+import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { ClientPort } from "./client-port.ts";
+import { isServerError } from "./store-error.ts";
+
+/**
+ * Runs a script again after the error of its EVALSHA, if that guarantees that nothing happened; otherwise rejects with the
+ * error. `node` is the server that the keys are on, as far as it is known.
+ */
+export type Recover = (
+  error: unknown,
+  script: LuaSource,
+  node: string,
+  keys: readonly string[],
+  args: readonly string[],
+) => Promise<unknown>;
+
+/**
+ * How long to wait for a hash slot that is being moved, longer each time: TRYAGAIN comes while only some keys of a call have
+ * moved, which takes moments for each subject.
+ */
+const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
+
+/**
+ * Only NOSCRIPT and TRYAGAIN cause another call here. (So does CROSSSLOT, after which script-queues.ts makes the calls
+ * separately.) After NOSCRIPT the same call is made as EVAL: it is routed by its key and atomic, and also loads the script on
+ * the node that lacked it, while SCRIPT LOAD on a cluster could reach another node. While one EVAL of a script is in progress
+ * on a node, other calls wait for it and use the digest again.
+ */
+export function recoverOn(port: ClientPort): Recover {
+  /** By node and digest: settles when the EVAL in progress there, and the calls that wait for it, have settled. */
+  const loading = new Map<string, Promise<unknown>>();
+
+  /** Runs the text, unless another call is doing so. */
+  function load(
+    script: LuaSource,
+    place: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    const before = loading.get(place) ?? Promise.resolve();
+    const reply = before.then(() => port.evalBuffer(script.source, keys.length, ...keys, ...args));
+    const settled = reply.then(noop, noop);
+    loading.set(place, settled);
+    void settled.then(() => {
+      if (loading.get(place) === settled) loading.delete(place);
+    });
+    return reply;
+  }
+
+  /** Runs a script that the server did not know: by its text or, if another call is loading it, by its digest after that. */
+  async function runLoaded(
+    script: LuaSource,
+    node: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> {
+    const place = `${node} ${script.sha1}`;
+    const loaded = loading.get(place);
+    if (loaded === undefined) return load(script, place, keys, args);
+    await loaded;
+    return port
+      .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
+      .catch((error: unknown) => {
+        // Gone again: at most one round each, however often the server forgets it.
+        if (isServerError(error, "NOSCRIPT")) return load(script, place, keys, args);
+        throw error;
+      });
+  }
+
+  async function recover(
+    error: unknown,
+    script: LuaSource,
+    node: string,
+    keys: readonly string[],
+    args: readonly string[],
+    tries = 0,
+  ): Promise<unknown> {
+    const again = (next: unknown) => recover(next, script, node, keys, args, tries + 1);
+    if (isServerError(error, "NOSCRIPT")) return runLoaded(script, node, keys, args).catch(again);
+    const ms = TRY_AGAIN_MS[tries];
+    if (ms === undefined || !isServerError(error, "TRYAGAIN")) throw error;
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return port.evalshaBuffer(script.sha1, keys.length, ...keys, ...args).catch(again);
+  }
+
+  return recover;
+}
+
+/**
+ * Makes the server of a key load a script. SCRIPT LOAD would need one more permission. A script without arguments is loaded,
+ * but fails before it reads or writes a key. Rejects with the client's error if the server gave no answer.
+ */
+export async function loadScript(port: ClientPort, script: LuaSource, key: string): Promise<void> {
+  await port.evalBuffer(script.source, 1, key).catch((error: unknown) => {
+    if (!isServerError(error, "ERR")) throw error;
+  });
+}
+
+function noop(): void {}
