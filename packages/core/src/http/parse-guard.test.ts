@@ -180,6 +180,15 @@ describe("an option", () => {
 });
 
 describe("options", () => {
+  test("of another library are named, but not asked for", () => {
+    const options = {
+      get limit() {
+        throw new Error("must not be asked");
+      },
+    };
+    expect(errorOf(options).message).toMatch(/^rateLimit: unknown option "limit"/);
+  });
+
   test.each([[null], [undefined], [5], ["100/m"], [true], [[]], [[{ limits: {} }]], [() => {}]])(
     "are an object, not %j",
     (options) => {

@@ -7,10 +7,10 @@ const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
   timeWindow: "limits: byTier(tiers, (request) => ...), because each window counts for itself",
 };
 
-/** Headgate's equivalents for the given options of other libraries. */
+/** Headgate's equivalents for the given options of other libraries. Calls no getter: Headgate does not know these options. */
 export function peerOptionsFor(raw: object): Readonly<Record<string, string>> {
   const functions = Object.entries(PEER_FUNCTIONS).filter(
-    ([name]) => typeof (raw as Record<string, unknown> | null)?.[name] === "function",
+    ([name]) => typeof Object.getOwnPropertyDescriptor(Object(raw), name)?.value === "function",
   );
   return { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS, ...Object.fromEntries(functions) };
 }

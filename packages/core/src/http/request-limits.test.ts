@@ -35,6 +35,15 @@ describe("byTier", () => {
     },
   );
 
+  test("reads no tier that is a getter", () => {
+    const tiers = {
+      get free(): typeof limits {
+        throw new Error("must not be asked");
+      },
+    };
+    expect(byTier(tiers, () => "free").tiers).toBe(tiers);
+  });
+
   test.each([[undefined], [null], ["free"], [{ free: 1 }]])(
     "refuses to choose by %j, and says so",
     (select) => {

@@ -62,7 +62,8 @@ export function requireTiers({ tiers, select }: TierPolicy): void {
       `byTier: tiers must be an object with the limits of each tier, got ${formatReceived(tiers)}`,
     );
   }
-  if (Object.values(tiers).every((limits) => limits === null)) {
+  const properties = Object.values(Object.getOwnPropertyDescriptors(tiers));
+  if (properties.every(({ value }) => value === null)) {
     throw invalid(`byTier: at least one tier must have limits, got ${formatReceived(tiers)}`);
   }
   if (typeof select !== "function") {
