@@ -18,7 +18,7 @@ import type {
 export function writePolicy(limits: readonly CompiledLimit[], headers: HeaderSettings): PolicyText {
   const names = limits.map(({ name }) => quoteName(name));
   const isFixed = limits.every(({ calendar }) => calendar === undefined);
-  return { policy: isFixed ? formatPolicy(limits, headers, names) : undefined, names };
+  return { policy: isFixed ? policyHeaderFor(limits, headers, names) : undefined, names };
 }
 
 /** RFC 6585 §4: caches must not store a response with status 429; nor is one with status 503 worth storing. */
@@ -138,7 +138,7 @@ export function formatLegacy(
 }
 
 /** `RateLimit-Policy` in the form that goes with these headers. `names` are the quoted names of the limits. */
-export function formatPolicy(
+export function policyHeaderFor(
   limits: readonly LimitDescription[],
   { standard, legacy }: HeaderSettings,
   names?: readonly string[],

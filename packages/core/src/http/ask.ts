@@ -7,7 +7,7 @@ import type { Learned, MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { decisions, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
-import { answerTo, formatPolicy, quoteName } from "./answer.ts";
+import { answerTo, policyHeaderFor, quoteName } from "./answer.ts";
 import { holdPlaces, watchLeaving } from "./follow-response.ts";
 import {
   asksNobody,
@@ -185,7 +185,7 @@ function textOf<Request>(
   const before = limitsBefore(decision);
   if (before === undefined) return undefined;
   const quoted = decision.limits.map(({ name }) => quoteName(name));
-  return { policy: formatPolicy(before, headers), names: quoted };
+  return { policy: policyHeaderFor(before, headers), names: quoted };
 }
 
 function messageOf(

@@ -1,5 +1,5 @@
 import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
-import { formatPolicy } from "../base/format-policy.ts";
+import { formatPolicy } from "../base/policy-as-code.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { PEER_LIMITER_OPTIONS } from "../base/peer-options.ts";
 import type { Policy } from "../base/policy.ts";

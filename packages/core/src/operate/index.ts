@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 
-export { formatPolicy } from "../base/format-policy.ts";
+export { formatPolicy } from "../base/policy-as-code.ts";
 export { checkOverride, misfitOf } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
 export type {
