@@ -246,11 +246,11 @@ const wait: MixedStep = {
     const denied = await tier.enforcing.consume(subjects, { cost });
     await world.note(tier, request, denied, true);
     // What is remembered of a denial does not know what others were admitted since.
-    const { retryAfterMs, allowed } =
+    const { retryAfterMs, allowed, limits } =
       denied.source === "deny-cache" ? await tier.beside.peek(subjects, { cost }) : denied;
     if (allowed || !Number.isFinite(retryAfterMs)) return false;
     // Nobody knows when a place comes free.
-    if (denied.limits.some((state) => isOfPlaces(state) && !state.allowed)) return false;
+    if (limits.some((state) => isOfPlaces(state) && !state.allowed)) return false;
     const explain = () => `${JSON.stringify(denied)}, ${world.describe(tier)}`;
     if (!(await world.advance(BigInt(retryAfterMs - 1) * 1_000n))) return false;
     const early = [
