@@ -1,7 +1,6 @@
 import type { Duration } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
 import {
-  formatReceived,
+  invalidValue,
   parseDuration,
   rejectUnknownOptions,
   toMilliseconds,
@@ -29,16 +28,10 @@ export function exponentialBackoff(options: ExponentialBackoffOptions): (opened:
     parseDuration(options.longest, "longest", "HEADGATE_INVALID_OPTION"),
   );
   if (typeof factor !== "number" || !(factor > 1)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `exponentialBackoff: factor must be above 1, got ${formatReceived(factor)}`,
-    );
+    throw invalidValue("exponentialBackoff: factor must be above 1", factor);
   }
   if (longest < first) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `exponentialBackoff: longest must not be less than first, got ${formatReceived(options.longest)}`,
-    );
+    throw invalidValue("exponentialBackoff: longest must not be less than first", options.longest);
   }
   return (opened) => Math.min(longest, Math.round(first * factor ** (opened - 1)));
 }

@@ -1,8 +1,7 @@
-import { HeadgateError } from "@headgate/core";
 import {
   formatDuration,
   formatOptions,
-  formatReceived,
+  invalidValue,
   parseDuration,
   readFailureOptions,
   rejectUnknownOptions,
@@ -207,9 +206,5 @@ function wholeOf(option: string, value: unknown, most: number): number {
 }
 
 function requireThat(holds: boolean, rule: string, received: unknown): void {
-  if (holds) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `createBreaker: ${rule}, got ${formatReceived(received)}`,
-  );
+  if (!holds) throw invalidValue(`createBreaker: ${rule}`, received);
 }

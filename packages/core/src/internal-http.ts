@@ -1,7 +1,7 @@
 // The base of our own HTTP adapters; it changes with them, and is not an API for applications.
 export type { Awaitable } from "./base/awaitable.ts";
 export { isPromiseLike } from "./base/awaitable.ts";
-export { formatReceived } from "./base/errors.ts";
+export { formatReceived, invalidOption, invalidValue } from "./base/errors.ts";
 export { fingerprint } from "./base/key.ts";
 export type { Log } from "./base/notices.ts";
 export { warn } from "./base/notices.ts";

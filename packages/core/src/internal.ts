@@ -4,7 +4,13 @@ export { onceAborted } from "./base/abort-listeners.ts";
 export type { Awaitable } from "./base/awaitable.ts";
 export { isPromiseLike } from "./base/awaitable.ts";
 export { clientPart } from "./base/client-state.ts";
-export { codeOf, formatKind, formatNumber, formatReceived } from "./base/errors.ts";
+export {
+  codeOf,
+  formatKind,
+  formatNumber,
+  formatReceived,
+  invalidValue,
+} from "./base/errors.ts";
 export { escapePart, escapeSubject, fingerprint } from "./base/key.ts";
 export type { Log } from "./base/notices.ts";
 export { warn } from "./base/notices.ts";

@@ -1,5 +1,4 @@
-import type { Limiter, Policy } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
+import type { HeadgateError, Limiter, Policy } from "@headgate/core";
 import type {
   CountOption,
   GuardOptions,
@@ -11,7 +10,7 @@ import type {
 } from "@headgate/core/http";
 import { clientOf, HeadgateDenied, sendRejection, setHeaders } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
-import { createAdapterGuard, settle, warnOnce } from "@headgate/core/internal-http";
+import { createAdapterGuard, invalidOption, settle, warnOnce } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { watchMaking } from "./made-per-request.ts";
@@ -147,8 +146,7 @@ function routeOf({ method, baseUrl, route }: Request): string | undefined {
 
 /** Without `next`, the request can neither go on nor fail. */
 function withoutNext(received: unknown): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  return invalidOption(
     `${OWNER}: the middleware must be called as (req, res, next), got ${typeof received} for next; mount it with app.use or on a route, or call limiter.consume(subject) yourself`,
   );
 }

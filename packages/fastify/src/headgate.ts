@@ -1,7 +1,7 @@
 import type { Limiter } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
 import type { RequestDecision } from "@headgate/core/http";
 import type { GuardLimiters } from "@headgate/core/internal-http";
+import { invalidOption } from "@headgate/core/internal-http";
 import type { FastifyRequest } from "fastify";
 import type { Done, Rule } from "./rule.ts";
 
@@ -56,10 +56,7 @@ export function createHeadgate(
     get limiter() {
       if (limiters === undefined) return undefined as never;
       if (limiters.only !== undefined) return limiters.only;
-      throw new HeadgateError(
-        "HEADGATE_INVALID_OPTION",
-        "the limits of this plugin depend on the tier: use app.headgate.tiers",
-      );
+      throw invalidOption("the limits of this plugin depend on the tier: use app.headgate.tiers");
     },
     tiers: limiters?.tiers ?? new Map(),
     of: (request) => ruleOf(request as FastifyRequest)?.guard.of(request),

@@ -1,5 +1,5 @@
 import { subscribe } from "node:diagnostics_channel";
-import { HeadgateError } from "@headgate/core";
+import { invalidOption } from "@headgate/core/internal-http";
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { routeName } from "./route-name.ts";
 
@@ -66,8 +66,7 @@ export function rejectUncoveredRoutes(app: FastifyInstance): void {
     // The decorator of @fastify/rate-limit.
     const mayBeOthers = !isOursAlone || "rateLimit" in scope;
     if (mayBeOthers && !OURS.some((option) => option in Object(limit))) continue;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `headgate: the route${routeName("", options)} has config.rateLimit, but no headgate plugin is registered in its scope or in one around it, so it would not be limited; register the plugin there`,
     );
   }

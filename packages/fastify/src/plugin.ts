@@ -1,5 +1,5 @@
-import { HeadgateError } from "@headgate/core";
-import { rejectUnreadKeys } from "@headgate/core/internal-http";
+import type { HeadgateError } from "@headgate/core";
+import { invalidOption, rejectUnreadKeys } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { RateLimitHook } from "./headgate.ts";
 import {
@@ -140,7 +140,7 @@ function hookOf(
 
 /** Without `done`, the request can neither go on nor fail. */
 function withoutDone(received: unknown): HeadgateError {
-  return invalid(
+  return invalidOption(
     `app.rateLimit: the hook must be called as (request, reply, done), got ${typeof received} for done; put it in a route's hooks, or call app.headgate.limiter.consume(subject) yourself`,
   );
 }
@@ -159,17 +159,13 @@ function decorate(
 
 /** If another plugin reads the routes' config, a plugin without limits has nothing to do. */
 function withoutRoutes(): HeadgateError {
-  return invalid(
+  return invalidOption(
     "headgate: limits or a limiter is required for a second plugin in one scope, because the first one reads the config of its routes",
   );
 }
 
 function lateRateLimit(): HeadgateError {
-  return invalid(
+  return invalidOption(
     "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or call a limiter made by createLimiter in the handler",
   );
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

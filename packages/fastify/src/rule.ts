@@ -1,11 +1,11 @@
-import type { Store } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
+import type { HeadgateError, Store } from "@headgate/core";
 import type { Verdict, Warn } from "@headgate/core/http";
 import { clientOf, HeadgateDenied } from "@headgate/core/http";
 import type { Awaitable, Guard, GuardLimiters, GuardSettings } from "@headgate/core/internal-http";
 import {
   createGuard,
-  formatReceived,
+  invalidOption,
+  invalidValue,
   makeGuardLimiters,
   parseGuard,
   partsOf,
@@ -82,14 +82,14 @@ export function parseRoute(
     rejectOptions(owner, options, ["name", "store", "extend"], "without limits of the route's own");
   }
   if (typeof extend === "boolean") return { ...settings, hook, extend };
-  throw invalid(`${owner}: extend must be true or false, got ${formatReceived(extend)}`);
+  throw invalidValue(`${owner}: extend must be true or false`, extend);
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a route that would be limited by a plugin without limits. */
 export function requireOwnLimits(owner: string, { limits, limiter, extend }: RouteSettings): void {
   if ((limits !== undefined || limiter !== undefined) && !extend) return;
   const what = extend ? "extend needs a plugin with limits" : "limits are required";
-  throw invalid(
+  throw invalidOption(
     `${owner}: ${what}, because the plugin has none; give the route limits or a limiter of its own, or the plugin limits`,
   );
 }
@@ -135,7 +135,7 @@ function limitersFor(
   if (only !== undefined && choose === undefined) {
     return makeGuardLimiters(owner, own, only, namedAfter);
   }
-  throw invalid(`${owner}: extend needs a plugin whose limits do not depend on the request`);
+  throw invalidOption(`${owner}: extend needs a plugin whose limits do not depend on the request`);
 }
 
 function ruleFor(
@@ -195,7 +195,7 @@ function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | un
 
 /** A limiter that was passed in has its own options for outages of its store. */
 function besideLimiter(owner: string, option: string): HeadgateError {
-  return invalid(
+  return invalidOption(
     `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is made`,
   );
 }
@@ -208,15 +208,11 @@ function rejectOptions(
 ): void {
   for (const name of names) {
     if (options[name] === undefined || (name === "extend" && options.extend === false)) continue;
-    throw invalid(`${owner}: ${name} has no effect ${where}; leave it out`);
+    throw invalidOption(`${owner}: ${name} has no effect ${where}; leave it out`);
   }
 }
 
 function readHook(owner: string, hook: unknown): HookName | undefined {
   if (hook === undefined || HOOKS.includes(hook as HookName)) return hook as HookName | undefined;
-  throw invalid(`${owner}: hook must be one of ${HOOKS.join(", ")}, got ${formatReceived(hook)}`);
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+  throw invalidValue(`${owner}: hook must be one of ${HOOKS.join(", ")}`, hook);
 }

@@ -1,7 +1,6 @@
-import type { Limiter } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
+import type { HeadgateError, Limiter } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
-import { areReady, formatReceived, toError } from "@headgate/core/internal-http";
+import { areReady, formatReceived, invalidOption, toError } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Headgate } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";
@@ -155,8 +154,7 @@ function isSame(one: object, other: object): boolean {
 }
 
 function lateHook(owner: string, hook: HookName | undefined): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  return invalidOption(
     `${owner}: hook ${formatReceived(hook)} was set after the route had been added; set it where the route is added`,
   );
 }

@@ -1,5 +1,4 @@
 import type { Limiter, Policy } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
 import type {
   Client,
   CountOption,
@@ -11,12 +10,7 @@ import type {
   Verdict,
 } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
-import {
-  createAdapterGuard,
-  formatReceived,
-  toError,
-  warnOnce,
-} from "@headgate/core/internal-http";
+import { createAdapterGuard, invalidValue, toError, warnOnce } from "@headgate/core/internal-http";
 import type { Context, MiddlewareHandler, Next } from "hono";
 import type { GetConnInfo } from "hono/conninfo";
 import { matchedRoutes } from "hono/route";
@@ -189,8 +183,8 @@ function warn(code: string, message: string, request: object, error?: unknown): 
 
 function requireConnInfo(connInfo: unknown): void {
   if (connInfo === undefined || typeof connInfo === "function") return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${OWNER}: connInfo must be a function like getConnInfo of a platform, got ${formatReceived(connInfo)}`,
+  throw invalidValue(
+    `${OWNER}: connInfo must be a function like getConnInfo of a platform`,
+    connInfo,
   );
 }

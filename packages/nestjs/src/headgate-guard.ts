@@ -1,8 +1,7 @@
 import type { Limiter } from "@headgate/core";
-import { HeadgateError } from "@headgate/core";
 import type { GuardOptions, RequestDecision } from "@headgate/core/http";
 import type { GuardSettings } from "@headgate/core/internal-http";
-import { parseGuard } from "@headgate/core/internal-http";
+import { invalidOption, parseGuard } from "@headgate/core/internal-http";
 import type {
   CanActivate,
   ExecutionContext,
@@ -46,7 +45,7 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
     const { limiter } = this.#guard ?? {};
     if (limiter !== undefined) return limiter;
     const what = this.#guard === undefined ? "no limits" : "limits by tier; use tiers";
-    throw new HeadgateError("HEADGATE_INVALID_OPTION", `${OWNER}: the module has ${what}`);
+    throw invalidOption(`${OWNER}: the module has ${what}`);
   }
 
   /** The limiter of each tier, where the limits are `byTier`. */

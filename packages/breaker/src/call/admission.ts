@@ -1,5 +1,4 @@
-import { HeadgateError } from "@headgate/core";
-import { formatReceived, rejectMore } from "@headgate/core/internal";
+import { invalidValue, rejectMore } from "@headgate/core/internal";
 import type { Permit } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
 import type { TargetLink } from "../link/target-link.ts";
@@ -53,16 +52,10 @@ export function codeOfOutcome(
   slowCallMs: number,
 ): OutcomeCode {
   if (outcome !== "success" && outcome !== "failure") {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `outcome must be "success" or "failure", got ${formatReceived(outcome)}`,
-    );
+    throw invalidValue('outcome must be "success" or "failure"', outcome);
   }
   if (durationMs !== undefined && !(typeof durationMs === "number" && durationMs >= 0)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `durationMs must be milliseconds, at least 0, got ${formatReceived(durationMs)}`,
-    );
+    throw invalidValue("durationMs must be milliseconds, at least 0", durationMs);
   }
   const slow = durationMs !== undefined && durationMs > slowCallMs ? 2 : 0;
   return ((outcome === "failure" ? 1 : 0) + slow) as OutcomeCode;

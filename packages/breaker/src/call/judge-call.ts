@@ -1,5 +1,4 @@
-import { HeadgateError } from "@headgate/core";
-import { formatKind } from "@headgate/core/internal";
+import { formatKind, invalidValue } from "@headgate/core/internal";
 import type { Settings } from "../breaker-options.ts";
 import type { Ending } from "./made-call.ts";
 
@@ -21,8 +20,5 @@ export function judgeCall<Result>(
   if (verdict === "ignore") return -1;
   if (typeof verdict === "boolean") return verdict ? 1 : 0;
   // A promise, which an async function returns, would make every call a failure.
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `isFailure must return true, false or "ignore", got ${formatKind(verdict)}`,
-  );
+  throw invalidValue('isFailure must return true, false or "ignore"', verdict, formatKind);
 }

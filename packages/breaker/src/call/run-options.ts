@@ -1,7 +1,8 @@
-import { HeadgateError } from "@headgate/core";
+import type { HeadgateError } from "@headgate/core";
 import {
   formatKind,
   formatNumber,
+  invalidValue,
   parseDuration,
   rejectUnknownOptions,
   toMilliseconds,
@@ -37,5 +38,5 @@ function readTimeout(timeout: unknown): number {
 }
 
 function invalid(rule: string, received: unknown, format = formatKind): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", `run: ${rule}, got ${format(received)}`);
+  return invalidValue(`run: ${rule}`, received, format);
 }

@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, invalidOption } from "../base/errors.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import type { BlockOn, Limit } from "../base/policy.ts";
 import { parseDuration } from "../base/time.ts";
@@ -146,8 +146,7 @@ interface KeptWindow {
 function withKept(compiled: CompiledLimit): CompiledLimit {
   const { algorithm, shape, canonical, source, name } = compiled;
   if (source.algorithm !== "fixedWindow") {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `count and blockOn: "settle" can be used with block only where the limit is a fixedWindow; the limit ${formatReceived(name)} is a ${source.algorithm}. Use a fixedWindow, or block: { after, for }, or leave them out and give back what should not count: limit.of(request).refund()`,
     );
   }

@@ -75,6 +75,20 @@ export class HeadgateError extends Error {
   }
 }
 
+/** The error for an option that cannot be taken. */
+export function invalidOption(message: string): HeadgateError {
+  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+}
+
+/** The same for a value that breaks a rule. A value that may hold a secret is given with `formatKind`. */
+export function invalidValue(
+  rule: string,
+  received: unknown,
+  format: (received: unknown) => string = formatReceived,
+): HeadgateError {
+  return invalidOption(`${rule}, got ${format(received)}`);
+}
+
 /** The code of an error created by any copy of Headgate; undefined for everything else. */
 export function codeOf(error: unknown): HeadgateErrorCode | undefined {
   const code = error instanceof Error ? (error as Partial<HeadgateError>).code : undefined;

@@ -1,4 +1,4 @@
-import { formatKind, formatReceived, HeadgateError } from "./errors.ts";
+import { formatKind, formatReceived, invalidOption, invalidValue } from "./errors.ts";
 import { isPlainObject } from "./plain-object.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have an unknown property. */
@@ -9,25 +9,16 @@ export function rejectUnknownOptions(
   hints: Readonly<Record<string, string>> = {},
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: options must be an object, got ${formatReceived(options)}`,
-    );
+    throw invalidValue(`${owner}: options must be an object`, options);
   }
   const given = Object.keys(options);
   // An AbortSignal passed as options, for example, has no own keys and would pass.
   if (given.length === 0 && !isPlainObject(options)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: options must be a plain object; it takes ${known.join(", ")}`,
-    );
+    throw invalidOption(`${owner}: options must be a plain object; it takes ${known.join(", ")}`);
   }
   const unknown = given.filter((option) => !known.includes(option));
   if (unknown.length === 0) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: ${formatUnknown(unknown, known, hints)}`,
-  );
+  throw invalidOption(`${owner}: ${formatUnknown(unknown, known, hints)}`);
 }
 
 /** The most unknown options that a message lists. */
@@ -76,10 +67,7 @@ export function formatOptions(options: object): string {
 /** Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would otherwise be ignored silently. */
 export function rejectMore(signature: string, more: unknown): void {
   if (more === undefined) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${signature} takes no other argument, got ${formatKind(more)}`,
-  );
+  throw invalidValue(`${signature} takes no other argument`, more, formatKind);
 }
 
 /**

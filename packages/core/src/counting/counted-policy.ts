@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { compilePolicy } from "../algorithms/compile-policy.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
 import { escapePart, fingerprint } from "../base/key.ts";
 import type { BlockOn, Policy } from "../base/policy.ts";
 import type { ReportedLimiter } from "../base/reported-limiter.ts";
@@ -165,20 +165,17 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
   const sameStore =
     first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;
   if (!sameStore) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       "extends: one decision over two limiters needs both on the same store, with the same prefix",
     );
   }
   if (first.keyspace === second.keyspace) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       "extends: a limiter cannot extend one of its own name that counts in the same way",
     );
   }
   if (first.shadow !== second.shadow) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `extends: both limiters must have the same shadow, because they make one decision; it is ${first.shadow} for the limiter that is extended, got ${second.shadow}`,
     );
   }

@@ -1,4 +1,4 @@
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatKind, formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
 import { escapeSubject } from "../base/key.ts";
 import { GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { Counter } from "../store/counter.ts";
@@ -187,8 +187,7 @@ export function subjectIn(
     (other) => other !== GLOBAL_DIMENSION && other !== dimension,
   );
   if (others.length === 0) return checkSubject(dimension, subjects);
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  throw invalidOption(
     `this limiter counts by ${[dimension, ...others].join(", ")}: name the subject of each, as in { ${dimension}: "..." }; got ${formatKind(subjects)}`,
   );
 }
@@ -236,8 +235,7 @@ export function rejectUnknownDimensions(counted: CountedPolicy, subjects: Subjec
   if (!isRecord(subjects)) return;
   for (const dimension of Object.keys(subjects)) {
     if (counted.groups.some((group) => group.dimension === dimension)) continue;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensionsOf(counted).join(", ")}`,
     );
   }

@@ -1,5 +1,5 @@
 import { clientPart } from "../base/client-state.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */
@@ -35,8 +35,7 @@ const MAX_WRITTEN = 300;
 /** Throws `HEADGATE_INVALID_OPTION` for an invalid name. */
 export function requireName(name: unknown): asserts name is string {
   if (typeof name !== "string" || name === "" || name.length > 512) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `name must be a string of 1 to 512 characters, and is required with a store, because it names the counters; got ${formatReceived(name)}`,
     );
   }

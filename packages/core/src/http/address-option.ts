@@ -3,7 +3,8 @@ import { addressSubject, WHOLE } from "../address/client-address.ts";
 import { positionOf, readNetwork } from "../address/network.ts";
 import type { NetworkSet } from "../address/network-set.ts";
 import { createNetworkSet } from "../address/network-set.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { Client, HttpRequest, StandIn, TrustWatch } from "./client.ts";
 import { HTTP, headerValue } from "./client.ts";
@@ -37,9 +38,9 @@ export function readAddressOption(owner: string, option: AddressOption): Address
   const { header, trust } = option;
   requireHeaderName(`${owner}: address.header`, header);
   const invalid = (received: unknown): HeadgateError =>
-    new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: address.trust must list the addresses or networks of your proxies, like "10.0.0.7" or "10.0.0.0/8", got ${formatReceived(received)}`,
+    invalidValue(
+      `${owner}: address.trust must list the addresses or networks of your proxies, like "10.0.0.7" or "10.0.0.0/8"`,
+      received,
     );
   if (Array.isArray(trust) && trust.length === 0) throw invalid(trust);
   return { header, trusts: readAddressList(trust, invalid) };

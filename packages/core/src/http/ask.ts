@@ -1,6 +1,6 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import type { Decision } from "../base/decision.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, invalidOption } from "../base/errors.ts";
 import { limitsBefore, placesOf } from "../counting/counted-decision.ts";
 import type { ConsumeOptions } from "../limiter/limiter.ts";
 import type { Learned, MadeLimiter } from "../limiter/limiter-parts.ts";
@@ -221,8 +221,7 @@ function noteCount(owner: string, request: object, limiter: MadeLimiter, count: 
   for (const entry of entriesWith(request, [limiter])) {
     entry.count ??= count;
     if (entry.count === count) continue;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `${owner}: count would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request under another count; give the same one, or none`,
     );
   }
@@ -240,8 +239,7 @@ function rejectUnreadCost(
 ): void {
   if (!hasAskedAll(request, limiter)) return;
   if (entriesWith(request, [limiter]).some((entry) => isSameCost(entry.cost, cost))) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  throw invalidOption(
     `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where it is asked first`,
   );
 }

@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Cost } from "../base/cost.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../base/policy.ts";
 import { unitsFor } from "../counting/costs.ts";
 import type { Limiter } from "../limiter/limiter.ts";
@@ -28,8 +28,7 @@ export function rejectUnreadKeys(
   if (dimension === undefined) return;
   const what = isOne ? "key" : `the key of ${formatReceived(dimension)}`;
   const how = isOne ? "; name whom each key is for, as in key: { user: (request) => ... }" : "";
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  throw invalidOption(
     `${owner}: ${what} is never read, because ${whyUnread(limiters, counted)}${counted.size === 0 ? "" : how}`,
   );
 }
@@ -88,10 +87,7 @@ export function rejectBesideBlocks(
   const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
   const reject = (blocking: CompiledLimit | undefined, why: (name: string) => string): void => {
     if (blocking === undefined) return;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: ${why(formatReceived(blocking.name))}`,
-    );
+    throw invalidOption(`${owner}: ${why(formatReceived(blocking.name))}`);
   };
   if (!countsAll(count)) {
     reject(

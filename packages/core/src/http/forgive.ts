@@ -1,4 +1,5 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { formatReceived, invalidOption } from "../base/errors.ts";
 import { GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
@@ -20,7 +21,7 @@ export function requireForgivable(
     wrong === GLOBAL_DIMENSION
       ? "would forgive all clients at once"
       : `has ${formatReceived(wrong)}, but the limits count per ${counted.map(formatReceived).join(", ")}`;
-  throw new HeadgateError("HEADGATE_INVALID_OPTION", `${owner}: forgive ${why}`);
+  throw invalidOption(`${owner}: forgive ${why}`);
 }
 
 /**
@@ -53,8 +54,7 @@ export async function forgiveClient(
 }
 
 function withoutDimensions(owner: string): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  return invalidOption(
     `${owner}: forgive(request) needs the option forgive, with the dimensions to forget, as in forgive: ["account"]`,
   );
 }

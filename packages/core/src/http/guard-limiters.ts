@@ -1,6 +1,6 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import { isPromiseLike } from "../base/awaitable.ts";
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError, invalidOption } from "../base/errors.ts";
 import type { BlockOn, Policy } from "../base/policy.ts";
 import { requireName } from "../counting/names.ts";
 import { makeLimiter } from "../limiter/create-limiter.ts";
@@ -66,7 +66,7 @@ export function makeGuardLimiters(
     rejectBeside(owner, settings);
     return oneLimiter(requireMade(limiter), async () => {});
   }
-  if (limits === undefined) throw invalid(`${owner}: limits or a limiter is required`);
+  if (limits === undefined) throw invalidOption(`${owner}: limits or a limiter is required`);
   const make: MakeLimiter = (own, more) => {
     const { name, store } = { ...settings, ...more };
     const blockOn: BlockOn = countsAll(count) ? "denial" : "settle";
@@ -119,7 +119,7 @@ function requestLimiter(
 ): GuardLimiters {
   requireLimitsOf(policy);
   if (behaviour.lease !== undefined) {
-    throw invalid(
+    throw invalidOption(
       `${owner}: lease cannot be used with perRequest, because it takes units ahead and needs fixed limits; leave one of them out`,
     );
   }
@@ -203,11 +203,7 @@ function rejectBeside(owner: string, settings: LimiterSettings): void {
   const given = (["limits", "store", "name"] as const).find((name) => settings[name] !== undefined);
   const option = given ?? LIMITER_OPTIONS.find((name) => settings.behaviour[name] !== undefined);
   if (option === undefined) return;
-  throw invalid(
+  throw invalidOption(
     `${owner}: limiter replaces limits and their options; got ${option} as well, which must be given where the limiter is made`,
   );
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

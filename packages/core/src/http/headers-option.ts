@@ -1,4 +1,5 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { formatReceived, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { HeaderSettings, HeadersOption } from "./verdict.ts";
 
@@ -29,16 +30,13 @@ function requireOneOf(option: string, value: unknown, allowed: readonly unknown[
   const rule = new Intl.ListFormat("en", { type: "disjunction" }).format(
     allowed.map(formatReceived),
   );
-  throw invalid(`headers: ${option} must be ${rule}, got ${formatReceived(value)}`);
+  throw invalidValue(`headers: ${option} must be ${rule}`, value);
 }
 
 /** Throws for the unit of a header that is not sent. */
 function withoutLegacy(reset: string): HeadgateError {
-  return invalid(
-    `headers: reset is the unit of a legacy header, which legacy: false turns off, got ${formatReceived(reset)}`,
+  return invalidValue(
+    "headers: reset is the unit of a legacy header, which legacy: false turns off",
+    reset,
   );
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

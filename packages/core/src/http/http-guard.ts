@@ -1,4 +1,5 @@
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { formatKind, formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
@@ -135,17 +136,17 @@ function warnProcess(code: string, message: string, _: object, error?: unknown):
 function requireClient(owner: string, client: Client): void {
   const address: unknown = client?.address ?? "";
   if (typeof client?.hasLeft === "function" && typeof address === "string") return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  throw invalidOption(
     `${owner}: check takes a client made by clientOf(address, request), whose address is a string; got ${formatReceived(client)}`,
   );
 }
 
 /** Without Node's response, a request would count regardless of its response, or wait though its client has disconnected. */
 function withoutResponse(owner: string, response: unknown): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: for count, wait and concurrency the adapter must pass Node's response to check, got ${formatKind(response)}`,
+  return invalidValue(
+    `${owner}: for count, wait and concurrency the adapter must pass Node's response to check`,
+    response,
+    formatKind,
   );
 }
 
@@ -154,10 +155,7 @@ const ADAPTER_OPTIONS: readonly string[] = ["name", "routeOf", "warn", "onDenied
 
 function requireAdapterName(owner: string, name: unknown): void {
   if (typeof name === "string" && name !== "" && name.length <= 64) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: adapter: name must be a string of 1 to 64 characters, got ${formatReceived(name)}`,
-  );
+  throw invalidValue(`${owner}: adapter: name must be a string of 1 to 64 characters`, name);
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for an option that the adapter would ignore. */
@@ -167,10 +165,7 @@ function rejectUnreadOptions(
   adapter: HttpAdapter<never>,
 ): void {
   const reject = (option: string, instead: string): never => {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: this adapter does not have the option ${option}; ${instead}`,
-    );
+    throw invalidOption(`${owner}: this adapter does not have the option ${option}; ${instead}`);
   };
   if (onDenied !== undefined && adapter.onDenied !== true) {
     reject("onDenied", "let the framework answer denied requests in your way");
@@ -194,8 +189,7 @@ function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
   const cannot = hasPlaces
     ? "hold the places of concurrency; run the work inside limiter.run(subject, fn)"
     : 'settle what a limiter with blockOn: "settle" has charged';
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  return invalidOption(
     `${owner}: this adapter does not know when a request is over, so it cannot ${cannot}`,
   );
 }

@@ -2,7 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "../address/client-address.ts";
 import type { Awaitable } from "../base/awaitable.ts";
 import { isPromiseLike } from "../base/awaitable.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { HttpRequest, StandIn } from "./client.ts";
@@ -136,10 +136,7 @@ export function readPrefix(owner: string, options: ByIpOptions): number {
   rejectUnknownOptions(owner, options, ["ipv6Prefix"]);
   const { ipv6Prefix = DEFAULT_IPV6_PREFIX } = options;
   if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= 1 && ipv6Prefix <= 128) return ipv6Prefix;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: ipv6Prefix must be a whole number from 1 to 128, got ${formatReceived(ipv6Prefix)}`,
-  );
+  throw invalidValue(`${owner}: ipv6Prefix must be a whole number from 1 to 128`, ipv6Prefix);
 }
 
 /** Options of `byHeader`. */
@@ -185,10 +182,7 @@ export function readHash(
     return (value) => kindText("sha256", createHash("sha256").update(value).digest("base64url"));
   }
   if (typeof hashSecret !== "string" || hashSecret === "") {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: hashSecret must be a non-empty string`,
-    );
+    throw invalidOption(`${owner}: hashSecret must be a non-empty string`);
   }
   return (value) =>
     kindText("hmac", createHmac("sha256", hashSecret).update(value).digest("base64url"));
@@ -197,10 +191,7 @@ export function readHash(
 /** Throws `HEADGATE_INVALID_OPTION` unless `name` is a field name: a token of RFC 9110 §5.6.2. */
 export function requireHeaderName(option: string, name: unknown): asserts name is string {
   if (typeof name === "string" && /^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${option} must be a header name, got ${formatReceived(name)}`,
-  );
+  throw invalidValue(`${option} must be a header name`, name);
 }
 
 /**
@@ -212,8 +203,7 @@ export function byAll<Request extends HttpRequest>(
 ): KeyFunction<Request> {
   const wrong: unknown = keys.find((key) => typeof key !== "function");
   if (keys.length < 2 || wrong !== undefined) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `byAll takes two or more key functions, got ${wrong === undefined ? keys.length : formatReceived(wrong)}`,
     );
   }

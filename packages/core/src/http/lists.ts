@@ -3,7 +3,8 @@ import { addressSubject, WHOLE } from "../address/client-address.ts";
 import type { Awaitable } from "../base/awaitable.ts";
 import { isPromiseLike } from "../base/awaitable.ts";
 import { CHANNELS } from "../base/channels.ts";
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { formatKind, invalidValue } from "../base/errors.ts";
 import { publish } from "../base/publish.ts";
 import type { ReportedLimiter } from "../base/reported-limiter.ts";
 import type { ListSource } from "../fleet/directory/directory.ts";
@@ -113,15 +114,12 @@ export function createListStep<Request>(
 }
 
 function noBoolean(owner: string, option: string, answer: unknown): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: ${option} must return true or false, got ${formatKind(answer)}`,
-  );
+  return invalidValue(`${owner}: ${option} must return true or false`, answer, formatKind);
 }
 
 function invalidList(owner: string, option: string, received: unknown): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: ${option} must be a list of addresses and networks, like "203.0.113.7" and "2001:db8::/32", a net.BlockList or a function, got ${formatReceived(received)}`,
+  return invalidValue(
+    `${owner}: ${option} must be a list of addresses and networks, like "203.0.113.7" and "2001:db8::/32", a net.BlockList or a function`,
+    received,
   );
 }

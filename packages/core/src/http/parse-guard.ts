@@ -1,5 +1,5 @@
 import { compileLimit } from "../algorithms/compile-limit.ts";
-import { codeOf, formatReceived, HeadgateError } from "../base/errors.ts";
+import { codeOf, HeadgateError, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import type { Policy } from "../base/policy.ts";
@@ -159,7 +159,7 @@ function requireThat(
   rule: string,
 ): void {
   if (value === undefined || holds(value)) return;
-  throw invalid(`${owner}: ${option} must be ${rule}, got ${formatReceived(value)}`);
+  throw invalidValue(`${owner}: ${option} must be ${rule}`, value);
 }
 
 function isFunction(value: unknown): boolean {
@@ -224,9 +224,5 @@ export function readWaitOption(option: GuardOptions<never>["wait"]): number | un
   if (option === undefined || option === false) return undefined;
   const wait = parseDuration(option, "wait", "HEADGATE_INVALID_OPTION");
   if (wait <= LONGEST_WAIT) return toMilliseconds(wait);
-  throw invalid(`wait must be false, or from 1 ms to 10 minutes, got ${formatReceived(option)}`);
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+  throw invalidValue("wait must be false, or from 1 ms to 10 minutes", option);
 }

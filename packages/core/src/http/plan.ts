@@ -1,5 +1,5 @@
 import { isPromiseLike } from "../base/awaitable.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
+import { formatKind, invalidValue } from "../base/errors.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { createAddressStep } from "./address-option.ts";
@@ -94,10 +94,7 @@ function createSkipStep<Request>(
   const read = (skipped: unknown): Verdict | undefined => {
     if (skipped === true) return PASS;
     if (skipped === false || skipped === undefined) return undefined;
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `${owner}: skip must return true or false, got ${formatKind(skipped)}`,
-    );
+    throw invalidValue(`${owner}: skip must return true or false`, skipped, formatKind);
   };
   return ({ request }) => {
     const skipped: unknown = skip(request);

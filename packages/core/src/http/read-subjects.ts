@@ -1,6 +1,6 @@
 import { addressSubject } from "../address/client-address.ts";
 import type { Awaitable } from "../base/awaitable.ts";
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatKind, formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
@@ -134,8 +134,7 @@ function keyOf<Request extends HttpRequest>(
   }
   if (dimension === DEFAULT_DIMENSION) return typeof option === "function" ? option : byIp();
   if (dimension === "ip") return byIp();
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  throw invalidOption(
     `${owner}: a limit counts per ${formatReceived(dimension)}, but key does not say who that is; give key: { ${dimension}: (request) => ... }`,
   );
 }

@@ -1,6 +1,6 @@
 import { isPromiseLike } from "../base/awaitable.ts";
 import type { CostByName } from "../base/cost.ts";
-import { HeadgateError } from "../base/errors.ts";
+import { invalidOption } from "../base/errors.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import { requireCost, unitsFor } from "../counting/costs.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
@@ -51,8 +51,7 @@ export function fixedCharge(
   if (!isOwn) return { cost: units };
   const { counted, hasLease } = limiter[LIMITER];
   if (hasLease) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `${owner}: lease cannot be used with a cost by name, because it takes the same units of all limits; leave one of them out`,
     );
   }

@@ -1,4 +1,4 @@
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatKind, HeadgateError, invalidValue } from "../base/errors.ts";
 import type { Policy } from "../base/policy.ts";
 
 /** Limits that depend on a request's tier, as `byTier` returns them: each tier has its own limits and counters. */
@@ -58,17 +58,16 @@ export function perRequest<const Per extends string = never, Request = never>(
 export function requireTiers({ tiers, select }: TierPolicy): void {
   const areTiers = typeof tiers === "object" && tiers !== null && !Array.isArray(tiers);
   if (!areTiers || Object.keys(tiers).length === 0) {
-    throw invalid(
-      `byTier: tiers must be an object with the limits of each tier, got ${formatReceived(tiers)}`,
-    );
+    throw invalidValue("byTier: tiers must be an object with the limits of each tier", tiers);
   }
   const properties = Object.values(Object.getOwnPropertyDescriptors(tiers));
   if (properties.every(({ value }) => value === null)) {
-    throw invalid(`byTier: at least one tier must have limits, got ${formatReceived(tiers)}`);
+    throw invalidValue("byTier: at least one tier must have limits", tiers);
   }
   if (typeof select !== "function") {
-    throw invalid(
-      `byTier: the second argument must be a function that names a request's tier, got ${formatReceived(select)}`,
+    throw invalidValue(
+      "byTier: the second argument must be a function that names a request's tier",
+      select,
     );
   }
 }
@@ -76,13 +75,10 @@ export function requireTiers({ tiers, select }: TierPolicy): void {
 /** Throws `HEADGATE_INVALID_OPTION` if there is no function that gives a request's limits. */
 export function requireLimitsOf({ limitsOf }: RequestPolicy): void {
   if (typeof limitsOf === "function") return;
-  throw invalid(
-    `perRequest: the second argument must be a function that returns a request's limits, got ${formatReceived(limitsOf)}`,
+  throw invalidValue(
+    "perRequest: the second argument must be a function that returns a request's limits",
+    limitsOf,
   );
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }
 
 export function isTierPolicy(limits: unknown): limits is TierPolicy {

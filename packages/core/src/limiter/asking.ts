@@ -1,7 +1,8 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import type { Cost } from "../base/cost.ts";
 import type { Decision } from "../base/decision.ts";
-import { HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { invalidOption } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { Policy } from "../base/policy.ts";
 import { askedUnits } from "../counting/costs.ts";
@@ -156,8 +157,7 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
 
 /** Units leased under one set of numbers do not show whether other numbers allow. */
 function leasesUnits(): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  return invalidOption(
     "a limiter with lease takes no limits for a call, because it takes units ahead under its own; leave one of them out",
   );
 }

@@ -1,4 +1,4 @@
-import { formatNumber, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatNumber, invalidValue } from "../base/errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
 import { parseDuration } from "../base/time.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
@@ -70,8 +70,5 @@ function readPartial(owner: string, options: PartialOptions = {}): boolean {
 /** Throws `HEADGATE_INVALID_OPTION`. */
 export function requirePartial(partial: unknown = false): boolean {
   if (typeof partial === "boolean") return partial;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `partial must be true or false, got ${formatReceived(partial)}`,
-  );
+  throw invalidValue("partial must be true or false", partial);
 }

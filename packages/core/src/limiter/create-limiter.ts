@@ -1,4 +1,4 @@
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatKind, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { PEER_LIMITER_OPTIONS } from "../base/peer-options.ts";
 import type { Policy } from "../base/policy.ts";
@@ -88,12 +88,16 @@ function make(
 ): SharedLimiter {
   const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
-    throw invalidOption("maxQueue must be a whole number of at least 1", maxQueue);
+    throw invalidValue("maxQueue must be a whole number of at least 1", maxQueue);
   }
-  if (typeof shadow !== "boolean") throw invalidOption("shadow must be true or false", shadow);
+  if (typeof shadow !== "boolean") throw invalidValue("shadow must be true or false", shadow);
   const blockOn = readBlockOn(options.blockOn);
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
-    throw invalidKind("extends takes a limiter that does not extend another one", parent);
+    throw invalidValue(
+      "extends takes a limiter that does not extend another one",
+      parent,
+      formatKind,
+    );
   }
   const failure = readFailureOptions(options);
   const own = compileCountedPolicy(name, options.limits as Policy, store, {
@@ -129,13 +133,4 @@ function placeOf({ name, store, extends: parent }: LimiterOptions): {
   const named = name === undefined && place === undefined ? "limiter" : name;
   requireName(named);
   return { name: named, store: place ?? requireStore(memoryStore()) };
-}
-
-function invalidOption(rule: string, received: unknown): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
-}
-
-/** For values that may contain secrets, which a message must not show. */
-function invalidKind(rule: string, received: unknown): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatKind(received)}`);
 }

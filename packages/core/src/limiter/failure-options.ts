@@ -1,5 +1,5 @@
 import { processPart } from "../base/client-state.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration, toMilliseconds } from "../base/time.ts";
 import { readLeaseOption } from "../deciding/leases/lease-options.ts";
@@ -65,6 +65,5 @@ function readTime(value: Duration, option: string, range: string): number {
 }
 
 function requireThat(holds: boolean, rule: string, received: unknown): void {
-  if (holds) return;
-  throw new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
+  if (!holds) throw invalidValue(rule, received);
 }

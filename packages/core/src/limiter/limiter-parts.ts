@@ -1,6 +1,6 @@
 import type { Awaitable } from "../base/awaitable.ts";
 import type { Decision } from "../base/decision.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
+import { formatKind, invalidValue } from "../base/errors.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { Subjects } from "../counting/counters.ts";
 import type { Flights } from "../deciding/flights.ts";
@@ -88,8 +88,5 @@ export function partsOf(limiter: unknown): LimiterParts {
       ? (limiter as Partial<MadeLimiter>)[LIMITER]
       : undefined;
   if (parts !== undefined) return parts;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `a limiter made by createLimiter is needed, got ${formatKind(limiter)}`,
-  );
+  throw invalidValue("a limiter made by createLimiter is needed", limiter, formatKind);
 }

@@ -1,11 +1,8 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import type { BlockOn } from "../base/policy.ts";
 
 /** When limits with `block` set their blocks. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBlockOn(blockOn: unknown = "denial"): BlockOn {
   if (blockOn === "denial" || blockOn === "settle") return blockOn;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `blockOn must be "denial" or "settle", got ${formatReceived(blockOn)}`,
-  );
+  throw invalidValue('blockOn must be "denial" or "settle"', blockOn);
 }

@@ -1,5 +1,5 @@
 import type { Cost } from "../base/cost.ts";
-import { HeadgateError } from "../base/errors.ts";
+import { invalidOption } from "../base/errors.ts";
 import { requireCost } from "../counting/costs.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { limitsOfUnits } from "../counting/counted-policy.ts";
@@ -41,8 +41,7 @@ export function readUnits(
 /** Each leased unit counts for every limit, so a cost by name cannot be paid from a lease. */
 function withoutLease(hasLease: boolean, units: Cost): Cost {
   if (typeof units === "number" || !hasLease) return units;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  throw invalidOption(
     "units by name cannot be used with lease, which takes the same units of all limits; leave one of them out",
   );
 }

@@ -1,5 +1,5 @@
 import type { Decision } from "../base/decision.ts";
-import { formatKind, formatNumber, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatKind, formatNumber, HeadgateError, invalidValue } from "../base/errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration, toMilliseconds } from "../base/time.ts";
@@ -174,16 +174,10 @@ function readTimeout(timeout: Duration | undefined): number | undefined {
 
 function requireSignal(signal: unknown): void {
   if (signal === undefined || signal instanceof AbortSignal) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `signal must be an AbortSignal, got ${formatReceived(signal)}`,
-  );
+  throw invalidValue("signal must be an AbortSignal", signal);
 }
 
 function requireWork(work: unknown): void {
   if (typeof work === "function") return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `run takes a function to run, got ${formatKind(work)}`,
-  );
+  throw invalidValue("run takes a function to run", work, formatKind);
 }

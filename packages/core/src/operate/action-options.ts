@@ -1,4 +1,4 @@
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatKind, invalidOption, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { requireName } from "../counting/names.ts";
 import type { ActionOptions, BreakerAction } from "./operator.ts";
@@ -17,23 +17,21 @@ export function readActionOptions(
   requireText("reason", reason, 1_000);
   requireText("by", by, 256);
   if (typeof dryRun !== "boolean") {
-    throw invalid(`dryRun must be true or false, got ${formatReceived(dryRun)}`);
+    throw invalidValue("dryRun must be true or false", dryRun);
   }
   return { reason, by, dryRun };
 }
 
 function requireText(option: string, text: unknown, most: number): void {
   if (text === undefined || (typeof text === "string" && text.length <= most)) return;
-  throw invalid(
-    `${option} must be a string of at most ${most} characters, got ${formatKind(text)}`,
-  );
+  throw invalidValue(`${option} must be a string of at most ${most} characters`, text, formatKind);
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a subject that is too long for the record. */
 export function requireShortSubject(subject: Readonly<Record<string, string>>): void {
   const long = Object.values(subject).find((text) => text.length > MAX_SUBJECT);
   if (long === undefined) return;
-  throw invalid(`a subject must have at most ${MAX_SUBJECT} characters, got ${long.length}`);
+  throw invalidOption(`a subject must have at most ${MAX_SUBJECT} characters, got ${long.length}`);
 }
 
 /** Checks the log entry of a breaker. Throws `HEADGATE_INVALID_OPTION`. */
@@ -42,12 +40,8 @@ export function readBreakerAction(done: BreakerAction): BreakerAction {
   const { breaker, target } = done;
   requireName(breaker);
   if (typeof target !== "string" || target === "") {
-    throw invalid(`target must be the name of a target, got ${formatReceived(target)}`);
+    throw invalidValue("target must be the name of a target", target);
   }
   requireShortSubject({ target });
   return done;
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

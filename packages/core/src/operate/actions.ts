@@ -1,4 +1,4 @@
-import { HeadgateError } from "../base/errors.ts";
+import { invalidOption } from "../base/errors.ts";
 import type { ControlStore } from "../fleet/control/control-store.ts";
 import type { Draft, ReadControl } from "../fleet/control/drafts.ts";
 import {
@@ -188,10 +188,7 @@ function requireRoom(draft: Draft, list: List): void {
   requireRoomForOrders(draft);
   const [most, what, remedy] = FULL[list];
   if ((draft[list] ?? []).length <= most) return;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `there are already ${most} ${what}, which is the most: ${remedy}`,
-  );
+  throw invalidOption(`there are already ${most} ${what}, which is the most: ${remedy}`);
 }
 
 /** A subject without usage. */

@@ -1,6 +1,6 @@
 import { normaliseNetwork, positionOf, readNetwork } from "../address/network.ts";
 import { createNetworkSet } from "../address/network-set.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { invalidOption, invalidValue } from "../base/errors.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
 import { lasts } from "../fleet/control/record.ts";
 
@@ -14,21 +14,23 @@ const MAX_REASON = 200;
 export function readDenied(text: string): string {
   const read = normaliseNetwork(text);
   if (read === undefined) {
-    throw invalid(
-      `network must be an address or a network, like "203.0.113.7" or "2001:db8::/32", got ${formatReceived(text)}`,
+    throw invalidValue(
+      'network must be an address or a network, like "203.0.113.7" or "2001:db8::/32"',
+      text,
     );
   }
   const { network, version, prefix } = read;
   if (prefix >= SHORTEST[version]) return network;
-  throw invalid(
-    `network must have a prefix of at least ${SHORTEST[version]} for IPv${version}, got ${formatReceived(text)}`,
+  throw invalidValue(
+    `network must have a prefix of at least ${SHORTEST[version]} for IPv${version}`,
+    text,
   );
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a reason that is too long for the record. */
 export function requireShortReason(reason: string | undefined): void {
   if (reason === undefined || reason.length <= MAX_REASON) return;
-  throw invalid(
+  throw invalidOption(
     `reason must have at most ${MAX_REASON} characters on the deny list, which all processes read, got ${reason.length}`,
   );
 }
@@ -43,14 +45,10 @@ export function entriesInForce(
   if (address === undefined) return inForce;
   const position = positionOf(address);
   if (position === undefined) {
-    throw invalid(`address must be an IP address, got ${formatReceived(address)}`);
+    throw invalidValue("address must be an IP address", address);
   }
   return inForce.filter(({ network }) => {
     const read = readNetwork(network);
     return read !== undefined && createNetworkSet([read]).has(position);
   });
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

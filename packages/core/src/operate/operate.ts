@@ -1,4 +1,4 @@
-import { formatKind, formatNumber, HeadgateError } from "../base/errors.ts";
+import { formatKind, formatNumber, invalidOption } from "../base/errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration } from "../base/time.ts";
@@ -175,8 +175,7 @@ export function placeOf(given: Store, storeTimeout: Duration): OperatedStore {
   const store = requireStore(given);
   const { remote } = store;
   if (remote?.isControlled !== true) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `operate takes a store made by redisStore, whose counters all processes share; got ${formatKind(store)} made by something else`,
     );
   }

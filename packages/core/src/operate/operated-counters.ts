@@ -1,6 +1,6 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
 import type { Decision } from "../base/decision.ts";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { Policy } from "../base/policy.ts";
 import { askedUnits, requireCost } from "../counting/costs.ts";
@@ -222,8 +222,5 @@ export class OperatedCounters {
 /** Throws `HEADGATE_INVALID_OPTION`. */
 function readShadow(shadow: unknown = false): boolean {
   if (typeof shadow === "boolean") return shadow;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `shadow must be true or false, got ${formatReceived(shadow)}`,
-  );
+  throw invalidValue("shadow must be true or false", shadow);
 }

@@ -1,4 +1,4 @@
-import { HeadgateError } from "../base/errors.ts";
+import { invalidOption } from "../base/errors.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration, toMilliseconds } from "../base/time.ts";
 import type { Unreadable } from "../fleet/directory/unreadable.ts";
@@ -83,8 +83,7 @@ function storeOf(
     return requireStore(redisStore(source as RedisClient, { prefix, directory: false }));
   }
   if (source.remote !== undefined && prefix === undefined) return source;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  throw invalidOption(
     source.remote === undefined
       ? `${owner}: a memory store cannot be used here, because no other process can read it; give what redisStore returns, or a Redis client`
       : `${owner}: prefix is for a client, because a store already has one; leave it out`,

@@ -1,14 +1,11 @@
 import type { LimitState } from "../base/decision.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
+import { formatKind, invalidValue } from "../base/errors.ts";
 import type { Policy } from "../base/policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
 export function readOthers(others: unknown): readonly Policy[] {
   if (Array.isArray(others)) return others as readonly Policy[];
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `others must be a list of policies, got ${formatKind(others)}`,
-  );
+  throw invalidValue("others must be a list of policies", others, formatKind);
 }
 
 /** The limits of the limiter's own policy, and those of the others that are in use. */

@@ -1,4 +1,4 @@
-import { formatKind, formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatKind, formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import { parseDuration } from "../base/time.ts";
@@ -20,7 +20,7 @@ export function readFor(duration: unknown = "1d"): number | undefined {
 /** Checks the limiter and the subject of an override. Throws `HEADGATE_INVALID_OPTION`. */
 export function readPlace({ limiter, subject }: OverridePlace): OverridePlace {
   if (typeof limiter !== "string" || limiter === "" || limiter.length > 512) {
-    throw invalid(`limiter must be the name of a limiter, got ${formatReceived(limiter)}`);
+    throw invalidValue("limiter must be the name of a limiter", limiter);
   }
   if (subject === undefined) return { limiter };
   const isRecord =
@@ -28,7 +28,7 @@ export function readPlace({ limiter, subject }: OverridePlace): OverridePlace {
     Object.keys(subject).length > 0 &&
     Object.values(subject).every((text) => typeof text === "string" && text !== "");
   if (!isRecord) {
-    throw invalid(
+    throw invalidOption(
       `subject must be a string for each dimension, as in { default: "..." }; got ${formatKind(subject)}`,
     );
   }
@@ -41,38 +41,39 @@ export function readOverride(override: NewOverride): NewOverride {
   rejectUnknownOptions("setOverride", override, ["limiter", "subject", "limits", "shadow"]);
   const { limits, shadow } = override;
   if (limits === undefined && shadow === undefined) {
-    throw invalid("an override has limits, shadow, or both");
+    throw invalidOption("an override has limits, shadow, or both");
   }
   if (shadow !== undefined && typeof shadow !== "boolean") {
-    throw invalid(`shadow must be true or false, got ${formatReceived(shadow)}`);
+    throw invalidValue("shadow must be true or false", shadow);
   }
   if (limits !== undefined) requireNumbers(limits);
   const read = { ...readPlace(override), limits, shadow };
   const { length } = JSON.stringify(read);
   if (length <= MAX_OVERRIDE) return read;
-  throw invalid(`an override must have at most ${MAX_OVERRIDE} characters as JSON, got ${length}`);
+  throw invalidOption(
+    `an override must have at most ${MAX_OVERRIDE} characters as JSON, got ${length}`,
+  );
 }
 
 function requireNumbers(limits: unknown): void {
   if (!isPlainObject(limits) || Object.keys(limits).length === 0) {
-    throw invalid(
+    throw invalidOption(
       `limits must be numbers by the name of a limit, as in { "100-per-1m": { limit: 50 } }; got ${formatReceived(limits)}`,
     );
   }
   for (const [name, numbers] of Object.entries(limits)) {
     rejectUnknownOptions(`limits ${formatReceived(name)}`, numbers, OVERRIDE_NUMBERS);
     const given = Object.entries(numbers as object).filter(([, number]) => number !== undefined);
-    if (given.length === 0) throw invalid(`limits ${formatReceived(name)}: no number is given`);
+    if (given.length === 0) {
+      throw invalidOption(`limits ${formatReceived(name)}: no number is given`);
+    }
     for (const [what, number] of given) {
       const least = what === "limit" || what === "capacity" ? 0 : 1;
       if (Number.isSafeInteger(number) && number >= least && number <= MAX_UNITS) continue;
-      throw invalid(
-        `limits ${formatReceived(name)}: ${what} must be a whole number from ${least} to ${MAX_UNITS}, got ${formatReceived(number)}`,
+      throw invalidValue(
+        `limits ${formatReceived(name)}: ${what} must be a whole number from ${least} to ${MAX_UNITS}`,
+        number,
       );
     }
   }
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

@@ -1,4 +1,5 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../base/errors.ts";
+import { formatReceived, invalidOption } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration } from "../base/time.ts";
@@ -228,5 +229,5 @@ function subjectsOf(kept: readonly (KeptTops | undefined)[], from: number): Usag
 }
 
 function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", `readUsage: ${message}`);
+  return invalidOption(`readUsage: ${message}`);
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import { onServers } from "../limiter/on-servers.ts";
@@ -50,17 +50,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   rejectUnknownOptions("redisStore", options, ["prefix", "clock", "directory", "usage"]);
   const { prefix = "hg", clock, directory = true } = options;
   if (typeof prefix !== "string" || !/^[\w.-]{1,32}$/.test(prefix)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `redisStore: prefix must be 1 to 32 letters, digits, dots, dashes, underscores, got ${formatReceived(prefix)}`,
+    throw invalidValue(
+      "redisStore: prefix must be 1 to 32 letters, digits, dots, dashes, underscores",
+      prefix,
     );
   }
   const now = clockOf("redisStore", clock);
   if (typeof directory !== "boolean") {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `redisStore: directory must be true or false, got ${formatReceived(directory)}`,
-    );
+    throw invalidValue("redisStore: directory must be true or false", directory);
   }
   const usage = readUsage(options.usage ?? false);
   const settings = { prefix, directory, usage };
@@ -123,16 +120,10 @@ function makeStore(
 function readUsage(usage: unknown): UsageSubjects | undefined {
   if (typeof usage === "boolean") return usage ? "hashed" : undefined;
   if (!isPlainObject(usage)) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `redisStore: usage must be true, false or { subjects }, got ${formatReceived(usage)}`,
-    );
+    throw invalidValue("redisStore: usage must be true, false or { subjects }", usage);
   }
   rejectUnknownOptions("redisStore: usage", usage, ["subjects"]);
   const { subjects = "hashed" } = usage;
   if (subjects === "hashed" || subjects === "plain") return subjects;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `redisStore: usage.subjects must be "hashed" or "plain", got ${formatReceived(subjects)}`,
-  );
+  throw invalidValue('redisStore: usage.subjects must be "hashed" or "plain"', subjects);
 }

@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import { toMicroseconds } from "../base/time.ts";
 
 /** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
@@ -18,19 +18,16 @@ function monotonicClock(): number {
 export function clockOf(owner: string, clock: unknown): () => number {
   if (clock === undefined) return monotonicClock;
   if (typeof clock === "function") return () => readClock(clock as Clock);
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `${owner}: clock must be a function that returns milliseconds since the epoch, got ${formatReceived(clock)}`,
+  throw invalidValue(
+    `${owner}: clock must be a function that returns milliseconds since the epoch`,
+    clock,
   );
 }
 
 function readClock(clock: Clock): number {
   const microseconds = toMicroseconds(clock());
   if (!Number.isSafeInteger(microseconds) || microseconds < 0) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `clock must return milliseconds since the epoch, got ${formatReceived(microseconds / 1_000)}`,
-    );
+    throw invalidValue("clock must return milliseconds since the epoch", microseconds / 1_000);
   }
   return microseconds;
 }

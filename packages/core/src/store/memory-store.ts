@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { Clock } from "./clock.ts";
 import { clockOf } from "./clock.ts";
@@ -39,10 +39,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   rejectUnknownOptions("memoryStore", options, ["maxKeys", "clock"]);
   const { maxKeys = 100_000, clock } = options;
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
-      `memoryStore: maxKeys must be a whole number from 1 to 16777216, got ${formatReceived(maxKeys)}`,
-    );
+    throw invalidValue("memoryStore: maxKeys must be a whole number from 1 to 16777216", maxKeys);
   }
   const now = clockOf("memoryStore", clock);
   const table = new MemoryTable(maxKeys);

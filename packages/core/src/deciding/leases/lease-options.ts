@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../../base/errors.ts";
+import { invalidValue } from "../../base/errors.ts";
 import { parseDuration } from "../../base/time.ts";
 import type { LeaseOptions, LeaseRule } from "./leases.ts";
 
@@ -17,19 +17,15 @@ export function readLeaseOption(
 ): LeaseRule | undefined {
   if (lease === false) return undefined;
   if (typeof lease !== "object" || lease === null || Array.isArray(lease)) {
-    throw invalid('lease must be false or like { max: 100, ttl: "1s" }', lease);
+    throw invalidValue('lease must be false or like { max: 100, ttl: "1s" }', lease);
   }
   const { max, ttl, ...others } = lease;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw invalid("lease must hold max and ttl only", unknown);
+  if (unknown !== undefined) throw invalidValue("lease must hold max and ttl only", unknown);
   if (!Number.isSafeInteger(max) || max < 2 || max > MAX_UNITS) {
-    throw invalid("lease.max must be a whole number from 2 to 1000000", max);
+    throw invalidValue("lease.max must be a whole number from 2 to 1000000", max);
   }
   const length = parseDuration(ttl, "lease.ttl", "HEADGATE_INVALID_OPTION");
-  if (length > LONGEST_TTL) throw invalid("lease.ttl must be from 1 ms to 1 minute", ttl);
+  if (length > LONGEST_TTL) throw invalidValue("lease.ttl must be from 1 ms to 1 minute", ttl);
   return { max, ttl: length, share: SHARE };
-}
-
-function invalid(rule: string, received: unknown): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", `${rule}, got ${formatReceived(received)}`);
 }

@@ -1,36 +1,32 @@
-import { formatReceived, HeadgateError } from "../../base/errors.ts";
+import { formatReceived, invalidOption } from "../../base/errors.ts";
 import type { CountedPolicy } from "../../counting/counted-policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for limits whose units cannot be leased. */
 export function requireLeasable({ limits, groups, hasPlaces }: CountedPolicy): void {
   // A slot belongs to one request.
   if (hasPlaces) {
-    throw invalid(
+    throw invalidOption(
       "lease cannot be used with a concurrency limit, which has no units to take ahead: leave one of them out",
     );
   }
   // Units leased for one subject do not show whether another subject of the same request is allowed.
   if (groups.length > 1) {
-    throw invalid(
+    throw invalidOption(
       `lease needs limits of one dimension in a limiter that does not extend another one; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
     );
   }
   // A blocked subject could go on spending leased units.
   const blocking = limits.find(({ block }) => block !== undefined);
   if (blocking !== undefined) {
-    throw invalid(
+    throw invalidOption(
       `lease cannot be used with block, which would come too late for units taken ahead; the limit ${formatReceived(blocking.name)} has block`,
     );
   }
   // Units that were taken ahead are charged, and not used yet.
   const notifying = limits.find(({ notify }) => notify !== undefined);
   if (notifying !== undefined) {
-    throw invalid(
+    throw invalidOption(
       `lease cannot be used with notifyAt, which would count units taken ahead as used; the limit ${formatReceived(notifying.name)} has notifyAt`,
     );
   }
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
 }

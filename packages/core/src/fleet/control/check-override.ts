@@ -1,6 +1,13 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compilePolicy } from "../../algorithms/compile-policy.ts";
-import { codeOf, formatKind, formatReceived, HeadgateError } from "../../base/errors.ts";
+import {
+  codeOf,
+  formatKind,
+  formatReceived,
+  HeadgateError,
+  invalidOption,
+  invalidValue,
+} from "../../base/errors.ts";
 import { rejectUnknownOptions } from "../../base/options.ts";
 import { isPlainObject } from "../../base/plain-object.ts";
 import type { Policy } from "../../base/policy.ts";
@@ -25,10 +32,10 @@ export function checkOverride(policy: Policy, override: Partial<Override>): void
   ]);
   const { subject, limits, shadow } = override;
   if (limits === undefined && shadow === undefined) {
-    throw invalid("override changes nothing: it takes limits, shadow, or both");
+    throw invalidOption("override changes nothing: it takes limits, shadow, or both");
   }
   if (shadow !== undefined && typeof shadow !== "boolean") {
-    throw invalid(`override: shadow must be true or false, got ${formatReceived(shadow)}`);
+    throw invalidValue("override: shadow must be true or false", shadow);
   }
   const compiled = compilePolicy(policy);
   if (subject !== undefined) checkSubject(compiled, subject);
@@ -55,18 +62,22 @@ function checkSubject(compiled: readonly CompiledLimit[], subject: object): void
   const dimensions = [...new Set(compiled.map(({ per }) => per))];
   for (const [dimension, value] of Object.entries(subject) as [string, unknown][]) {
     if (!dimensions.includes(dimension)) {
-      throw invalid(
+      throw invalidOption(
         `override: no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensions.join(", ")}`,
       );
     }
     if (typeof value !== "string" || value === "") {
-      throw invalid(
-        `override: the subject of ${formatReceived(dimension)} must be a non-empty string, got ${formatKind(value)}`,
+      throw invalidValue(
+        `override: the subject of ${formatReceived(dimension)} must be a non-empty string`,
+        value,
+        formatKind,
       );
     }
     if (dimension === GLOBAL_DIMENSION && value !== EVERYBODY) {
-      throw invalid(
-        `override: the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatKind(value)}`,
+      throw invalidValue(
+        `override: the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}"`,
+        value,
+        formatKind,
       );
     }
   }
@@ -81,12 +92,14 @@ function named(
   const all = compiled.filter((limit) => limit.name === name);
   if (all.length === 0) {
     const names = [...new Set(compiled.map((limit) => formatReceived(limit.name)))].join(", ");
-    throw invalid(`override: no limit is called ${formatReceived(name)}; the limits are ${names}`);
+    throw invalidOption(
+      `override: no limit is called ${formatReceived(name)}; the limits are ${names}`,
+    );
   }
   if (subject === undefined) return all;
   const own = all.filter(({ per }) => Object.hasOwn(subject, per));
   if (own.length > 0) return own;
-  throw invalid(
+  throw invalidOption(
     `override: the limit ${formatReceived(name)} counts by ${all.map(({ per }) => per).join(", ")}, and the override is for a subject of ${Object.keys(subject).join(", ")}`,
   );
 }
@@ -105,9 +118,5 @@ function checkNumbers(limit: CompiledLimit, numbers: OverrideNumbers): void {
 
 function requireEntries(what: string, value: unknown, rule: string): void {
   if (isPlainObject(value) && Object.keys(value).length > 0) return;
-  throw invalid(`${what} must be an object with ${rule}, got ${formatKind(value)}`);
-}
-
-function invalid(message: string): HeadgateError {
-  return new HeadgateError("HEADGATE_INVALID_OPTION", message);
+  throw invalidValue(`${what} must be an object with ${rule}`, value, formatKind);
 }

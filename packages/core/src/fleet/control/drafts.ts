@@ -1,4 +1,5 @@
-import { HeadgateError } from "../../base/errors.ts";
+import type { HeadgateError } from "../../base/errors.ts";
+import { invalidOption } from "../../base/errors.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import type { ControlRecord, Order, Override } from "./record.ts";
 import { IN_FORCE_AFTER, MAX_ORDERS } from "./record.ts";
@@ -51,8 +52,7 @@ export function writeDraft(draft: Draft): string {
   const bytes = Buffer.byteLength(text) + ADDED_BYTES;
   const longest = text.split("\n").reduce((most, line) => Math.max(most, line.length), 0);
   if (longest > MAX_LINE) {
-    throw new HeadgateError(
-      "HEADGATE_INVALID_OPTION",
+    throw invalidOption(
       `a subject and what is written of it must have at most ${MAX_LINE} characters as JSON, got ${longest}`,
     );
   }
@@ -71,8 +71,7 @@ export function requireRoomForOrders(draft: Draft): void {
 }
 
 function tooLong(bytes: number, most: number): HeadgateError {
-  return new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
+  return invalidOption(
     `the overrides and the deny list would have ${bytes} bytes in the control record, and may have ${most}: remove overrides, or entries of the deny list`,
   );
 }
