@@ -25,3 +25,4 @@ export { showOnRaw } from "./http/raw-headers.ts";
 export { watchResponse } from "./http/response/response-end.ts";
 export { isFirst, lateAnswerWarner, toError, warnOnce } from "./http/warn.ts";
 export { partsOf } from "./limiter/limiter-parts.ts";
+export { within } from "./store/within.ts";

@@ -42,4 +42,5 @@ export { watchStore } from "./reach/store-watch.ts";
 export { runList } from "./store/list-script.ts";
 export type { CountingStore, Moment, Remote, Step, TwinMemory } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";
+export { within } from "./store/within.ts";
 export { VERSION } from "./version.generated.ts";

@@ -1,5 +1,5 @@
 import type { Duration, Store } from "@headgate/core";
-import { parseDuration, requireStore, toMilliseconds } from "@headgate/core/internal";
+import { parseDuration, requireStore, toMilliseconds, within } from "@headgate/core/internal";
 import type {
   ActionLog,
   Blocks,
@@ -20,7 +20,6 @@ import {
 } from "@headgate/core/operate";
 import type { Span } from "./api.ts";
 import { Snapshots } from "./snapshots.ts";
-import { within } from "./within.ts";
 
 /** The data read from Redis, for all visitors. */
 export interface Reading {
@@ -101,11 +100,8 @@ export function createReading(store: Store, timeout: Duration = "2s"): Reading {
     denyList: (address) => operator.denyList(address),
     async now() {
       const here = (): number => Date.now() - performance.now();
-      const ahead = await within(
-        timeoutMs,
-        shared("clock", () => readClock(client)),
-        here,
-      );
+      const known = shared("clock", () => readClock(client));
+      const ahead = await within(timeoutMs, known.catch(here), here);
       return Math.floor(ahead + performance.now());
     },
     forget: () => snapshots.clear(),

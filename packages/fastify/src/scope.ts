@@ -1,6 +1,12 @@
 import type { HeadgateError, Limiter } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
-import { areReady, formatReceived, invalidOption, toError } from "@headgate/core/internal-http";
+import {
+  areReady,
+  formatReceived,
+  invalidOption,
+  toError,
+  within,
+} from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Headgate } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";
@@ -130,13 +136,7 @@ export class Scope {
   async awaitStores(): Promise<void> {
     const { pluginTimeout = PLUGIN_TIMEOUT_MS } = this.#app.initialConfig;
     const ready = areReady(this.#limiters()).catch(() => false);
-    if (pluginTimeout === 0) return void (await ready);
-    let timer: NodeJS.Timeout | undefined;
-    const over = new Promise((resolve) => {
-      timer = setTimeout(resolve, pluginTimeout / 2);
-    });
-    await Promise.race([ready, over]);
-    clearTimeout(timer);
+    await (pluginTimeout === 0 ? ready : within(pluginTimeout / 2, ready, () => false));
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { within } from "@headgate/core/internal";
 import type { Finding } from "../api.ts";
 import type { DoctorReport } from "../options.ts";
 
@@ -18,10 +19,7 @@ export function findingsWithin(
     level: "warning",
     title: `The doctor has not answered within ${ms / 1_000} seconds`,
   };
-  const waited = new Promise<readonly Finding[]>((resolve) => {
-    setTimeout(resolve, ms, [late]).unref();
-  });
-  return Promise.race([findingsOf(doctor), waited]);
+  return within(ms, findingsOf(doctor), () => [late]);
 }
 
 async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {

@@ -1,8 +1,8 @@
+import { within } from "@headgate/core/internal";
 import type { Visitor } from "../access/visitor.ts";
 import type { RedisView } from "../api.ts";
 import type { DoctorReport } from "../options.ts";
 import type { Reading } from "../reading.ts";
-import { within } from "../within.ts";
 import { findingsWithin } from "./findings.ts";
 
 /** The shortest interval between two runs of the doctor. */
@@ -20,14 +20,12 @@ export async function viewRedis(
   { isLimited }: Visitor,
   doctor: (() => Promise<DoctorReport>) | undefined,
 ): Promise<RedisView> {
+  const nothing = (): RedisView["server"] => ({});
+  const known = reading.shared("server", () => readServer(reading.client));
   const [control, at, server, findings] = await Promise.all([
     reading.control(),
     reading.now(),
-    within(
-      reading.timeoutMs,
-      reading.shared("server", () => readServer(reading.client)),
-      () => ({}),
-    ),
+    within(reading.timeoutMs, known.catch(nothing), nothing),
     doctor === undefined || isLimited
       ? []
       : reading.shared("doctor", () => findingsWithin(DOCTOR_WITHIN_MS, doctor), DOCTOR_EVERY_MS),
