@@ -2,7 +2,7 @@
 import type { LuaSource } from "@headgate/core/internal";
 
 export const contactLua: LuaSource = {
-  sha1: "f67b2f179f6ccd8573c33399c4c3c1e4221727d2",
+  sha1: "5716a19fd8d12f7e8e5a1f89340c9335ae632823",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -204,10 +204,10 @@ period.calls, period.failures, period.slow = counts.calls, counts.failures, coun
 period.done, period.doneFailures, period.doneSlow, period.leases = 0, 0, 0, {}
 period.dirty, period.changed = true, true
 end
-local function beginOpen(period, policy, id, counts)
+local function beginOpen(period, policy, id, counts, lasts)
 begin(period, 1, id, counts)
 period.opened = math.min(period.opened + 1, 65535)
-period.ends = now + policy.openFor[math.min(period.opened, #policy.openFor)]
+period.ends = now + (lasts or policy.openFor[math.min(period.opened, #policy.openFor)])
 period.expires = period.ends + 86400000000
 end
 local function beginHalfOpen(period, id)
@@ -217,11 +217,6 @@ end
 local function beginClosed(period, id, counts, ramp)
 begin(period, 0, id, counts)
 period.opened, period.ends, period.expires = 0, now + ramp, now + 86400000000
-end
-local function beginOpenFor(period, policy, id, counts, lasts)
-beginOpen(period, policy, id, counts)
-period.ends = now + lasts
-period.expires = period.ends + 86400000000
 end
 local function beginByHand(period, kind, id, counts)
 begin(period, kind, id, counts)
@@ -449,7 +444,7 @@ end)`,
 };
 
 export const orderLua: LuaSource = {
-  sha1: "907d2e6818444f17f2ca8269c5cb8af34f5464b8",
+  sha1: "4b6e0a1c2e8217e43c9599f028cadbe105b43a5c",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -651,10 +646,10 @@ period.calls, period.failures, period.slow = counts.calls, counts.failures, coun
 period.done, period.doneFailures, period.doneSlow, period.leases = 0, 0, 0, {}
 period.dirty, period.changed = true, true
 end
-local function beginOpen(period, policy, id, counts)
+local function beginOpen(period, policy, id, counts, lasts)
 begin(period, 1, id, counts)
 period.opened = math.min(period.opened + 1, 65535)
-period.ends = now + policy.openFor[math.min(period.opened, #policy.openFor)]
+period.ends = now + (lasts or policy.openFor[math.min(period.opened, #policy.openFor)])
 period.expires = period.ends + 86400000000
 end
 local function beginHalfOpen(period, id)
@@ -664,11 +659,6 @@ end
 local function beginClosed(period, id, counts, ramp)
 begin(period, 0, id, counts)
 period.opened, period.ends, period.expires = 0, now + ramp, now + 86400000000
-end
-local function beginOpenFor(period, policy, id, counts, lasts)
-beginOpen(period, policy, id, counts)
-period.ends = now + lasts
-period.expires = period.ends + 86400000000
 end
 local function beginByHand(period, kind, id, counts)
 begin(period, kind, id, counts)
@@ -879,7 +869,7 @@ local period, policy, id, counts = target.period, target.policy, target.id, targ
 if kind == 0 then
 beginClosed(period, id, counts, lasts)
 elseif kind == 1 then
-beginOpenFor(period, policy, id, counts, lasts)
+beginOpen(period, policy, id, counts, lasts)
 elseif kind == 2 then
 beginHalfOpen(period, id)
 else

@@ -16,7 +16,7 @@ local function order(target, kind, lasts, opened, empties)
   if kind == CLOSED then
     beginClosed(period, id, counts, lasts)
   elseif kind == OPEN then
-    beginOpenFor(period, policy, id, counts, lasts)
+    beginOpen(period, policy, id, counts, lasts)
   elseif kind == HALF_OPEN then
     beginHalfOpen(period, id)
   else

@@ -4,7 +4,7 @@ import {
   beginByHand,
   beginClosed,
   beginHalfOpen,
-  beginOpenFor,
+  beginOpen,
   CLOSED,
   HALF_OPEN,
   OPEN,
@@ -35,7 +35,7 @@ export const order: Step<Order> = targetStep(
     const read = readTarget(target, memory, moment);
     const { period, id, window } = read;
     if (kind === CLOSED) beginClosed(period, id, now, window, lasts);
-    else if (kind === OPEN) beginOpenFor(period, policy, id, now, window, lasts);
+    else if (kind === OPEN) beginOpen(period, policy, id, now, window, lasts);
     else if (kind === HALF_OPEN) beginHalfOpen(period, id, now);
     else beginByHand(period, kind, id, now, window);
     period.opened = opened;

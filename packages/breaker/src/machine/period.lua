@@ -60,10 +60,11 @@ local function begin(period, kind, id, counts)
   period.dirty, period.changed = true, true
 end
 
-local function beginOpen(period, policy, id, counts)
+-- Opens for as long as the policy says, or for a time that is given.
+local function beginOpen(period, policy, id, counts, lasts)
   begin(period, OPEN, id, counts)
   period.opened = math.min(period.opened + 1, MOST_OPENED)
-  period.ends = now + policy.openFor[math.min(period.opened, #policy.openFor)]
+  period.ends = now + (lasts or policy.openFor[math.min(period.opened, #policy.openFor)])
   period.expires = period.ends + A_DAY
 end
 
@@ -76,13 +77,6 @@ end
 local function beginClosed(period, id, counts, ramp)
   begin(period, CLOSED, id, counts)
   period.opened, period.ends, period.expires = 0, now + ramp, now + A_DAY
-end
-
--- Opens for a time that is given.
-local function beginOpenFor(period, policy, id, counts, lasts)
-  beginOpen(period, policy, id, counts)
-  period.ends = now + lasts
-  period.expires = period.ends + A_DAY
 end
 
 -- A state set by hand stays for as long as somebody asks for it once in a week.

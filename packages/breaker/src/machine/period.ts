@@ -87,31 +87,19 @@ function begin(period: Period, kind: number, id: number, now: number, counts: Co
   period.changed = true;
 }
 
-function beginOpen(
+/** Opens for as long as the policy says, or for a time that is given. */
+export function beginOpen(
   period: Period,
   policy: BreakerPolicy,
   id: number,
   now: number,
   counts: Counts,
+  lasts?: number,
 ): void {
   begin(period, OPEN, id, now, counts);
   period.opened = Math.min(period.opened + 1, MOST_OPENED);
   const { openFor } = policy;
-  period.ends = now + (openFor[Math.min(period.opened, openFor.length) - 1] as number);
-  period.expires = period.ends + A_DAY;
-}
-
-/** Opens for a time that is given. */
-export function beginOpenFor(
-  period: Period,
-  policy: BreakerPolicy,
-  id: number,
-  now: number,
-  counts: Counts,
-  lasts: number,
-): void {
-  beginOpen(period, policy, id, now, counts);
-  period.ends = now + lasts;
+  period.ends = now + (lasts ?? (openFor[Math.min(period.opened, openFor.length) - 1] as number));
   period.expires = period.ends + A_DAY;
 }
 
