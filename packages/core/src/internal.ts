@@ -3,6 +3,7 @@ export type { LuaSource } from "./algorithms/algorithm.ts";
 export { onceAborted } from "./base/abort-listeners.ts";
 export type { Awaitable } from "./base/awaitable.ts";
 export { isPromiseLike } from "./base/awaitable.ts";
+export { Alarm, background } from "./base/background.ts";
 export { clientPart } from "./base/client-state.ts";
 export {
   codeOf,

@@ -1,9 +1,6 @@
-import { AsyncResource } from "node:async_hooks";
+import { Alarm, background } from "@headgate/core/internal";
 import type { Contact } from "../machine/contact.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
-
-/** Runs a task outside of any request's context, because a report belongs to many requests. */
-const runOutside: <T>(task: () => T) => T = AsyncResource.bind((task) => task());
 
 /** This many outcomes are sent without waiting for more. */
 const MANY = 1_000;
@@ -22,8 +19,9 @@ export class Outbox {
   #batch: OutcomeBatch;
   /** The period in which the calls were let through; -1 for any. */
   #admitted = -1;
-  #timer: NodeJS.Timeout | undefined;
   #isDue = false;
+  // It does not keep the process alive: unsent outcomes are lost when the process ends.
+  readonly #alarm = new Alarm(() => this.#becomeDue());
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -44,8 +42,7 @@ export class Outbox {
     this.#batch.add(outcome);
     if (this.#admitted === -1) this.#admitted = period;
     if (this.#batch.size === MANY) this.#becomeDue();
-    // It does not keep the process alive: unsent outcomes are lost when the process ends.
-    else this.#timer ??= runOutside(() => this.#startTimer());
+    else if (!this.#isDue && !this.#alarm.isSet) this.#alarm.set(this.#options.longestMs);
   }
 
   /** Takes all outcomes. */
@@ -61,18 +58,14 @@ export class Outbox {
     if (this.#admitted !== -1) this.#empty();
   }
 
-  #startTimer(): NodeJS.Timeout {
-    return setTimeout(() => this.#becomeDue(), this.#options.longestMs).unref();
-  }
-
   #becomeDue(): void {
     this.#isDue = true;
-    runOutside(this.#options.onDue);
+    // A report belongs to many requests, and keeps the context of none.
+    background.runInAsyncScope(this.#options.onDue);
   }
 
   #empty(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#alarm.stop();
     this.#isDue = false;
     this.#batch = this.#options.newBatch();
     this.#admitted = -1;
