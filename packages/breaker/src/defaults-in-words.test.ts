@@ -1,0 +1,31 @@
+import { parseDuration } from "@headgate/core/internal";
+import { breakerInWords } from "@headgate/core/operate";
+import { expect, test } from "vitest";
+import type { BreakerOptions } from "./breaker-options.ts";
+import { readBreakerOptions } from "./read-options.ts";
+
+/** In microseconds, so that equal lengths of time are equal words. */
+const format = (duration: unknown): string =>
+  String(parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION"));
+const wording = { formatDuration: format, formatPer: format, forEach: "" };
+
+// Operators' tools know of a breaker only the options that were given.
+test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCall: "2s" }])(
+  "operators are told the defaults beside %j",
+  (options) => {
+    const { policy } = readBreakerOptions(options);
+    const [openFor = 0] = policy.openFor;
+    const all = {
+      window: policy.window.kind === "calls" ? { calls: policy.size } : policy.size / 1_000,
+      minimumCalls: policy.minimumCalls,
+      minimumSuccessRate: policy.minimumSuccessRate,
+      slowCall: options.slowCall,
+      slowCallRate: policy.slowCallRate,
+      openFor: openFor / 1_000,
+      probes: policy.probes,
+    };
+    const words = breakerInWords({ ...options }, wording);
+    expect(words).toBe(breakerInWords(all, wording));
+    expect(words).toContain("success of at least");
+  },
+);
