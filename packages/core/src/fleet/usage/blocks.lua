@@ -8,15 +8,8 @@ local MOST_BLOCKS, LONGEST_BLOCKS = 1000, 524288 -- blocks in the list, and byte
 
 -- Adds blocks to the list, as far as there is room; a value that is not such a list is left alone.
 local function addBlocks(key, lines)
-  if lines == "" then
-    return
-  end
-  local length, isWrongType = runTyped("STRLEN", key)
-  if isWrongType or length > LONGEST_BLOCKS then
-    return
-  end
-  local text = length == 0 and start or redis.call("GET", key)
-  if string.sub(text, 1, #start) ~= start then
+  local text = lines ~= "" and readRecord(key, LONGEST_BLOCKS)
+  if not text then
     return
   end
   local second, ends, order, latest = now / 1000000, {}, {}, 0
@@ -30,7 +23,7 @@ local function addBlocks(key, lines)
       end
     end
   end
-  take(string.sub(text, #start + 1))
+  take(text)
   take(lines)
   if #order > 0 then
     for i, who in ipairs(order) do

@@ -48,22 +48,12 @@ local function addLimits(text, given, most)
   return cjson.encode(counts)
 end
 
--- Reads a string of this format, without its head: empty if there is none, nil if the value is anything else.
-local function readRecord(key)
-  local length, isWrongType = runTyped("STRLEN", key)
-  if isWrongType or length > LONGEST then
-    return nil
-  end
-  local text = length == 0 and start or redis.call("GET", key)
-  return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
-end
-
 -- Adds to the denials by limit of ten minutes. Returns true if they were added, or if there was nothing to add.
 local function addSpan(key, limits, most)
   if limits == "{}" then
     return true
   end
-  local text = readRecord(key)
+  local text = readRecord(key, LONGEST)
   local added = text and addLimits(text == "" and "{}" or text, limits, most)
   if added then
     redis.call("SET", key, start .. added, "PX", expiryAfter(KEPT * 1000))
@@ -73,7 +63,7 @@ end
 
 -- Adds a limiter to the list of a day. Returns false if there is no room.
 local function enterDay(list, id)
-  local text = readRecord(list)
+  local text = readRecord(list, LONGEST)
   if not text or #text + 1 >= MOST * ID then
     return false
   end
@@ -105,7 +95,7 @@ end
 
 -- Updates hours of one day, and adds denials by limit. An empty id is not listed. Returns whether the record was updated.
 local function keepDay(key, list, id, label, series, hours, limits, most)
-  local text = readRecord(key)
+  local text = readRecord(key, LONGEST)
   local body = text == "" and EMPTY .. "\n{}\n" .. label or text or ""
   local places, known, name = string.match(body, "^(%d+)\n([^\n]+)\n(.*)$")
   if not places or #places ~= #EMPTY then

@@ -248,7 +248,7 @@ end)`,
 };
 
 export const usageLua: LuaSource = {
-  sha1: "8dbe3e36c3565f879728e0b02657c654c9884bb0",
+  sha1: "f420995e7307dc25c52750000fc01b6987b76ad6",
   source: `local KEYS, ARGV = KEYS, ARGV
 local generation = ARGV[2]
 local argumentAt, keyAt, now = 2, 0
@@ -315,6 +315,14 @@ elseif found == "" then
 return 0
 end
 return found == start and 1 or 3
+end
+local function readRecord(key, longest)
+local length, isWrongType = runTyped("STRLEN", key)
+if isWrongType or length > longest then
+return nil
+end
+local text = length == 0 and start or redis.call("GET", key)
+return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
 end
 local function seconds()
 return string.format("%010.0f", math.floor(now / 1000000))
@@ -435,11 +443,11 @@ local function addTops(tops, used, denied, most)
 if used .. denied == "" then
 return true
 end
-local state = stateOf(tops)
-if state ~= 0 and (state ~= 1 or redis.call("STRLEN", tops) > 32768) then
+local text = readRecord(tops, 32768)
+if not text then
 return false
 end
-local text = state == 0 and NOBODY .. "\\n" .. NOBODY or string.sub(redis.call("GET", tops), #start + 1)
+text = text == "" and NOBODY .. "\\n" .. NOBODY or text
 local at = string.find(text, "\\n", 1, true)
 local asked = at and addText(string.sub(text, 1, at - 1), used, most)
 local refused = asked and addText(string.sub(text, at + 1), denied, most)
@@ -478,19 +486,11 @@ counts[name] = math.min((counts[name] or 0) + count, 9999999999)
 end
 return cjson.encode(counts)
 end
-local function readRecord(key)
-local length, isWrongType = runTyped("STRLEN", key)
-if isWrongType or length > 32768 then
-return nil
-end
-local text = length == 0 and start or redis.call("GET", key)
-return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
-end
 local function addSpan(key, limits, most)
 if limits == "{}" then
 return true
 end
-local text = readRecord(key)
+local text = readRecord(key, 32768)
 local added = text and addLimits(text == "" and "{}" or text, limits, most)
 if added then
 redis.call("SET", key, start .. added, "PX", expiryAfter(90000000 * 1000))
@@ -498,7 +498,7 @@ end
 return added ~= nil
 end
 local function enterDay(list, id)
-local text = readRecord(list)
+local text = readRecord(list, 32768)
 if not text or #text + 1 >= 500 * 17 then
 return false
 end
@@ -526,7 +526,7 @@ end
 return string.format("%010.0f%010.0f%010.0f", unpack(sums))
 end
 local function keepDay(key, list, id, label, series, hours, limits, most)
-local text = readRecord(key)
+local text = readRecord(key, 32768)
 local body = text == "" and EMPTY .. "\\n{}\\n" .. label or text or ""
 local places, known, name = string.match(body, "^(%d+)\\n([^\\n]+)\\n(.*)$")
 if not places or #places ~= #EMPTY then
@@ -566,15 +566,8 @@ end
 return areKept
 end
 local function addBlocks(key, lines)
-if lines == "" then
-return
-end
-local length, isWrongType = runTyped("STRLEN", key)
-if isWrongType or length > 524288 then
-return
-end
-local text = length == 0 and start or redis.call("GET", key)
-if string.sub(text, 1, #start) ~= start then
+local text = lines ~= "" and readRecord(key, 524288)
+if not text then
 return
 end
 local second, ends, order, latest = now / 1000000, {}, {}, 0
@@ -588,7 +581,7 @@ latest = math.max(latest, at)
 end
 end
 end
-take(string.sub(text, #start + 1))
+take(text)
 take(lines)
 if #order > 0 then
 for i, who in ipairs(order) do

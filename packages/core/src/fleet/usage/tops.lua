@@ -92,11 +92,11 @@ local function addTops(tops, used, denied, most)
   if used .. denied == "" then
     return true
   end
-  local state = stateOf(tops)
-  if state ~= 0 and (state ~= 1 or redis.call("STRLEN", tops) > LONGEST) then
+  local text = readRecord(tops, LONGEST)
+  if not text then
     return false
   end
-  local text = state == 0 and NOBODY .. "\n" .. NOBODY or string.sub(redis.call("GET", tops), #start + 1)
+  text = text == "" and NOBODY .. "\n" .. NOBODY or text
   -- A plain search: a pattern would take as long as all of the rest.
   local at = string.find(text, "\n", 1, true)
   local asked = at and addText(string.sub(text, 1, at - 1), used, most)

@@ -43,6 +43,16 @@ local function stateOf(key)
   return found == start and 1 or 3
 end
 
+-- Reads a string of this format, without its head: empty if there is none, nil if the value is anything else, or longer.
+local function readRecord(key, longest)
+  local length, isWrongType = runTyped("STRLEN", key)
+  if isWrongType or length > longest then
+    return nil
+  end
+  local text = length == 0 and start or redis.call("GET", key)
+  return string.sub(text, 1, #start) == start and string.sub(text, #start + 1) or nil
+end
+
 local function seconds()
   return string.format("%010.0f", math.floor(now / 1000000))
 end
