@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { Alarm, spread, weakly } from "../../base/background.ts";
 import { processPart } from "../../base/client-state.ts";
-import type { HeadgateError } from "../../base/errors.ts";
+import { HeadgateError } from "../../base/errors.ts";
 import type { CountingStore } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { VERSION } from "../../version.generated.ts";
@@ -202,7 +202,9 @@ export class ProcessDirectory {
     const wasListed = this.#isListed;
     this.#isListed = true;
     const [, state, ...areThere] = await entry.store.run(keepDirectory, this.#call(record, shared));
-    const refusal = refusalOf(state);
+    const code = "HEADGATE_DIRECTORY_REFUSED";
+    if (state === INDEX_STATES.full) throw new HeadgateError(code, "it is full");
+    const refusal = refusalOf(state, code);
     if (refusal !== undefined) throw refusal;
     // The store was emptied.
     if (wasListed && state === INDEX_STATES.new) this.#kept.clear();

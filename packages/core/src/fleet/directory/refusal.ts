@@ -9,10 +9,12 @@ import { INDEX_STATES } from "./step.ts";
  */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
-/** Why nothing was written, for the log. */
-export const OTHER_FORMAT = "another version of Headgate keeps it in another format";
-export const TOO_LONG = "its key holds more than any version writes; delete the key";
-export const WRONG_TYPE = "its key holds a value of another type";
+/** Why nothing was written, for the log, by the state that the scripts of the directory and of usage report. */
+const REASONS: ReadonlyMap<number | undefined, string> = new Map([
+  [INDEX_STATES.otherFormat, "another version of Headgate keeps it in another format"],
+  [INDEX_STATES.tooLong, "its key holds more than any version writes; delete the key"],
+  [INDEX_STATES.wrongType, "its key holds a value of another type"],
+]);
 
 /**
  * Logs the first write that a server refuses, in words made from the reason. Writes lost during an outage are not logged: they
@@ -36,12 +38,11 @@ function isRefusal({ code, cause }: HeadgateError): boolean {
   return cause instanceof Error && REFUSAL.test(cause.message);
 }
 
-/** Why the index has no line for this process; undefined if it has one. */
-export function refusalOf(state: number | undefined): HeadgateError | undefined {
-  const code = "HEADGATE_DIRECTORY_REFUSED";
-  if (state === INDEX_STATES.full) return new HeadgateError(code, "it is full");
-  if (state === INDEX_STATES.otherFormat) return new HeadgateError(code, OTHER_FORMAT);
-  if (state === INDEX_STATES.tooLong) return new HeadgateError(code, TOO_LONG);
-  if (state === INDEX_STATES.wrongType) return new HeadgateError(code, WRONG_TYPE);
-  return undefined;
+/** The error for a key that holds something else; undefined for all other states. */
+export function refusalOf(
+  state: number | undefined,
+  code: HeadgateErrorCode,
+): HeadgateError | undefined {
+  const why = REASONS.get(state);
+  return why === undefined ? undefined : new HeadgateError(code, why);
 }

@@ -1,9 +1,9 @@
 import { Alarm, spread, weakly } from "../../base/background.ts";
-import type { HeadgateError } from "../../base/errors.ts";
+import { HeadgateError } from "../../base/errors.ts";
 import type { CountingStore, UsageSubjects } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { newProcessName } from "../directory/process-name.ts";
-import { requireKept, tooLate } from "./kept-state.ts";
+import { refusalOf } from "../directory/refusal.ts";
 import type { NoteBlock } from "./limiter-usage.ts";
 import { LimiterUsage, usageTimes } from "./limiter-usage.ts";
 import { SeenBlocks } from "./seen-blocks.ts";
@@ -36,6 +36,8 @@ const SIGN_AFTER = 30_000_000;
 
 /** The longest that `close` waits for the store. */
 const LONGEST_GOODBYE_MS = 100;
+
+const REFUSED = "HEADGATE_USAGE_REFUSED";
 
 /** A call that has not been answered yet, or never was. */
 interface Pending {
@@ -210,9 +212,15 @@ export class ProcessUsage {
     let [state, ...each] = await this.#run(pending);
     // Nothing was done, and now the server's clock is known.
     if (state === USAGE_STATES.away) [state, ...each] = await this.#run(pending);
-    if (state === USAGE_STATES.away) throw tooLate();
-    requireKept(state);
-    for (const one of each) this.#noteRefused(one);
+    // The server takes longer to answer than the clocks may differ.
+    if (state === USAGE_STATES.away) {
+      throw new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store answered too late");
+    }
+    const refusal = refusalOf(state, REFUSED);
+    if (refusal !== undefined) throw refusal;
+    // Counts that do not fit a limiter's key are lost.
+    const lost = each.map((one) => refusalOf(one, REFUSED)).filter((one) => one !== undefined);
+    for (const one of lost) this.#onRefused(one);
   }
 
   async #run({ number, limiters, blocks }: Pending): Promise<readonly number[]> {
@@ -230,15 +238,6 @@ export class ProcessUsage {
     const [clock = 0, ...states] = await store.run(addUsage, call);
     this.#ahead = clock - (sent + store.now()) / 2;
     return states;
-  }
-
-  /** Counts that do not fit a limiter's key are lost. */
-  #noteRefused(state: number): void {
-    try {
-      requireKept(state);
-    } catch (error) {
-      this.#onRefused(error as HeadgateError);
-    }
   }
 }
 
