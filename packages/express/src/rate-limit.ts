@@ -2,8 +2,8 @@ import type { HeadgateError, Limiter, Policy } from "@headgate/core";
 import type {
   CountOption,
   GuardOptions,
+  HttpGuard,
   KnownDimension,
-  RequestDecision,
   RequestPolicy,
   TierPolicy,
   Verdict,
@@ -44,27 +44,10 @@ export interface TieredRateLimitOptions<Dimension extends string = string>
 }
 
 /** Express middleware that limits requests. Its types name only what it uses, so that `req.params` keeps its type in later handlers. */
-export interface RateLimit {
+export interface RateLimit extends Pick<HttpGuard<object>, "of" | "forgive" | "ready" | "close"> {
   (req: RequestLike, res: ResponseLike, next: Next): void;
   /** The limiter, for `reset`, `charge`, `peek`. */
   readonly limiter: Limiter;
-  /**
-   * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for example because of `skip`.
-   */
-  of(req: object): RequestDecision | undefined;
-  /**
-   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a
-   * good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
-   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
-   */
-  forgive(req: object): Promise<boolean>;
-  /**
-   * Prepares the store for the first request: await it before `listen`. Resolves with whether the store answered, within `connectTimeout`.
-   * A store that is away is no error.
-   */
-  ready(): Promise<boolean>;
-  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
-  close(): Promise<void>;
 }
 
 /** Middleware whose limits depend on the tier of a request. */

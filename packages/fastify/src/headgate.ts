@@ -1,12 +1,12 @@
 import type { Limiter } from "@headgate/core";
-import type { RequestDecision } from "@headgate/core/http";
+import type { HttpGuard, RequestDecision } from "@headgate/core/http";
 import type { GuardLimiters } from "@headgate/core/internal-http";
 import { invalidOption } from "@headgate/core/internal-http";
 import type { FastifyRequest } from "fastify";
 import type { Done, Rule } from "./rule.ts";
 
 /** The rate limiter of a scope, as `app.headgate`. */
-export interface Headgate {
+export interface Headgate extends Pick<HttpGuard<object>, "forgive"> {
   /**
    * The plugin's limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` if its limits are `byTier`. Undefined
    * if the plugin has no limits, which its type does not show: applications know whether they gave any.
@@ -20,12 +20,6 @@ export interface Headgate {
    */
   of(request: object): RequestDecision | undefined;
   /**
-   * Forgets what it counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a good
-   * login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
-   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
-   */
-  forgive(request: object): Promise<boolean>;
-  /**
    * Prepares the stores of the plugin and its routes for the first request, as the plugin does by itself before the application listens.
    * Resolves with whether all answered.
    */
@@ -33,16 +27,8 @@ export interface Headgate {
 }
 
 /** A route hook that limits requests. Its types name only what it uses, so that it fits every server and type provider. */
-export interface RateLimitHook {
+export interface RateLimitHook extends Pick<HttpGuard<object>, "of" | "forgive"> {
   (request: object, reply: object, done: Done): void;
-  /** Returns what this hook's limiter decided about a request; undefined if it was not asked. */
-  of(request: object): RequestDecision | undefined;
-  /**
-   * Forgets what it counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a good
-   * login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
-   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
-   */
-  forgive(request: object): Promise<boolean>;
 }
 
 /** `limiters` are the plugin's, if it has limits. `ruleOf` finds the rule of a request; undefined for one that is not limited. */

@@ -3,8 +3,8 @@ import type {
   Client,
   CountOption,
   GuardOptions,
+  HttpGuard,
   KnownDimension,
-  RequestDecision,
   RequestPolicy,
   TierPolicy,
   Verdict,
@@ -57,27 +57,11 @@ export interface TieredRateLimitOptions<Dimension extends string = string>
 }
 
 /** Hono middleware that limits requests. */
-export interface RateLimit extends MiddlewareHandler {
+export interface RateLimit
+  extends MiddlewareHandler,
+    Pick<HttpGuard<object>, "of" | "forgive" | "ready" | "close"> {
   /** The limiter, for `reset`, `charge`, `peek`. */
   readonly limiter: Limiter;
-  /**
-   * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked,
-   * for example because of `skip`.
-   */
-  of(c: object): RequestDecision | undefined;
-  /**
-   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`: after a
-   * good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects with
-   * `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
-   */
-  forgive(c: object): Promise<boolean>;
-  /**
-   * Prepares the store for the first request: await it before the server listens. Resolves with whether the store
-   * answered, within `connectTimeout`. A store that is away is no error.
-   */
-  ready(): Promise<boolean>;
-  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
-  close(): Promise<void>;
 }
 
 /** Middleware whose limits depend on the tier of a request. */

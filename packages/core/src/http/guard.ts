@@ -33,12 +33,15 @@ export interface Guard<Request> {
    * in progress are decided.
    */
   end(): Promise<void>;
-  /** The limiter's decision on a request; undefined if it was not asked. */
+  /**
+   * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for
+   * example because of `skip`.
+   */
   of(request: object): RequestDecision | undefined;
   /**
-   * Forgets the usage of a request's client, blocks included, in the dimensions of the option `forgive`: after a successful
-   * login, for example. Resolves with true if something was forgotten; with false also while the store is unavailable. Rejects
-   * with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`:
+   * after a good login, for example. Resolves with true if something was forgotten; with false also while the store is away.
+   * Rejects with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */
   forgive(request: object): Promise<boolean>;
 }

@@ -29,7 +29,10 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "of" | "forgive
    * framework should handle, and with `HEADGATE_INVALID_OPTION` for an invalid `client` or `response`.
    */
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
-  /** `ready` of all its limiters: resolves with whether all of their stores answered. */
+  /**
+   * Prepares the stores for the first request: await it before the server listens. Resolves with whether all answered, within
+   * `connectTimeout`. A store that is away is no error.
+   */
   ready(): Promise<boolean>;
   /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
   close(): Promise<void>;
