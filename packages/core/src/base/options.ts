@@ -64,6 +64,12 @@ export function formatOptions(options: object): string {
   return `{ ${written.join(", ")} }`;
 }
 
+/** Reads a switch. Throws `HEADGATE_INVALID_OPTION`. */
+export function readBoolean(option: string, value: unknown = false): boolean {
+  if (typeof value === "boolean") return value;
+  throw invalidValue(`${option} must be true or false`, value);
+}
+
 /** Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would otherwise be ignored silently. */
 export function rejectMore(signature: string, more: unknown): void {
   if (more === undefined) return;

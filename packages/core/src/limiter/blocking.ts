@@ -1,5 +1,5 @@
-import { formatNumber, invalidValue } from "../base/errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
+import { formatNumber } from "../base/errors.ts";
+import { readBoolean, rejectMore, rejectUnknownOptions } from "../base/options.ts";
 import { parseDuration } from "../base/time.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { namedCountersOf, unitsOnly } from "../counting/counters.ts";
@@ -64,11 +64,5 @@ export function createBlocking({
 /** Throws `HEADGATE_INVALID_OPTION`. */
 function readPartial(owner: string, options: PartialOptions = {}): boolean {
   rejectUnknownOptions(owner, options, ["partial"]);
-  return requirePartial(options.partial);
-}
-
-/** Throws `HEADGATE_INVALID_OPTION`. */
-export function requirePartial(partial: unknown = false): boolean {
-  if (typeof partial === "boolean") return partial;
-  throw invalidValue("partial must be true or false", partial);
+  return readBoolean("partial", options.partial);
 }

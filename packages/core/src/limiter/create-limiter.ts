@@ -1,5 +1,5 @@
 import { formatKind, invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import { PEER_LIMITER_OPTIONS } from "../base/peer-options.ts";
 import type { Policy } from "../base/policy.ts";
 import { formatPolicy } from "../base/policy-as-code.ts";
@@ -90,7 +90,7 @@ function make(
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidValue("maxQueue must be a whole number of at least 1", maxQueue);
   }
-  if (typeof shadow !== "boolean") throw invalidValue("shadow must be true or false", shadow);
+  readBoolean("shadow", shadow);
   const blockOn = readBlockOn(options.blockOn);
   if (parent !== undefined && partsOf(parent).parent !== undefined) {
     throw invalidValue(

@@ -1,5 +1,6 @@
 import { processPart } from "../base/client-state.ts";
 import { invalidValue } from "../base/errors.ts";
+import { readBoolean } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration, toMilliseconds } from "../base/time.ts";
 import { readLeaseOption } from "../deciding/leases/lease-options.ts";
@@ -52,7 +53,7 @@ export function readFailureOptions(options: FailureOptions): FailurePolicy {
     "localShare must be above 0, up to 1",
     localShare,
   );
-  requireThat(typeof denyCache === "boolean", "denyCache must be true or false", denyCache);
+  readBoolean("denyCache", denyCache);
   const lease = readLeaseOption(options.lease);
   return { timeoutMs, connectMs, onUnavailable, localShare, denyCache, lease };
 }

@@ -1,5 +1,5 @@
 import { formatKind, invalidOption, invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import { requireName } from "../counting/names.ts";
 import type { ActionOptions, BreakerAction } from "./operator.ts";
 
@@ -13,13 +13,10 @@ export function readActionOptions(
   more: readonly string[] = [],
 ): ActionOptions {
   rejectUnknownOptions(owner, options, ["reason", "by", "dryRun", ...more]);
-  const { reason, by, dryRun = false } = options;
+  const { reason, by } = options;
   requireText("reason", reason, 1_000);
   requireText("by", by, 256);
-  if (typeof dryRun !== "boolean") {
-    throw invalidValue("dryRun must be true or false", dryRun);
-  }
-  return { reason, by, dryRun };
+  return { reason, by, dryRun: readBoolean("dryRun", options.dryRun) };
 }
 
 function requireText(option: string, text: unknown, most: number): void {

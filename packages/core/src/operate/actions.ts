@@ -11,7 +11,13 @@ import {
 import { ForgottenSubject } from "../fleet/control/forgotten-subject.ts";
 import type { EntryText } from "../fleet/control/log-entry.ts";
 import type { DeniedNetwork, Order, Override } from "../fleet/control/record.ts";
-import { IN_FORCE_AFTER, lasts, MAX_DENIED, MAX_OVERRIDES } from "../fleet/control/record.ts";
+import {
+  IN_FORCE_AFTER,
+  lasts,
+  MAX_DENIED,
+  MAX_OVERRIDES,
+  toDate,
+} from "../fleet/control/record.ts";
 import { aclUserOf } from "../redis/acl-user.ts";
 import { forgetInUsage } from "./forget-in-usage.ts";
 import type { OperatedCounters, OperatedStore, Work } from "./operated-counters.ts";
@@ -84,7 +90,7 @@ export class Actions {
     const withIt = ({ record, now }: ReadControl): Draft =>
       withOrder(record, { kind, limiter, subject }, now);
     const known = await this.#control.read();
-    if (counters.isEmpty) return { before: NONE, after: NONE, inForceAt: timeOf(known.now) };
+    if (counters.isEmpty) return { before: NONE, after: NONE, inForceAt: toDate(known.now) };
     writeDraft(withIt(known));
     if (options.dryRun) {
       return { ...(await counters.change(work, true)), inForceAt: inForceAfter(known.now) };
@@ -195,11 +201,7 @@ function requireRoom(draft: Draft, list: List): void {
 const NONE: Inspection = { limits: [], blocked: false, blocks: [] };
 
 function inForceAfter(at: number): Date {
-  return timeOf(at + IN_FORCE_AFTER);
-}
-
-function timeOf(microseconds: number): Date {
-  return new Date(Math.ceil(microseconds / 1_000));
+  return toDate(at + IN_FORCE_AFTER);
 }
 
 /** An override, or an entry of the deny list, as written by the server at a time. */

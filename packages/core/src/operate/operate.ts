@@ -1,15 +1,14 @@
 import { formatKind, formatNumber, invalidOption } from "../base/errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
+import { readBoolean, rejectMore, rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration } from "../base/time.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
 import { blockCounters, forgetCounters } from "../deciding/changes.ts";
 import type { Link } from "../deciding/link.ts";
 import { ControlStore } from "../fleet/control/control-store.ts";
 import type { ControlRecord } from "../fleet/control/record.ts";
-import { lasts } from "../fleet/control/record.ts";
-import { requirePartial } from "../limiter/blocking.ts";
+import { lasts, toDate } from "../fleet/control/record.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import { watchStore } from "../reach/store-watch.ts";
 import type { Store } from "../store/store.ts";
@@ -17,9 +16,15 @@ import { requireStore } from "../store/store.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
 import { Actions } from "./actions.ts";
 import { entriesInForce, readDenied, requireShortReason } from "./deny-list.ts";
-import type { OperatedStore } from "./operated-counters.ts";
+import type { OperatedStore, Work } from "./operated-counters.ts";
 import { OperatedCounters } from "./operated-counters.ts";
-import type { Operator } from "./operator.ts";
+import type {
+  Action,
+  Inspection,
+  OperatedLimiter,
+  Operator,
+  SubjectActionOptions,
+} from "./operator.ts";
 import { readFor, readOverride, readPlace } from "./override-options.ts";
 
 /** Options of `operate`. */
@@ -48,6 +53,21 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     }
   }
 
+  /** Acts on the counters of a subject. The options are read before `readWork` reads what else was given. */
+  function act(
+    kind: "reset" | "block" | "unblock",
+    limiter: OperatedLimiter,
+    subject: Subjects,
+    options: SubjectActionOptions = {},
+    readWork: () => Work,
+  ): Promise<Action<Inspection>> {
+    const read = readActionOptions(kind, options, ["partial"]);
+    const partial = readBoolean("partial", options.partial);
+    const work = readWork();
+    const counters = new OperatedCounters(place, limiter, subject, partial);
+    return watched(() => actions.act(kind, counters, read, work));
+  }
+
   return {
     async inspect(limiter, subject) {
       const counters = new OperatedCounters(place, limiter, subject);
@@ -61,33 +81,21 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       return watched(async () => counters.peek(options.cost ?? 1, await control.read()));
     },
 
-    async reset(limiter, subject, options = {}, more?: unknown) {
+    async reset(limiter, subject, options, more?: unknown) {
       rejectMore("reset(limiter, subject, options)", more);
-      const read = readActionOptions("reset", options, ["partial"]);
-      const partial = requirePartial(options.partial);
-      const counters = new OperatedCounters(place, limiter, subject, partial);
-      return watched(() => actions.act("reset", counters, read, forgetUnits));
+      return act("reset", limiter, subject, options, () => forgetUnits);
     },
 
-    async block(limiter, subject, duration, options = {}, more?: unknown) {
+    async block(limiter, subject, duration, options, more?: unknown) {
       rejectMore("block(limiter, subject, duration, options)", more);
-      const read = readActionOptions("block", options, ["partial"]);
-      const partial = requirePartial(options.partial);
-      const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
-      const counters = new OperatedCounters(place, limiter, subject, partial);
-      return watched(() =>
-        actions.act("block", counters, read, (link, all) => blockCounters(link, all, span)),
+      return act("block", limiter, subject, options, () =>
+        blockFor(parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber)),
       );
     },
 
-    async unblock(limiter, subject, options = {}, more?: unknown) {
+    async unblock(limiter, subject, options, more?: unknown) {
       rejectMore("unblock(limiter, subject, options)", more);
-      const read = readActionOptions("unblock", options, ["partial"]);
-      const partial = requirePartial(options.partial);
-      const counters = new OperatedCounters(place, limiter, subject, partial);
-      return watched(() =>
-        actions.act("unblock", counters, read, (link, all) => blockCounters(link, all, 0)),
-      );
+      return act("unblock", limiter, subject, options, () => blockFor(0));
     },
 
     async forget(limiter, subject, options = {}, more?: unknown) {
@@ -149,11 +157,10 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       const { breaker: limiter, target, before, after } = readBreakerAction(done);
       if (read.dryRun) {
         const { now } = await watched(() => control.read());
-        return new Date(Math.floor(now / 1_000));
+        return toDate(now);
       }
       const entry = { kind: "breaker", limiter, subject: { target }, before, after } as const;
-      const at = await watched(() => actions.log(entry, read));
-      return new Date(Math.floor(at / 1_000));
+      return toDate(await watched(() => actions.log(entry, read)));
     },
 
     async readControl(): Promise<ControlRecord> {
@@ -163,6 +170,10 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 
     log: () => watched(() => control.log()),
   };
+}
+
+function blockFor(span: number): Work {
+  return (link, all) => blockCounters(link, all, span);
 }
 
 async function forgetUnits(link: Link, all: readonly SubjectCounter[]): Promise<void> {

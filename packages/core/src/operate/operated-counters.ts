@@ -1,7 +1,6 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
 import type { Decision } from "../base/decision.ts";
-import { invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import type { Policy } from "../base/policy.ts";
 import { askedUnits, requireCost } from "../counting/costs.ts";
 import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
@@ -81,7 +80,7 @@ export class OperatedCounters {
     requireName(name);
     this.limiter = name;
     this.#place = place;
-    const how = { blockOn: readBlockOn(blockOn), shadow: readShadow(shadow) };
+    const how = { blockOn: readBlockOn(blockOn), shadow: readBoolean("shadow", shadow) };
     const compile = (policy: Policy) =>
       compileCountedPolicy(name, readPolicy(policy), place.store, how);
     this.#counted = compile(limits);
@@ -217,10 +216,4 @@ export class OperatedCounters {
     const server = decideOnServers({ ...this.#place, counted }, fallback, new Flights());
     return work(rememberDenials(server, counted, false));
   }
-}
-
-/** Throws `HEADGATE_INVALID_OPTION`. */
-function readShadow(shadow: unknown = false): boolean {
-  if (typeof shadow === "boolean") return shadow;
-  throw invalidValue("shadow must be true or false", shadow);
 }

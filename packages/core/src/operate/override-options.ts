@@ -1,5 +1,5 @@
 import { formatKind, formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import { parseDuration } from "../base/time.ts";
 import { OVERRIDE_NUMBERS } from "../fleet/control/record-text.ts";
@@ -43,9 +43,7 @@ export function readOverride(override: NewOverride): NewOverride {
   if (limits === undefined && shadow === undefined) {
     throw invalidOption("an override has limits, shadow, or both");
   }
-  if (shadow !== undefined && typeof shadow !== "boolean") {
-    throw invalidValue("shadow must be true or false", shadow);
-  }
+  readBoolean("shadow", shadow);
   if (limits !== undefined) requireNumbers(limits);
   const read = { ...readPlace(override), limits, shadow };
   const { length } = JSON.stringify(read);

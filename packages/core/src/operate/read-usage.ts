@@ -1,6 +1,5 @@
-import type { HeadgateError } from "../base/errors.ts";
-import { formatReceived, invalidOption } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { invalidValue } from "../base/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration } from "../base/time.ts";
 import { limiterId } from "../fleet/usage/limiter-usage.ts";
@@ -82,13 +81,11 @@ export async function readUsage(
 ): Promise<UsageNumbers> {
   const known = ["prefix", "timeout", "limiter", "span", "numbersOnly"];
   rejectUnknownOptions("readUsage", options, known);
-  const { limiter, numbersOnly = false } = options;
+  const { limiter } = options;
   if (limiter !== undefined && (typeof limiter !== "string" || limiter === "")) {
-    throw invalid(`limiter must be the name of a limiter, got ${formatReceived(limiter)}`);
+    throw invalidValue("readUsage: limiter must be the name of a limiter", limiter);
   }
-  if (typeof numbersOnly !== "boolean") {
-    throw invalid(`numbersOnly must be true or false, got ${formatReceived(numbersOnly)}`);
-  }
+  const numbersOnly = readBoolean("readUsage: numbersOnly", options.numbersOnly);
   const span = readSpan(options.span ?? "1h");
   return readFrom("readUsage", source, options, (store) =>
     readAll(store, { limiter, span, numbersOnly }),
@@ -98,7 +95,7 @@ export async function readUsage(
 function readSpan(given: Duration): number {
   const span = parseDuration(given, "span", "HEADGATE_INVALID_OPTION");
   if (span >= SHORTEST && span <= LONGEST_SPAN) return span;
-  throw invalid(`span must be from 10 seconds to 30 days, got ${formatReceived(given)}`);
+  throw invalidValue("readUsage: span must be from 10 seconds to 30 days", given);
 }
 
 /** What to read: one limiter or all, over this many microseconds. */
@@ -226,8 +223,4 @@ function subjectsOf(kept: readonly (KeptTops | undefined)[], from: number): Usag
     used: gatherTops(tops.map(({ used }) => used)),
     denied: gatherTops(tops.map(({ denied }) => denied)),
   };
-}
-
-function invalid(message: string): HeadgateError {
-  return invalidOption(`readUsage: ${message}`);
 }

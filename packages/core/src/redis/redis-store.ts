@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import { onServers } from "../limiter/on-servers.ts";
 import type { Clock } from "../store/clock.ts";
@@ -56,9 +56,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     );
   }
   const now = clockOf("redisStore", clock);
-  if (typeof directory !== "boolean") {
-    throw invalidValue("redisStore: directory must be true or false", directory);
-  }
+  readBoolean("redisStore: directory", directory);
   const usage = readUsage(options.usage ?? false);
   const settings = { prefix, directory, usage };
   // A clock is for tests and replays.

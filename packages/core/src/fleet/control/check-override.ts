@@ -8,7 +8,7 @@ import {
   invalidOption,
   invalidValue,
 } from "../../base/errors.ts";
-import { rejectUnknownOptions } from "../../base/options.ts";
+import { readBoolean, rejectUnknownOptions } from "../../base/options.ts";
 import { isPlainObject } from "../../base/plain-object.ts";
 import type { Policy } from "../../base/policy.ts";
 import { GLOBAL_DIMENSION } from "../../base/policy.ts";
@@ -34,9 +34,7 @@ export function checkOverride(policy: Policy, override: Partial<Override>): void
   if (limits === undefined && shadow === undefined) {
     throw invalidOption("override changes nothing: it takes limits, shadow, or both");
   }
-  if (shadow !== undefined && typeof shadow !== "boolean") {
-    throw invalidValue("override: shadow must be true or false", shadow);
-  }
+  readBoolean("override: shadow", shadow);
   const compiled = compilePolicy(policy);
   if (subject !== undefined) checkSubject(compiled, subject);
   if (limits === undefined) return;

@@ -1,12 +1,11 @@
 import { isRecordOf, isText, parseJson } from "../../base/from-json.ts";
 import { isPlainObject } from "../../base/plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
+import { toDate } from "./record.ts";
 import { VERSION_DIGITS } from "./record-text.ts";
 
-/** Actions on the deny list, which does not belong to a limiter. */
-const ON_DENY_LIST: LogEntry["kind"][] = ["addToDenyList", "removeFromDenyList"];
-
-const KINDS: readonly unknown[] = [
+/** The kinds of actions. */
+const KINDS = [
   "reset",
   "block",
   "unblock",
@@ -14,7 +13,14 @@ const KINDS: readonly unknown[] = [
   "unsetOverride",
   "forget",
   "breaker",
-  ...ON_DENY_LIST,
+  "addToDenyList",
+  "removeFromDenyList",
+] as const;
+
+/** Those on the deny list, which does not belong to a limiter. */
+const ON_DENY_LIST: readonly unknown[] = [
+  "addToDenyList",
+  "removeFromDenyList",
 ] satisfies LogEntry["kind"][];
 
 /** The log of actions, newest first. */
@@ -28,16 +34,7 @@ export interface ActionLog {
 export interface LogEntry {
   /** The time of the action, by the server's clock. */
   readonly at: Date;
-  readonly kind:
-    | "reset"
-    | "block"
-    | "unblock"
-    | "setOverride"
-    | "unsetOverride"
-    | "forget"
-    | "breaker"
-    | "addToDenyList"
-    | "removeFromDenyList";
+  readonly kind: (typeof KINDS)[number];
   /** The name of the limiter or breaker; missing for the deny list, which applies to all limiters. */
   readonly limiter?: string | undefined;
   /** The address or network; only for the deny list. */
@@ -98,12 +95,12 @@ function readEntry(line: string): LogEntry | undefined {
   const microseconds = line.slice(0, VERSION_DIGITS);
   const entry = parseJson(line.slice(VERSION_DIGITS));
   if (!/^\d{16}$/.test(microseconds) || !isEntry(entry)) return undefined;
-  return { ...entry, at: new Date(Math.floor(Number(microseconds) / 1_000)) };
+  return { ...entry, at: toDate(Number(microseconds)) };
 }
 
 function isEntry(entry: unknown): entry is EntryText {
-  if (!isPlainObject(entry) || !KINDS.includes(entry["kind"])) return false;
+  if (!isPlainObject(entry) || !KINDS.includes(entry["kind"] as never)) return false;
   const { kind, limiter, network, subject } = entry;
   if (subject !== undefined && !isRecordOf(subject, isText)) return false;
-  return typeof (ON_DENY_LIST.includes(kind as never) ? network : limiter) === "string";
+  return typeof (ON_DENY_LIST.includes(kind) ? network : limiter) === "string";
 }

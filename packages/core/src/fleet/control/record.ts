@@ -1,3 +1,5 @@
+import { toMilliseconds } from "../../base/time.ts";
+
 /** The control record, which every process of a prefix follows. Times are microseconds of the server's clock. */
 export interface ControlRecord {
   /** Changes with each change of the record: the time of the change. 0 if there is no record. */
@@ -76,3 +78,8 @@ export const MAX_ORDERS = 256;
 
 /** The most entries of the deny list. */
 export const MAX_DENIED = 1_000;
+
+/** A time in microseconds as a date, rounded up, so that nothing is in force later than its date says. */
+export function toDate(microseconds: number): Date {
+  return new Date(toMilliseconds(microseconds));
+}
