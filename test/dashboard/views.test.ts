@@ -58,14 +58,14 @@ describe("the overview", () => {
     const { json } = await api(page, "overview?span=1h");
     expect(json).toMatchObject({
       span: "1h",
-      store: { ok: true },
+      store: { latencyMs: expect.any(Number) },
       totals: { allowed: 6, denied: 2, degraded: 0 },
       stepMs: 10_000,
       others: null,
       mixed: [],
       ignoredOverrides: [],
       inForce: { overrides: 0, blocks: 1, denied: 0, blocksKnown: true },
-      coverage: { processes: 1, silent: 0, isKept: true },
+      coverage: { processes: 1, silent: 0 },
       unread: 0,
     });
     const sum = json.series.reduce((all: number, one: { denied: number }) => all + one.denied, 0);

@@ -46,7 +46,7 @@ function processesAt(at: number): readonly ProcessSummary[] {
 
 function coverageOf(span: Span, at: number): Coverage {
   const length = span === "30d" ? 19 * 86_400_000 : LENGTHS[span];
-  return { from: at - length, processes: 6, silent: 1, isKept: true };
+  return { from: at - length, processes: 6, silent: 1 };
 }
 
 /** The steps of the small lines. */
@@ -80,7 +80,7 @@ export function overviewAt(at: number, span: Span): Overview {
   return {
     at,
     span,
-    store: { ok: true, latencyMs: 0.42 },
+    store: { latencyMs: 0.42 },
     totals: total(series),
     stepMs: series.stepMs,
     series: series.points,

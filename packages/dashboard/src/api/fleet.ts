@@ -39,7 +39,7 @@ export interface LimiterSummary {
 export interface Overview {
   readonly at: number;
   readonly span: Span;
-  readonly store: { readonly ok: boolean; readonly latencyMs: number };
+  readonly store: { readonly latencyMs: number };
   /** For the limiters that the visitor may see. Requests that limiters in shadow mode let through count as allowed. */
   readonly totals: Counts;
   /** The length of a step of each series, in milliseconds: 10 seconds, 10 minutes, or an hour. */

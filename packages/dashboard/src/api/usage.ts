@@ -24,8 +24,6 @@ export interface Coverage {
   readonly from: number;
   /** How many processes are listed. */
   readonly processes: number;
-  /** How many of these have limiters but have not reported usage within 90 seconds; null if unknown. */
-  readonly silent: number | null;
-  /** Whether the requested span is stored at all. */
-  readonly isKept: boolean;
+  /** How many of these have limiters but have not reported usage within 90 seconds. */
+  readonly silent: number;
 }

@@ -44,7 +44,7 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
   return {
     at: usage.at,
     span,
-    store: { ok: true, latencyMs: control.latencyMs },
+    store: { latencyMs: control.latencyMs },
     stepMs: STEP_MS[span],
     ...decisionsOf(usage, summaries, span),
     lineStepMs: LINE_STEP_MS[span],

@@ -89,6 +89,5 @@ export function coverageOf(
     from: at - SPAN_MS[span],
     processes: processes.length,
     silent: silent.filter(({ id }) => ids.has(id)).length,
-    isKept: true,
   };
 }

@@ -13,7 +13,7 @@ export function Tile({
   /** Null if unknown. */
   value: string | null;
   unit?: string;
-  tone?: "denied" | "degraded" | "bad" | undefined;
+  tone?: "denied" | "degraded" | undefined;
   href?: string;
   children?: ComponentChildren;
 }): JSX.Element {

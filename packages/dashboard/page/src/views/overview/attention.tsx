@@ -25,14 +25,8 @@ export function Attention({ overview }: { overview: Overview }): JSX.Element | n
 }
 
 function itemsOf(overview: Overview): readonly JSX.Element[] {
-  const { store, mixed, ignoredOverrides, totals, coverage, unread, span } = overview;
+  const { mixed, ignoredOverrides, totals, coverage, unread, span } = overview;
   const items: JSX.Element[] = [];
-  if (!store.ok)
-    items.push(
-      <>
-        Redis does not answer. <a href={hrefOf("redis")}>Look at Redis</a>
-      </>,
-    );
   for (const { name, versions } of mixed.slice(0, MOST)) items.push(mixedItem(name, versions));
   for (const ignored of ignoredOverrides.slice(0, MOST)) items.push(ignoredItem(ignored));
   const more = Math.max(0, mixed.length - MOST) + Math.max(0, ignoredOverrides.length - MOST);
@@ -48,7 +42,7 @@ function itemsOf(overview: Overview): readonly JSX.Element[] {
       </>,
     );
   }
-  if (coverage.silent !== null && coverage.silent > 0) {
+  if (coverage.silent > 0) {
     items.push(
       <>
         {counted(coverage.silent, "process", "processes")} of {coverage.processes} did not report
