@@ -116,8 +116,7 @@ async function show(
   { json }: Options,
   context: CommandContext,
 ): Promise<number> {
-  const snapshot = await target.snapshot();
-  requireAnswer(snapshot);
+  const snapshot = await look(target);
   const document = { breaker: name, target: target.target, ...snapshot };
   if (json === true) writeJson(context.stdout, document);
   else printSection(context, `${name}, ${target.target}`, formatSnapshot(snapshot));
@@ -132,14 +131,9 @@ async function give(
   options: Options,
   context: CommandContext,
 ): Promise<number> {
-  const look = async (): Promise<Snapshot> => {
-    const snapshot = await target.snapshot();
-    requireAnswer(snapshot);
-    return snapshot;
-  };
   const act = async () => {
     const { reason, by } = options;
-    const before = await look();
+    const before = await look(target);
     const foreseen = foreseeOrder(before, ORDERS[order].state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
     const at = await operator.logBreaker(
@@ -148,7 +142,7 @@ async function give(
     );
     if (options.dryRun) return { before, after: foreseen, inForceAt: new Date(now()) };
     await ORDERS[order].give(target);
-    return { before, after: await look(), inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS) };
+    return { before, after: await look(target), inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS) };
   };
   const task = {
     limiter: name,
@@ -159,10 +153,11 @@ async function give(
   return workOff(order, [task], options, context);
 }
 
-/** The state of a target in the fleet is not known while the store does not answer. */
-function requireAnswer({ degraded }: Snapshot): void {
-  if (degraded)
-    throw new CommandError("the store does not answer: try again when it does", EXIT.store);
+/** The state of a target in the fleet. It is not known while the store does not answer: rejects with a `CommandError`. */
+async function look(target: Target): Promise<Snapshot> {
+  const snapshot = await target.snapshot();
+  if (!snapshot.degraded) return snapshot;
+  throw new CommandError("the store does not answer: try again when it does", EXIT.store);
 }
 
 function formatSnapshot(snapshot: Snapshot): readonly string[] {

@@ -9,17 +9,8 @@ export function jsonAnswer(
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
-  return {
-    status,
-    headers: {
-      ...SECURITY_HEADERS,
-      "content-type": "application/json; charset=utf-8",
-      "cache-control": "no-store",
-      ...headers,
-    },
-    // A lone surrogate is written as an escape, so that the page gets exactly what Redis has.
-    body: JSON.stringify(body),
-  };
+  // A lone surrogate is written as an escape, so that the page gets exactly what Redis has.
+  return answerOf(status, "application/json", JSON.stringify(body), headers);
 }
 
 /** The answer to a request that is refused. */
@@ -29,19 +20,24 @@ export function refusedAnswer({ status, code, message, headers, preview }: Refus
 }
 
 /** An answer of one line. */
-export function textAnswer(
+export function textAnswer(status: number, text: string): Answer {
+  return answerOf(status, "text/plain", `${text}\n`);
+}
+
+function answerOf(
   status: number,
-  text: string,
-  headers: Readonly<Record<string, string>> = {},
+  type: string,
+  body: string,
+  headers?: Readonly<Record<string, string>>,
 ): Answer {
   return {
     status,
     headers: {
       ...SECURITY_HEADERS,
-      "content-type": "text/plain; charset=utf-8",
+      "content-type": `${type}; charset=utf-8`,
       "cache-control": "no-store",
       ...headers,
     },
-    body: `${text}\n`,
+    body,
   };
 }
