@@ -302,6 +302,23 @@ describe("an override", () => {
     expect(await operator.unsetOverride({ limiter: "other" })).toMatchObject({ before: undefined });
   });
 
+  test("that has ended is not in the record that an operator reads, nor is a denied network", async () => {
+    const { operator, pass } = start();
+    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    await operator.addToDenyList("203.0.113.7", { for: "1h" });
+    await operator.addToDenyList("203.0.113.8", { for: "2h" });
+    const found = async () => {
+      const { overrides, denied = [] } = await operator.readControl();
+      return [...overrides.map(({ limiter }) => limiter), ...denied.map(({ network }) => network)];
+    };
+    pass(3_599_999);
+    expect(await found()).toEqual(["api", "203.0.113.7", "203.0.113.8"]);
+    pass(1);
+    expect(await found()).toEqual(["api", "203.0.113.8"]);
+    pass(2_000);
+    expect(await found()).toEqual(["203.0.113.8"]);
+  });
+
   test("that has ended makes room for another one; more than 1,000 are refused", async () => {
     const { operator, pass } = start();
     const many: ControlRecord["overrides"] = Array.from({ length: 1_000 }, (_, i) => ({

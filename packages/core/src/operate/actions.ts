@@ -12,6 +12,7 @@ import { ForgottenSubject } from "../fleet/control/forgotten-subject.ts";
 import type { EntryText } from "../fleet/control/log-entry.ts";
 import type { DeniedNetwork, Order, Override } from "../fleet/control/record.ts";
 import {
+  formatPlace,
   IN_FORCE_AFTER,
   lasts,
   MAX_DENIED,
@@ -208,9 +209,4 @@ function inForceAfter(at: number): Date {
 function madeAt<Made extends Pick<Override, "from" | "until">>(made: Made, at: number): Made {
   const { from, until } = made;
   return { ...made, from: at - from, until: until === null ? null : at - until };
-}
-
-/** Equal for the same limiter and subject. */
-function formatPlace({ limiter, subject }: OverridePlace): string {
-  return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
 }

@@ -14,6 +14,7 @@ export type {
   Override,
   OverrideNumbers,
 } from "../fleet/control/record.ts";
+export { formatPlace } from "../fleet/control/record.ts";
 export type {
   BreakerRecord,
   HttpUse,

@@ -7,7 +7,7 @@ import { unitsOnly } from "../counting/counters.ts";
 import { blockCounters, forgetCounters } from "../deciding/changes.ts";
 import type { Link } from "../deciding/link.ts";
 import { ControlStore } from "../fleet/control/control-store.ts";
-import type { ControlRecord } from "../fleet/control/record.ts";
+import type { ControlRecord, Override } from "../fleet/control/record.ts";
 import { lasts, toDate } from "../fleet/control/record.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import { watchStore } from "../reach/store-watch.ts";
@@ -165,7 +165,9 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 
     async readControl(): Promise<ControlRecord> {
       const { record, now } = await watched(() => control.read());
-      return { ...record, overrides: record.overrides.filter((one) => lasts(one, now)) };
+      const inForce = (one: Pick<Override, "until">): boolean => lasts(one, now);
+      const { overrides, denied } = record;
+      return { ...record, overrides: overrides.filter(inForce), denied: denied?.filter(inForce) };
     },
 
     log: () => watched(() => control.log()),

@@ -94,7 +94,7 @@ export interface Operator {
   logBreaker(done: BreakerAction, options?: ActionOptions): Promise<Date>;
 
   /**
-   * Returns the control record, which every process follows, without overrides that have ended. Rejects with
+   * Returns the control record, which every process follows, without overrides and denied networks that have ended. Rejects with
    * `HEADGATE_CONTROL_DAMAGED`, and with the store's errors.
    */
   readControl(): Promise<ControlRecord>;

@@ -1,7 +1,7 @@
 import type { ControlView } from "../api.ts";
 import type { Reading } from "../reading.ts";
 import { readBlocks } from "./blocks.ts";
-import { deniedAt, viewDenied } from "./denied-rows.ts";
+import { viewDenied } from "./denied-rows.ts";
 import { viewOverrides } from "./override-rows.ts";
 
 /** Everything in force that operators and limits have set. */
@@ -18,6 +18,6 @@ export async function viewControl(reading: Reading): Promise<ControlView> {
     overrides: viewOverrides(record.overrides, directory, log.entries),
     blocks: blocks.rows,
     blocksKnown: blocks.isWhole,
-    denied: viewDenied(deniedAt(record.denied, at)),
+    denied: viewDenied(record.denied),
   };
 }

@@ -1,4 +1,5 @@
 import type { LogEntry } from "@headgate/core/operate";
+import { formatPlace } from "@headgate/core/operate";
 
 /** Finds the newest entry of a kind about a limiter and a subject, or about a breaker and its target. */
 export function newestEntries(
@@ -7,12 +8,8 @@ export function newestEntries(
 ): (name: string, subject: LogEntry["subject"]) => LogEntry | undefined {
   const newest = new Map<string, LogEntry>();
   for (const entry of log.toReversed()) {
-    if (entry.kind === kind) newest.set(placeOf(entry.limiter ?? "", entry.subject), entry);
+    const { limiter = "", subject } = entry;
+    if (entry.kind === kind) newest.set(formatPlace({ limiter, subject }), entry);
   }
-  return (name, subject) => newest.get(placeOf(name, subject));
-}
-
-/** Equal for the same limiter and subject. */
-export function placeOf(name: string, subject: LogEntry["subject"]): string {
-  return JSON.stringify([name, subject === undefined ? null : Object.entries(subject).sort()]);
+  return (limiter, subject) => newest.get(formatPlace({ limiter, subject }));
 }

@@ -1,10 +1,11 @@
+import { toMilliseconds } from "@headgate/core/internal";
 import type { Directory, LogEntry, Override } from "@headgate/core/operate";
-import { reachOf } from "@headgate/core/operate";
+import { formatPlace, reachOf } from "@headgate/core/operate";
 import type { OverrideRow } from "../api.ts";
 import { textOf } from "../words/change.ts";
 import { formatIgnored, formatOverride } from "../words/override.ts";
-import { endMs, toMs } from "../words/time.ts";
-import { newestEntries, placeOf } from "./newest-entries.ts";
+import { endMs } from "../words/time.ts";
+import { newestEntries } from "./newest-entries.ts";
 
 /** Overrides with the processes that apply them and, from the log, who set them and why. */
 export function viewOverrides(
@@ -18,12 +19,12 @@ export function viewOverrides(
     const reach = reachOf(override, directory);
     const { by, reason } = setBy(limiter, subject) ?? {};
     return {
-      id: placeOf(limiter, subject),
+      id: formatPlace(override),
       limiter,
       subject,
       what: formatOverride(override),
       limits: limits as OverrideRow["limits"],
-      from: toMs(from),
+      from: toMilliseconds(from),
       until: endMs(until),
       by: textOf(by),
       reason: textOf(reason),

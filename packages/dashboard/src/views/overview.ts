@@ -12,7 +12,6 @@ import type { Reading, TimedControl } from "../reading.ts";
 import { formatIgnored } from "../words/override.ts";
 import { formatLimit } from "../words/policy.ts";
 import { readBlocks } from "./blocks.ts";
-import { deniedAt } from "./denied-rows.ts";
 import { groupBy } from "./group-by.ts";
 import { viewProcesses } from "./processes.ts";
 import {
@@ -56,7 +55,7 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
     inForce: {
       overrides: control.record.overrides.length,
       blocks: blocks.rows.length,
-      denied: deniedAt(control.record.denied, usage.at).length,
+      denied: control.record.denied?.length ?? 0,
       blocksKnown: blocks.isWhole,
     },
     coverage: coverageOf(usage, span, directory.processes, reports),

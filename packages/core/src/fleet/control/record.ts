@@ -61,6 +61,11 @@ export function lasts({ until }: Pick<Override, "until">, now: number): boolean 
   return until === null || now < until;
 }
 
+/** A text that is equal for the same limiter and subject. */
+export function formatPlace({ limiter, subject }: Pick<Override, "limiter" | "subject">): string {
+  return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
+}
+
 /** Used if there is no record. */
 export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
 
