@@ -158,17 +158,19 @@ describe("limiters", () => {
   });
 
   test("come without overrides that have ended, by the server's clock", async () => {
-    const store = redisStore(own.client);
-    const before = Date.now();
-    await operate(store).setOverride({ limiter: "api", shadow: true }, { for: "1h" });
-    await operate(store).setOverride({ limiter: "b", shadow: true }, { for: "forever" });
-    const operator = operate(store);
-    const namesAt = async (now: number) => {
-      const overrides = await readOverrides({ operator, now: () => now });
-      return typeof overrides === "string" ? overrides : overrides.map(({ limiter }) => limiter);
-    };
-    expect(await namesAt(before + 3_600_000)).toEqual(["api", "b"]);
-    expect(await namesAt(before + 3_700_000)).toEqual(["b"]);
+    let now = 1_800_000_000_000;
+    const operator = operate(redisStore(own.client, { clock: () => now }));
+    const from = now + 2_000;
+    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    await operator.setOverride({ limiter: "b", shadow: true }, { for: "forever" });
+    now = from + 3_599_999;
+    const forever = { limiter: "b", shadow: true, from, until: null };
+    expect(await readOverrides(operator)).toEqual([
+      { limiter: "api", shadow: true, from, until: from + 3_600_000 },
+      forever,
+    ]);
+    now = from + 3_600_000;
+    expect(await readOverrides(operator)).toEqual([forever]);
   });
 
   test("are a document", async () => {

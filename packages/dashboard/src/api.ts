@@ -3,13 +3,8 @@
  * Redis. Text from Redis may contain anything, and is never markup.
  */
 
-export type {
-  Action,
-  ActionDone,
-  ActionPreview,
-  ApiError,
-  OverrideNumbers,
-} from "./api/actions.ts";
+export type { OverrideNumbers } from "@headgate/core/operate";
+export type { Action, ActionDone, ActionPreview, ApiError } from "./api/actions.ts";
 export type { BreakersView, TargetRow } from "./api/breakers.ts";
 export type { ControlView, LogView } from "./api/control.ts";
 export type { LimiterSummary, Overview, ProcessSummary, SubjectOf } from "./api/fleet.ts";

@@ -1,7 +1,7 @@
 import type { LimitState } from "@headgate/core";
 import type { LogEntry, Override } from "@headgate/core/operate";
 import { formatOverride } from "../output/override.ts";
-import { formatTime } from "../output/time.ts";
+import { formatTime, toMs } from "../output/time.ts";
 
 /** The logged state before or after an action: any text may have been written there. */
 interface Seen {
@@ -35,7 +35,7 @@ export function formatChange({ kind, before, after }: LogEntry): string {
 function formatUntil(entry: unknown): string {
   const { until } = (entry ?? {}) as Partial<Override>;
   if (typeof until !== "number" || until < 0) return until === null ? "until it is removed" : "";
-  return `until ${formatTime(Math.ceil(until / 1_000))}`;
+  return `until ${formatTime(toMs(until))}`;
 }
 
 function formatSet(override: unknown): string {
@@ -45,7 +45,7 @@ function formatSet(override: unknown): string {
     shadow: typeof shadow === "boolean" ? shadow : undefined,
   });
   if (typeof until !== "number" || until < 0) return inForce;
-  return `${inForce}, until ${formatTime(Math.ceil(until / 1_000))}`;
+  return `${inForce}, until ${formatTime(toMs(until))}`;
 }
 
 function numbersOf(limits: unknown): Override["limits"] {

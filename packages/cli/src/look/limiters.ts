@@ -1,4 +1,4 @@
-import type { Directory, DirectoryLimiter, OverrideReach } from "@headgate/core/operate";
+import type { Directory, DirectoryLimiter, Override, OverrideReach } from "@headgate/core/operate";
 import { reachOf, readDirectory } from "@headgate/core/operate";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -17,7 +17,6 @@ import { formatTable } from "../output/table.ts";
 import { formatFromNow, formatTime } from "../output/time.ts";
 import { visible } from "../output/visible.ts";
 import { formatProcesses, warnUnread } from "./directory.ts";
-import type { KnownOverride } from "./read-overrides.ts";
 import { readOverrides } from "./read-overrides.ts";
 
 interface LimitersOptions extends ConnectionOptions {
@@ -52,7 +51,7 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
     const { store, prefix, timeoutMs } = connection;
     const directory = await nameRefused(connection, readDirectory(store, { timeout: timeoutMs }));
     const { limiters, processes, unread } = directory;
-    const overrides = await readOverrides(session);
+    const overrides = await readOverrides(session.operator);
     if (typeof overrides === "string") {
       stderr.write(`headgate: warning: cannot read the overrides: ${visible(overrides)}\n`);
     }
@@ -124,7 +123,7 @@ function notesOf(limiter: DirectoryLimiter): string {
 }
 
 function formatOverrides(
-  overrides: readonly (KnownOverride & { readonly reach: OverrideReach })[],
+  overrides: readonly (Override & { readonly reach: OverrideReach })[],
   now: number,
   { style, width }: Look,
 ): string {
@@ -149,7 +148,7 @@ function formatOverrides(
   return formatTable(columns, rows, width);
 }
 
-function endOf({ until }: KnownOverride, now: number): string {
+function endOf({ until }: Override, now: number): string {
   return until === null
     ? "when it is removed"
     : `${formatTime(until)} (${formatFromNow(until, now)})`;

@@ -1,5 +1,6 @@
 import type { NewOverride, OverrideReach } from "@headgate/core/operate";
 import { counted } from "./number.ts";
+import { toMs } from "./time.ts";
 
 /** What an override puts in force: `100-per-1m: limit 500, burst 50; shadow`. */
 export function formatOverride({
@@ -16,11 +17,11 @@ export function formatOverride({
 }
 
 /** What was there before or after, for JSON: the times of an override, which are kept as microseconds, in milliseconds since the epoch. */
-export function withTimesInMs(state: unknown): unknown {
+export function withTimesInMs<State>(state: State): State {
   if (typeof state !== "object" || state === null) return state;
   const times = Object.entries(state)
     .filter(([name, value]) => ["from", "until"].includes(name) && typeof value === "number")
-    .map(([name, value]) => [name, Math.ceil(value / 1_000)]);
+    .map(([name, value]) => [name, toMs(value)]);
   return { ...state, ...Object.fromEntries(times) };
 }
 

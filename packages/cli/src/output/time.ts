@@ -7,6 +7,11 @@ const UNITS = [
   ["s", 1_000],
 ] as const;
 
+/** Microseconds, as the control record has them, in milliseconds. */
+export function toMs(microseconds: number): number {
+  return Math.ceil(microseconds / 1_000);
+}
+
 /** A moment, in milliseconds since the epoch, as `2026-11-22 23:05:10 CET`: in this machine's time zone, or in one that is given. */
 export function formatTime(at: number, timeZone?: string): string {
   const format = new Intl.DateTimeFormat("en-GB", {

@@ -1,3 +1,4 @@
+import type { OverrideNumbers } from "@headgate/core/operate";
 import type { SubjectOf } from "./fleet.ts";
 
 /** The actions of an operator. `forMs` is how long one lasts; null for ever. */
@@ -35,14 +36,6 @@ export type Action =
       /** `open` and `close` hold the state until `reset`. */
       readonly order: "open" | "close" | "reset";
     };
-
-/** Unit counts that replace a limit's own. */
-export interface OverrideNumbers {
-  readonly limit?: number | undefined;
-  readonly burst?: number | undefined;
-  readonly capacity?: number | undefined;
-  readonly refill?: number | undefined;
-}
 
 /** The effect that an action would have. */
 export interface ActionPreview {

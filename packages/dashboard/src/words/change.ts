@@ -2,7 +2,7 @@ import type { LimitState } from "@headgate/core";
 import type { LogEntry } from "@headgate/core/operate";
 import { isPlainObject } from "../access/plain-object.ts";
 import { describeOverride, shown } from "./override.ts";
-import { formatEnd, toMs } from "./time.ts";
+import { endMs, formatEnd } from "./time.ts";
 
 /**
  * The state before and after an action in the log, in words; undefined if the log does not have it, as for a forgotten subject.
@@ -37,7 +37,7 @@ function formatState(kind: LogEntry["kind"], state: unknown): string | undefined
 function formatDenied(entry: unknown): string {
   const until = fieldOf(entry, "until");
   if (until === null) return `denied ${formatEnd(null)}`;
-  return typeof until === "number" && until >= 0 ? `denied ${formatEnd(toMs(until))}` : "denied";
+  return typeof until === "number" && until >= 0 ? `denied ${formatEnd(endMs(until))}` : "denied";
 }
 
 function formatUses(limits: unknown): string | undefined {

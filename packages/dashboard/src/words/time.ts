@@ -52,12 +52,7 @@ export function formatEnd(until: number | null): string {
   return until === null ? "until it is removed" : `until ${formatTime(until)}`;
 }
 
-/** Microseconds of the control record as milliseconds. */
-export function toMs(microseconds: number): number {
-  return Math.ceil(microseconds / 1_000);
-}
-
-/** The same of an end. */
+/** An end in the control record, in milliseconds. */
 export function endMs(until: number | null): number | null {
-  return until === null ? null : toMs(until);
+  return until === null ? null : toMilliseconds(until);
 }
