@@ -1,4 +1,5 @@
 import { codeOf } from "@headgate/core/internal";
+import { breakerOptionsOf } from "@headgate/core/operate";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import type { OrderedBreaker, OrderedTarget, TargetSnapshot } from "./options.ts";
@@ -40,11 +41,7 @@ export async function findOptions(
   if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
     throw badRequest("processes have this breaker with several windows: act with the command");
   }
-  const { openFor } = first.options;
-  if (!Array.isArray(openFor)) return first.options;
-  // For a function, the directory has the times that it returns.
-  const timeOf = (opened: number): unknown => openFor[Math.min(opened, openFor.length) - 1];
-  return { ...first.options, openFor: timeOf };
+  return breakerOptionsOf(first.options);
 }
 
 /** The state of a target. It is unknown while the store does not answer: rejects with a `Refusal`. */

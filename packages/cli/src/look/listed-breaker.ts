@@ -1,19 +1,8 @@
 import type { BreakerOptions } from "@headgate/breaker";
-import type { Duration } from "@headgate/core";
-import { readDirectory } from "@headgate/core/operate";
+import { breakerOptionsOf, readDirectory } from "@headgate/core/operate";
 import { CommandError } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";
-
-/** The options of a breaker as the directory has them: of a function `openFor`, the times that it gives. */
-export function readListedOptions(listed: Readonly<Record<string, unknown>>): BreakerOptions {
-  const { openFor } = listed;
-  if (!Array.isArray(openFor)) return listed as BreakerOptions;
-  return {
-    ...listed,
-    openFor: (opened) => openFor[Math.min(opened, openFor.length) - 1] as Duration,
-  };
-}
 
 /** The options of a breaker: those given as JSON, or those that the directory has. Rejects with a `CommandError`. */
 export async function findBreaker(
@@ -22,7 +11,7 @@ export async function findBreaker(
   json: string | undefined,
 ): Promise<BreakerOptions> {
   if (json !== undefined)
-    return readListedOptions(readJson("--options", json) as Readonly<Record<string, unknown>>);
+    return breakerOptionsOf(readJson("--options", json) as Readonly<Record<string, unknown>>);
   const { breakers } = await readDirectory(store, { timeout: timeoutMs });
   const found = breakers.filter((one) => one.name === name);
   const [first] = found;
@@ -43,5 +32,5 @@ export async function findBreaker(
       `processes have ${JSON.stringify(name)} with several windows: say which with --options`,
     );
   }
-  return readListedOptions(first.options);
+  return breakerOptionsOf(first.options);
 }

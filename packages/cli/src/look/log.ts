@@ -1,4 +1,5 @@
 import type { ActionLog, LogEntry } from "@headgate/core/operate";
+import { whoInWords } from "@headgate/core/operate";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
@@ -97,20 +98,13 @@ function toDocument(entry: LogEntry): object {
 function rowOf(entry: LogEntry): readonly string[] {
   const { at, kind, limiter = "(all)", subject, network, reason } = entry;
   return [
-    ...[formatTime(at.getTime()), formatWho(entry), COMMANDS[kind] ?? kind, limiter],
+    ...[formatTime(at.getTime()), whoInWords(entry), COMMANDS[kind] ?? kind, limiter],
     ...[
       network === undefined ? formatSubject(subjectOf(subject)) : textOf(network),
       formatChange(entry),
       textOf(reason),
     ],
   ];
-}
-
-/** The operator's name, and the user of Redis unless it is `default`. */
-function formatWho(entry: LogEntry): string {
-  const [by, aclUser] = [textOf(entry.by), textOf(entry.aclUser)];
-  if (aclUser === "" || aclUser === "default" || aclUser === by) return by;
-  return by === "" ? aclUser : `${by} (${aclUser})`;
 }
 
 /** The log may hold values of any type. */

@@ -3,13 +3,13 @@ import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
 import type { DirectoryBreaker } from "@headgate/core/operate";
+import { breakerOptionsOf } from "@headgate/core/operate";
 import type { CommandContext } from "../command/cli.ts";
 import type { Connection } from "../connect/connection.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { formatSpan } from "../output/time.ts";
-import { readListedOptions } from "./listed-breaker.ts";
 
 /** How a target of a breaker is doing. */
 export interface TargetState extends Omit<Snapshot, "degraded"> {
@@ -64,7 +64,7 @@ async function readTargets(
   targets: readonly string[],
 ): Promise<readonly (TargetState | undefined)[]> {
   const own = { name, store, storeTimeout: timeoutMs as Duration };
-  const breaker = createBreaker({ ...readListedOptions(options), ...own });
+  const breaker = createBreaker({ ...breakerOptionsOf(options), ...own });
   try {
     const snapshots = await Promise.all(targets.map((target) => breaker.for(target).snapshot()));
     return snapshots.map(({ degraded, ...snapshot }, i) => {

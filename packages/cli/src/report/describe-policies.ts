@@ -1,6 +1,6 @@
 import type { Limit, LimitDescription, Policy } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
-import { formatPolicy } from "@headgate/core/operate";
+import { formatPolicy, isCalendarWindow } from "@headgate/core/operate";
 import { counted } from "../output/number.ts";
 import type { PolicyGrant, ReplayResult } from "../replay/result.ts";
 
@@ -44,7 +44,7 @@ function allowanceOf(limit: Limit, { limit: units, windowMs }: LimitDescription)
     case "tokenBucket":
       return `${requests} at once, then ${paceOf(windowMs / units)}`;
     case "fixedWindow":
-      return isCalendar(limit.window)
+      return isCalendarWindow(limit.window)
         ? `${requests} in each ${limit.window}`
         : `${requests} in each ${spanInWords(windowMs)}`;
     case "concurrency":
@@ -61,10 +61,6 @@ function paceOf(intervalMs: number): string {
   return span.startsWith(ABOUT)
     ? `${ABOUT}one every ${span.slice(ABOUT.length)}`
     : `one every ${span}`;
-}
-
-function isCalendar(window: unknown): window is string {
-  return typeof window === "string" && /^[a-z]+$/.test(window);
 }
 
 function blockOf(limit: Limit): string {

@@ -38,6 +38,7 @@ const MAX_CALENDARS = 500;
 
 const calendars = new LruMap<string, Calendar>(MAX_CALENDARS);
 
+/** Whether the window of a limit is one of a calendar. */
 export function isCalendarWindow(window: unknown): window is CalendarWindow {
   return typeof window === "string" && Object.hasOwn(FIRST_MIDNIGHTS, window);
 }

@@ -1,3 +1,4 @@
+import { isCalendarWindow } from "../algorithms/calendar.ts";
 import type { Limit } from "../base/policy.ts";
 import type { Duration } from "../base/time.ts";
 
@@ -27,18 +28,12 @@ function numbersOf(limit: Limit, { formatPer }: Wording): string {
     case "concurrency":
       return `${limit.limit} at a time`;
     case "fixedWindow":
-      return isCalendar(limit.window)
+      return isCalendarWindow(limit.window)
         ? `${limit.limit} per calendar ${limit.window}`
         : `${limit.limit} per ${formatPer(limit.window)}`;
     default:
       return `${limit.limit} per ${formatPer(limit.window)}`;
   }
-}
-
-type Window = Extract<Limit, { algorithm: "fixedWindow" }>["window"];
-
-function isCalendar(window: Window): window is Exclude<Window, Duration> {
-  return window === "day" || window === "week" || window === "month" || window === "year";
 }
 
 function whose({ per = "default" }: Limit, { forEach }: Wording): string {

@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export { isCalendarWindow } from "../algorithms/calendar.ts";
 export { formatPolicy } from "../base/policy-as-code.ts";
 export { checkOverride, misfitOf } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
@@ -34,8 +35,10 @@ export type {
   DirectoryLimiter,
   DirectoryProcess,
 } from "./directory.ts";
+export { subjectInWords, whoInWords } from "./entry-in-words.ts";
 export type { Wording } from "./in-words.ts";
 export { breakerInWords, limitInWords } from "./in-words.ts";
+export { breakerOptionsOf } from "./listed-options.ts";
 export type { OperateOptions } from "./operate.ts";
 export { operate } from "./operate.ts";
 export type { UnreadRecord } from "./operated-source.ts";

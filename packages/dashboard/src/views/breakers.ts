@@ -1,4 +1,5 @@
 import type { DirectoryBreaker, LogEntry } from "@headgate/core/operate";
+import { whoInWords } from "@headgate/core/operate";
 import type { BreakersView, TargetRow } from "../api.ts";
 import { findOptions, look, openBreaker } from "../breakers.ts";
 import type { DashboardOptions } from "../options.ts";
@@ -7,7 +8,6 @@ import { Refusal } from "../serve/refusal.ts";
 import { formatStates } from "../words/change.ts";
 import { formatBreaker } from "../words/policy.ts";
 import { groupBy } from "./group-by.ts";
-import { whoOf } from "./log.ts";
 import { newestEntries } from "./newest-entries.ts";
 
 type Breaker = BreakersView["breakers"][number];
@@ -48,7 +48,7 @@ export async function viewBreakers(
 
 function viewOrder(entry: LogEntry): TargetRow["lastOrder"] {
   const state = formatStates(entry).after ?? "unknown";
-  return { at: entry.at.getTime(), state, by: whoOf(entry) };
+  return { at: entry.at.getTime(), state, by: whoInWords(entry) };
 }
 
 /**

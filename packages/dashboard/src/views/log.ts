@@ -1,4 +1,5 @@
 import type { LogEntry } from "@headgate/core/operate";
+import { whoInWords } from "@headgate/core/operate";
 import type { LogRow, LogView } from "../api.ts";
 import type { Reading } from "../reading.ts";
 import { badRequest } from "../serve/refusal.ts";
@@ -30,18 +31,10 @@ export function toLogRow(entry: LogEntry): LogRow {
     limiter: textOf(limiter),
     subject,
     network: textOf(network),
-    by: whoOf(entry),
+    by: whoInWords(entry),
     reason: textOf(reason),
     ...formatStates(entry),
   };
-}
-
-/** The operator's name, and the user of Redis unless it is `default`. */
-export function whoOf(entry: LogEntry): string {
-  const by = textOf(entry.by) ?? "";
-  const user = textOf(entry.aclUser) ?? "";
-  if (user === "" || user === "default" || user === by) return by;
-  return by === "" ? user : `${by} (${user})`;
 }
 
 /** A time, and how many entries of the same time come before: entries are added while a visitor pages through the log. */
