@@ -1,6 +1,12 @@
 import type { Duration } from "@headgate/core";
 import { subjectOfMissing } from "@headgate/core/http";
-import type { Action, Inspection, ActionOptions as Logged, Operator } from "@headgate/core/operate";
+import type {
+  Action,
+  Inspection,
+  KnownLimiter,
+  ActionOptions as Logged,
+  Operator,
+} from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -15,11 +21,10 @@ import type { ActionOptions, Done, Skipped, Task } from "./action.ts";
 import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
 import type { GivenSubject, SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import { nothingFits } from "./inspect.ts";
-import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import type { LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
-import { makeSubjects } from "./make-subjects.ts";
+import { makeSubjects, nothingFits } from "./make-subjects.ts";
 import { describeOverride, formatInspection } from "./words.ts";
 
 type Options = ConnectionOptions &

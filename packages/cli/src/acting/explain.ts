@@ -1,5 +1,6 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/operate";
+import { dimensionsOf, EVERYBODY } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
@@ -16,13 +17,12 @@ import { formatSpan } from "../output/time.ts";
 import { findDenied, printDenied } from "./denied-address.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import { nothingFits } from "./inspect.ts";
-import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import type { LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
-import type { Subject } from "./make-subjects.ts";
-import { dimensionsOf, makeSubjects } from "./make-subjects.ts";
+import type { MadeSubject, Subject } from "./make-subjects.ts";
+import { makeAllSubjects, nothingFits } from "./make-subjects.ts";
 import type { SubjectOverride } from "./misfit.ts";
-import { formatSubjectOverride, judgedOverrides, toOverrideDocument } from "./misfit.ts";
+import { formatSubjectOverride, judgedOverrides, toDocument } from "./misfit.ts";
 import { formatBlock, formatCalendar, formatEnd, formatUse } from "./words.ts";
 
 type Options = ConnectionOptions &
@@ -88,15 +88,10 @@ async function explain(
       findLimiters(connection, { limiter: name }, context),
     );
     const control = await session.operator.readControl();
+    const all = [...known, ...(await Promise.all(parents)).flat()];
+    const { made, skipped } = await makeAllSubjects(all, given);
     const explained: Explained[] = [];
-    const skipped: { readonly limiter: string; readonly why: string }[] = [];
-    for (const one of [...known, ...(await Promise.all(parents)).flat()]) {
-      const { subjects, needed } = await makeSubjects(one, given);
-      if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, why: needed });
-      for (const subject of subjects) {
-        explained.push(await ask(session, one, subject, cost, control));
-      }
-    }
+    for (const one of made) explained.push(await ask(session, one, cost, control));
     const denied = await findDenied(session, given);
     if (explained.length === 0 && denied === undefined) throw nothingFits(skipped);
     if (options.json === true) {
@@ -117,23 +112,18 @@ async function explain(
   });
 }
 
-function toDocument(one: Explained): object {
-  return { ...one, overrides: one.overrides.map(toOverrideDocument) };
-}
-
 function readCost(text: string): Cost {
   return (/^\d+$/.test(text) ? Number(text) : readJson("--cost", text)) as Cost;
 }
 
 async function ask(
   { operator, now }: Session,
-  { limiter, isMixed }: KnownLimiter,
-  named: Subject,
+  [{ limiter, isMixed }, named]: MadeSubject,
   cost: Cost,
-  { overrides }: ControlRecord,
+  control: ControlRecord,
 ): Promise<Explained> {
   const dimensions = dimensionsOf(limiter.limits);
-  const subject = dimensions.includes("global") ? { ...named, global: "*" } : named;
+  const subject = dimensions.includes("global") ? { ...named, global: EVERYBODY } : named;
   const asked = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
   const { limits } = await operator.peek(limiter, subject, { cost: 0 });
   const { blocks } = await operator.inspect(limiter, subject);
@@ -147,7 +137,7 @@ async function ask(
     limits,
     calendars: asked.map((limit, i) => formatCalendar(limit, limits[i] as LimitState, now())),
     blocks,
-    overrides: judgedOverrides(overrides, limiter, subject, now()),
+    overrides: judgedOverrides(control, limiter, subject, now()),
     isMixed,
   };
 }

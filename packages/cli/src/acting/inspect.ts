@@ -2,7 +2,6 @@ import type { Decision } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
@@ -14,12 +13,12 @@ import { formatSubject } from "../output/subject.ts";
 import { findDenied, printDenied } from "./denied-address.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import type { LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
-import type { Subject } from "./make-subjects.ts";
-import { makeSubjects } from "./make-subjects.ts";
+import type { MadeSubject, Subject } from "./make-subjects.ts";
+import { makeAllSubjects, nothingFits } from "./make-subjects.ts";
 import type { SubjectOverride } from "./misfit.ts";
-import { formatSubjectOverride, judgedOverrides, toOverrideDocument } from "./misfit.ts";
+import { formatSubjectOverride, judgedOverrides, toDocument } from "./misfit.ts";
 import { formatInspection } from "./words.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & { readonly json?: boolean };
@@ -65,13 +64,9 @@ function inspect(
     const given = await readSubject(text, options, context);
     const known = await findLimiters(session.connection, options, context);
     const control = await session.operator.readControl();
+    const { made, skipped } = await makeAllSubjects(known, given);
     const inspected: Inspected[] = [];
-    const skipped: { readonly limiter: string; readonly why: string }[] = [];
-    for (const one of known) {
-      const { subjects, needed } = await makeSubjects(one, given);
-      for (const subject of subjects) inspected.push(await look(session, one, subject, control));
-      if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, why: needed });
-    }
+    for (const one of made) inspected.push(await look(session, one, control));
     const denied = await findDenied(session, given);
     if (inspected.length === 0 && denied === undefined) throw nothingFits(skipped);
     if (options.json === true) {
@@ -85,15 +80,10 @@ function inspect(
   });
 }
 
-function toDocument(one: Inspected): object {
-  return { ...one, overrides: one.overrides.map(toOverrideDocument) };
-}
-
 async function look(
   { operator, now }: Session,
-  { limiter, isMixed }: KnownLimiter,
-  subject: Subject,
-  { overrides }: ControlRecord,
+  [{ limiter, isMixed }, subject]: MadeSubject,
+  control: ControlRecord,
 ): Promise<Inspected> {
   const decision = await operator.peek(limiter, subject, { cost: 0 });
   const { limits, blocked, blocks } = await operator.inspect(limiter, subject);
@@ -105,7 +95,7 @@ async function look(
     limits: [...decision.limits, ...others],
     blocked,
     blocks,
-    overrides: judgedOverrides(overrides, limiter, subject, now()),
+    overrides: judgedOverrides(control, limiter, subject, now()),
     shadow: decision.shadow,
     isMixed,
   };
@@ -119,18 +109,4 @@ function print(inspected: Inspected, { now }: Session, context: CommandContext):
     ...overrides.map(formatSubjectOverride),
     ...(shadow ? ["in shadow: nobody is denied"] : []),
   ]);
-}
-
-/** No limiter counts such a subject. */
-export function nothingFits(
-  skipped: readonly { readonly limiter: string; readonly why: string }[],
-): CommandError {
-  if (skipped.length === 0) {
-    return new CommandError(
-      "the directory has no limiter: give --limiter NAME and its policy with --limits",
-    );
-  }
-  const each = skipped.slice(0, 5).map(({ limiter, why }) => `${limiter} ${why}`);
-  const more = skipped.length > 5 ? `; and ${skipped.length - 5} more` : "";
-  return new CommandError(`no limiter counts such a subject: ${each.join("; ")}${more}`);
 }

@@ -1,7 +1,6 @@
-import type { Policy } from "@headgate/core";
 import { readPolicy } from "@headgate/core";
-import type { DirectoryLimiter, HttpUse, OperatedLimiter } from "@headgate/core/operate";
-import { readDirectory } from "@headgate/core/operate";
+import type { DirectoryLimiter, KnownLimiter } from "@headgate/core/operate";
+import { knownLimiters, readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
@@ -14,22 +13,6 @@ export interface LimiterOptions {
   readonly limiter?: string | undefined;
   readonly limits?: string | undefined;
   readonly blockOn?: string | undefined;
-}
-
-/** A limiter, and its known uses. */
-export interface KnownLimiter {
-  readonly limiter: OperatedLimiter & {
-    readonly limits: readonly Exclude<Policy, readonly unknown[]>[];
-  };
-  readonly uses: readonly HttpUse[];
-  /** The limiter that is decided together with it. */
-  readonly extends?: string | undefined;
-  /** Equal where the counters are the same. */
-  readonly counters: string;
-  /** How many processes have it; undefined if the directory was not asked. */
-  readonly processes?: number | undefined;
-  /** Whether processes have several policies under its name. */
-  readonly isMixed: boolean;
 }
 
 export function addLimiterOptions(command: Command): Command {
@@ -54,7 +37,7 @@ export async function findLimiters(
     throw new CommandError("--block-on is for a policy that --limits gives");
   const { limiters, unread } = await readDirectory(store, { timeout: timeoutMs });
   warnUnread(stderr, unread);
-  if (name === undefined) return gather(limiters.filter((one) => isWhole(one, stderr)));
+  if (name === undefined) return knownLimiters(limiters.filter((one) => isWhole(one, stderr)));
   const found = limiters.filter((one) => one.name === name);
   if (found.length === 0) throw unknownLimiter(name, limiters);
   if (found.some(({ isCut }) => isCut === true)) {
@@ -62,7 +45,7 @@ export async function findLimiters(
       `the policy of ${JSON.stringify(name)} is too long for the directory: give it with --limits @FILE`,
     );
   }
-  return gather(found);
+  return knownLimiters(found);
 }
 
 function givenLimiter(
@@ -76,36 +59,10 @@ function givenLimiter(
     throw new CommandError('--block-on must be "settle"');
   const policy = readPolicy(readJson("--limits", json));
   const limits = Array.isArray(policy) ? policy : [policy];
-  return { limiter: { name, limits, blockOn }, uses: [], counters: "", isMixed: false };
-}
-
-/** Records that differ only in how the limiter is used, or by which version, belong to one limiter. */
-function gather(records: readonly DirectoryLimiter[]): readonly KnownLimiter[] {
-  const known = new Map<string, DirectoryLimiter[]>();
-  for (const record of records) {
-    const id = JSON.stringify([record.name, record.policy, record.shadow, record.extends ?? ""]);
-    known.set(id, [...(known.get(id) ?? []), record]);
-  }
-  return [...known.values()].map((same): KnownLimiter => {
-    const [{ name, limits, blockOn, shadow, shapes, isMixed, extends: extended }] = same as [
-      DirectoryLimiter,
-    ];
-    return {
-      limiter: { name, limits, others: othersOf(same), blockOn, shadow },
-      uses: same.flatMap(({ uses }) => uses),
-      extends: extended,
-      counters: JSON.stringify(shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort()),
-      processes: new Set(same.flatMap(({ processes }) => processes)).size,
-      isMixed,
-    };
-  });
-}
-
-/** The policies of other shapes in use, each once. */
-function othersOf(same: readonly DirectoryLimiter[]): readonly Policy[] {
-  const all = same.flatMap(({ others = [] }) => others);
-  const byShape = new Map(all.map(({ shapes, limits }) => [JSON.stringify(shapes), limits]));
-  return [...byShape.values()];
+  return {
+    limiter: { name, limits, others: [], blockOn },
+    ...{ others: [], uses: [], counters: "", isMixed: false },
+  };
 }
 
 function isWhole({ name, isCut }: DirectoryLimiter, stderr: NodeJS.WritableStream): boolean {

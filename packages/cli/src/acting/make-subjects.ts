@@ -1,66 +1,84 @@
-import { isIP } from "node:net";
 import {
   subjectOfAddress,
   subjectOfAll,
   subjectOfHeader,
   subjectOfMissing,
 } from "@headgate/core/http";
-import type { HttpUse, SubjectSource } from "@headgate/core/operate";
+import type { KnownLimiter, SubjectSource, SubjectUse } from "@headgate/core/operate";
+import {
+  dimensionsOf,
+  EVERYBODY,
+  likelySource,
+  listedSource,
+  mayComeFrom,
+  usesOf,
+} from "@headgate/core/operate";
+import { CommandError } from "../command/command-error.ts";
+import type { Skipped } from "./action.ts";
 import type { GivenSubject } from "./given-subject.ts";
-import type { KnownLimiter } from "./known-limiters.ts";
 
 /** A subject of a limiter, by dimension. */
 export type Subject = Readonly<Record<string, string>>;
+
+/** A subject, with the limiter that counts it. */
+export type MadeSubject = readonly [known: KnownLimiter, subject: Subject];
 
 /** The given subject, as one limiter counts it. */
 export interface MadeSubjects {
   /** One for each way in which the limiter is used; none where nothing fits. */
   readonly subjects: readonly Subject[];
-  /** Dimensions without a given subject. */
-  readonly missing: readonly string[];
   /** What to give for what is missing. */
   readonly needed: string;
 }
 
-type Use = Pick<HttpUse, "keys" | "missing">;
-
-/** How a limiter is used of which nothing is known. */
-const UNKNOWN_USE: Use = { keys: {}, missing: "reject" };
-
-const EVERYBODY = "*";
-
 /** Makes the subjects of a limiter as its adapters do. Rejects with a `CommandError`, and with `HEADGATE_INVALID_OPTION`. */
 export async function makeSubjects(
-  { limiter, uses }: KnownLimiter,
+  known: KnownLimiter,
   given: GivenSubject,
 ): Promise<MadeSubjects> {
-  const dimensions = dimensionsOf(limiter.limits);
+  const dimensions = dimensionsOf(known.limiter.limits);
   const own = dimensions.filter((dimension) => dimension !== "global");
   const made = new Map<string, Subject>();
-  const missing = new Set<string>();
   const unknown = [...given.named.keys()].find((dimension) => !dimensions.includes(dimension));
-  const ways = uses.length === 0 ? [UNKNOWN_USE] : uses;
+  const ways = usesOf(known);
   for (const use of unknown === undefined ? ways : []) {
     const entries: [string, string][] = [];
     for (const dimension of own) {
       const text = await makeOne(dimension, own, use, given);
-      if (text === undefined) missing.add(dimension);
-      else entries.push([dimension, text]);
+      if (text !== undefined) entries.push([dimension, text]);
     }
     if (namesEverybody(given, own)) entries.push(["global", EVERYBODY]);
     const subject = Object.fromEntries(entries);
     if (entries.length > 0) made.set(JSON.stringify(subject), subject);
   }
-  return {
-    subjects: [...made.values()],
-    missing: [...missing],
-    needed: needed(dimensions, ways, unknown),
-  };
+  return { subjects: [...made.values()], needed: needed(dimensions, ways, unknown) };
 }
 
-/** The dimensions by which limits count. */
-export function dimensionsOf(limits: readonly { readonly per?: string | undefined }[]): string[] {
-  return [...new Set(limits.map(({ per = "default" }) => per))];
+/** The subjects of several limiters, and the limiters that count none. Rejects with the same errors. */
+export async function makeAllSubjects(
+  known: readonly KnownLimiter[],
+  given: GivenSubject,
+): Promise<{ readonly made: readonly MadeSubject[]; readonly skipped: readonly Skipped[] }> {
+  const made: MadeSubject[] = [];
+  const skipped: Skipped[] = [];
+  for (const one of known) {
+    const { subjects, needed: why } = await makeSubjects(one, given);
+    made.push(...subjects.map((subject): MadeSubject => [one, subject]));
+    if (subjects.length === 0) skipped.push({ limiter: one.limiter.name, why });
+  }
+  return { made, skipped };
+}
+
+/** No limiter counts such a subject. */
+export function nothingFits(skipped: readonly Skipped[]): CommandError {
+  if (skipped.length === 0) {
+    return new CommandError(
+      "the directory has no limiter: give --limiter NAME and its policy with --limits",
+    );
+  }
+  const each = skipped.slice(0, 5).map(({ limiter, why }) => `${limiter} ${why}`);
+  const more = skipped.length > 5 ? `; and ${skipped.length - 5} more` : "";
+  return new CommandError(`no limiter counts such a subject: ${each.join("; ")}${more}`);
 }
 
 function namesEverybody({ named, text }: GivenSubject, own: readonly string[]): boolean {
@@ -71,48 +89,20 @@ function namesEverybody({ named, text }: GivenSubject, own: readonly string[]): 
 async function makeOne(
   dimension: string,
   own: readonly string[],
-  use: Use,
+  use: SubjectUse,
   given: GivenSubject,
 ): Promise<string | undefined> {
   const { named, text, ip, header } = given;
   if (named.has(dimension)) return named.get(dimension);
-  const source = use.keys[dimension] ?? guess(dimension, own, given);
-  if (source === undefined) return undefined;
+  const isOnly = own.length === 1;
+  const source = listedSource(use, dimension) ?? likelySource(dimension, isOnly, given);
   const isAlone = ip === undefined && header === undefined;
-  if (isAlone && text !== undefined) {
-    return own.length === 1 && mayBe(text, source) ? text : undefined;
-  }
+  if (isAlone && text !== undefined) return isOnly && mayComeFrom(source, text) ? text : undefined;
   const fromSource = await make(source, given);
   if (fromSource !== undefined) return fromSource;
   // A request without a key counts by its address.
   const isWithoutKey = use.missing === "ip" && header === undefined && text === undefined;
   return isWithoutKey && ip !== undefined ? subjectOfMissing(ip) : undefined;
-}
-
-/** The likely source of a key that the directory does not describe. */
-function guess(
-  dimension: string,
-  own: readonly string[],
-  { ip, header, hasHashSecret }: GivenSubject,
-): SubjectSource | undefined {
-  const isPlain = dimension === "default" && own.length === 1;
-  if (dimension === "ip" || (ip !== undefined && isPlain)) return { by: "ip", ipv6Prefix: 64 };
-  if (header !== undefined && own.length === 1) {
-    return { by: "header", name: header.name, hash: hasHashSecret ? "hmac" : "sha256" };
-  }
-  return { by: "function" };
-}
-
-/** Whether a text, as it is counted, may come from a key. */
-function mayBe(text: string, source: SubjectSource): boolean {
-  if (source.by === "function" || text.startsWith("~")) return true;
-  if (source.by !== "ip") return false;
-  const { ipv6Prefix } = source;
-  const [address = "", prefix] = text.split("/");
-  if (isIP(address) === 0) return false;
-  return prefix === undefined
-    ? subjectOfAddress(address, { ipv6Prefix }) === text
-    : prefix === String(ipv6Prefix);
 }
 
 async function make(source: SubjectSource, given: GivenSubject): Promise<string | undefined> {
@@ -148,16 +138,14 @@ function textOfFunction(text: string | undefined): string | undefined {
 
 function needed(
   dimensions: readonly string[],
-  uses: readonly Use[],
+  uses: readonly SubjectUse[],
   unknown: string | undefined,
 ): string {
   const counts = `counts by ${dimensions.join(", ")}`;
   if (unknown !== undefined) return `${counts}, not by ${unknown}`;
   const each = dimensions.map((dimension) => {
     if (dimension === "global") return "--subject global=*";
-    const ways = uses
-      .map(({ keys }) => keys[dimension])
-      .map((source) => optionFor(dimension, source));
+    const ways = uses.map((use) => optionFor(dimension, listedSource(use, dimension)));
     return [...new Set(ways)].join(" or ");
   });
   return `${counts}: give ${each.join(" and ")}`;

@@ -1,9 +1,8 @@
-import type { Policy } from "@headgate/core";
-import type { Override } from "@headgate/core/operate";
-import { misfitOf } from "@headgate/core/operate";
+import type { ControlRecord, KnownLimiter, Override } from "@headgate/core/operate";
+import { overridesFor, whyIgnored } from "@headgate/core/operate";
 import { withTimesInMs } from "../output/override.ts";
 import type { Subject } from "./make-subjects.ts";
-import { describeOverride, overridesFor } from "./words.ts";
+import { describeOverride } from "./words.ts";
 
 /** An override for a subject, and whether the limiter's processes apply it. */
 export interface SubjectOverride {
@@ -12,30 +11,26 @@ export interface SubjectOverride {
   readonly ignored: string | undefined;
 }
 
-/** A limiter, and the policies of other shapes that its calls bring. */
-interface OverriddenLimiter {
-  readonly name: string;
-  readonly limits: Policy;
-  readonly others?: readonly Policy[] | undefined;
-}
-
 /** The overrides of a limiter for a subject, the one that counts most last. `now` is in milliseconds. */
 export function judgedOverrides(
-  overrides: readonly Override[],
-  { name, limits, others = [] }: OverriddenLimiter,
+  control: ControlRecord,
+  { name, limits, others }: KnownLimiter["limiter"],
   subject: Subject,
   now: number,
 ): readonly SubjectOverride[] {
-  return overridesFor(overrides, name, subject, now).map((override) => {
-    const fitsOther = others.some((other) => misfitOf(other, override) === undefined);
-    const why = fitsOther ? undefined : misfitOf(limits, override)?.message;
-    return { override, ignored: why?.replace(/^override: /, "") };
-  });
+  return overridesFor(control, name, subject, now).map((override) => ({
+    override,
+    ignored: whyIgnored([limits, ...others], override),
+  }));
 }
 
-/** As JSON, with times in milliseconds. */
-export function toOverrideDocument({ override, ignored }: SubjectOverride): object {
-  return { ...(withTimesInMs(override) as object), ignored };
+/** For JSON, with times in milliseconds. */
+export function toDocument(one: { readonly overrides: readonly SubjectOverride[] }): object {
+  const overrides = one.overrides.map(({ override, ignored }) => ({
+    ...withTimesInMs(override),
+    ignored,
+  }));
+  return { ...one, overrides };
 }
 
 export function formatSubjectOverride({ override, ignored }: SubjectOverride): string {

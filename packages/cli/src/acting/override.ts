@@ -1,5 +1,5 @@
-import type { NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
-import { misfitOf, reachOf, readDirectory } from "@headgate/core/operate";
+import type { KnownLimiter, NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
+import { misfitAmong, reachOf, readDirectory } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -14,11 +14,10 @@ import type { ActionOptions, Task } from "./action.ts";
 import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
 import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import { nothingFits } from "./inspect.ts";
-import type { KnownLimiter, LimiterOptions } from "./known-limiters.ts";
+import type { LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
 import type { Subject } from "./make-subjects.ts";
-import { makeSubjects } from "./make-subjects.ts";
+import { makeAllSubjects, nothingFits } from "./make-subjects.ts";
 import { describeOverride } from "./words.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & ActionOptions;
@@ -100,10 +99,9 @@ async function unset(options: Options, context: CommandContext): Promise<number>
 
 /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` for an override that fits no policy of its limiter. */
 function requireFit(known: readonly KnownLimiter[], override: NewOverride): void {
-  const policies = known.flatMap(({ limiter }) => [limiter.limits, ...(limiter.others ?? [])]);
-  const misfits = policies.map((limits) => misfitOf(limits, override));
-  const [first] = misfits;
-  if (first !== undefined && !misfits.includes(undefined)) throw first;
+  const policies = known.flatMap(({ limiter }) => [limiter.limits, ...limiter.others]);
+  const misfit = misfitAmong(policies, override);
+  if (misfit !== undefined) throw misfit;
 }
 
 /** Acts on the override of a limiter, or on those of the subjects that are meant. */
@@ -138,13 +136,9 @@ async function subjectsIn(
   context: CommandContext,
 ): Promise<readonly { readonly subject: Subject }[]> {
   const given = await readSubject(undefined, options, context);
-  const found = new Map<string, { readonly subject: Subject }>();
-  for (const one of known) {
-    const { subjects, needed } = await makeSubjects(one, given);
-    if (subjects.length === 0) throw nothingFits([{ limiter: one.limiter.name, why: needed }]);
-    for (const subject of subjects) found.set(JSON.stringify(subject), { subject });
-  }
-  return [...found.values()];
+  const { made, skipped } = await makeAllSubjects(known, given);
+  if (skipped.length > 0) throw nothingFits(skipped.slice(0, 1));
+  return [...new Map(made.map(([, subject]) => [JSON.stringify(subject), { subject }])).values()];
 }
 
 function taskOf(

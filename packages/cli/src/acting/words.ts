@@ -1,9 +1,9 @@
 import type { Limit, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/operate";
+import { isCalendarWindow } from "@headgate/core/operate";
 import { formatOverride } from "../output/override.ts";
 import { formatSubject } from "../output/subject.ts";
-import { formatSpan, formatTime } from "../output/time.ts";
-import type { Subject } from "./make-subjects.ts";
+import { formatSpan, formatTime, toMs } from "../output/time.ts";
 
 /** How far the clock may be off. */
 const LAG_MS = 100;
@@ -33,7 +33,7 @@ export function formatCalendar(
 ): string | undefined {
   if (limit.algorithm !== "fixedWindow" || resetAfterMs === 0) return undefined;
   const { window, timeZone = "UTC" } = limit;
-  if (!["day", "week", "month", "year"].includes(window as string)) return undefined;
+  if (!isCalendarWindow(window)) return undefined;
   // Windows of a calendar end at whole seconds, and the clock was read a moment ago.
   const end = Math.round((now + resetAfterMs) / 1_000) * 1_000;
   return `the ${window} ends at ${formatTime(end, timeZone)} in ${timeZone}, here ${formatTime(end)}`;
@@ -60,8 +60,7 @@ export function formatDenied({ network, until, by, reason }: DeniedNetwork, now:
 /** An override, with its subject and its end. */
 export function describeOverride(override: Override): string {
   const { subject, until } = override;
-  const end =
-    until === null ? "until it is removed" : `until ${formatTime(Math.ceil(until / 1_000))}`;
+  const end = until === null ? "until it is removed" : `until ${formatTime(toMs(until))}`;
   return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
 }
 
@@ -75,20 +74,4 @@ export function formatInspection(
     ...limits.map((state) => `${state.name}: ${formatUse(state, now)}`),
     ...blocks.map((block) => formatBlock(block, dimensions, now)),
   ];
-}
-
-/** Overrides of a limiter that are in force for a subject, the one that counts most last. `now` is in milliseconds. */
-export function overridesFor(
-  overrides: readonly Override[],
-  limiter: string,
-  subject: Subject,
-  now: number,
-): readonly Override[] {
-  const width = ({ subject: named = {} }: Override): number => Object.keys(named).length;
-  return overrides
-    .filter(({ limiter: name, subject: named = {}, until }) => {
-      const isNamed = Object.entries(named).every(([per, text]) => subject[per] === text);
-      return name === limiter && isNamed && (until === null || now * 1_000 < until);
-    })
-    .sort((a, b) => width(a) - width(b));
 }

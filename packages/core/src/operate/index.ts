@@ -6,8 +6,10 @@
 
 export { isCalendarWindow } from "../algorithms/calendar.ts";
 export { formatPolicy } from "../base/policy-as-code.ts";
-export { checkOverride, misfitOf } from "../fleet/control/check-override.ts";
+export { EVERYBODY } from "../counting/counters.ts";
+export { checkOverride, misfitAmong, misfitOf } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
+export { overridesFor } from "../fleet/control/overrides-in-force.ts";
 export type {
   ControlRecord,
   DeniedNetwork,
@@ -38,6 +40,8 @@ export type {
 export { subjectInWords, whoInWords } from "./entry-in-words.ts";
 export type { Wording } from "./in-words.ts";
 export { breakerInWords, limitInWords } from "./in-words.ts";
+export type { KnownLimiter } from "./known-limiters.ts";
+export { dimensionsOf, knownLimiters } from "./known-limiters.ts";
 export { breakerOptionsOf } from "./listed-options.ts";
 export type { OperateOptions } from "./operate.ts";
 export { operate } from "./operate.ts";
@@ -57,7 +61,7 @@ export type {
   SubjectBlock,
 } from "./operator.ts";
 export type { IgnoredOverride, OverrideReach } from "./override-reach.ts";
-export { reachOf } from "./override-reach.ts";
+export { reachOf, whyIgnored } from "./override-reach.ts";
 export type { ReadBlocksOptions } from "./read-blocks.ts";
 export { readBlocks } from "./read-blocks.ts";
 export type { ReadCoverageOptions, UsageCoverage, UsageReport } from "./read-coverage.ts";
@@ -66,6 +70,8 @@ export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
 export type { ReadUsageOptions } from "./read-usage.ts";
 export { readUsage } from "./read-usage.ts";
+export type { SoughtClient, SubjectUse } from "./subject-source.ts";
+export { likelySource, listedSource, mayComeFrom, usesOf } from "./subject-source.ts";
 export type {
   LimitDenials,
   LimiterNumbers,

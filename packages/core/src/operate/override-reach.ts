@@ -1,4 +1,5 @@
-import { misfitOf } from "../fleet/control/check-override.ts";
+import type { Policy } from "../base/policy.ts";
+import { misfitAmong } from "../fleet/control/check-override.ts";
 import type { Override } from "../fleet/control/record.ts";
 import type { Directory } from "./directory.ts";
 
@@ -31,9 +32,8 @@ export function reachOf(
   const listed = limiters.filter(({ name }) => name === override.limiter);
   const unknown = new Set(listed.length > 0 ? [] : idsOf(processes.filter(({ more }) => more > 0)));
   for (const { limits, others = [], isCut, processes: ids } of listed) {
-    // It applies to requests whose own limits it fits.
-    const fitsOther = others.some((other) => misfitOf(other.limits, override) === undefined);
-    const why = isCut === true || fitsOther ? undefined : reasonOf(misfitOf(limits, override));
+    const policies = [limits, ...others.map((other) => other.limits)];
+    const why = isCut === true ? undefined : whyIgnored(policies, override);
     const known = why === undefined ? (isCut === true ? unknown : applying) : ignoring.get(why);
     if (why !== undefined && known === undefined) ignoring.set(why, new Set(ids));
     for (const id of ids) known?.add(id);
@@ -53,9 +53,12 @@ function idsOf(processes: Directory["processes"]): readonly string[] {
   return processes.map(({ id }) => id);
 }
 
-/** Why a limiter ignores an override, in words; undefined if it applies it. */
-function reasonOf(misfit: Error | undefined): string | undefined {
-  return misfit?.message.replace(/^override: /, "");
+/** Why a limiter ignores an override; undefined if it applies it, to requests with the policies that it fits. */
+export function whyIgnored(
+  policies: readonly Policy[],
+  override: Partial<Override>,
+): string | undefined {
+  return misfitAmong(policies, override)?.message.replace(/^override: /, "");
 }
 
 function stateOf(

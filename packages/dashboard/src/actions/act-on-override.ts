@@ -1,7 +1,6 @@
 import type { ActionOptions, Directory, NewOverride, Override } from "@headgate/core/operate";
-import { misfitOf, reachOf } from "@headgate/core/operate";
+import { knownLimiters, misfitAmong, reachOf } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
-import { knownLimiters } from "../limiters.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
 import { describeOverride, formatIgnored } from "../words/override.ts";
@@ -45,11 +44,10 @@ async function requireKnown({ directory, control }: Reading, limiter: string): P
 
 function requireFit(directory: Directory, override: NewOverride): void {
   if (!directory.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
-  const known = knownLimiters(directory, override.limiter);
-  const policies = known.flatMap(({ limiter, others }) => [limiter, ...others]);
-  const misfits = policies.map(({ limits }) => misfitOf(limits, override));
-  const [first] = misfits;
-  if (first !== undefined && !misfits.includes(undefined)) throw first;
+  const known = knownLimiters(directory.limiters, override.limiter);
+  const policies = known.flatMap(({ limiter }) => [limiter.limits, ...limiter.others]);
+  const misfit = misfitAmong(policies, override);
+  if (misfit !== undefined) throw misfit;
 }
 
 function toPerformed(

@@ -3,11 +3,11 @@ import type {
   ActionOptions,
   Forgotten,
   Inspection,
+  KnownLimiter,
   Operator,
 } from "@headgate/core/operate";
+import { dimensionsOf, knownLimiters } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
-import type { KnownLimiter } from "../limiters.ts";
-import { dimensionsOf, knownLimiters } from "../limiters.ts";
 import type { Reading } from "../reading.ts";
 import { badRequest, unknownLimiter } from "../serve/refusal.ts";
 import { describeOverride } from "../words/override.ts";
@@ -53,7 +53,7 @@ async function findLimiters(
 ): Promise<readonly KnownLimiter[]> {
   const listed = await directory();
   if (!listed.limiters.some(({ name }) => name === limiter)) throw unknownLimiter();
-  const known = knownLimiters(listed, limiter);
+  const known = knownLimiters(listed.limiters, limiter);
   if (known.length === 0) {
     throw badRequest("the limiter's policy is too long to be listed: act with the command");
   }

@@ -2,7 +2,7 @@ import { isInShadow } from "@headgate/core/internal";
 import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/operate";
 import { formatPolicy } from "@headgate/core/operate";
 import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
-import { namedLimits } from "../limiters.ts";
+import { namedLimits } from "../named-limits.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
 import { formatLimit, numbersOfLimit } from "../words/policy.ts";

@@ -1,10 +1,5 @@
-import type {
-  ControlRecord,
-  Directory,
-  LogEntry,
-  OperatedLimiter,
-  Override,
-} from "@headgate/core/operate";
+import type { ControlRecord, Directory, LogEntry, OperatedLimiter } from "@headgate/core/operate";
+import { overridesFor } from "@headgate/core/operate";
 import type { BlockRow, LogRow, OverrideRow, SubjectOf } from "../api.ts";
 import { textOf } from "../words/change.ts";
 import { toLogRow } from "./log.ts";
@@ -51,19 +46,13 @@ export function setBy(
   return { by: textOf(entry.by), reason: textOf(entry.reason), from: entry.at.getTime() };
 }
 
-/** The override that applies to a subject: the most specific one. */
+/** The override that applies to a subject: the one that takes precedence. */
 export function overrideFor(
   { record, directory, log, at }: SubjectContext,
   { name }: OperatedLimiter,
   subject: SubjectOf,
 ): OverrideRow | undefined {
-  const width = ({ subject: named = {} }: Override): number => Object.keys(named).length;
-  const [most] = record.overrides
-    .filter(({ limiter, subject: named = {}, until }) => {
-      const isNamed = Object.entries(named).every(([per, text]) => subject[per] === text);
-      return limiter === name && isNamed && (until === null || at * 1_000 < until);
-    })
-    .sort((one, other) => width(other) - width(one));
+  const most = overridesFor(record, name, subject, at).at(-1);
   return most === undefined ? undefined : viewOverrides([most], directory, log)[0];
 }
 

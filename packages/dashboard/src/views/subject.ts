@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
-import type { DeniedNetwork, Inspection } from "@headgate/core/operate";
+import type { DeniedNetwork, Inspection, KnownLimiter } from "@headgate/core/operate";
+import { dimensionsOf, EVERYBODY, knownLimiters } from "@headgate/core/operate";
 import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
-import type { KnownLimiter } from "../limiters.ts";
-import { dimensionsOf, knownLimiters, namedLimits } from "../limiters.ts";
+import { namedLimits } from "../named-limits.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
 import type { GivenSubject } from "../subjects/make-subjects.ts";
-import { EVERYBODY, makeSubjects } from "../subjects/make-subjects.ts";
+import { makeSubjects } from "../subjects/make-subjects.ts";
 import type { Question } from "../subjects/read-question.ts";
 import { formatLimit } from "../words/policy.ts";
 import { formatBlock } from "../words/state.ts";
@@ -35,7 +35,7 @@ export async function viewSubject(
     reading.log(),
     reading.now(),
   ]);
-  const known = knownLimiters(directory, limiter);
+  const known = knownLimiters(directory.limiters, limiter);
   if (limiter !== undefined && known.length === 0) throw unknownLimiter();
   const made = known.map((one) => ({ one, ...makeSubjects(one, given) }));
   const tasks = distinct(

@@ -6,7 +6,7 @@ import { slidingLog } from "../../algorithms/sliding-log.ts";
 import { slidingWindow } from "../../algorithms/sliding-window.ts";
 import { tokenBucket } from "../../algorithms/token-bucket.ts";
 import { codeOf } from "../../base/errors.ts";
-import { checkOverride, misfitOf } from "./check-override.ts";
+import { checkOverride, misfitAmong, misfitOf } from "./check-override.ts";
 import type { Override } from "./record.ts";
 
 const POLICY = [
@@ -135,6 +135,17 @@ test("a misfit is the error of the check, and is none of an override that fits",
     code: "HEADGATE_INVALID_OPTION",
     message: 'override: no limit is called "daily"; the limits are "hourly"',
   });
+});
+
+test("a misfit among several policies is that of the first, and none if any fits", () => {
+  const hourly = fixedWindow({ limit: 5, window: "1h", name: "hourly" });
+  const daily = fixedWindow({ limit: 5, window: "1d", name: "daily" });
+  const ofHours = { limits: { hourly: { limit: 9 } } };
+  expect(misfitAmong([daily, hourly], ofHours)).toBeUndefined();
+  expect(misfitAmong([daily, []], ofHours)).toMatchObject({
+    message: 'override: no limit is called "hourly"; the limits are "daily"',
+  });
+  expect(misfitAmong([], ofHours)).toBeUndefined();
 });
 
 test("a name stands for all limits that have it, and for a subject for those that count by it", () => {

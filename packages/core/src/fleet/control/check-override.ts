@@ -55,6 +55,15 @@ export function misfitOf(policy: Policy, override: Partial<Override>): HeadgateE
   }
 }
 
+/** Why an override fits none of several policies, as of the first of them; undefined if it fits any. */
+export function misfitAmong(
+  policies: readonly Policy[],
+  override: Partial<Override>,
+): HeadgateError | undefined {
+  const misfits = policies.map((policy) => misfitOf(policy, override));
+  return misfits.includes(undefined) ? undefined : misfits[0];
+}
+
 function checkSubject(compiled: readonly CompiledLimit[], subject: object): void {
   requireEntries("override: subject", subject, "the subject of at least one dimension");
   const dimensions = [...new Set(compiled.map(({ per }) => per))];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OverridesInForce, overridesIn } from "./overrides-in-force.ts";
+import { OverridesInForce, overridesFor, overridesIn } from "./overrides-in-force.ts";
 import type { Override } from "./record.ts";
 
 const NOW = 1_800_000_000_000_000;
@@ -61,6 +61,20 @@ describe("overrides in force", () => {
 });
 
 describe("a record", () => {
+  test("has the overrides of one limiter for a subject, the one that takes precedence last", () => {
+    const ofTenant = override({ subject: { tenant: "acme" } });
+    const ofOthers = override({ subject: { user: "bob" } });
+    const ofUser = override({ subject: { user: "ada" }, until: NOW + 1_000_000 });
+    const overrides = [ofOthers, ofTenant, override({ limiter: "login" }), ofUser];
+    const record = { version: 1, overrides, orders: [] };
+    const found = (at: number) =>
+      overridesFor(record, "api", { tenant: "acme", user: "ada" }, NOW / 1_000 + at);
+    // Overrides by user came first, so those by tenant take precedence over them, whoever they are for.
+    expect(found(999)).toEqual([ofUser, ofTenant]);
+    expect(found(1_000)).toEqual([ofTenant]);
+    expect(overridesFor(record, "other", {}, 0)).toEqual([]);
+  });
+
   test("names some limiters, and says nothing of others", () => {
     const record = {
       version: 1,

@@ -80,6 +80,18 @@ export function overridesIn(record: ControlRecord, limiter: string): OverridesIn
   return known.get(limiter);
 }
 
+/**
+ * The overrides in force for a subject of a limiter, at a time of the server's clock in milliseconds. The last one takes precedence.
+ */
+export function overridesFor(
+  record: ControlRecord,
+  limiter: string,
+  subject: Readonly<Record<string, string>>,
+  at: number,
+): readonly Override[] {
+  return overridesIn(record, limiter)?.of((dimension) => subject[dimension], at * 1_000) ?? [];
+}
+
 function sortByLimiter({ overrides }: ControlRecord): ReadonlyMap<string, OverridesInForce> {
   const byLimiter = new Map<string, Override[]>();
   for (const override of overrides) {

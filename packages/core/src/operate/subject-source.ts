@@ -1,0 +1,54 @@
+import { isIP } from "node:net";
+import { addressSubject } from "../address/client-address.ts";
+import type { HttpUse, SubjectSource } from "../fleet/directory/directory.ts";
+import type { KnownLimiter } from "./known-limiters.ts";
+
+/** Where the subjects of requests come from. */
+export type SubjectUse = Pick<HttpUse, "keys" | "missing">;
+
+/** The known parts of a client whose subjects are looked for. */
+export interface SoughtClient {
+  readonly ip?: string | undefined;
+  /** A header that it sends. The name is in lower case. */
+  readonly header?: { readonly name: string } | undefined;
+  /** Whether the `hashSecret` of the limiter's key is known. */
+  readonly hasHashSecret: boolean;
+}
+
+/** How a limiter is used if the directory does not tell. */
+const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
+
+/** The ways in which a limiter is used; one without keys if none is known. */
+export function usesOf({ uses }: Pick<KnownLimiter, "uses">): readonly SubjectUse[] {
+  return uses.length === 0 ? [UNKNOWN_USE] : uses;
+}
+
+/** The source of a dimension's subjects; undefined if the directory does not describe it. */
+export function listedSource({ keys }: SubjectUse, dimension: string): SubjectSource | undefined {
+  // A dimension may have a name that every object has, such as `constructor`.
+  return Object.hasOwn(keys, dimension) ? keys[dimension] : undefined;
+}
+
+/** The likely source of a dimension's subjects, the only dimension or not, if the directory does not describe it. */
+export function likelySource(
+  dimension: string,
+  isAlone: boolean,
+  { ip, header, hasHashSecret }: SoughtClient,
+): SubjectSource {
+  const isPlain = dimension === "default" && isAlone;
+  if (dimension === "ip" || (ip !== undefined && isPlain)) return { by: "ip", ipv6Prefix: 64 };
+  if (header === undefined || !isAlone) return { by: "function" };
+  return { by: "header", name: header.name, hash: hasHashSecret ? "hmac" : "sha256" };
+}
+
+/** Whether a subject, as it is counted, may come from a source. */
+export function mayComeFrom(source: SubjectSource, subject: string): boolean {
+  if (source.by === "function" || subject.startsWith("~")) return true;
+  if (source.by !== "ip") return false;
+  const { ipv6Prefix } = source;
+  const [address = "", prefix] = subject.split("/");
+  if (isIP(address) === 0) return false;
+  return prefix === undefined
+    ? addressSubject(address, ipv6Prefix) === subject
+    : prefix === String(ipv6Prefix);
+}
