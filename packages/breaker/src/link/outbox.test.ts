@@ -1,0 +1,32 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { timeWindow } from "../machine/time-window.ts";
+import { Outbox } from "./outbox.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("outcomes are due once until they are taken, also if more are added meanwhile", () => {
+  const onDue = vi.fn();
+  const outbox = new Outbox({
+    newBatch: () => timeWindow.batch(60_000_000),
+    longestMs: 250,
+    onDue,
+  });
+  outbox.add(0, -1);
+  vi.advanceTimersByTime(249);
+  expect(outbox.isDue).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(outbox.isDue).toBe(true);
+  outbox.add(1, -1);
+  vi.advanceTimersByTime(1_000);
+  expect(onDue).toHaveBeenCalledTimes(1);
+  outbox.take();
+  outbox.add(0, -1);
+  vi.advanceTimersByTime(250);
+  expect(onDue).toHaveBeenCalledTimes(2);
+});
