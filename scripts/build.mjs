@@ -40,9 +40,22 @@ const GROUPS = [
 /** Marks of where each module of a bundle begins and ends: a sixtieth of its size, of no use to those who install it. */
 const REGIONS = /^\/\/#(?:end)?region\b.*\n/gm;
 
-const withoutRegions = {
-  name: "without-regions",
-  renderChunk: (code) => code.replace(REGIONS, ""),
+/** An export by a getter, as the bundler writes them all. */
+const GETTERS =
+  /^Object\.defineProperty\(exports, (["'])([\w$]+)\1, \{\s*enumerable: true,\s*get: function ?\(\) \{\s*return ([\w$]+);\s*\}\s*\}\);$/gm;
+
+/** Exports what never changes by value, which is shorter and loads faster. They stand behind all definitions. */
+function exportByValue(code) {
+  return code.replace(GETTERS, (getter, _, name, own) =>
+    new RegExp(`^(?:let|var) ${own.replaceAll("$", "\\$")}\\b`, "m").test(code)
+      ? getter
+      : `exports.${name} = ${own};`,
+  );
+}
+
+const lighter = {
+  name: "lighter",
+  renderChunk: (code) => exportByValue(code.replace(REGIONS, "")),
 };
 
 /** Builds what has changed since the last time. Resolves with false if there are errors. */
@@ -93,7 +106,7 @@ async function bundlePackage(name) {
     dts: { oxc: true, sourcemap: false },
     report: false,
     logLevel: "warn",
-    plugins: [withoutRegions],
+    plugins: [lighter],
     checks: { legacyCjs: false, pluginTimings: false, mixedExports: false },
     outputOptions: {
       comments: false,

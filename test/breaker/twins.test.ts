@@ -13,6 +13,7 @@ import { NUMBERS } from "../../packages/breaker/src/machine/target.ts";
 import { timeWindow } from "../../packages/breaker/src/machine/time-window.ts";
 import type { OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
 import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";
+import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import { runHistories, SCALE } from "../conformance/histories.ts";
 import { MicroClock } from "../conformance/micro-clock.ts";
 import type { Random } from "../conformance/random.ts";
@@ -120,10 +121,10 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
     const now = 1_800_000_000_000_000;
     const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
     const keys = order.keys(call);
-    const [, , ...run] = order.prepare([call], "").args;
+    const [, , ...run] = order.prepare([call], composeScript, "").args;
     const args = [...keys, `${now}`, generation, ...run];
     const reported = (await redis.eval(
-      order.prepare([call], "").script.source,
+      order.prepare([call], composeScript, "").script.source,
       keys.length,
       ...args,
     )) as number[];
@@ -256,9 +257,9 @@ async function reportAll(calls: readonly Drawn[], place: 0 | 1): Promise<Reporte
   const reported: ReportedCall[] = [];
   const collect: Run = async (step, call) => {
     reported.push({
-      script: step.prepare([call], "").script.source,
+      script: step.prepare([call], composeScript, "").script.source,
       keys: step.keys(call),
-      parameters: step.prepare([call], "").args.slice(3),
+      parameters: step.prepare([call], composeScript, "").args.slice(3),
       replySize: NUMBERS,
       runAlone: (store) => store.run(step, call),
     });

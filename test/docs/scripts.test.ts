@@ -111,7 +111,11 @@ test("the argument is laid out as the table has it", () => {
   const limits = countedBy(gcra({ limit, window }));
   const argumentFor = (cost: number) => {
     const counter = { key: "", ...limits };
-    const [digits = ""] = decide.prepare([{ cost, mode: "charge", counters: [counter] }], "").args;
+    const [digits = ""] = decide.prepare(
+      [{ cost, mode: "charge", counters: [counter] }],
+      composeScript,
+      "",
+    ).args;
     return Buffer.from(digits);
   };
   const [capacity, generation, cost] = tableUnder("The argument");

@@ -4,6 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Temporal } from "temporal-polyfill";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { compilePolicy } from "../../packages/core/src/algorithms/compile-policy.ts";
+import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import { charge } from "../../packages/core/src/store/charge.ts";
 import { counterLimits } from "../../packages/core/src/store/counter.ts";
 import { decide, look } from "../../packages/core/src/store/decide.ts";
@@ -159,7 +160,7 @@ describe("a script that was sent with the boundaries of another time", () => {
   const run = async ([step, some]: (typeof calls)[string], around: number): Promise<unknown> => {
     const asked = some as readonly never[];
     const times = step.times?.(asked[0] as never, "", () => around);
-    const { script, args } = step.prepare(asked, "", times);
+    const { script, args } = step.prepare(asked, composeScript, "", times);
     const keys = asked.flatMap(() => counter.key);
     return own.client.callBuffer("EVAL", script.source, keys.length, ...keys, ...args);
   };

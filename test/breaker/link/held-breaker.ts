@@ -4,6 +4,7 @@ import { memoryStore } from "@headgate/core";
 import type { CountingStore, Step } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { vi } from "vitest";
+import { composeScript } from "../../../packages/core/src/scripts/compose-script.ts";
 import { asStore } from "../../../packages/core/src/store/store.ts";
 import { sendBy } from "../../support/send-by.ts";
 
@@ -100,7 +101,7 @@ function holdCall<Call>(
   return {
     step: step.name,
     key: step.keys(call)[0] as string,
-    words: step.prepare([call], "").args.slice(4),
+    words: step.prepare([call], composeScript, "").args.slice(4),
     execute,
     deliver,
     async carryOut() {

@@ -5,6 +5,7 @@ import type { SubjectCounter } from "../counting/counters.ts";
 import { countersOf } from "../counting/counters.ts";
 import { bySlot } from "../deciding/slots.ts";
 import { requireUnreached } from "../reach/store-failure.ts";
+import { composeScript } from "../scripts/compose-script.ts";
 import { decide, stepFor } from "../store/decide.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
 import type { Remote } from "../store/store.ts";
@@ -68,9 +69,9 @@ async function loadScripts(counted: CountedPolicy, remote: Remote): Promise<void
 function scriptsOf(counters: readonly SubjectCounter[]): readonly LuaSource[] {
   const call = { counters, cost: 1, mode: "enforce" } as const;
   const prepared = [
-    decide.prepare([call], ""),
-    decide.prepare([call, call], ""),
-    stepFor("peek").prepare([call], ""),
+    decide.prepare([call], composeScript, ""),
+    decide.prepare([call, call], composeScript, ""),
+    stepFor("peek").prepare([call], composeScript, ""),
   ];
   return prepared.map(({ script }) => script);
 }

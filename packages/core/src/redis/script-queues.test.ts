@@ -56,7 +56,7 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
   const step: Step<string> = {
     ...probe,
     times: (_, clock, guess) => clock || String(guess()),
-    prepare: (_, __, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
+    prepare: (_, __, ___, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
     read: (calls, reply) => calls.map(() => (Array.isArray(reply) ? [0, 1] : undefined)),
   };
   const ask = (key: string, clock = "", over = { isOver: false }): Promise<readonly number[]> =>

@@ -1,4 +1,5 @@
 import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { composeScript } from "../scripts/compose-script.ts";
 import { readInteger } from "../store/list-script.ts";
 import type { Remote, SentCall } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
@@ -139,7 +140,7 @@ function createLine(
     times: string | undefined,
   ): Promise<unknown> {
     const { step, clock, keys: own } = sent[0] as SentCall;
-    const { script, args } = step.prepare(calls, clock, times);
+    const { script, args } = step.prepare(calls, composeScript, clock, times);
     const keys = sent.length === 1 ? own : keysOf(sent);
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
     return port

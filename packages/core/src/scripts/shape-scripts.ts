@@ -1,7 +1,13 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import { composeScript } from "./compose-script.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import type { ScriptName } from "./script-argument.ts";
+
+/** Composes a script for counters of these shapes: `composeScript`. */
+export type Compose = (
+  name: ScriptName,
+  shapes: readonly CounterShape[],
+  isByName: boolean,
+) => LuaSource;
 
 /** The scripts for calls on counters of certain shapes, each composed on first use. */
 export class ShapeScripts {
@@ -17,10 +23,10 @@ export class ShapeScripts {
     this.#isByName = isByName;
   }
 
-  get(name: ScriptName): LuaSource {
+  get(name: ScriptName, compose: Compose): LuaSource {
     const known = this.#composed.get(name);
     if (known !== undefined) return known;
-    const script = composeScript(name, this.#shapes, this.#isByName);
+    const script = compose(name, this.#shapes, this.#isByName);
     this.#composed.set(name, script);
     return script;
   }

@@ -28,8 +28,8 @@ export function changeStep<Call extends CounterCall>(
   return {
     ...onCounters,
     name,
-    prepare: (calls, clock, times = "") => ({
-      script: scriptsOf((calls[0] as Call).counters).get(name),
+    prepare: (calls, compose, clock, times = "") => ({
+      script: scriptsOf((calls[0] as Call).counters).get(name, compose),
       args: [
         clock,
         ...calls.map(

@@ -39,7 +39,7 @@ export const decide: Step<DecideCall> = {
   ...onCounters,
   name: "decide",
 
-  prepare(calls, clock, times = "") {
+  prepare(calls, compose, clock, times = "") {
     const [first] = calls as [DecideCall];
     const { cost, counters, holder, mode } = first;
     const scripts = scriptsOf(counters);
@@ -48,11 +48,11 @@ export const decide: Step<DecideCall> = {
       // A cost of 1 is implied, unless the call takes concurrency slots.
       if (cost !== 1 || holder !== undefined)
         digits += digitsOf(cost, LONG_DIGITS) + (holder ?? "");
-      const script = scripts.get("decide-lone");
+      const script = scripts.get("decide-lone", compose);
       return { script, args: clock === "" ? [digits] : [digits, clock] };
     }
     const args = inRuns(calls, isAlike).map((run) => writeDecisions(run, times));
-    return { script: scripts.get("decide-batch"), args: [clock, ...args] };
+    return { script: scripts.get("decide-batch", compose), args: [clock, ...args] };
   },
 
   read: (calls, reply) =>
@@ -67,8 +67,8 @@ export const decide: Step<DecideCall> = {
 export const look: Step<DecideCall> = {
   ...decide,
   name: "look",
-  prepare: (calls, clock, times = "") => ({
-    script: scriptsOf((calls[0] as DecideCall).counters).get("look"),
+  prepare: (calls, compose, clock, times = "") => ({
+    script: scriptsOf((calls[0] as DecideCall).counters).get("look", compose),
     args: [clock, ...inRuns(calls, costsAsMuch).map((run) => writeRun(run, times))],
   }),
   read: readAll,

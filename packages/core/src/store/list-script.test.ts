@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { composeScript } from "../scripts/compose-script.ts";
 import { runList } from "./list-script.ts";
 
 interface Call {
@@ -25,6 +26,7 @@ describe("a script that takes calls in a list", () => {
     ];
     const { args } = prepare(
       calls.map((parameters) => call(parameters)),
+      composeScript,
       "",
     );
     expect(args.slice(2).join(" ")).toBe("2 1 1 x 1 2 1 x 1 1 1 x 1 1 1");
@@ -32,7 +34,11 @@ describe("a script that takes calls in a list", () => {
 
   test("is brought one clock, and a whole number below 2^48 for what it creates", () => {
     const generations = Array.from({ length: 200 }, () => {
-      const [clock, generation] = prepare([call([]), call([])], "1800000000000123").args;
+      const [clock, generation] = prepare(
+        [call([]), call([])],
+        composeScript,
+        "1800000000000123",
+      ).args;
       expect(clock).toBe("1800000000000123");
       expect(generation).toMatch(/^\d{1,15}$/);
       return Number(generation);

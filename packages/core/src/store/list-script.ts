@@ -23,7 +23,7 @@ export function runList<Call>(
     name,
     kind: name,
     line: () => source,
-    prepare: (calls, clock) => ({
+    prepare: (calls, _, clock) => ({
       script: source,
       args: joinArguments(calls.map(parameters), clock),
     }),

@@ -1,5 +1,6 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { formatKind, HeadgateError } from "../base/errors.ts";
+import type { Compose } from "../scripts/shape-scripts.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
 /** The time of a call, and a number for what it creates. */
@@ -46,8 +47,11 @@ export interface Step<Call> {
    * returns only its clock.
    */
   times?(call: Call, clock: string, guess: () => number): string;
-  /** The script for calls that are sent together, all of one line. `clock` is empty for the server's own. */
-  prepare(calls: readonly Call[], clock: string, times?: string): Prepared;
+  /**
+   * The script for calls that are sent together, all of one line. `compose` comes from the store, so that no Lua is loaded where
+   * counts are in this process. `clock` is empty for the server's own.
+   */
+  prepare(calls: readonly Call[], compose: Compose, clock: string, times?: string): Prepared;
   read(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one hash slot. */
   keys(call: Call): readonly string[];

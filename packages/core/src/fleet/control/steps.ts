@@ -29,7 +29,7 @@ export const read: Step<ReadCall> = {
   name: "read-control",
   kind: "read-control",
   line: () => readLua,
-  prepare: (calls, clock) => ({
+  prepare: (calls, _, clock) => ({
     script: readLua,
     args: [
       clock,
@@ -109,7 +109,7 @@ function goesAlone<Call>(
     name,
     kind: name,
     line: () => script,
-    prepare: ([call], clock) => ({ script, args: [clock, "0", ...argsOf(call as Call)] }),
+    prepare: ([call], _, clock) => ({ script, args: [clock, "0", ...argsOf(call as Call)] }),
     weight: () => 256,
   };
 }
