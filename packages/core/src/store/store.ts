@@ -1,5 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
+import { formatKind, invalidValue } from "../base/errors.ts";
 import type { Compose } from "../scripts/shape-scripts.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
@@ -169,8 +169,5 @@ export function isStore(value: unknown): value is CountingStore {
 /** Returns the given store. Throws `HEADGATE_INVALID_OPTION` for anything but a store. */
 export function requireStore<Given>(store: Given): Given & CountingStore {
   if (isStore(store)) return store;
-  throw new HeadgateError(
-    "HEADGATE_INVALID_OPTION",
-    `store must be made by memoryStore or redisStore, got ${formatKind(store)}`,
-  );
+  throw invalidValue("store must be made by memoryStore or redisStore", store, formatKind);
 }
