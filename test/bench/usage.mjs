@@ -63,7 +63,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
 for (const { name, times } of cases) console.log(`${name}: ${median(times).toFixed(0)} ns`);
 await Promise.all(cases.map(({ limiter }) => limiter.close()));
 
-/** A process sends numbers and subjects so often, in seconds, on average: fleet/usage/limiter-usage.ts. */
+/** A process sends numbers and subjects so often, in seconds, on average: fleet/usage/usage-counter.ts. */
 const EVERY = 4.5;
 const SUBJECTS_EVERY = 28.1 + EVERY / 2;
 

@@ -2,7 +2,7 @@ import { requireStore } from "@headgate/core/internal";
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { limiterId } from "../../packages/core/src/fleet/usage/limiter-usage.ts";
+import { limiterId } from "../../packages/core/src/fleet/usage/usage-counter.ts";
 import { addUsage } from "../../packages/core/src/fleet/usage/steps.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";

@@ -13,7 +13,7 @@ import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { limiterId } from "../../packages/core/src/fleet/usage/limiter-usage.ts";
+import { limiterId } from "../../packages/core/src/fleet/usage/usage-counter.ts";
 import { addUsage } from "../../packages/core/src/fleet/usage/steps.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";

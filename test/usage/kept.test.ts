@@ -4,9 +4,9 @@ import { requireStore } from "@headgate/core/internal";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { LimiterUsage, limiterId } from "../../packages/core/src/fleet/usage/limiter-usage.ts";
 import type { LimiterCount, UsageCall } from "../../packages/core/src/fleet/usage/steps.ts";
 import { addUsage, USAGE_STATES } from "../../packages/core/src/fleet/usage/steps.ts";
+import { limiterId, UsageCounter } from "../../packages/core/src/fleet/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const own = useOwnRedis();
@@ -299,7 +299,7 @@ describe("readUsage", () => {
 
 /** As many bytes as a limiter's lists can have: every process sends other subjects each time. */
 function crowded(name: string, turn: number, now: number): LimiterCount {
-  const usage = new LimiterUsage(name, "plain", () => 512);
+  const usage = new UsageCounter(name, "plain", () => 512);
   const decision = {
     wouldAllow: false,
     degraded: false,

@@ -4,7 +4,7 @@ import type { Flights } from "../deciding/flights.ts";
 import type { Link } from "../deciding/link.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
-import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
+import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
 import type { StoreWatch } from "../reach/outage.ts";
 import type { OtherShapes } from "./other-shapes.ts";
 
@@ -18,7 +18,7 @@ export interface ServerParts {
   /** Operators' overrides; undefined if `control` is. */
   readonly overrides: Overrides | undefined;
   /** The usage that its decisions are counted in; undefined if the store keeps none. */
-  readonly usage: LimiterUsage | undefined;
+  readonly usage: UsageCounter | undefined;
 }
 
 /** Shared by the methods of one limiter. */

@@ -5,7 +5,7 @@ import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { Subjects } from "../counting/counters.ts";
 import type { Flights } from "../deciding/flights.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
-import type { LimiterUsage } from "../fleet/usage/limiter-usage.ts";
+import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
 import type { Turn, TurnOptions } from "../queue/line.ts";
 import type { StoreWatch } from "../reach/outage.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
@@ -50,7 +50,7 @@ export interface LimiterParts {
    * The usage that its decisions are counted in; callers of `consumeIn` and `consumeInTurn` count theirs themselves. Undefined
    * if the store keeps none.
    */
-  readonly usage: LimiterUsage | undefined;
+  readonly usage: UsageCounter | undefined;
   /** Whether it leases units, which count for all of its limits alike. */
   readonly hasLease: boolean;
   /** Whether it is in shadow mode, as far as that can be known without a subject. */

@@ -1,4 +1,4 @@
-import { limiterId } from "../fleet/usage/limiter-usage.ts";
+import { limiterId } from "../fleet/usage/usage-counter.ts";
 import { readBlockList, readTops } from "../fleet/usage/read-records.ts";
 import { writeBlocked } from "../fleet/usage/seen-blocks.ts";
 import {

@@ -1,4 +1,4 @@
-import { BY_BLOCK, BY_MORE } from "../fleet/usage/limiter-usage.ts";
+import { BY_BLOCK, BY_MORE } from "../fleet/usage/usage-counter.ts";
 import type { KeptLimits, KeptList, UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 import { readItem } from "../fleet/usage/read-records.ts";
 import { HOUR_SPAN } from "../fleet/usage/steps.ts";

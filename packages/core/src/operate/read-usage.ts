@@ -2,7 +2,7 @@ import { invalidValue } from "../base/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration } from "../base/time.ts";
-import { limiterId } from "../fleet/usage/limiter-usage.ts";
+import { limiterId } from "../fleet/usage/usage-counter.ts";
 import type {
   KeptDay,
   KeptLimits,

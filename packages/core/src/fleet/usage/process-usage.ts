@@ -4,11 +4,11 @@ import type { CountingStore, UsageSubjects } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { newProcessName } from "../directory/process-name.ts";
 import { refusalOf } from "../directory/refusal.ts";
-import type { NoteBlock } from "./limiter-usage.ts";
-import { LimiterUsage, usageTimes } from "./limiter-usage.ts";
 import { SeenBlocks } from "./seen-blocks.ts";
 import type { LimiterCount, UsageCall } from "./steps.ts";
 import { addUsage, LONG_SPAN, USAGE_STATES } from "./steps.ts";
+import type { NoteBlock } from "./usage-counter.ts";
+import { UsageCounter, usageTimes } from "./usage-counter.ts";
 
 /** How many limiters of a process are counted separately; the rest are counted together. */
 const MOST_LIMITERS = 1_000;
@@ -54,9 +54,9 @@ export class ProcessUsage {
   readonly #name: string;
   readonly #prefix: string;
   readonly #onRefused: (error: HeadgateError) => void;
-  readonly #limiters = new Map<string, LimiterUsage>();
+  readonly #limiters = new Map<string, UsageCounter>();
   /** For all limiters that are not counted separately. */
-  readonly #others = new LimiterUsage("", undefined, () => 0);
+  readonly #others = new UsageCounter("", undefined, () => 0);
   readonly #blocks = new SeenBlocks();
   /** When the last call began, in microseconds. */
   #called = 0;
@@ -82,7 +82,7 @@ export class ProcessUsage {
   }
 
   /** The counts of a limiter. */
-  add(store: CountingStore, name: string, subjects: UsageSubjects): LimiterUsage {
+  add(store: CountingStore, name: string, subjects: UsageSubjects): UsageCounter {
     this.#store = store;
     if (!this.#alarm.isSet) {
       this.#sealed = store.now();
@@ -91,7 +91,7 @@ export class ProcessUsage {
     const known = this.#limiters.get(name);
     if (known === undefined && this.#limiters.size >= MOST_LIMITERS) return this.#others;
     const usage =
-      known ?? new LimiterUsage(name, subjects, () => this.#capacity(), this.#noteBlock);
+      known ?? new UsageCounter(name, subjects, () => this.#capacity(), this.#noteBlock);
     if (known?.isOpen !== true) this.#open += 1;
     usage.isOpen = true;
     this.#limiters.set(name, usage);
@@ -149,7 +149,7 @@ export class ProcessUsage {
     await this.send();
   }
 
-  #all(): LimiterUsage[] {
+  #all(): UsageCounter[] {
     return [...this.#limiters.values(), this.#others];
   }
 
@@ -241,6 +241,6 @@ export class ProcessUsage {
   }
 }
 
-function rowsOf(all: readonly LimiterUsage[]): number {
+function rowsOf(all: readonly UsageCounter[]): number {
   return all.reduce((sum, { rows }) => sum + rows, 0);
 }

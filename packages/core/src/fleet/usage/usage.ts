@@ -2,11 +2,11 @@ import { prefixPart } from "../../base/client-state.ts";
 import type { CountingStore } from "../../store/store.ts";
 import { processNameOf } from "../directory/process-name.ts";
 import { onceRefused } from "../directory/refusal.ts";
-import type { LimiterUsage } from "./limiter-usage.ts";
 import { ProcessUsage } from "./process-usage.ts";
+import type { UsageCounter } from "./usage-counter.ts";
 
 /** The counts of a limiter, until its name is removed; undefined if its store keeps no usage. */
-export function countUsage(store: CountingStore, name: string): LimiterUsage | undefined {
+export function countUsage(store: CountingStore, name: string): UsageCounter | undefined {
   return store.usage && usageOf(store).add(store, name, store.usage);
 }
 

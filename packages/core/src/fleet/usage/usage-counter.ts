@@ -42,7 +42,7 @@ export function limiterId(name: string): string {
 export type NoteBlock = (blocked: BlockedSubject, restMs: number) => void;
 
 /** The unsent counts of a limiter in this process. */
-export class LimiterUsage {
+export class UsageCounter {
   /** Whether the limiter is open. */
   isOpen = true;
   readonly #name: string;
