@@ -34,7 +34,8 @@ const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" 
  */
 const GROUPS = [
   { name: "rolldown-runtime", test: /rolldown.runtime/, priority: 2 },
-  { name: "limiter", test: /core.src.index\.ts$/, priority: 1 },
+  { name: "limiter", test: /core.src.(?:index|store.within)\.ts$/, priority: 1 },
+  { name: "network", test: /core.src.(?:address.network|fleet.control.record)/ },
 ];
 
 /** Marks of where each module of a bundle begins and ends: a sixtieth of its size, of no use to those who install it. */

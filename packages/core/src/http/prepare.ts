@@ -1,7 +1,7 @@
 import type { HttpUse } from "../fleet/directory/directory.ts";
-import { noteUse } from "../fleet/directory/listings.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
+import { serverSideOf } from "../limiter/server-side.ts";
 import { writePolicy } from "./answer.ts";
 import type { HttpRequest } from "./client.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
@@ -36,7 +36,8 @@ export function prepareLimiters<Request extends HttpRequest>(
       isOwn,
       charge: fixedCharge(owner, settings.cost, limiter, isOwn),
     });
-    noteUse(parts.counted.store, limiter.name, useOf(adapter, sources, settings));
+    const { store } = parts.counted;
+    serverSideOf(store)?.noteUse(store, limiter.name, useOf(adapter, sources, settings));
   }
   return prepared;
 }

@@ -5,7 +5,7 @@ import type { Link } from "../deciding/link.ts";
 import { decideOnServers } from "../deciding/server.ts";
 import { followControl } from "../fleet/control/follow-control.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
-import { listLimiter, newsOfShapes, unlist } from "../fleet/directory/listings.ts";
+import { listLimiter, newsOfShapes, noteUse, unlist } from "../fleet/directory/listings.ts";
 import { countUsage, endUsage } from "../fleet/usage/usage.ts";
 import { watchStore } from "../reach/store-watch.ts";
 import { makeReady } from "./make-ready.ts";
@@ -44,6 +44,7 @@ export const onServers: OnServers = {
     return { chain, fallback, watch, control, overrides, usage };
   },
   list: listLimiter,
+  noteUse,
   newsOfShapes,
   unlist: (store, name) => unlist(store, "limiter", name),
   endUsage,

@@ -2,6 +2,7 @@ import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { Flights } from "../deciding/flights.ts";
 import type { Link } from "../deciding/link.ts";
 import { decideLocally } from "../deciding/local.ts";
+import type { HttpUse } from "../fleet/directory/directory.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { LimiterCore, ServerParts } from "./limiter-core.ts";
@@ -21,6 +22,8 @@ export interface OnServers {
   ): ServerParts & { readonly chain: Link };
   /** Lists the limiter for operators' tools. */
   list(name: string, own: CountedPolicy, parent: string | undefined): void;
+  /** Records in the directory how an adapter uses a limiter. */
+  noteUse(store: CountingStore, name: string, use: HttpUse): void;
   /** Lists the shapes passed with its calls; undefined if the store has no directory. */
   newsOfShapes(store: CountingStore, name: string): ShapeNews | undefined;
   /** Removes it from the directory. */

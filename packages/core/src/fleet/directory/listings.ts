@@ -24,8 +24,8 @@ export function list(store: CountingStore, record: ListedRecord, nameTargets?: N
 }
 
 /** Records how an adapter uses a limiter. */
-export function noteUse(store: CountingStore, limiter: string, use: HttpUse): void {
-  if (store.directory === true) directoryOf(store).addUse("limiter", limiter, use);
+export function noteUse(store: CountingStore, name: string, use: HttpUse): void {
+  if (store.directory === true) directoryOf(store).addUse("limiter", name, use);
 }
 
 /** Removes a name that this process no longer uses. Waits only briefly for the store, and never rejects. */
