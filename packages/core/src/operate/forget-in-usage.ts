@@ -1,4 +1,3 @@
-import { limiterId } from "../fleet/usage/usage-counter.ts";
 import { readBlockList, readTops } from "../fleet/usage/read-records.ts";
 import { writeBlocked } from "../fleet/usage/seen-blocks.ts";
 import {
@@ -12,6 +11,7 @@ import {
   usageKey,
 } from "../fleet/usage/steps.ts";
 import { itemsOf } from "../fleet/usage/top-subjects.ts";
+import { limiterId } from "../fleet/usage/usage-counter.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import { readTexts } from "../redis/read-texts.ts";
 import type { OperatedStore } from "./operated-counters.ts";

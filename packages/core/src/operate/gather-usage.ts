@@ -1,7 +1,7 @@
-import { BY_BLOCK, BY_MORE } from "../fleet/usage/usage-counter.ts";
 import type { KeptLimits, KeptList, UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 import { readItem } from "../fleet/usage/read-records.ts";
 import { HOUR_SPAN } from "../fleet/usage/steps.ts";
+import { BY_BLOCK, BY_MORE } from "../fleet/usage/usage-counter.ts";
 import type { LimitDenials, TopList, TopSubject, UsageLimits } from "./usage.ts";
 
 /** The most subjects in a list. */

@@ -2,7 +2,6 @@ import { invalidValue } from "../base/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
 import type { Duration } from "../base/time.ts";
 import { parseDuration } from "../base/time.ts";
-import { limiterId } from "../fleet/usage/usage-counter.ts";
 import type {
   KeptDay,
   KeptLimits,
@@ -34,6 +33,7 @@ import {
   topsKey,
   usageKey,
 } from "../fleet/usage/steps.ts";
+import { limiterId } from "../fleet/usage/usage-counter.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import { gatherLimits, gatherTops, hoursAfter, totalOf } from "./gather-usage.ts";
