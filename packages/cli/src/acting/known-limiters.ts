@@ -61,7 +61,10 @@ function givenLimiter(
   const limits = Array.isArray(policy) ? policy : [policy];
   return {
     limiter: { name, limits, others: [], blockOn },
-    ...{ others: [], uses: [], counters: "", isMixed: false },
+    others: [],
+    uses: [],
+    counters: "",
+    isMixed: false,
   };
 }
 
