@@ -35,7 +35,7 @@ const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" 
 const GROUPS = [
   { name: "rolldown-runtime", test: /rolldown.runtime/, priority: 2 },
   { name: "limiter", test: /core.src.(?:index|store.within)\.ts$/, priority: 1 },
-  { name: "network", test: /core.src.(?:address.network|fleet.control.record)/ },
+  { name: "network", test: /core.src.(?:address.network(?:-set)?|fleet.control.record)\.ts$/ },
 ];
 
 /** Marks of where each module of a bundle begins and ends: a sixtieth of its size, of no use to those who install it. */

@@ -180,7 +180,7 @@ test("the page lists the modules of Node that the entries need", () => {
     /in every entry: (.+?)\. .+? also need (.+?), and the adapters (.+?)\./.exec(text) ?? [];
   const core = codeIn(modules);
   const some = [...core, ...codeIn(ofSome)];
-  const adapters = [...some, ...codeIn(ofAdapters)];
+  const adapters = [...core, ...codeIn(ofAdapters)];
   const listed: Readonly<Record<string, readonly string[]>> = {
     "@headgate/core": core,
     "@headgate/core/redis": some,
@@ -189,7 +189,7 @@ test("the page lists the modules of Node that the entries need", () => {
     "@headgate/express": adapters,
     "@headgate/fastify": adapters,
   };
-  expect(adapters).toHaveLength(7);
+  expect([some.length, adapters.length]).toEqual([6, 6]);
   for (const [entry, modules] of Object.entries(listed)) {
     const needed = nodeModulesOf(ourFile(entry, "") as string);
     expect([entry, modules.toSorted()]).toEqual([

@@ -14,7 +14,7 @@ const { redisStore } = await import("@headgate/core/redis");
 /** Requests that are made before: queues, caches and hidden classes are then as they stay. */
 const WARMING = 20;
 
-/** Something that runs each second may fall into one request, but not into all. */
+/** Something that runs each second may fall into one request, or spare it a call, but not most. */
 const MEASURED = 5;
 
 const SOURCE = /\/packages\/(\w+\/src\/.+\.ts)$/;
@@ -85,8 +85,8 @@ async function measure(session, server) {
     measured.push(await takeCalls(session));
   }
   await session.post("Profiler.stopPreciseCoverage");
-  const [least] = measured.slice(1).sort((one, other) => callsOf(one) - callsOf(other));
-  return least;
+  const sorted = measured.slice(1).sort((one, other) => callsOf(one) - callsOf(other));
+  return sorted[Math.floor(MEASURED / 2)];
 }
 
 const session = new Session();
