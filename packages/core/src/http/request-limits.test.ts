@@ -35,6 +35,14 @@ describe("byTier", () => {
     },
   );
 
+  test("refuses tiers of which none has limits, whatever else is on the object", () => {
+    const tiers = { free: null, internal: null, [Symbol("note")]: limits };
+    Object.defineProperty(tiers, "hidden", { value: limits });
+    const error = errorOf(() => byTier(tiers, () => "free"));
+    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+    expect(error.message).toMatch(/^byTier: at least one tier must have limits, got \S/);
+  });
+
   test("reads no tier that is a getter", () => {
     const tiers = {
       get free(): typeof limits {

@@ -60,8 +60,8 @@ export function requireTiers({ tiers, select }: TierPolicy): void {
   if (!areTiers || Object.keys(tiers).length === 0) {
     throw invalidValue("byTier: tiers must be an object with the limits of each tier", tiers);
   }
-  const properties = Object.values(Object.getOwnPropertyDescriptors(tiers));
-  if (properties.every(({ value }) => value === null)) {
+  const limitsOf = (tier: string) => Object.getOwnPropertyDescriptor(tiers, tier)?.value;
+  if (Object.keys(tiers).every((tier) => limitsOf(tier) === null)) {
     throw invalidValue("byTier: at least one tier must have limits", tiers);
   }
   if (typeof select !== "function") {
