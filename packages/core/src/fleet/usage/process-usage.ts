@@ -219,8 +219,10 @@ export class ProcessUsage {
     const refusal = refusalOf(state, REFUSED);
     if (refusal !== undefined) throw refusal;
     // Counts that do not fit a limiter's key are lost.
-    const lost = each.map((one) => refusalOf(one, REFUSED)).filter((one) => one !== undefined);
-    for (const one of lost) this.#onRefused(one);
+    for (const one of each) {
+      const lost = refusalOf(one, REFUSED);
+      if (lost !== undefined) this.#onRefused(lost);
+    }
   }
 
   async #run({ number, limiters, blocks }: Pending): Promise<readonly number[]> {
