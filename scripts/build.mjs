@@ -45,12 +45,14 @@ const REGIONS = /^\/\/#(?:end)?region\b.*\n/gm;
 const GETTERS =
   /^Object\.defineProperty\(exports, (["'])([\w$]+)\1, \{\s*enumerable: true,\s*get: function ?\(\) \{\s*return ([\w$]+);\s*\}\s*\}\);$/gm;
 
+/** A name whose value may change. */
+const CHANGING = /^(?:let|var) ([\w$]+)/gm;
+
 /** Exports what never changes by value, which is shorter and loads faster. They stand behind all definitions. */
 function exportByValue(code) {
+  const changing = new Set(Array.from(code.matchAll(CHANGING), ([, name]) => name));
   return code.replace(GETTERS, (getter, _, name, own) =>
-    new RegExp(`^(?:let|var) ${own.replaceAll("$", "\\$")}\\b`, "m").test(code)
-      ? getter
-      : `exports.${name} = ${own};`,
+    changing.has(own) ? getter : `exports.${name} = ${own};`,
   );
 }
 
