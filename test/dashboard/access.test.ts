@@ -9,19 +9,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { serve } from "../support/serve.ts";
 import { api, ask } from "./support/ask.ts";
-import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { createFleet, createSeenFleet } from "./support/fleet.ts";
 import { mounts } from "./support/mounts.ts";
 
 const own = useOwnRedis();
 
 const READS = ["session", "overview", "limiter?name=api", "breakers", "control", "log", "redis"];
-
-async function seed() {
-  const fleet = createFleet(own.client);
-  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
-  await fleet.tell();
-  return fleet;
-}
 
 describe("without authorize", () => {
   test("nothing is made", async () => {
@@ -53,7 +46,7 @@ describe("without authorize", () => {
 
 describe.each(mounts)("authorize in $name", ({ mount }) => {
   test("is asked for the page and each endpoint; whom it refuses gets 403", async () => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     let asked = 0;
     const authorize = (): Permission => {
       asked += 1;
@@ -90,7 +83,7 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
     ["returns true", () => true as never],
     ["names an action that is none", () => ({ by: "eve", actions: ["drop" as never] })],
   ])("that %s gives 500 without details", async (_, authorize) => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     const page = await mount({ store: fleet.store, authorize });
     for (const path of ["", "api/overview"]) {
       const { status, body } = await ask(`${page}${path}`);
@@ -102,7 +95,7 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
   test.each([false, true])(
     "may answer the request itself, and throw then: %s",
     async (throwsThen) => {
-      const fleet = await seed();
+      const fleet = await createSeenFleet(own.client);
       const authorize = async (_: unknown, response: object): Promise<Permission> => {
         const raw = "raw" in response ? (response as { raw: object }).raw : response;
         const { hijack } = response as { hijack?: () => void };
@@ -126,7 +119,7 @@ describe.each(mounts)("authorize in $name", ({ mount }) => {
   );
 
   test("sees the framework's request", async () => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     const authorize = ({ headers }: { headers: { cookie?: string | undefined } }): Permission =>
       headers.cookie === "sid=1" ? "read" : false;
     const page = await mount({ store: fleet.store, authorize });

@@ -6,17 +6,10 @@ import { dashboard } from "@headgate/dashboard";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { ask, OWN } from "./support/ask.ts";
-import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { createSeenFleet } from "./support/fleet.ts";
 import { mounts } from "./support/mounts.ts";
 
 const own = useOwnRedis();
-
-async function seed() {
-  const fleet = createFleet(own.client);
-  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
-  await fleet.tell();
-  return fleet;
-}
 
 describe("a request from elsewhere", () => {
   const BODY = JSON.stringify({ subject: "ann", as: "text" });
@@ -37,7 +30,7 @@ describe("a request from elsewhere", () => {
     ["an Origin that is none", { origin: "http://" }, 403],
     ["an Origin of another scheme", { origin: "chrome-extension://OWNHOST" }, 403],
   ])("%s", async (_, given, status) => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     for (const { mount } of mounts) {
       const page = await mount({
         store: fleet.store,
@@ -63,7 +56,7 @@ describe("a request from elsewhere", () => {
     ["our Origin", "OWN", 200],
     ["another Origin", "http://evil.example", 403],
   ])("over HTTP/2, which has no Host, with %s", async (_, given, status) => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     const page = dashboard({
       store: fleet.store,
       authorize: () => ({ by: "e", actions: "all" }),
@@ -86,7 +79,7 @@ describe("a request from elsewhere", () => {
   });
 
   test("a GET does nothing, and neither does another method", async () => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     for (const { mount } of mounts) {
       const page = await mount({
         store: fleet.store,
@@ -106,7 +99,7 @@ describe("a request from elsewhere", () => {
   });
 
   test("a form's content type is refused", async () => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     for (const { mount } of mounts) {
       const page = await mount({ store: fleet.store, authorize: () => "read" });
       for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json2"]) {

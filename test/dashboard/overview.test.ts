@@ -5,22 +5,15 @@ import { READS } from "../../packages/dashboard/src/api-routes.ts";
 import { createReading } from "../../packages/dashboard/src/reading.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";
-import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { createSeenFleet } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
 
 const own = useOwnRedis();
 
-async function seed() {
-  const fleet = createFleet(own.client);
-  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
-  await fleet.tell();
-  return fleet;
-}
-
 const ONLY_API = { by: "eve", actions: [], limiters: (name: string) => name === "api" } as const;
 
 test("is made once for all who see the same, and again after an action", async () => {
-  const { store } = await seed();
+  const { store } = await createSeenFleet(own.client);
   const reading = createReading(store);
   const ask = (permission: unknown) => {
     const visitor = readPermission(permission, false);
@@ -35,7 +28,7 @@ test("is made once for all who see the same, and again after an action", async (
 });
 
 test("is not that of another visitor, whoever comes first", async () => {
-  const { store } = await seed();
+  const { store } = await createSeenFleet(own.client);
   let sees: "read" | typeof ONLY_API = "read";
   const page = await nodeMount.mount({ store, authorize: () => sees });
   const names = async () => {

@@ -4,7 +4,7 @@ import type { ActionName, Permission } from "@headgate/dashboard";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";
-import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
+import { createSeenFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
 
 const own = useOwnRedis();
@@ -21,13 +21,6 @@ const ALL: readonly ActionName[] = [
   "addToDenyList",
   "removeFromDenyList",
 ];
-
-async function seed() {
-  const fleet = createFleet(own.client);
-  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
-  await fleet.tell();
-  return fleet;
-}
 
 describe("actions", () => {
   const actions: Readonly<Record<ActionName, object>> = {
@@ -53,7 +46,7 @@ describe("actions", () => {
       ["block", "unblock", "reset", "setOverride", "unsetOverride", "breaker"],
     ],
   ])("with %s, those and no others are listed, shown and done", async (_, permission, allowed) => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
     await fleet.tell();
@@ -84,7 +77,7 @@ describe("a hidden limiter", () => {
   });
 
   async function seedHidden() {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     const operator = operate(fleet.store);
     const limiter = { name: "secret", limits: THREE_AN_HOUR };
     await operator.block(limiter, "bob", "1h", { by: "root", reason: "hushed" });
@@ -101,7 +94,7 @@ describe("a hidden limiter", () => {
   }
 
   test("is in no finding of a doctor, who knows of no visitor", async () => {
-    const fleet = await seed();
+    const fleet = await createSeenFleet(own.client);
     const finding = { status: "warning", found: "secret has 2 policies" };
     const doctor = async () => ({ checks: [{ findings: [finding] }] });
     const page = await nodeMount.mount({ store: fleet.store, authorize, doctor });

@@ -37,6 +37,14 @@ export function createFleet(client: Redis, prefix = "fleet"): Fleet {
   };
 }
 
+/** A fleet with the limiters `api` and `secret`, each of which admitted three requests of ann, and denied two. */
+export async function createSeenFleet(client: Redis): Promise<Fleet> {
+  const fleet = createFleet(client);
+  for (const name of ["api", "secret"]) await consume(fleet.make(name, THREE_AN_HOUR), "ann", 5);
+  await fleet.tell();
+  return fleet;
+}
+
 /** Asks a limiter so many times about a subject. */
 export async function consume(limiter: Limiter, subject: string, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await limiter.consume(subject);
