@@ -5,7 +5,7 @@ export { formatReceived, invalidOption, invalidValue } from "./base/errors.ts";
 export { fingerprint } from "./base/key.ts";
 export type { Log } from "./base/notices.ts";
 export { warn } from "./base/notices.ts";
-export { valueBehind } from "./http/answer.ts";
+export { shownDecision, valueBehind } from "./http/answer.ts";
 export type { StandIn } from "./http/client.ts";
 export { HTTP } from "./http/client.ts";
 export { rejectUnreadKeys } from "./http/conflicts.ts";

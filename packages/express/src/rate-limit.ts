@@ -16,6 +16,7 @@ import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { watchMaking } from "./made-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
+import { decorated, showDecision } from "./request-decoration.ts";
 
 /** The options of `rateLimit` other than `limits` and `limiter`. */
 interface CommonOptions<Dimension extends string>
@@ -90,15 +91,12 @@ export function rateLimit(
 
   /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
   function answer(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
-    // Something else may have answered meanwhile, for example on a timeout.
-    if (verdict.kind === "left" || res.writableEnded) return false;
+    if (verdict.kind === "left") return false;
+    if (res.headersSent) return answerLate(verdict, res);
     if (verdict.kind === "pass") return true;
-    if (res.headersSent) {
-      // Too late for headers, but not to stop the request.
-      if (verdict.kind !== "allowed") res.end();
-      return verdict.kind === "allowed";
-    }
-    if (verdict.kind !== "refused") req.rateLimit = verdict.decision;
+    const isShown =
+      decorated.get(Object.getPrototypeOf(req)) === true && !Object.hasOwn(req, "rateLimit");
+    if (verdict.kind !== "refused" && !isShown) showDecision(req, verdict.decision);
     if (verdict.kind === "denied" && typeof onDenied === "function") {
       return answerDenied(onDenied, req, res, verdict, warn);
     }
@@ -125,6 +123,14 @@ export function rateLimit(
  */
 function routeOf({ method, baseUrl, route }: Request): string | undefined {
   return route === undefined ? undefined : `${method} ${baseUrl}${route.path}`;
+}
+
+/** Something else has begun to answer, for example on a timeout: it is too late for headers, but not to stop the request. */
+function answerLate({ kind }: Verdict, res: Response): boolean {
+  if (res.writableEnded) return false;
+  if (kind === "pass" || kind === "allowed") return true;
+  res.end();
+  return false;
 }
 
 /** Without `next`, the request can neither go on nor fail. */

@@ -3,7 +3,7 @@ import type { Decision, LimitState } from "../base/decision.ts";
 import type { LimitDescription } from "../base/policy.ts";
 import { formatProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
 import type { Reported } from "./request-record.ts";
-import { bindingDecision } from "./request-record.ts";
+import { bindingDecision, entriesOf, reportedAmong } from "./request-record.ts";
 import type {
   Header,
   HeaderSettings,
@@ -60,6 +60,12 @@ function bindingAmong(reported: readonly Reported[]): Reported {
   if (denial !== undefined) return denial;
   const binding = bindingDecision(reported.map(({ decision }) => decision));
   return reported.find(({ decision }) => decision === binding) as Reported;
+}
+
+/** The decision that binds among those on a request so far; undefined before the first. */
+export function shownDecision(request: object): Decision | undefined {
+  const reported = reportedAmong(entriesOf(request));
+  return reported.length === 0 ? undefined : bindingAmong(reported).decision;
 }
 
 function addLegacy(

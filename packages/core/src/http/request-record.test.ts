@@ -11,7 +11,13 @@ import { readHeadersOption } from "./headers-option.ts";
 import { Subjects } from "./read-subjects.ts";
 import { decisionOf, subjectOf } from "./request-decision.ts";
 import type { Entry } from "./request-record.ts";
-import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
+import {
+  bindingDecision,
+  entriesOf,
+  forgetEntry,
+  reportedAmong,
+  takeEntry,
+} from "./request-record.ts";
 
 function limiterOn(name: string, limits: Policy, store: CountingStore): MadeLimiter {
   return requireMade(createLimiter({ name, limits, store }));
@@ -81,7 +87,7 @@ describe("a limiter", () => {
       take(request, bystander);
       return part;
     });
-    forgetEntry(one, parts[0] as Entry);
+    forgetEntry(parts[0] as Entry);
     expect(take(one, bystander)).toBeUndefined();
     expect(take(other, limiter)).toBeUndefined();
     expect(take(one, limiter)).toEqual(["5-per-1m"]);
@@ -147,7 +153,7 @@ describe("limiters that extend another one", () => {
 
   test("are asked again with it when neither could answer", () => {
     const request = {};
-    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    forgetEntry(takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
     expect(take(request, base)).toEqual(["5-per-1m"]);
     expect(take(request, one)).toEqual(["one"]);
   });
@@ -155,7 +161,7 @@ describe("limiters that extend another one", () => {
   test("leave it asked when only what they add could not answer", () => {
     const request = {};
     take(request, base);
-    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    forgetEntry(takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
     expect(take(request, base)).toBeUndefined();
     expect(take(request, one)).toEqual(["one"]);
     expect(take(request, one)).toBeUndefined();
@@ -296,7 +302,7 @@ describe("the subject of a request", () => {
     const request = {};
     const first = await decide(request, limiterOf("a", 5), { default: "x" });
     const second = await decide(request, limiterOf("b", 5), { default: "y" });
-    expect(reportedOf(request)).toEqual([first, second]);
+    expect(reportedAmong(entriesOf(request))).toEqual([first, second]);
     expect({ ...subjectOf(request) }).toEqual({ default: "y" });
   });
 });

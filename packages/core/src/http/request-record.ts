@@ -24,6 +24,8 @@ export interface Reported {
  * that a request passes share its entries.
  */
 export interface Entry extends Omit<Reported, "decision"> {
+  /** All entries of the request, this one among them. */
+  readonly all: Entry[];
   readonly limiter: MadeLimiter;
   readonly groups: readonly Group[];
   readonly subjects: RequestSubjects;
@@ -46,7 +48,7 @@ export type DecidedEntry = Entry & Reported;
 const ENTRIES: unique symbol = Symbol.for("@headgate/core.entries") as never;
 
 interface Carrier {
-  [ENTRIES]?: readonly Entry[];
+  [ENTRIES]?: Entry[];
 }
 
 const NONE: readonly never[] = [];
@@ -69,15 +71,17 @@ export function takeEntry(
 ): Entry | undefined {
   const { counted } = limiter[LIMITER];
   const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  const entries = carrier[ENTRIES] ?? NONE;
-  const isAll = hasAll && entries.length === 0;
-  const groups = isAll
-    ? counted.groups
-    : counted.groups.filter(
-        (group) => isCounted(group, subjects) && !isAsked(entries, counted, group),
-      );
+  const before = carrier[ENTRIES];
+  const groups =
+    hasAll && before === undefined
+      ? counted.groups
+      : counted.groups.filter(
+          (group) => isCounted(group, subjects) && !isAsked(before ?? NONE, counted, group),
+        );
   if (groups.length === 0) return undefined;
+  const all = before ?? [];
   const entry: Entry = {
+    all,
     limiter,
     groups,
     subjects,
@@ -89,8 +93,8 @@ export function takeEntry(
     text: undefined,
     passed: undefined,
   };
-  // Most requests meet one limiter; a list that grows would reserve space for many.
-  carrier[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
+  all.push(entry);
+  if (before === undefined) carrier[ENTRIES] = all;
   return entry;
 }
 
@@ -123,9 +127,9 @@ export function hasAskedAll(request: object, limiter: MadeLimiter): boolean {
 }
 
 /** Removes an entry whose limiter failed. */
-export function forgetEntry(request: object, entry: Entry): void {
-  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  carrier[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
+export function forgetEntry(entry: Entry): void {
+  const { all } = entry;
+  all.splice(all.indexOf(entry), 1);
 }
 
 /** A request's calls of these limiters, or of limiters that count together with them. */
@@ -142,10 +146,8 @@ export function isDecided(entry: Entry): entry is DecidedEntry {
   return entry.decision !== undefined;
 }
 
-/** Every decision on a request so far, except those in shadow mode. */
-export function reportedOf(request: object): readonly Reported[] {
-  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  const entries = carrier[ENTRIES] ?? NONE;
+/** The decisions among a request's entries so far, except those in shadow mode. */
+export function reportedAmong(entries: readonly Entry[]): readonly Reported[] {
   const [first] = entries;
   if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);

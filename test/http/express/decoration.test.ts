@@ -1,0 +1,113 @@
+import { IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gcra } from "@headgate/core";
+import { rateLimit } from "@headgate/express";
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import { expect, onTestFinished, test } from "vitest";
+import { askAt } from "../support/ask.ts";
+import { listen } from "../support/listen.ts";
+import { describeExpress } from "./describe-express.ts";
+
+const limits = gcra({ limit: 9, window: "1h" });
+
+/** What a request shows, and whether the property is the request's own. */
+const answer: RequestHandler = (req, res) => {
+  res.json({ left: req.rateLimit?.remaining ?? null, isOwn: Object.hasOwn(req, "rateLimit") });
+};
+
+describeExpress(({ make, serve }) => {
+  test("a request shows its decision without a property of its own, from the second one on", async () => {
+    const { ask } = await serve((app) => app.use(rateLimit({ limits }), answer));
+    await ask();
+    expect((await ask()).json()).toEqual({ left: 7, isOwn: false });
+    expect((await ask()).json()).toEqual({ left: 6, isOwn: false });
+  });
+
+  test("what a mounted application decides is read after it, and in handlers of errors", async () => {
+    const onError: ErrorRequestHandler = (error: Error, req, res, _next) => {
+      res.json({ left: req.rateLimit?.remaining, message: error.message });
+    };
+    const { ask } = await serve((app) => {
+      const mounted = make();
+      mounted.use(rateLimit({ limits }));
+      mounted.get("/fails", () => {
+        throw new Error("on purpose");
+      });
+      app.use(mounted);
+      app.get("/", answer);
+      app.use(onError);
+    });
+    await ask();
+    expect((await ask()).json()).toEqual({ left: 7, isOwn: false });
+    expect((await ask("/fails")).json()).toEqual({ left: 6, message: "on purpose" });
+  });
+
+  test("a request that was not counted shows nothing", async () => {
+    const { ask } = await serve((app) => {
+      app.use(rateLimit({ limits, skip: ({ path }) => path === "/free" }), answer);
+    });
+    await ask();
+    expect((await ask("/free")).json()).toEqual({ left: null, isOwn: false });
+  });
+
+  test("what another library sets is read until the next decision", async () => {
+    const shown: unknown[] = [];
+    const note: RequestHandler = (req, _res, next) => {
+      shown.push(req.rateLimit?.remaining);
+      next();
+    };
+    const setByOther: RequestHandler = (req, _res, next) => {
+      Object.assign(req, { rateLimit: { remaining: "other" } });
+      next();
+    };
+    const first = rateLimit({ name: "first", limits });
+    const second = rateLimit({ name: "second", limits: gcra({ limit: 5, window: "1h" }) });
+    const { ask } = await serve((app) => {
+      app.use(first, note, setByOther, note, second, note, answer);
+    });
+    await ask();
+    shown.length = 0;
+    expect((await ask()).json()).toEqual({ left: 3, isOwn: true });
+    expect(shown).toEqual([7, "other", 3]);
+  });
+
+  test("an object that inherits from a request, or is a proxy of it, shows and counts as the request", async () => {
+    const limit = rateLimit({ limits });
+    const seen: unknown[] = [];
+    const { ask } = await serve((app) => {
+      app.use(limit, (req, res) => {
+        const others = [Object.create(req), new Proxy(req, {})];
+        for (const other of others) {
+          limit(other, res, () => seen.push(other.rateLimit.remaining, limit.of(other)?.subject));
+        }
+        res.end();
+      });
+    });
+    await ask();
+    seen.length = 0;
+    await ask();
+    const subject = { default: "127.0.0.1" };
+    expect(seen).toEqual([7, subject, 7, subject]);
+  });
+});
+
+/** A prototype of requests as Express has it, but frozen, as hardened programs freeze what their modules share. */
+const frozen = Object.freeze(Object.create(IncomingMessage.prototype, { header: { value() {} } }));
+
+test.each([
+  ["Node alone", IncomingMessage.prototype],
+  ["a frozen Express", frozen],
+])("a request of %s gets a property", async (_, prototype) => {
+  const limit = rateLimit({ limits, key: () => "ann" });
+  const server = await listen((req, res) => {
+    Object.setPrototypeOf(req, prototype);
+    limit(req as unknown as Request, res, () => {
+      const shown = Object.getOwnPropertyDescriptor(req, "rateLimit");
+      res.end(JSON.stringify({ left: shown?.value.remaining }));
+    });
+  });
+  const { ask, end } = askAt(server.address() as AddressInfo);
+  onTestFinished(end);
+  await ask();
+  expect((await ask()).json()).toEqual({ left: 7 });
+});
