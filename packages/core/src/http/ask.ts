@@ -19,13 +19,7 @@ import {
 import type { GuardSettings } from "./parse-guard.ts";
 import { isSameCost } from "./request-cost.ts";
 import type { Entry } from "./request-record.ts";
-import {
-  entriesWith,
-  forgetEntry,
-  hasAskedAll,
-  reportedAmong,
-  takeEntry,
-} from "./request-record.ts";
+import { entriesWith, forgetEntry, hasAskedAll, reportedIn, takeEntry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
 import { LEFT, PASS } from "./verdict.ts";
@@ -165,7 +159,7 @@ function createReport<Request extends object>(
     // A decision in shadow mode is not shown, and earlier decisions were shown already.
     const verdict = decision.shadow
       ? PASS
-      : answerTo(reportedAmong(entry.all), Date.now(), showsWait ? waitedMs : undefined);
+      : answerTo(reportedIn(entry.all), Date.now(), showsWait ? waitedMs : undefined);
     if (verdict.kind === "denied" && mayPass) {
       return { ...verdict, conclude: conclusionOf(entry, message) };
     }

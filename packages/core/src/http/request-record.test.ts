@@ -15,7 +15,7 @@ import {
   bindingDecision,
   entriesOf,
   forgetEntry,
-  reportedAmong,
+  reportedIn,
   takeEntry,
 } from "./request-record.ts";
 
@@ -302,7 +302,7 @@ describe("the subject of a request", () => {
     const request = {};
     const first = await decide(request, limiterOf("a", 5), { default: "x" });
     const second = await decide(request, limiterOf("b", 5), { default: "y" });
-    expect(reportedAmong(entriesOf(request))).toEqual([first, second]);
+    expect(reportedIn(entriesOf(request))).toEqual([first, second]);
     expect({ ...subjectOf(request) }).toEqual({ default: "y" });
   });
 });

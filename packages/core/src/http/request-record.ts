@@ -147,7 +147,7 @@ export function isDecided(entry: Entry): entry is DecidedEntry {
 }
 
 /** The decisions among a request's entries so far, except those in shadow mode. */
-export function reportedAmong(entries: readonly Entry[]): readonly Reported[] {
+export function reportedIn(entries: readonly Entry[]): readonly Reported[] {
   const [first] = entries;
   if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);
