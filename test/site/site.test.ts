@@ -191,7 +191,8 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
         await link.click();
         await page.waitForURL(`${site.origin}/playground?*`);
         const [, limit = ""] = /limits = (.*);/.exec(code ?? "") ?? [];
-        expect(await page.locator(".playground pre").textContent()).toContain(limit);
+        const shown = page.locator(".playground pre");
+        await expect.poll(() => shown.textContent()).toContain(limit);
       });
     },
   );
