@@ -228,6 +228,15 @@ describe("the middleware", () => {
     emitWarning.mockRestore();
   });
 
+  test("an answer without headers, as WebSockets have under express-ws, ends a request that waits, too", async () => {
+    const middleware = rateLimit({ limits, key: async () => "ann" });
+    const answered = exchange("192.0.2.1");
+    const calls = run(middleware, answered);
+    answered.response.writableEnded = true;
+    expect(await calls).toEqual([]);
+    expect(answered.response.headers.size).toBe(0);
+  });
+
   test("does not let a denied request through because something else has answered it", async () => {
     const middleware = rateLimit({ limits });
     await run(middleware, exchange("1.2.3.4"));

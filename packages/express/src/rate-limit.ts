@@ -1,4 +1,4 @@
-import type { HeadgateError, Limiter, Policy } from "@headgate/core";
+import type { Decision, HeadgateError, Limiter, Policy } from "@headgate/core";
 import type {
   CountOption,
   GuardOptions,
@@ -16,7 +16,7 @@ import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { watchMaking } from "./made-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { answerDenied } from "./on-denied.ts";
-import { decorated, showDecision } from "./request-decoration.ts";
+import { decorate, decorated } from "./request-decoration.ts";
 
 /** The options of `rateLimit` other than `limits` and `limiter`. */
 interface CommonOptions<Dimension extends string>
@@ -86,17 +86,15 @@ export function rateLimit(
     const request = req as Request;
     if (making?.isNew) making.note(request);
     const decided = check(request, clientOf(request.ip, request), res);
-    settle(decided, answer, request, res as Response, next);
+    settle(decided, "then" in decided ? answerLater : answer, request, res as Response, next);
   }
 
   /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
   function answer(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
     if (verdict.kind === "left") return false;
-    if (res.headersSent) return answerLate(verdict, res);
+    if (res.headersSent) return stop(verdict, res);
     if (verdict.kind === "pass") return true;
-    const isShown =
-      decorated.get(Object.getPrototypeOf(req)) === true && !Object.hasOwn(req, "rateLimit");
-    if (verdict.kind !== "refused" && !isShown) showDecision(req, verdict.decision);
+    if (verdict.kind !== "refused") show(req, verdict.decision);
     if (verdict.kind === "denied" && typeof onDenied === "function") {
       return answerDenied(onDenied, req, res, verdict, warn);
     }
@@ -108,6 +106,11 @@ export function rateLimit(
     }
     sendRejection(res, verdict.rejection);
     return false;
+  }
+
+  /** Something else may have answered meanwhile, for example on a timeout. */
+  function answerLater(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
+    return res.writableEnded ? false : answer(verdict, req, res);
   }
 
   const handle = only === undefined ? { tiers } : { limiter: only };
@@ -125,8 +128,19 @@ function routeOf({ method, baseUrl, route }: Request): string | undefined {
   return route === undefined ? undefined : `${method} ${baseUrl}${route.path}`;
 }
 
-/** Something else has begun to answer, for example on a timeout: it is too late for headers, but not to stop the request. */
-function answerLate({ kind }: Verdict, res: Response): boolean {
+/** Lets `req.rateLimit` be the decision, which it is already for most requests. */
+function show(req: Request, decision: Decision): void {
+  const prototype: object = Object.getPrototypeOf(req);
+  const parent = decorated.get(prototype);
+  const isShown =
+    parent !== undefined &&
+    parent === Object.getPrototypeOf(prototype) &&
+    !Object.hasOwn(req, "rateLimit");
+  if (!isShown && !decorate(req)) req.rateLimit = decision;
+}
+
+/** Stops a request that something else has begun to answer, unless it may go on. It is too late for headers. */
+function stop({ kind }: Verdict, res: Response): boolean {
   if (res.writableEnded) return false;
   if (kind === "pass" || kind === "allowed") return true;
   res.end();

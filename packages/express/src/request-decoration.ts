@@ -1,40 +1,53 @@
-import type { Decision } from "@headgate/core";
 import { shownDecision } from "@headgate/core/internal-http";
 import type { Request } from "express";
 
 /*
- * Express gives each request another prototype, after which V8 makes a new hidden class for every property that is added to the
+ * Express replaces the prototype of each request, after which V8 makes a new hidden class for every property that is added to the
  * request: 1.4 µs on Node 20, a tenth of what the middleware takes. So `req.rateLimit` is an accessor of Express's request, which
  * finds the decision where all adapters keep it.
  */
+const ACCESSOR = {
+  configurable: true,
+  get(this: object) {
+    return shownDecision(this);
+  },
+  // What the application or another library sets is read until the next decision.
+  set(this: object, value: unknown) {
+    const property = { value, configurable: true, enumerable: true, writable: true };
+    Object.defineProperty(this, "rateLimit", property);
+  },
+};
 
-/** The prototypes of requests seen so far, and whether requests with them show their decision without a property of their own. */
-export const decorated: WeakMap<object, boolean> = new WeakMap();
+/**
+ * The prototypes of requests that show their decision by the accessor, each with the prototype it inherits from: mounting an
+ * application changes that.
+ */
+export const decorated: WeakMap<object, object> = new WeakMap();
 
-/** Shows a decision on a request, and lets the next requests of its kind show theirs by themselves. */
-export function showDecision(request: Request, decision: Decision): void {
+/** Lets requests like this one show their decision by the accessor, and returns whether this one does. */
+export function decorate(request: Request): boolean {
   const prototype: object = Object.getPrototypeOf(request);
-  if (!decorated.has(prototype)) decorated.set(prototype, decorate(prototype));
-  request.rateLimit = decision;
+  const shared = sharedBy(prototype);
+  if (shared === undefined) return false;
+  // Refused if it is frozen.
+  if (!("rateLimit" in shared)) Reflect.defineProperty(shared, "rateLimit", ACCESSOR);
+  if (!hasAccessor(request)) return false;
+  decorated.set(prototype, Object.getPrototypeOf(prototype));
+  return true;
 }
 
-/** Returns whether it could: not for a prototype of another framework, or of an Express that is frozen. */
-function decorate(prototype: object): boolean {
-  // Each application has a prototype of its own, which inherits from Express's: the last that has `header`.
+/** Each application has a prototype for its requests, which inherits from Express's own: the last that has `subdomains`. */
+function sharedBy(prototype: object): object | undefined {
   let shared: object | undefined;
   for (let one = prototype; one !== null; one = Object.getPrototypeOf(one)) {
-    if (Object.hasOwn(one, "header")) shared = one;
+    if (Object.hasOwn(one, "subdomains")) shared = one;
   }
-  if (shared === undefined) return false;
-  return Reflect.defineProperty(shared, "rateLimit", {
-    configurable: true,
-    get(this: object) {
-      return shownDecision(this);
-    },
-    // What the application or another library sets is read until the next decision.
-    set(this: object, value: unknown) {
-      const property = { value, configurable: true, enumerable: true, writable: true };
-      Object.defineProperty(this, "rateLimit", property);
-    },
-  });
+  return shared;
+}
+
+/** Whether the accessor is what a request shows, not what the application has put on it or on its prototypes. */
+function hasAccessor(request: object): boolean {
+  let one = request;
+  while (one !== null && !Object.hasOwn(one, "rateLimit")) one = Object.getPrototypeOf(one);
+  return one !== null && Object.getOwnPropertyDescriptor(one, "rateLimit")?.get === ACCESSOR.get;
 }

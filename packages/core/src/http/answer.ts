@@ -3,7 +3,7 @@ import type { Decision, LimitState } from "../base/decision.ts";
 import type { LimitDescription } from "../base/policy.ts";
 import { formatProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
 import type { Reported } from "./request-record.ts";
-import { bindingDecision, entriesOf, reportedIn } from "./request-record.ts";
+import { bindingDecision, reportedOf } from "./request-record.ts";
 import type {
   Header,
   HeaderSettings,
@@ -64,7 +64,7 @@ function bindingAmong(reported: readonly Reported[]): Reported {
 
 /** The decision that binds among those on a request so far; undefined before the first. */
 export function shownDecision(request: object): Decision | undefined {
-  const reported = reportedIn(entriesOf(request));
+  const reported = reportedOf(request);
   return reported.length === 0 ? undefined : bindingAmong(reported).decision;
 }
 

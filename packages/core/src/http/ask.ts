@@ -19,7 +19,7 @@ import {
 import type { GuardSettings } from "./parse-guard.ts";
 import { isSameCost } from "./request-cost.ts";
 import type { Entry } from "./request-record.ts";
-import { entriesWith, forgetEntry, hasAskedAll, reportedIn, takeEntry } from "./request-record.ts";
+import { entriesWith, forgetEntry, hasAskedAll, reportedOf, takeEntry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
 import { LEFT, PASS } from "./verdict.ts";
@@ -115,18 +115,18 @@ function createTurnStep<Request extends object>(
   };
 }
 
-function leaveOut<Request extends object>({ entry }: Visit<Request>): Verdict {
-  forgetEntry(entry as Entry);
+function leaveOut<Request extends object>({ request, entry }: Visit<Request>): Verdict {
+  forgetEntry(request, entry as Entry);
   return PASS;
 }
 
 /** Removes an undecided entry, and returns the error to throw. */
 function undo<Request extends object>(
   owner: string,
-  { limits, entry }: Visit<Request>,
+  { request, limits, entry }: Visit<Request>,
   error: unknown,
 ): unknown {
-  forgetEntry(entry as Entry);
+  forgetEntry(request, entry as Entry);
   return limits === undefined ? error : ofRequest(owner, error);
 }
 
@@ -159,7 +159,7 @@ function createReport<Request extends object>(
     // A decision in shadow mode is not shown, and earlier decisions were shown already.
     const verdict = decision.shadow
       ? PASS
-      : answerTo(reportedIn(entry.all), Date.now(), showsWait ? waitedMs : undefined);
+      : answerTo(reportedOf(request), Date.now(), showsWait ? waitedMs : undefined);
     if (verdict.kind === "denied" && mayPass) {
       return { ...verdict, conclude: conclusionOf(entry, message) };
     }

@@ -11,13 +11,7 @@ import { readHeadersOption } from "./headers-option.ts";
 import { Subjects } from "./read-subjects.ts";
 import { decisionOf, subjectOf } from "./request-decision.ts";
 import type { Entry } from "./request-record.ts";
-import {
-  bindingDecision,
-  entriesOf,
-  forgetEntry,
-  reportedIn,
-  takeEntry,
-} from "./request-record.ts";
+import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
 
 function limiterOn(name: string, limits: Policy, store: CountingStore): MadeLimiter {
   return requireMade(createLimiter({ name, limits, store }));
@@ -79,6 +73,19 @@ describe("a limiter", () => {
     expect(take(request, limiterOf("a", 5, requireStore(memoryStore())))).toBeDefined();
   });
 
+  test("is asked for each copy of a request, and for each object that inherits from it, by itself", () => {
+    const [outer, inner] = [limiterOf("a", 5), limiterOf("b", 5)];
+    const request = {};
+    take(request, outer);
+    const others = [1, 2].flatMap(() => [Object.create(request), { ...request }]);
+    for (const other of others) {
+      expect(take(other, outer)).toBeUndefined();
+      expect(take(other, inner)).toEqual(["5-per-1m"]);
+      expect(take(other, inner)).toBeUndefined();
+    }
+    expect(take(request, inner)).toEqual(["5-per-1m"]);
+  });
+
   test("that could not answer is asked again, by this request alone", () => {
     const [limiter, bystander] = [limiterOf("a", 5), limiterOf("b", 5)];
     const [one, other] = [{}, {}];
@@ -87,7 +94,7 @@ describe("a limiter", () => {
       take(request, bystander);
       return part;
     });
-    forgetEntry(parts[0] as Entry);
+    forgetEntry(one, parts[0] as Entry);
     expect(take(one, bystander)).toBeUndefined();
     expect(take(other, limiter)).toBeUndefined();
     expect(take(one, limiter)).toEqual(["5-per-1m"]);
@@ -153,7 +160,7 @@ describe("limiters that extend another one", () => {
 
   test("are asked again with it when neither could answer", () => {
     const request = {};
-    forgetEntry(takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
     expect(take(request, base)).toEqual(["5-per-1m"]);
     expect(take(request, one)).toEqual(["one"]);
   });
@@ -161,7 +168,7 @@ describe("limiters that extend another one", () => {
   test("leave it asked when only what they add could not answer", () => {
     const request = {};
     take(request, base);
-    forgetEntry(takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
     expect(take(request, base)).toBeUndefined();
     expect(take(request, one)).toEqual(["one"]);
     expect(take(request, one)).toBeUndefined();
@@ -302,7 +309,7 @@ describe("the subject of a request", () => {
     const request = {};
     const first = await decide(request, limiterOf("a", 5), { default: "x" });
     const second = await decide(request, limiterOf("b", 5), { default: "y" });
-    expect(reportedIn(entriesOf(request))).toEqual([first, second]);
+    expect(reportedOf(request)).toEqual([first, second]);
     expect({ ...subjectOf(request) }).toEqual({ default: "y" });
   });
 });

@@ -24,8 +24,6 @@ export interface Reported {
  * that a request passes share its entries.
  */
 export interface Entry extends Omit<Reported, "decision"> {
-  /** All entries of the request, this one among them. */
-  readonly all: Entry[];
   readonly limiter: MadeLimiter;
   readonly groups: readonly Group[];
   readonly subjects: RequestSubjects;
@@ -48,7 +46,7 @@ export type DecidedEntry = Entry & Reported;
 const ENTRIES: unique symbol = Symbol.for("@headgate/core.entries") as never;
 
 interface Carrier {
-  [ENTRIES]?: Entry[];
+  [ENTRIES]?: readonly Entry[];
 }
 
 const NONE: readonly never[] = [];
@@ -71,17 +69,15 @@ export function takeEntry(
 ): Entry | undefined {
   const { counted } = limiter[LIMITER];
   const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  const before = carrier[ENTRIES];
-  const groups =
-    hasAll && before === undefined
-      ? counted.groups
-      : counted.groups.filter(
-          (group) => isCounted(group, subjects) && !isAsked(before ?? NONE, counted, group),
-        );
+  const entries = carrier[ENTRIES] ?? NONE;
+  const isAll = hasAll && entries.length === 0;
+  const groups = isAll
+    ? counted.groups
+    : counted.groups.filter(
+        (group) => isCounted(group, subjects) && !isAsked(entries, counted, group),
+      );
   if (groups.length === 0) return undefined;
-  const all = before ?? [];
   const entry: Entry = {
-    all,
     limiter,
     groups,
     subjects,
@@ -93,8 +89,8 @@ export function takeEntry(
     text: undefined,
     passed: undefined,
   };
-  all.push(entry);
-  if (before === undefined) carrier[ENTRIES] = all;
+  // A new list: copies of the request, and objects that inherit from it, may have the old one.
+  carrier[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
   return entry;
 }
 
@@ -127,9 +123,9 @@ export function hasAskedAll(request: object, limiter: MadeLimiter): boolean {
 }
 
 /** Removes an entry whose limiter failed. */
-export function forgetEntry(entry: Entry): void {
-  const { all } = entry;
-  all.splice(all.indexOf(entry), 1);
+export function forgetEntry(request: object, entry: Entry): void {
+  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
+  carrier[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
 }
 
 /** A request's calls of these limiters, or of limiters that count together with them. */
@@ -146,8 +142,10 @@ export function isDecided(entry: Entry): entry is DecidedEntry {
   return entry.decision !== undefined;
 }
 
-/** The decisions among a request's entries so far, except those in shadow mode. */
-export function reportedIn(entries: readonly Entry[]): readonly Reported[] {
+/** Every decision on a request so far, except those in shadow mode. */
+export function reportedOf(request: object): readonly Reported[] {
+  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
+  const entries = carrier[ENTRIES] ?? NONE;
   const [first] = entries;
   if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);
