@@ -72,7 +72,14 @@ export class Oracle {
     const allowed = asked.every(({ wait, counter }) => wait === 0n && counter.rest(now) === 0n);
     const spent = allowed && charges ? spend(asked, subjects, now) : undefined;
     if (allowed && !charges) for (const one of asked) foretell(one, now);
-    if (!allowed && charges && !shadow) blockOnDenial(asked, subjects, now);
+    if (!allowed && charges && !shadow) {
+      const set = blockOnDenial(asked, now);
+      for (const { rule, account } of set) {
+        // A subject that has used nothing yet lets time pass by whatever numbers ask meanwhile, too, if it is there.
+        if (this.#keepsDrained) keepAccount(rule, subjects, account);
+        else rule.accounts.delete(subjects[rule.per] ?? "");
+      }
+    }
     this.moments = [];
     const limits = asked.map((one) => this.#stateOf(one, asked, now));
     const binding = bindingOf(limits, allowed);
@@ -325,8 +332,9 @@ function foretell(one: Asked, now: bigint): void {
   if (one.units > 0n) one.account.charge(one.units, now);
 }
 
-/** Limits that denied what fits them block their counters; the one that blocks starts as if unused. */
-function blockOnDenial(asked: readonly Asked[], subjects: SubjectOf, now: bigint): void {
+/** Limits that denied what fits them block their counters. Returns those that set a block, which start as if unused. */
+function blockOnDenial(asked: readonly Asked[], now: bigint): readonly Asked[] {
+  const set: Asked[] = [];
   for (const counter of new Set(asked.map((one) => one.counter))) {
     if (counter.rest(now) > 0n) continue;
     const denying = asked.filter((one) => one.counter === counter && (one.wait ?? 0n) > 0n);
@@ -338,10 +346,11 @@ function blockOnDenial(asked: readonly Asked[], subjects: SubjectOf, now: bigint
     const place = counter.deny(blocking, now);
     if (place === undefined) continue;
     const setter = denying.find(({ rule }) => rule.place === place) as Asked;
-    setter.rule.accounts.delete(subjects[setter.rule.per] ?? "");
     setter.account = setter.rule.definition.open();
     setter.wait = 0n;
+    set.push(setter);
   }
+  return set;
 }
 
 function isSetter({ rule, counter }: Asked): boolean {
