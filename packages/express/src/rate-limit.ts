@@ -1,4 +1,4 @@
-import type { Decision, HeadgateError, Limiter, Policy } from "@headgate/core";
+import type { HeadgateError, Limiter, Policy } from "@headgate/core";
 import type {
   CountOption,
   GuardOptions,
@@ -94,7 +94,12 @@ export function rateLimit(
     if (verdict.kind === "left") return false;
     if (res.headersSent) return stop(verdict, res);
     if (verdict.kind === "pass") return true;
-    if (verdict.kind !== "refused") show(req, verdict.decision);
+    const owner = decorated.get(Object.getPrototypeOf(req));
+    const isShown =
+      owner !== undefined &&
+      Object.prototype.isPrototypeOf.call(owner, req) &&
+      !Object.hasOwn(req, "rateLimit");
+    if (verdict.kind !== "refused" && !isShown && !decorate(req)) req.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof onDenied === "function") {
       return answerDenied(onDenied, req, res, verdict, warn);
     }
@@ -126,17 +131,6 @@ export function rateLimit(
  */
 function routeOf({ method, baseUrl, route }: Request): string | undefined {
   return route === undefined ? undefined : `${method} ${baseUrl}${route.path}`;
-}
-
-/** Lets `req.rateLimit` be the decision, which it is already for most requests. */
-function show(req: Request, decision: Decision): void {
-  const prototype: object = Object.getPrototypeOf(req);
-  const parent = decorated.get(prototype);
-  const isShown =
-    parent !== undefined &&
-    parent === Object.getPrototypeOf(prototype) &&
-    !Object.hasOwn(req, "rateLimit");
-  if (!isShown && !decorate(req)) req.rateLimit = decision;
 }
 
 /** Stops a request that something else has begun to answer, unless it may go on. It is too late for headers. */

@@ -20,7 +20,7 @@ type Place = "memory" | "redis";
 
 /** The most that a warm, allowed request may pass on Express. They may only become less. */
 const MOST: Readonly<Record<Place, Numbers>> = {
-  memory: { files: 22, functions: 57, calls: 62 },
+  memory: { files: 22, functions: 56, calls: 61 },
   redis: { files: 28, functions: 97, calls: 109 },
 };
 
