@@ -39,8 +39,10 @@ const LEGACY_STYLES = Object.keys(LEGACY_NAMES) as LegacyStyle[];
 export function answerTo(reported: readonly Reported[], nowMs: number, waitedMs?: number): Verdict {
   const binding = reported.length === 1 ? (reported[0] as Reported) : bindingAmong(reported);
   const { decision } = binding;
-  const headers: Header[] = [];
-  addLegacy(headers, reported, binding, nowMs);
+  const headers =
+    reported.length === 1
+      ? formatLegacy(decision, binding.headers.legacy, binding.headers.reset, nowMs)
+      : LEGACY_STYLES.flatMap((style) => legacyOf(style, reported, binding, nowMs));
   addStandard(headers, reported);
   if (waitedMs !== undefined) {
     // `Server-Timing` (W3C), in milliseconds.
@@ -68,41 +70,23 @@ export function shownDecision(request: object): Decision | undefined {
   return reported.length === 0 ? undefined : bindingAmong(reported).decision;
 }
 
-function addLegacy(
-  headers: Header[],
-  reported: readonly Reported[],
-  binding: Reported,
-  nowMs: number,
-): void {
-  if (reported.length > 1) {
-    for (const style of LEGACY_STYLES) addLegacyOf(style, headers, reported, binding, nowMs);
-    return;
-  }
-  const { legacy, reset } = binding.headers;
-  // A decision made without counting has nothing to report.
-  if (legacy === false || binding.decision.limits.length === 0) return;
-  headers.push(...formatLegacy(binding.decision, legacy, reset, nowMs));
-}
-
 /** Of several limiters with the same header names, the binding decision among them is reported. */
-function addLegacyOf(
+function legacyOf(
   style: LegacyStyle,
-  headers: Header[],
   reported: readonly Reported[],
   binding: Reported,
   nowMs: number,
-): void {
+): Header[] {
   const all = reported.filter(
     ({ decision, headers: { legacy } }) => legacy === style && decision.limits.length > 0,
   );
-  if (all.length === 0) return;
+  if (all.length === 0) return [];
   if (!binding.decision.allowed && !all.includes(binding)) {
     // They would suggest that units are left.
-    headers.push(...LEGACY_NAMES[style].map((name): Header => [name, undefined]));
-    return;
+    return LEGACY_NAMES[style].map((name) => [name, undefined]);
   }
   const { decision, headers: settings } = bindingAmong(all);
-  headers.push(...formatLegacy(decision, style, settings.reset, nowMs));
+  return formatLegacy(decision, style, settings.reset, nowMs);
 }
 
 function addStandard(headers: Header[], reported: readonly Reported[]): void {
@@ -124,18 +108,20 @@ function addStandard(headers: Header[], reported: readonly Reported[]): void {
   else if (quotas !== "") headers.push(["RateLimit-Policy", quotas]);
 }
 
-/** The binding limit's numbers in three headers. `nowMs` is the wall clock. */
+/**
+ * The binding limit's numbers in three headers; none of a decision made without counting, which has nothing to report. `nowMs`
+ * is the wall clock.
+ */
 export function formatLegacy(
-  { limit, remaining, resetAfterMs }: Decision,
-  style: LegacyStyle,
+  { limits, limit, remaining, resetAfterMs }: Decision,
+  style: LegacyStyle | false,
   unit: ResetUnit,
   nowMs: number,
 ): Header[] {
+  if (style === false || limits.length === 0) return [];
   const names = LEGACY_NAMES[style];
-  const reset =
-    unit === "epoch-ms"
-      ? Math.ceil(nowMs + resetAfterMs)
-      : toSeconds(unit === "delta" ? resetAfterMs : nowMs + resetAfterMs);
+  const at = unit === "delta" ? resetAfterMs : nowMs + resetAfterMs;
+  const reset = Math.ceil(unit === "epoch-ms" ? at : at / 1_000);
   return [
     [names[0], String(limit)],
     [names[1], String(remaining)],

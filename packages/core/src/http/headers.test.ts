@@ -48,6 +48,19 @@ const limitState: fc.Arbitrary<LimitState> = fc.record({
   growsAfterMs: milliseconds,
 });
 
+const COUNTED: LimitState = {
+  name: "default",
+  per: "default",
+  limit: 10,
+  windowMs: 60_000,
+  allowed: false,
+  remaining: 0,
+  overdrawn: 0,
+  retryAfterMs: 0,
+  resetAfterMs: 0,
+  growsAfterMs: 0,
+};
+
 function decisionOf(numbers: Partial<Decision>): Decision {
   return {
     allowed: false,
@@ -55,7 +68,7 @@ function decisionOf(numbers: Partial<Decision>): Decision {
     remaining: 0,
     retryAfterMs: 0,
     resetAfterMs: 0,
-    limits: [],
+    limits: [COUNTED],
     cost: 1,
     source: "store",
     degraded: false,
@@ -211,6 +224,12 @@ describe("X-RateLimit-*", () => {
     expect(later).toEqual(["X-RateLimit-Reset", "1800000003"]);
     const exact = formatLegacy(decision, "x-ratelimit", "epoch-ms", 1_800_000_000_499.5).at(-1);
     expect(exact).toEqual(["X-RateLimit-Reset", "1800000002000"]);
+  });
+
+  test("are left out where nothing was counted, or nobody wants them", () => {
+    const uncounted = decisionOf({ limits: [] });
+    expect(formatLegacy(uncounted, "x-ratelimit", "delta", 0)).toEqual([]);
+    expect(formatLegacy(decision, false, "delta", 0)).toEqual([]);
   });
 
   test("have the names of draft 6 when that is asked for", () => {
