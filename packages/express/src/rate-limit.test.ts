@@ -35,7 +35,11 @@ function exchange(ip: string | undefined, destroyed = false) {
     body: undefined as string | undefined,
     getHeaders: () => Object.fromEntries(headers),
     getHeader: (name: string) => headers.get(name),
-    setHeader: (name: string, value: string) => headers.set(name, value),
+    // As Node's, which throws.
+    setHeader(name: string, value: string) {
+      if (response.headersSent) throw new Error("ERR_HTTP_HEADERS_SENT");
+      return headers.set(name, value);
+    },
     removeHeader: (name: string) => headers.delete(name),
     end(body?: string) {
       response.body = body;
@@ -260,6 +264,25 @@ describe("the middleware", () => {
     ended.response.headersSent = true;
     ended.response.writableEnded = true;
     expect(await run(rateLimit({ limits }), ended)).toEqual([]);
+  });
+
+  test("lets no request go on after the end, also without headers or a decision", async () => {
+    const silent = rateLimit({ limits, headers: { legacy: false, standard: false } });
+    for (const middleware of [silent, rateLimit({ limits, skip: () => true })]) {
+      const ended = exchange("1.2.3.4");
+      ended.response.headersSent = true;
+      ended.response.writableEnded = true;
+      expect(await run(middleware, ended)).toEqual([]);
+    }
+  });
+
+  test("passes an error of the response's own to the error handler", async () => {
+    const broken = exchange("1.2.3.4");
+    const wrong = new Error("wrong");
+    broken.response.setHeader = () => {
+      throw wrong;
+    };
+    expect(await run(rateLimit({ limits }), broken)).toEqual([[wrong]]);
   });
 });
 

@@ -85,15 +85,17 @@ export function rateLimit(
     if (typeof next !== "function") throw withoutNext(next);
     const request = req as Request;
     if (making?.isNew) making.note(request);
-    const decided = check(request, clientOf(request.ip, request), res);
+    // On a request of Express, `request.ip` would take longer: V8's caches do not know its hidden class.
+    const address: string | undefined = Reflect.get(request, "ip");
+    const decided = check(request, clientOf(address, request), res);
     settle(decided, "then" in decided ? answerLater : answer, request, res as Response, next);
   }
 
   /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
   function answer(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
     if (verdict.kind === "left") return false;
-    if (res.headersSent) return stop(verdict, res);
-    if (verdict.kind === "pass") return true;
+    if (verdict.kind === "pass") return !res.writableEnded;
+    if (verdict.kind !== "allowed" && res.headersSent) return stop(res);
     const owner = decorated.get(Object.getPrototypeOf(req));
     const isShown =
       owner !== undefined &&
@@ -103,8 +105,14 @@ export function rateLimit(
     if (verdict.kind === "denied" && typeof onDenied === "function") {
       return answerDenied(onDenied, req, res, verdict, warn);
     }
-    setHeaders(res, verdict.headers);
-    if (verdict.kind === "allowed") return true;
+    try {
+      setHeaders(res, verdict.headers);
+    } catch (error) {
+      // Asked only now, because it takes as long as to set a header.
+      if (verdict.kind !== "allowed" || !res.headersSent) throw error;
+      return !res.writableEnded;
+    }
+    if (verdict.kind === "allowed") return verdict.headers.length > 0 || !res.writableEnded;
     res.statusCode = verdict.rejection.status;
     if (verdict.kind === "denied" && onDenied === "error") {
       throw new HeadgateDenied(verdict.decision);
@@ -133,11 +141,9 @@ function routeOf({ method, baseUrl, route }: Request): string | undefined {
   return route === undefined ? undefined : `${method} ${baseUrl}${route.path}`;
 }
 
-/** Stops a request that something else has begun to answer, unless it may go on. It is too late for headers. */
-function stop({ kind }: Verdict, res: Response): boolean {
-  if (res.writableEnded) return false;
-  if (kind === "pass" || kind === "allowed") return true;
-  res.end();
+/** Stops a request that something else has begun to answer: it is too late for headers. */
+function stop(res: Response): boolean {
+  if (!res.writableEnded) res.end();
   return false;
 }
 
