@@ -7,7 +7,7 @@ export type { Log } from "./base/notices.ts";
 export { warn } from "./base/notices.ts";
 export { shownDecision, valueBehind } from "./http/answer.ts";
 export type { StandIn } from "./http/client.ts";
-export { HTTP } from "./http/client.ts";
+export { carriedBy, HTTP } from "./http/client.ts";
 export { rejectUnreadKeys } from "./http/conflicts.ts";
 export type { Failure } from "./http/denied-response.ts";
 export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./http/denied-response.ts";

@@ -10,7 +10,13 @@ import type {
   Verdict,
 } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
-import { createAdapterGuard, invalidValue, toError, warnOnce } from "@headgate/core/internal-http";
+import {
+  carriedBy,
+  createAdapterGuard,
+  invalidValue,
+  toError,
+  warnOnce,
+} from "@headgate/core/internal-http";
 import type { Context, MiddlewareHandler, Next } from "hono";
 import type { GetConnInfo } from "hono/conninfo";
 import { matchedRoutes } from "hono/route";
@@ -91,6 +97,7 @@ export function rateLimit(
 ): RateLimit | TieredRateLimit {
   const guard = createAdapterGuard<HonoRequest>(OWNER, options, ADAPTER, {
     optionNames: ["connInfo"],
+    carriedBy,
   });
   const { check, needsResponse, limiter: only, tiers, of, forgive, ready, close } = guard;
   const { onDenied, connInfo } = options;

@@ -2,7 +2,7 @@ import type { Limiter } from "@headgate/core";
 import type { GuardOptions, RequestDecision, Verdict } from "@headgate/core/http";
 import { HeadgateDenied } from "@headgate/core/http";
 import type { AdapterGuard, OwnParts } from "@headgate/core/internal-http";
-import { createAdapterGuard, toError, warnOnce } from "@headgate/core/internal-http";
+import { carriedBy, createAdapterGuard, toError, warnOnce } from "@headgate/core/internal-http";
 import type { ExecutionContext } from "@nestjs/common";
 import type { Limited, NestRequest } from "./limited.ts";
 import { carrierOf, limitedIn, routeOf, serverOf } from "./limited.ts";
@@ -25,7 +25,7 @@ export class ContextGuard {
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`. */
   constructor(owner: string, options: GuardOptions<NestRequest>, parts: OwnParts<NestRequest>) {
-    this.#guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, parts);
+    this.#guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, { ...parts, carriedBy });
     this.#onDenied = options?.onDenied ?? parts.inherited?.onDenied;
   }
 

@@ -20,8 +20,8 @@ type Place = "memory" | "redis";
 
 /** The most that a warm, allowed request may pass on Express. They may only become less. */
 const MOST: Readonly<Record<Place, Numbers>> = {
-  memory: { files: 22, functions: 56, calls: 61 },
-  redis: { files: 28, functions: 97, calls: 109 },
+  memory: { files: 22, functions: 55, calls: 59 },
+  redis: { files: 28, functions: 96, calls: 107 },
 };
 
 /** The calls that Fastify may add to those on Express. */

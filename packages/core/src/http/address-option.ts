@@ -6,10 +6,10 @@ import { createNetworkSet } from "../address/network-set.ts";
 import type { HeadgateError } from "../base/errors.ts";
 import { invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
-import type { Client, HttpRequest, StandIn, TrustWatch } from "./client.ts";
-import { HTTP, headerValue } from "./client.ts";
+import type { Client, HttpRequest, TrustWatch } from "./client.ts";
+import { headerValue } from "./client.ts";
 import { requireHeaderName } from "./keys.ts";
-import type { Step } from "./visit.ts";
+import type { Step, Visit } from "./visit.ts";
 import type { Warn } from "./warn.ts";
 
 /** The header in which a proxy passes the client's address, and the proxies trusted to send it. */
@@ -53,7 +53,7 @@ export function createAddressStep<Request extends HttpRequest>(
   warn: Warn,
 ): Step<Request> {
   return (visit) => {
-    visit.client = readAddressHeader(address, visit.request, visit.connected, warn);
+    visit.client = readAddressHeader(address, visit, warn);
     return visit.client === visit.connected ? watchTrust?.(visit) : undefined;
   };
 }
@@ -61,12 +61,15 @@ export function createAddressStep<Request extends HttpRequest>(
 /** Returns the client with the address from the header, or the same client if there is none to trust. */
 function readAddressHeader(
   { header, trusts }: AddressHeader,
-  request: HttpRequest,
-  client: Client,
+  {
+    request,
+    carried,
+    connected: client,
+  }: Pick<Visit<HttpRequest>, "request" | "carried" | "connected">,
   warn: Warn,
 ): Client {
   const { peer } = client;
-  const value = headerValue(((request as StandIn)[HTTP] ?? request).headers, header.toLowerCase());
+  const value = headerValue(carried.headers, header.toLowerCase());
   const isTrusted = peer !== undefined && trusts(peer);
   if (isTrusted && typeof value === "string" && isIP(value.trim()) !== 0) {
     return { address: value.trim(), peer, hasLeft: client.hasLeft };

@@ -18,7 +18,7 @@ import {
 } from "./own-limits.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import { isSameCost } from "./request-cost.ts";
-import type { Entry } from "./request-record.ts";
+import type { Carrier, Entry } from "./request-record.ts";
 import { entriesWith, forgetEntry, hasAskedAll, reportedOf, takeEntry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
@@ -45,12 +45,12 @@ export function createAskStep<Request extends object>(
     waitMs === undefined ? undefined : createTurnStep(owner, waitMs, ending, report);
 
   function ask(visit: Visit<Request>): Awaitable<Verdict> {
-    const { request } = visit;
+    const { carried } = visit;
     const { limiter, parts } = visit.prepared as Prepared<Request>;
-    if (count !== undefined) noteCount(owner, request, limiter, count);
-    const entry = takeEntry(request, limiter, visit.subjects as RequestSubjects, hasAll, settings);
+    if (count !== undefined) noteCount(owner, carried, limiter, count);
+    const entry = takeEntry(carried, limiter, visit.subjects as RequestSubjects, hasAll, settings);
     if (entry === undefined) {
-      if (cost !== undefined) rejectUnreadCost(owner, request, limiter, cost);
+      if (cost !== undefined) rejectUnreadCost(owner, carried, limiter, cost);
       return PASS;
     }
     visit.entry = entry;
@@ -115,18 +115,18 @@ function createTurnStep<Request extends object>(
   };
 }
 
-function leaveOut<Request extends object>({ request, entry }: Visit<Request>): Verdict {
-  forgetEntry(request, entry as Entry);
+function leaveOut<Request extends object>({ carried, entry }: Visit<Request>): Verdict {
+  forgetEntry(carried, entry as Entry);
   return PASS;
 }
 
 /** Removes an undecided entry, and returns the error to throw. */
 function undo<Request extends object>(
   owner: string,
-  { request, limits, entry }: Visit<Request>,
+  { carried, limits, entry }: Visit<Request>,
   error: unknown,
 ): unknown {
-  forgetEntry(request, entry as Entry);
+  forgetEntry(carried, entry as Entry);
   return limits === undefined ? error : ofRequest(owner, error);
 }
 
@@ -140,7 +140,7 @@ function createReport<Request extends object>(
   const mayPass = typeof onDenied === "function";
 
   function report(visit: Visit<Request>, decision: Decision, waitedMs?: number): Verdict {
-    const { request, response, limits, started } = visit;
+    const { request, carried, response, limits, started } = visit;
     const { parts } = visit.prepared as Prepared<Request>;
     const entry = visit.entry as Entry;
     parts.usage?.note(subjectsIn(entry), decision);
@@ -159,7 +159,7 @@ function createReport<Request extends object>(
     // A decision in shadow mode is not shown, and earlier decisions were shown already.
     const verdict = decision.shadow
       ? PASS
-      : answerTo(reportedOf(request), Date.now(), showsWait ? waitedMs : undefined);
+      : answerTo(reportedOf(carried), Date.now(), showsWait ? waitedMs : undefined);
     if (verdict.kind === "denied" && mayPass) {
       return { ...verdict, conclude: conclusionOf(entry, message) };
     }
@@ -217,8 +217,8 @@ function conclusionOf(
 }
 
 /** A `count` option also works after the request was charged. If there are two different ones, the second would be ignored. */
-function noteCount(owner: string, request: object, limiter: MadeLimiter, count: unknown): void {
-  for (const entry of entriesWith(request, [limiter])) {
+function noteCount(owner: string, carried: Carrier, limiter: MadeLimiter, count: unknown): void {
+  for (const entry of entriesWith(carried, [limiter])) {
     entry.count ??= count;
     if (entry.count === count) continue;
     throw invalidOption(
@@ -233,12 +233,12 @@ function noteCount(owner: string, request: object, limiter: MadeLimiter, count: 
  */
 function rejectUnreadCost(
   owner: string,
-  request: object,
+  carried: Carrier,
   limiter: MadeLimiter,
   cost: unknown,
 ): void {
-  if (!hasAskedAll(request, limiter)) return;
-  if (entriesWith(request, [limiter]).some((entry) => isSameCost(entry.cost, cost))) return;
+  if (!hasAskedAll(carried, limiter)) return;
+  if (entriesWith(carried, [limiter]).some((entry) => isSameCost(entry.cost, cost))) return;
   throw invalidOption(
     `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where it is asked first`,
   );

@@ -90,7 +90,7 @@ function prepareGuard<Request extends HttpRequest>(
   );
   const flights = only?.[LIMITER].flights ?? new Flights();
   return {
-    check: createCheck(limiters, plan, first, count, flights),
+    check: createCheck(limiters, plan, first, count, flights, adapter.carriedBy),
     needsResponse:
       count !== undefined ||
       waitMs !== undefined ||
@@ -111,6 +111,7 @@ function createCheck<Request extends HttpRequest>(
   first: Prepared<Request> | undefined,
   count: Count<Request> | undefined,
   flights: Flights,
+  carriedBy: Adapter<Request>["carriedBy"],
 ): Guard<Request>["check"] {
   const known = all[0]?.[LIMITER].control?.known;
 
@@ -124,6 +125,7 @@ function createCheck<Request extends HttpRequest>(
     flight.count += 1;
     const visit: Visit<Request> = {
       request,
+      carried: carriedBy === undefined ? request : carriedBy(request),
       response,
       connected,
       client: connected,

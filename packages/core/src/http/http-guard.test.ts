@@ -8,7 +8,7 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Client, HttpRequest } from "./client.ts";
-import { clientOf } from "./client.ts";
+import { clientOf, HTTP } from "./client.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { createHttpGuard } from "./http-guard.ts";
 import { byHeader } from "./keys.ts";
@@ -38,6 +38,17 @@ describe("createHttpGuard", () => {
     expect(denied).toMatchObject({ kind: "denied", rejection: { status: 429 } });
     // Nobody is going to call it.
     expect(denied).not.toHaveProperty("conclude");
+  });
+
+  test("decides once on a request and on the objects that stand for it", async () => {
+    const guard = createHttpGuard("rateLimit", { limits });
+    const carried = request();
+    const context = { ...request(), [HTTP]: carried };
+    expect(await guard.check(context, client)).toMatchObject({ decision: { remaining: 1 } });
+    for (const one of [carried, { ...request(), [HTTP]: carried }]) {
+      expect(await guard.check(one, client)).toEqual({ kind: "pass" });
+      expect(guard.of(one)?.decision.remaining).toBe(1);
+    }
   });
 
   test("has its limiter, or one for each tier", async () => {

@@ -4,6 +4,7 @@ import { rejectUnknownOptions } from "../base/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
 import type { Client, HttpRequest } from "./client.ts";
+import { carriedBy } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
@@ -61,7 +62,13 @@ export function createHttpGuard<Request extends HttpRequest>(
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request> = {},
 ): HttpGuard<Request> {
-  const { check, needsResponse: _, ...guard } = createAdapterGuard(owner, options, adapter);
+  const {
+    check,
+    needsResponse: _,
+    ...guard
+  } = createAdapterGuard(owner, options, adapter, {
+    carriedBy,
+  });
   return {
     ...guard,
     async check(request, client, response) {
@@ -83,7 +90,7 @@ export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check">
 }
 
 /** Parts that only our own adapters pass. */
-export interface OwnParts<Request> extends Pick<Adapter<Request>, "costOf"> {
+export interface OwnParts<Request> extends Pick<Adapter<Request>, "carriedBy" | "costOf"> {
   /** The names of options that the adapter reads itself. */
   readonly optionNames?: readonly string[];
   /** The defaults of the options that say how a request is read and answered. */
@@ -94,7 +101,7 @@ export function createAdapterGuard<Request extends HttpRequest>(
   owner: string,
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request>,
-  { optionNames, inherited, costOf }: OwnParts<Request> = {},
+  { optionNames, inherited, ...parts }: OwnParts<Request> = {},
 ): AdapterGuard<Request> {
   rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
   const { name = "http", routeOf = noRoute, warn = warnProcess } = adapter;
@@ -102,7 +109,7 @@ export function createAdapterGuard<Request extends HttpRequest>(
   const settings = parseGuard(owner, options, inherited, optionNames);
   rejectUnreadOptions(owner, settings, adapter);
   const limiters = makeGuardLimiters(owner, settings);
-  const guard = createGuard(owner, limiters, settings, { name, warn, routeOf, costOf });
+  const guard = createGuard(owner, limiters, settings, { name, warn, routeOf, ...parts });
   // `count` and `wait` have been rejected, so the response is needed for slots, or to settle confirmed charges.
   if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
   const withResponse: Guard<Request>["check"] = (request, client, response) =>

@@ -5,8 +5,8 @@ import { isPromiseLike } from "../base/awaitable.ts";
 import { formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
-import type { HttpRequest, StandIn } from "./client.ts";
-import { HTTP, headerValue } from "./client.ts";
+import type { HttpRequest } from "./client.ts";
+import { carriedBy, headerValue } from "./client.ts";
 import type { OpaqueSubject, SubjectText } from "./subject.ts";
 import { InvalidSubject, joinSubjects, kindText, opaqueSubject, subjectText } from "./subject.ts";
 
@@ -98,10 +98,7 @@ function ownKey(own: OwnKey): KeyFunction<HttpRequest> {
   const key: KeyFunction<HttpRequest> = (request, address) => {
     const noted = (request as Carrier)[ADDRESS];
     const isNoted = noted !== undefined && (address === undefined || address === noted.handed);
-    const text = own.read(
-      request,
-      isNoted ? noted.whole : (address ?? ((request as StandIn)[HTTP] ?? request).ip),
-    );
+    const text = own.read(request, isNoted ? noted.whole : (address ?? carriedBy(request).ip));
     return isPromiseLike(text) ? text.then(resultOf) : resultOf(text);
   };
   return Object.assign(key, { [OWN]: own });
@@ -155,7 +152,7 @@ export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFuncti
   const field = name.toLowerCase();
   return ownKey({
     read(request) {
-      const value = headerValue(((request as StandIn)[HTTP] ?? request).headers, field);
+      const value = headerValue(carriedBy(request).headers, field);
       // A header that was sent several times arrives as a list, or joined by Node with commas.
       const text = typeof value === "object" ? value.join(", ") : value;
       return text ? hash(text) : undefined;

@@ -29,6 +29,8 @@ export interface Adapter<Request> {
    * the option.
    */
   readonly costOf?: ((request: Request) => unknown) | undefined;
+  /** The request that an object stands for, for a framework that has such objects. */
+  readonly carriedBy?: ((request: Request) => HttpRequest) | undefined;
 }
 
 /** The path of a request. Both variants end with the step that asks. */

@@ -26,7 +26,7 @@ function watchOf() {
   const warn = vi.fn();
   const watch = watchProxyTrust(warn);
   const check = (request: HttpRequest, address: string | undefined, peer: string | undefined) =>
-    watch({ request, connected: { address, peer, hasLeft: () => false } });
+    watch({ request, carried: request, connected: { address, peer, hasLeft: () => false } });
   return { check, warn, codes: () => warn.mock.calls.map(([code]) => code) };
 }
 
@@ -171,6 +171,13 @@ describe("a watch", () => {
     check(request(), "203.0.113.7", "10.0.0.1");
     expect(codes()).toEqual([]);
     check(request(), "10.0.0.1", "10.0.0.1");
+    expect(codes()).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+  });
+
+  test("finds a proxy that comes late, among its first requests", () => {
+    const { check, codes } = watchOf();
+    for (let i = 0; i < 2_000; i += 1) check(request({}), "10.0.0.1", "10.0.0.1");
+    for (let i = 0; i < 17; i += 1) check(request(), "10.0.0.1", "10.0.0.1");
     expect(codes()).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
   });
 

@@ -8,6 +8,7 @@ import type { Limiter } from "../limiter/limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
+import { carriedBy } from "./client.ts";
 import type { DecidedEntry, Entry } from "./request-record.ts";
 import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
@@ -47,7 +48,8 @@ export function decisionOf(
   request: object,
   limiters: readonly MadeLimiter[],
 ): RequestDecision | undefined {
-  return join(request, limiters, entriesWith(request, limiters).filter(isDecided));
+  const carried = carriedBy(request);
+  return join(carried, limiters, entriesWith(carried, limiters).filter(isDecided));
 }
 
 /**
@@ -59,11 +61,12 @@ export function takeUnsettled(
   limiters: readonly MadeLimiter[],
   isImplied: boolean,
 ): UnsettledDecision | undefined {
-  const entries = entriesWith(request, limiters)
+  const carried = carriedBy(request);
+  const entries = entriesWith(carried, limiters)
     .filter(isDecided)
     .filter(({ isSettled, count }) => !isSettled && !(isImplied && count !== undefined));
   for (const entry of entries) entry.isSettled = true;
-  const decision = join(request, limiters, entries);
+  const decision = join(carried, limiters, entries);
   return decision && { ...decision, keep: () => Promise.all(entries.map(keepEntry)) };
 }
 
@@ -137,6 +140,6 @@ function subjectIn(limiter: MadeLimiter, entries: readonly Entry[]): RequestSubj
  * counted. Limiters in shadow mode are left out. For one limiter's subject, use its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
-  const last = entriesOf(request).findLast(({ decision }) => decision?.shadow === false);
+  const last = entriesOf(carriedBy(request)).findLast(({ decision }) => decision?.shadow === false);
   return last && subjectIn(last.limiter, [last]);
 }

@@ -4,8 +4,6 @@ import { GLOBAL_DIMENSION } from "../base/policy.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
-import type { StandIn } from "./client.ts";
-import { HTTP } from "./client.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText } from "./verdict.ts";
 
@@ -45,15 +43,15 @@ export type DecidedEntry = Entry & Reported;
 /** Under this symbol a request carries its entries, shared by all copies of Headgate that it passes. */
 const ENTRIES: unique symbol = Symbol.for("@headgate/core.entries") as never;
 
-interface Carrier {
+/** What keeps the entries: a request itself, not an object that stands for it. */
+export interface Carrier {
   [ENTRIES]?: readonly Entry[];
 }
 
 const NONE: readonly never[] = [];
 
-export function entriesOf(request: object): readonly Entry[] {
-  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  return carrier[ENTRIES] ?? NONE;
+export function entriesOf(request: Carrier): readonly Entry[] {
+  return request[ENTRIES] ?? NONE;
 }
 
 /**
@@ -61,15 +59,14 @@ export function entriesOf(request: object): readonly Entry[] {
  * none. `hasAll`: the request has every subject.
  */
 export function takeEntry(
-  request: object,
+  request: Carrier,
   limiter: MadeLimiter,
   subjects: RequestSubjects,
   hasAll: boolean,
   { cost, count, headers }: Pick<Partial<Entry>, "cost" | "count"> & Pick<Entry, "headers">,
 ): Entry | undefined {
   const { counted } = limiter[LIMITER];
-  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  const entries = carrier[ENTRIES] ?? NONE;
+  const entries = request[ENTRIES] ?? NONE;
   const isAll = hasAll && entries.length === 0;
   const groups = isAll
     ? counted.groups
@@ -90,7 +87,7 @@ export function takeEntry(
     passed: undefined,
   };
   // A new list: copies of the request, and objects that inherit from it, may have the old one.
-  carrier[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
+  request[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
   return entry;
 }
 
@@ -117,19 +114,18 @@ function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other:
 }
 
 /** Whether a request has asked every group of a limiter, and had every subject. */
-export function hasAskedAll(request: object, limiter: MadeLimiter): boolean {
+export function hasAskedAll(request: Carrier, limiter: MadeLimiter): boolean {
   const { counted } = limiter[LIMITER];
   return counted.groups.every((group) => isAsked(entriesOf(request), counted, group));
 }
 
 /** Removes an entry whose limiter failed. */
-export function forgetEntry(request: object, entry: Entry): void {
-  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  carrier[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
+export function forgetEntry(request: Carrier, entry: Entry): void {
+  request[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
 }
 
 /** A request's calls of these limiters, or of limiters that count together with them. */
-export function entriesWith(request: object, limiters: readonly MadeLimiter[]): readonly Entry[] {
+export function entriesWith(request: Carrier, limiters: readonly MadeLimiter[]): readonly Entry[] {
   return entriesOf(request).filter((entry) =>
     limiters.some((limiter) => {
       const { counted } = limiter[LIMITER];
@@ -143,9 +139,8 @@ export function isDecided(entry: Entry): entry is DecidedEntry {
 }
 
 /** Every decision on a request so far, except those in shadow mode. */
-export function reportedOf(request: object): readonly Reported[] {
-  const carrier: Carrier = (request as StandIn)[HTTP] ?? request;
-  const entries = carrier[ENTRIES] ?? NONE;
+export function reportedOf(request: Carrier): readonly Reported[] {
+  const entries = request[ENTRIES] ?? NONE;
   const [first] = entries;
   if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);

@@ -2,14 +2,16 @@ import type { Awaitable } from "../base/awaitable.ts";
 import type { Policy } from "../base/policy.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterParts, MadeLimiter } from "../limiter/limiter-parts.ts";
-import type { Client } from "./client.ts";
-import type { Entry } from "./request-record.ts";
+import type { Client, HttpRequest } from "./client.ts";
+import type { Carrier, Entry } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { PolicyText, Verdict } from "./verdict.ts";
 
 /** One request at one guard: created once, filled by the steps of the plan, and never copied. */
 export interface Visit<Request> {
   readonly request: Request;
+  /** The request that `request` stands for, which keeps the decisions; mostly itself. */
+  readonly carried: HttpRequest & Carrier;
   /** Node's response, if the adapter passes it. */
   readonly response: object | undefined;
   /** The client as the framework sees it. */
