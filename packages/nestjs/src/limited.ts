@@ -1,7 +1,7 @@
 import type { Client, HttpRequest, NodeHeaders } from "@headgate/core/http";
 import { clientOf } from "@headgate/core/http";
 import type { StandIn } from "@headgate/core/internal-http";
-import { HTTP } from "@headgate/core/internal-http";
+import { carriedBy, HTTP } from "@headgate/core/internal-http";
 import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
 import type { Reply } from "./reply.ts";
 
@@ -121,7 +121,7 @@ function carry(context: ExecutionContext, request: HttpRequest): HttpRequest {
 
 /** The object that keeps decisions: the request or field itself, or the one of a context. */
 export function carrierOf(what: object): object {
-  return (what as StandIn)[HTTP] ?? fields.get(what) ?? what;
+  return fields.get(what) ?? carriedBy(what);
 }
 
 /** The method and the route of a request as the application wrote it, or the class and the method of another handler. */

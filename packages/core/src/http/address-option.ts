@@ -6,10 +6,10 @@ import { createNetworkSet } from "../address/network-set.ts";
 import type { HeadgateError } from "../base/errors.ts";
 import { invalidValue } from "../base/errors.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
-import type { Client, HttpRequest, TrustWatch } from "./client.ts";
+import type { Arrival, Client, HttpRequest, TrustWatch } from "./client.ts";
 import { headerValue } from "./client.ts";
 import { requireHeaderName } from "./keys.ts";
-import type { Step, Visit } from "./visit.ts";
+import type { Step } from "./visit.ts";
 import type { Warn } from "./warn.ts";
 
 /** The header in which a proxy passes the client's address, and the proxies trusted to send it. */
@@ -61,11 +61,7 @@ export function createAddressStep<Request extends HttpRequest>(
 /** Returns the client with the address from the header, or the same client if there is none to trust. */
 function readAddressHeader(
   { header, trusts }: AddressHeader,
-  {
-    request,
-    carried,
-    connected: client,
-  }: Pick<Visit<HttpRequest>, "request" | "carried" | "connected">,
+  { request, carried, connected: client }: Arrival,
   warn: Warn,
 ): Client {
   const { peer } = client;

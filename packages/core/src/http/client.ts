@@ -90,12 +90,15 @@ export function withoutAddress(owner: string, client: Client, remedy: string): V
  */
 const STRANGERS = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);
 
-/** A step that warns once if the proxy trust would count the wrong address. */
-export type TrustWatch = (visit: {
+/** What says who sent a request; each visit of a guard has it. */
+export interface Arrival {
   readonly request: HttpRequest;
   readonly carried: HttpRequest;
   readonly connected: Client;
-}) => undefined;
+}
+
+/** A step that warns once if the proxy trust would count the wrong address. */
+export type TrustWatch = (arrival: Arrival) => undefined;
 
 export function watchProxyTrust(warn: Warn): TrustWatch {
   let seen = 0;
