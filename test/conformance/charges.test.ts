@@ -132,13 +132,14 @@ describeWorlds((world) => {
 
 test("in memory, a log takes a charge as its last entry, and cuts the next", async () => {
   const time = new MicroClock(START);
-  const limits = slidingLog({ limit: 1_000_000, window: "1h" });
+  const most = 1_000_000;
   const limiter = createLimiter({
     name: "charged",
-    limits,
+    limits: slidingLog({ limit: most, window: "1h" }),
     store: memoryStore({ clock: time.clock }),
   });
-  for (let entry = 1; entry < ENTRIES; entry += 1) await limiter.charge(SUBJECT);
+  for (let entry = 0; entry < most; entry += 1) await limiter.consume(SUBJECT);
+  for (let entry = most + 1; entry < ENTRIES; entry += 1) await limiter.charge(SUBJECT);
   expect(await limiter.charge(SUBJECT)).toEqual(charged(1));
   expect(await limiter.charge(SUBJECT, { cost: 5 })).toEqual({ ...charged(0), overflow: 5 });
 });

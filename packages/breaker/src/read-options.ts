@@ -71,7 +71,7 @@ const STEPS = 20;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Settings<Result> {
-  rejectUnknownOptions("createBreaker", options, OPTIONS, HINTS);
+  rejectUnknownOptions("createBreaker", options, OPTIONS, () => HINTS);
   const { storeTimeout, connectTimeout, isFailure, aborted = "ignore" } = options;
   const { timeoutMs, connectMs } = readFailureOptions({ storeTimeout, connectTimeout });
   requireThat(

@@ -90,13 +90,16 @@ export function forgetRoute(scope: FastifyInstance, { config }: RouteOptions): v
   if (route !== undefined) routesByServer.get(scope.server)?.delete(route);
 }
 
-/** The GET route that a HEAD route belongs to. Fastify adds one for each GET route, from a copy of its options. */
+/**
+ * The GET route that a HEAD route belongs to. Fastify adds one for each GET route, from a copy of its options and right after it,
+ * so the newest are looked at first.
+ */
 function findGetRoute(
   routes: ReadonlySet<KnownRoute>,
   scope: FastifyInstance,
   head: RouteOptions,
 ): KnownRoute | undefined {
-  return [...routes].find(
+  return [...routes].findLast(
     ({ scope: itsScope, options: { method, url, constraints, config } }) =>
       itsScope === scope &&
       url === head.url &&

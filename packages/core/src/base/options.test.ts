@@ -45,13 +45,19 @@ describe("rejectUnknownOptions", () => {
 
   test("tells those who come from another library what the option is called here", () => {
     const hints = { max: "limits: gcra({ limit: 100 })" };
-    expect(() => rejectUnknownOptions("gate", { max: 1 }, ["limits"], hints)).toThrow(
+    expect(() => rejectUnknownOptions("gate", { max: 1 }, ["limits"], () => hints)).toThrow(
       refusal('unknown option "max"; Headgate\'s way is limits: gcra({ limit: 100 })'),
     );
   });
 
+  test("asks for no hints when all options are known", () => {
+    rejectUnknownOptions("gate", { limits: 1 }, ["limits"], () => {
+      throw new Error("hints are made for an error only");
+    });
+  });
+
   test.each(["constructor", "toString", "hasOwnProperty"])("has no hint for %s", (option) => {
-    expect(() => rejectUnknownOptions("gate", { [option]: 1 }, ["a"], {})).toThrow(
+    expect(() => rejectUnknownOptions("gate", { [option]: 1 }, ["a"], () => ({}))).toThrow(
       refusal(`unknown option "${option}"; it takes a`),
     );
   });

@@ -1,12 +1,15 @@
 import { formatKind, formatReceived, invalidOption, invalidValue } from "./errors.ts";
 import { isPlainObject } from "./plain-object.ts";
 
-/** Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have an unknown property. */
+/**
+ * Throws `HEADGATE_INVALID_OPTION` for options that are not an object, or that have an unknown property. Asks for hints only if
+ * one is unknown.
+ */
 export function rejectUnknownOptions(
   owner: string,
   options: unknown,
   known: readonly string[],
-  hints: Readonly<Record<string, string>> = {},
+  hintsOf: () => Readonly<Record<string, string>> = () => ({}),
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw invalidValue(`${owner}: options must be an object`, options);
@@ -18,7 +21,7 @@ export function rejectUnknownOptions(
   }
   const unknown = given.filter((option) => !known.includes(option));
   if (unknown.length === 0) return;
-  throw invalidOption(`${owner}: ${formatUnknown(unknown, known, hints)}`);
+  throw invalidOption(`${owner}: ${formatUnknown(unknown, known, hintsOf())}`);
 }
 
 /** The most unknown options that a message lists. */

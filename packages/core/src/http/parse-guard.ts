@@ -85,7 +85,7 @@ export function parseGuard<Request>(
   inherited?: GuardSettings<Request>,
   more: readonly string[] = [],
 ): GuardSettings<Request> {
-  rejectUnknownOptions(owner, raw, [...GUARD_OPTIONS, ...more], peerOptionsFor(raw));
+  rejectUnknownOptions(owner, raw, [...GUARD_OPTIONS, ...more], () => peerOptionsFor(raw));
   const { name, limits, limiter, store, address, allowList, blockList, headers, wait, key } = raw;
   const addressHeader = address === undefined ? undefined : readAddressOption(owner, address);
   const lists = {

@@ -53,7 +53,7 @@ export function makeLimiter(
   options: LimiterOptions<string>,
   plugin: string | undefined,
 ): MadeLimiter<string> {
-  rejectUnknownOptions("createLimiter", options, OPTIONS, PEER_LIMITER_OPTIONS);
+  rejectUnknownOptions("createLimiter", options, OPTIONS, () => PEER_LIMITER_OPTIONS);
   const { extends: parent } = options;
   if (parent !== undefined && partsOf(parent).isClosed) throw closedError(parent.name);
   const { name, store } = placeOf(options);
