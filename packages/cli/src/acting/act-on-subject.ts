@@ -6,6 +6,7 @@ import type {
   KnownLimiter,
   ActionOptions as Logged,
   Operator,
+  SoughtClient,
 } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
@@ -19,7 +20,7 @@ import { withSession } from "../connect/session.ts";
 import { formatSubject } from "../output/subject.ts";
 import type { ActionOptions, Done, Skipped, Task } from "./action.ts";
 import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
-import type { GivenSubject, SubjectOptions } from "./given-subject.ts";
+import type { SubjectOptions } from "./given-subject.ts";
 import { addSubjectOptions, readSubject } from "./given-subject.ts";
 import type { LimiterOptions } from "./known-limiters.ts";
 import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
@@ -200,7 +201,7 @@ async function actOnSubject(
 }
 
 /** The dimensions whose subject is that of a request that lacks its key, which counts by its address. */
-function keysMissing(subjects: readonly Subject[], { ip }: GivenSubject): readonly string[] {
+function keysMissing(subjects: readonly Subject[], { ip }: SoughtClient): readonly string[] {
   if (ip === undefined) return [];
   const missing = subjectOfMissing(ip);
   const entries = subjects.flatMap((subject) => Object.entries(subject));

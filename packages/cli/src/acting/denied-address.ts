@@ -1,9 +1,8 @@
 import { isIP } from "node:net";
-import type { DeniedNetwork } from "@headgate/core/operate";
+import type { DeniedNetwork, SoughtClient } from "@headgate/core/operate";
 import type { CommandContext } from "../command/cli.ts";
 import type { Session } from "../connect/session.ts";
 import { printSection } from "../output/section.ts";
-import type { GivenSubject } from "./given-subject.ts";
 import { formatDenied } from "./words.ts";
 
 /** An address, and the entries of the deny list that contain it. */
@@ -15,10 +14,10 @@ export interface DeniedAddress {
 /** The address that is meant, if the deny list has it. Rejects as `operator.denyList`. */
 export async function findDenied(
   { operator }: Session,
-  { ip, text, named }: GivenSubject,
+  { ip, text, named }: SoughtClient,
 ): Promise<DeniedAddress | undefined> {
   // A subject of IPv6 is a network: its first address stands for it.
-  const meant = [ip, text, ...named.values()].map((one) =>
+  const meant = [ip, text, ...(named?.values() ?? [])].map((one) =>
     one?.split("/")[0]?.replace(/%.*$/s, ""),
   );
   const address = meant.find((one) => one !== undefined && isIP(one) !== 0);

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import type { SoughtClient } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
@@ -12,19 +13,6 @@ export interface SubjectOptions {
   readonly header?: string | undefined;
   readonly headerFile?: string | undefined;
   readonly hashSecretFile?: string | undefined;
-}
-
-/** The subject of the command line, from which each limiter derives its own. */
-export interface GivenSubject {
-  /** For a limiter of one dimension, or for the part of a key that a function of the application makes. */
-  readonly text?: string | undefined;
-  readonly named: ReadonlyMap<string, string>;
-  readonly ip?: string | undefined;
-  readonly header?: { readonly name: string; readonly value: string } | undefined;
-  /** Missing if no file was named. */
-  readonly hasHashSecret: boolean;
-  /** Reads the secret when it is needed, once. Rejects with a `CommandError`. */
-  hashSecret(): Promise<string>;
 }
 
 export function addSubjectOptions(command: Command): Command {
@@ -46,12 +34,12 @@ export function addSubjectOptions(command: Command): Command {
     );
 }
 
-/** Reads the subject. Rejects with a `CommandError`, which holds no value of a header. */
+/** Reads who is meant, from which each limiter makes its own subjects. Rejects with a `CommandError`, which holds no value of a header. */
 export async function readSubject(
   text: string | undefined,
   options: SubjectOptions,
   context: CommandContext,
-): Promise<GivenSubject> {
+): Promise<SoughtClient> {
   const { ip, header, headerFile, hashSecretFile } = options;
   const named = new Map<string, string>();
   let plain = text;
@@ -91,7 +79,7 @@ async function readHeader(
   name: string | undefined,
   file: string | undefined,
   context: CommandContext,
-): Promise<GivenSubject["header"]> {
+): Promise<SoughtClient["header"]> {
   if (name === undefined) {
     if (file === undefined) return undefined;
     throw new CommandError(

@@ -70,8 +70,8 @@ export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
 export type { ReadUsageOptions } from "./read-usage.ts";
 export { readUsage } from "./read-usage.ts";
-export type { SoughtClient, SubjectUse } from "./subject-source.ts";
-export { likelySource, listedSource, mayComeFrom, usesOf } from "./subject-source.ts";
+export type { SoughtClient } from "./subjects-of.ts";
+export { sourcesOf, subjectsOf } from "./subjects-of.ts";
 export type {
   LimitDenials,
   LimiterNumbers,

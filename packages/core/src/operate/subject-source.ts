@@ -6,15 +6,6 @@ import type { KnownLimiter } from "./known-limiters.ts";
 /** Where the subjects of requests come from. */
 export type SubjectUse = Pick<HttpUse, "keys" | "missing">;
 
-/** The known parts of a client whose subjects are looked for. */
-export interface SoughtClient {
-  readonly ip?: string | undefined;
-  /** A header that it sends. The name is in lower case. */
-  readonly header?: { readonly name: string } | undefined;
-  /** Whether the `hashSecret` of the limiter's key is known. */
-  readonly hasHashSecret: boolean;
-}
-
 /** How a limiter is used if the directory does not tell. */
 const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
 
@@ -29,16 +20,23 @@ export function listedSource({ keys }: SubjectUse, dimension: string): SubjectSo
   return Object.hasOwn(keys, dimension) ? keys[dimension] : undefined;
 }
 
+/** What tells from where a client's subjects are likely to come. */
+interface LikelyOf {
+  readonly ip?: string | undefined;
+  readonly header?: { readonly name: string } | undefined;
+  readonly hasHashSecret?: boolean | undefined;
+}
+
 /** The likely source of a dimension's subjects, the only dimension or not, if the directory does not describe it. */
 export function likelySource(
   dimension: string,
   isAlone: boolean,
-  { ip, header, hasHashSecret }: SoughtClient,
+  { ip, header, hasHashSecret }: LikelyOf,
 ): SubjectSource {
   const isPlain = dimension === "default" && isAlone;
   if (dimension === "ip" || (ip !== undefined && isPlain)) return { by: "ip", ipv6Prefix: 64 };
   if (header === undefined || !isAlone) return { by: "function" };
-  return { by: "header", name: header.name, hash: hasHashSecret ? "hmac" : "sha256" };
+  return { by: "header", name: header.name, hash: hasHashSecret === true ? "hmac" : "sha256" };
 }
 
 /** Whether a subject, as it is counted, may come from a source. */

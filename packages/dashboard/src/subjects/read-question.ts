@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
+import type { SoughtClient } from "@headgate/core/operate";
 import { badRequest } from "../serve/refusal.ts";
-import type { GivenSubject } from "./make-subjects.ts";
 
 /** A question about a subject. */
 export interface Question {
-  readonly given: GivenSubject;
+  readonly client: SoughtClient;
   /** In words, without the value of a header. */
   readonly asked: string;
   readonly limiter: string | undefined;
@@ -23,13 +23,13 @@ export function readQuestion(
   if (limiter !== undefined && typeof limiter !== "string") {
     throw badRequest("limiter must be the name of a limiter");
   }
-  if (as === "text") return { given: { as, text: subject }, asked: subject, limiter };
+  if (as === "text") return { client: { text: subject }, asked: subject, limiter };
   if (as === "address") {
     const address = subject.trim();
     if (isIP(address.replace(/%.*$/s, "")) === 0) {
       throw badRequest("subject must be an IP address, as 203.0.113.7 or 2001:db8::7");
     }
-    return { given: { as, address }, asked: `address ${address}`, limiter };
+    return { client: { ip: address }, asked: `address ${address}`, limiter };
   }
   if (as !== "header") throw badRequest('as must be "text", "address" or "header"');
   // Not shown, because it may contain the value.
@@ -37,5 +37,10 @@ export function readQuestion(
     throw badRequest("header must be the name of a header");
   }
   const name = header.toLowerCase();
-  return { given: { as, name, value: subject, hashSecret }, asked: `header ${name}`, limiter };
+  const client: SoughtClient = {
+    header: { name, value: subject },
+    hasHashSecret: hashSecret !== undefined,
+    hashSecret: () => hashSecret,
+  };
+  return { client, asked: `header ${name}`, limiter };
 }

@@ -1,12 +1,11 @@
 import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
-import type { DeniedNetwork, Inspection, KnownLimiter } from "@headgate/core/operate";
+import type { DeniedNetwork, Inspection, KnownLimiter, SoughtClient } from "@headgate/core/operate";
 import { dimensionsOf, EVERYBODY, knownLimiters } from "@headgate/core/operate";
 import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
 import { namedLimits } from "../named-limits.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
-import type { GivenSubject } from "../subjects/make-subjects.ts";
 import { makeSubjects } from "../subjects/make-subjects.ts";
 import type { Question } from "../subjects/read-question.ts";
 import { formatLimit } from "../words/policy.ts";
@@ -26,7 +25,7 @@ type Asked = readonly [known: KnownLimiter, subject: SubjectOf];
  */
 export async function viewSubject(
   reading: Reading,
-  { given, asked, limiter }: Question,
+  { client, asked, limiter }: Question,
   spend: (looks: number) => Promise<void>,
 ): Promise<SubjectView> {
   const [directory, { record }, log, at] = await Promise.all([
@@ -37,12 +36,14 @@ export async function viewSubject(
   ]);
   const known = knownLimiters(directory.limiters, limiter);
   if (limiter !== undefined && known.length === 0) throw unknownLimiter();
-  const made = known.map((one) => ({ one, ...makeSubjects(one, given) }));
+  const made = await Promise.all(
+    known.map(async (one) => ({ one, ...(await makeSubjects(one, client)) })),
+  );
   const tasks = distinct(
     made.flatMap(({ one, subjects }) => subjects.map((subject): Asked => [one, subject])),
   );
   await spend(tasks.length + 1);
-  const denied = await deniedFor(reading, given);
+  const denied = await deniedFor(reading, client);
   const context: SubjectContext = { at, record, directory, log: log.entries };
   const limiters: SubjectInLimiter[] = [];
   for (let i = 0; i < tasks.length; i += TOGETHER) {
@@ -74,11 +75,9 @@ function distinct(asked: readonly Asked[]): readonly Asked[] {
 /** The entries of the deny list that contain an address, or the first address of a subject's network. */
 async function deniedFor(
   { denyList }: Reading,
-  given: GivenSubject,
+  { ip, text = "" }: SoughtClient,
 ): Promise<readonly DeniedNetwork[]> {
-  if (given.as === "header") return [];
-  const text = given.as === "address" ? given.address : given.text;
-  const address = text.split("/")[0]?.replace(/%.*$/s, "") ?? "";
+  const address = (ip ?? text).split("/")[0]?.replace(/%.*$/s, "") ?? "";
   return isIP(address) === 0 ? [] : denyList(address);
 }
 
