@@ -130,6 +130,26 @@ describe("a route's note", () => {
     expect(urls).toEqual(["/a", "/b"]);
   });
 
+  test("of a HEAD route is looked for among the newest, however many routes there are", () => {
+    const app = fastify();
+    let looks = 0;
+    const addRoute = (i: number): void => {
+      const options = routeWith({ rateLimit }, `/${i}`);
+      const seen = Object.defineProperty({ ...options }, "url", {
+        get() {
+          looks += 1;
+          return options.url;
+        },
+      });
+      noteRoute(app, seen);
+      const head = { ...options, method: "HEAD" as const };
+      noteRoute(app, head);
+      expect(routeOf(head.config ?? {})?.options).toBe(seen);
+    };
+    for (let i = 0; i < 100; i += 1) addRoute(i);
+    expect(looks).toBe(100);
+  });
+
   test("is none without a limit", () => {
     const app = fastify();
     for (const config of [undefined, {}, { title: "x" }]) {
