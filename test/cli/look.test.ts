@@ -97,7 +97,13 @@ describe("limiters", () => {
       .split("\n")
       .map((line) => line.split(/ {3,}/));
     expect(rows[0]).toEqual(["OVERRIDE OF", "SUBJECT", "SETS", "ENDS", "IN FORCE"]);
-    expect(rows).toContainEqual(["api", "ann", "in shadow", "when it is removed", "in 1 process"]);
+    expect(rows).toContainEqual([
+      "api",
+      "ann",
+      "in shadow mode",
+      "when it is removed",
+      "in 1 process",
+    ]);
     const [, sale] = rows.filter(([, subject]) => subject !== "ann");
     expect(sale?.slice(0, 3)).toEqual(["api", "(everybody)", "100-per-1m: limit 500"]);
     expect(sale?.[4]).toBe("in 1 process");
@@ -413,6 +419,27 @@ describe("the log", () => {
     expect(expectDocument("log", json)).toMatchObject({
       entries: [{ subject: { default: subject } }],
     });
+  });
+
+  test.each([
+    ["numbers that cannot be written", { after: { limits: { a: { limit: { toString: 1 } } } } }],
+    ["no numbers", { after: { limits: { a: 1, b: null }, shadow: "x" } }],
+    ["an end that is no time", { after: { shadow: true, until: 1e300 } }],
+    [
+      "usage that cannot be written",
+      { kind: "reset", before: { limits: [{ name: { toString: 1 } }] } },
+    ],
+    [
+      "an end of a network that is no time",
+      { kind: "addToDenyList", network: "192.0.2.0/24", after: { until: 1e300 } },
+    ],
+  ])("with an entry of %s shows the others, too", async (_, odd) => {
+    const line = JSON.stringify({ kind: "setOverride", limiter: "odd", ...odd });
+    await operate(redisStore(own.client)).setOverride({ limiter: "orders", shadow: true });
+    await own.client.lpush("hg:{control}:actions", `${Date.now()}000${line}`);
+    const { exitCode, stdout } = await headgate("log");
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/ odd .*\n.* orders .*in shadow mode/);
   });
 
   test("is empty, or asked for with an invalid number", async () => {

@@ -236,7 +236,7 @@ describe("set and unset", () => {
     });
     const unset = await own.run(["unset", "--limiter", "api", "--yes"]);
     expect(unset.stdout).toMatch(
-      /before: in shadow; for \(everybody\), until it is removed\n {2}now: no override/,
+      /before: in shadow mode; for \(everybody\), until it is removed\n {2}now: no override/,
     );
     expect((await operator.readControl()).overrides).toHaveLength(1);
   });

@@ -119,7 +119,7 @@ test("a preview of forget counts what it would erase, and forget erases as much"
   const made = (await own.json(["forget", "ann"])) as Document;
   const numbersOf = ({ done }: Document) => done[0]?.notes.map((note) => note.replace(/\D/g, ""));
   expect(numbersOf(foreseen)).toEqual(numbersOf(made));
-  expect(foreseen.done[0]?.notes[0]).toMatch(/^override to be removed: in shadow; for ann/);
+  expect(foreseen.done[0]?.notes[0]).toMatch(/^override to be removed: in shadow mode; for ann/);
   expect(foreseen.done[0]?.notes[1]).toBe("would be taken out of 2 entries of the log");
 });
 

@@ -1,7 +1,6 @@
 import type { Limit, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/operate";
-import { isCalendarWindow } from "@headgate/core/operate";
-import { formatOverride } from "../output/override.ts";
+import { isCalendarWindow, overrideInWords } from "@headgate/core/operate";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan, formatTime, toMs } from "../output/time.ts";
 
@@ -61,7 +60,7 @@ export function formatDenied({ network, until, by, reason }: DeniedNetwork, now:
 export function describeOverride(override: Override): string {
   const { subject, until } = override;
   const end = until === null ? "until it is removed" : `until ${formatTime(toMs(until))}`;
-  return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
+  return `${overrideInWords(override)}; for ${formatSubject(subject)}, ${end}`;
 }
 
 /** The usage of each limit, and the blocks of a subject, a line each. */

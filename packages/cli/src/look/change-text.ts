@@ -1,6 +1,6 @@
 import type { LimitState } from "@headgate/core";
 import type { LogEntry, Override } from "@headgate/core/operate";
-import { formatOverride } from "../output/override.ts";
+import { overrideInWords, valueInWords } from "@headgate/core/operate";
 import { formatTime, toMs } from "../output/time.ts";
 
 /** The logged state before or after an action: any text may have been written there. */
@@ -39,18 +39,9 @@ function formatUntil(entry: unknown): string {
 }
 
 function formatSet(override: unknown): string {
-  const { until, limits, shadow } = (override ?? {}) as Partial<Override>;
-  const inForce = formatOverride({
-    limits: numbersOf(limits),
-    shadow: typeof shadow === "boolean" ? shadow : undefined,
-  });
-  if (typeof until !== "number" || until < 0) return inForce;
-  return `${inForce}, until ${formatTime(toMs(until))}`;
-}
-
-function numbersOf(limits: unknown): Override["limits"] {
-  const given = Object.entries(isObject(limits) ? limits : {});
-  return Object.fromEntries(given.filter(([, numbers]) => isObject(numbers)));
+  const { until } = (override ?? {}) as Partial<Override>;
+  const inForce = overrideInWords(override);
+  return typeof until === "number" && until >= 0 ? `${inForce}, ${formatUntil(override)}` : inForce;
 }
 
 function isObject(value: unknown): value is object {
@@ -63,7 +54,7 @@ function formatLeft(limits: unknown): string {
     .filter(isObject)
     .map(
       ({ name, remaining, limit }: Partial<LimitState>) =>
-        `${name} had ${remaining} of ${limit} left`,
+        `${valueInWords(name)} had ${valueInWords(remaining)} of ${valueInWords(limit)} left`,
     )
     .join(", ");
 }

@@ -1,5 +1,5 @@
 import type { Directory, DirectoryLimiter, Override, OverrideReach } from "@headgate/core/operate";
-import { reachOf, readDirectory } from "@headgate/core/operate";
+import { overrideInWords, reachOf, readDirectory } from "@headgate/core/operate";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -7,7 +7,7 @@ import { addConnectionOptions } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
 import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
-import { formatOverride, formatReach } from "../output/override.ts";
+import { formatReach } from "../output/override.ts";
 import { formatLimit } from "../output/policy.ts";
 import type { Style } from "../output/style.ts";
 import { styleFor, widthOf } from "../output/style.ts";
@@ -131,7 +131,7 @@ function formatOverrides(
   const rows = overrides.map((override): readonly Cell[] => [
     override.limiter,
     formatSubject(override.subject),
-    formatOverride(override),
+    overrideInWords(override),
     endOf(override, now),
     {
       text: formatReach(override.reach),

@@ -100,7 +100,7 @@ function rowOf(entry: LogEntry): readonly string[] {
   return [
     ...[formatTime(at.getTime()), whoInWords(entry), COMMANDS[kind] ?? kind, limiter],
     ...[
-      network === undefined ? formatSubject(subjectOf(subject)) : textOf(network),
+      network === undefined ? formatSubject(subject) : textOf(network),
       formatChange(entry),
       textOf(reason),
     ],
@@ -110,9 +110,4 @@ function rowOf(entry: LogEntry): readonly string[] {
 /** The log may hold values of any type. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function subjectOf(value: unknown): LogEntry["subject"] {
-  if (value === undefined || typeof value !== "object" || value === null) return undefined;
-  return Object.fromEntries(Object.entries(value).map(([per, text]) => [per, String(text)]));
 }

@@ -1,20 +1,6 @@
-import type { NewOverride, OverrideReach } from "@headgate/core/operate";
+import type { OverrideReach } from "@headgate/core/operate";
 import { counted } from "./number.ts";
 import { toMs } from "./time.ts";
-
-/** What an override puts in force: `100-per-1m: limit 500, burst 50; shadow`. */
-export function formatOverride({
-  limits = {},
-  shadow,
-}: Pick<NewOverride, "limits" | "shadow">): string {
-  const numbers = Object.entries(limits).map(([name, given]) => {
-    const written = Object.entries(given).map(([what, number]) => `${what} ${number}`);
-    return `${name}: ${written.join(", ")}`;
-  });
-  const parts =
-    shadow === undefined ? numbers : [...numbers, shadow ? "in shadow" : "not in shadow"];
-  return parts.join("; ");
-}
 
 /** What was there before or after, for JSON: the times of an override, which are kept as microseconds, in milliseconds since the epoch. */
 export function withTimesInMs<State>(state: State): State {

@@ -7,6 +7,9 @@ const UNITS = [
   ["s", 1_000],
 ] as const;
 
+/** The latest moment that a `Date` can be, in milliseconds since the epoch. */
+const LATEST = 8.64e15;
+
 /** Microseconds, as the control record has them, in milliseconds. */
 export function toMs(microseconds: number): number {
   return Math.ceil(microseconds / 1_000);
@@ -14,6 +17,8 @@ export function toMs(microseconds: number): number {
 
 /** A moment, in milliseconds since the epoch, as `2026-11-22 23:05:10 CET`: in this machine's time zone, or in one that is given. */
 export function formatTime(at: number, timeZone?: string): string {
+  // A record that somebody planted or damaged may have any number.
+  if (!(Math.abs(at) <= LATEST)) return "an unknown time";
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone,
     year: "numeric",

@@ -37,7 +37,7 @@ export type {
   DirectoryLimiter,
   DirectoryProcess,
 } from "./directory.ts";
-export { subjectInWords, whoInWords } from "./entry-in-words.ts";
+export { overrideInWords, subjectInWords, valueInWords, whoInWords } from "./entry-in-words.ts";
 export type { Wording } from "./in-words.ts";
 export { breakerInWords, limitInWords } from "./in-words.ts";
 export type { KnownLimiter } from "./known-limiters.ts";

@@ -1,9 +1,9 @@
 import { toMilliseconds } from "@headgate/core/internal";
 import type { Directory, LogEntry, Override } from "@headgate/core/operate";
-import { formatPlace, reachOf } from "@headgate/core/operate";
+import { formatPlace, overrideInWords, reachOf } from "@headgate/core/operate";
 import type { OverrideRow } from "../api.ts";
 import { textOf } from "../words/change.ts";
-import { formatIgnored, formatOverride } from "../words/override.ts";
+import { formatIgnored } from "../words/override.ts";
 import { endMs } from "../words/time.ts";
 import { newestEntries } from "./newest-entries.ts";
 
@@ -22,7 +22,7 @@ export function viewOverrides(
       id: formatPlace(override),
       limiter,
       subject,
-      what: formatOverride(override),
+      what: overrideInWords(override),
       limits: limits as OverrideRow["limits"],
       from: toMilliseconds(from),
       until: endMs(until),

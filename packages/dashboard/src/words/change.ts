@@ -1,7 +1,8 @@
 import type { LimitState } from "@headgate/core";
 import type { LogEntry } from "@headgate/core/operate";
+import { valueInWords } from "@headgate/core/operate";
 import { isPlainObject } from "../access/plain-object.ts";
-import { describeOverride, shown } from "./override.ts";
+import { describeOverride } from "./override.ts";
 import { endMs, formatEnd } from "./time.ts";
 
 /**
@@ -46,7 +47,7 @@ function formatUses(limits: unknown): string | undefined {
     .filter(isPlainObject)
     .map((state) => {
       const { name, remaining, limit } = state as Partial<LimitState>;
-      return `${shown(name)}: ${shown(remaining)} of ${shown(limit)} left`;
+      return `${valueInWords(name)}: ${valueInWords(remaining)} of ${valueInWords(limit)} left`;
     })
     .join(", ");
 }
