@@ -15,7 +15,7 @@ const { redisStore } = await import("@headgate/core/redis");
 const WARMING = 20;
 
 /** Something that runs each second may fall into one request, or spare it a call, but not most. */
-const MEASURED = 5;
+const MEASURED = 15;
 
 const SOURCE = /\/packages\/(\w+\/src\/.+\.ts)$/;
 

@@ -105,65 +105,43 @@ export class CountedDecision implements Decision {
     return #places in this ? this.#places?.signal : undefined;
   }
 
-  /** Takes the receipts out: they can be used once. `false` if the decision charged other counters. */
-  static take(decision: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
-    // An object that inherits from a decision, or imitates one, has no receipts.
-    if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
-    decision.#taken = decision.#receipts;
-    decision.#receipts = NONE;
-    return decision.#taken;
-  }
+  static {
+    // Only here can they read what a decision keeps to itself.
+    Object.assign(CountedDecision.prototype, {
+      /** Takes the receipts out: they can be used once. `false` if the decision charged other counters. */
+      [TAKE_RECEIPTS](this: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
+        // An object that inherits from a decision, or imitates one, has no receipts.
+        if (!(#counted in this) || !isPartOf(this.#counted, counted)) return false;
+        this.#taken = this.#receipts;
+        this.#receipts = NONE;
+        return this.#taken;
+      },
 
-  /** The slots that it took, if any. `false` if they belong to other counters. */
-  static placesOf(
-    decision: CountedDecision,
-    counted: CountedPolicy,
-  ): HeldPlaces | undefined | false {
-    if (!(#counted in decision) || !isPartOf(decision.#counted, counted)) return false;
-    return decision.#places;
-  }
+      /** The slots that it took, if any. `false` if they belong to other counters. */
+      [PLACES_OF](this: CountedDecision, counted: CountedPolicy): HeldPlaces | undefined | false {
+        if (!(#counted in this) || !isPartOf(this.#counted, counted)) return false;
+        return this.#places;
+      },
 
-  /** Every limit of the policy, in its order; undefined if none was left out. */
-  static describe(decision: CountedDecision): readonly LimitDescription[] | undefined {
-    const described: LimitDescription[] = [];
-    for (const { group, limits } of decision.#named ?? []) {
-      limits.forEach((limit, i) => {
-        described[group.positions[i] as number] = limit;
-      });
-    }
-    const all = described.filter((limit) => limit !== undefined);
-    return all.length > decision.limits.length ? all : undefined;
-  }
+      /** Every limit of the policy, in its order; undefined if none was left out. */
+      [DESCRIBE_LIMITS](this: CountedDecision): readonly LimitDescription[] | undefined {
+        const described: LimitDescription[] = [];
+        for (const { group, limits } of this.#named ?? []) {
+          limits.forEach((limit, i) => {
+            described[group.positions[i] as number] = limit;
+          });
+        }
+        const all = described.filter((limit) => limit !== undefined);
+        return all.length > this.limits.length ? all : undefined;
+      },
 
-  static returnReceipts(decision: CountedDecision): void {
-    decision.#receipts = decision.#taken;
-    decision.#taken = NONE;
+      [RETURN_RECEIPTS](this: CountedDecision): void {
+        this.#receipts = this.#taken;
+        this.#taken = NONE;
+      },
+    });
   }
 }
-
-Object.defineProperty(CountedDecision.prototype, TAKE_RECEIPTS, {
-  value(this: CountedDecision, counted: CountedPolicy) {
-    return CountedDecision.take(this, counted);
-  },
-});
-
-Object.defineProperty(CountedDecision.prototype, PLACES_OF, {
-  value(this: CountedDecision, counted: CountedPolicy) {
-    return CountedDecision.placesOf(this, counted);
-  },
-});
-
-Object.defineProperty(CountedDecision.prototype, RETURN_RECEIPTS, {
-  value(this: CountedDecision) {
-    CountedDecision.returnReceipts(this);
-  },
-});
-
-Object.defineProperty(CountedDecision.prototype, DESCRIBE_LIMITS, {
-  value(this: CountedDecision) {
-    return CountedDecision.describe(this);
-  },
-});
 
 /** An outcome with all counters of a cost by name, including those that it leaves out. */
 export function withNamed(named: readonly SubjectCounter[], outcome: Outcome): Outcome {

@@ -69,16 +69,12 @@ export function createAskStep<Request extends object>(
           : { waitedMs: visit.controlMs, isFresh: visit.isFresh },
       );
     } catch (error) {
-      if (asksNobody(visit, error)) return leaveOut(visit);
-      throw undo(owner, visit, error);
+      return fail(owner, visit, error);
     }
     if (!("then" in decided)) return report(visit, decided);
     return decided.then(
       (decision) => report(visit, decision),
-      (error) => {
-        if (asksNobody(visit, error)) return leaveOut(visit);
-        throw undo(owner, visit, error);
-      },
+      (error) => fail(owner, visit, error),
     );
   }
 
@@ -108,26 +104,22 @@ function createTurnStep<Request extends object>(
     try {
       turn = await parts.consumeInTurn(groups, subjects, options, line);
     } catch (error) {
-      if (asksNobody(visit, error)) return leaveOut(visit);
-      throw undo(owner, visit, error);
+      return fail(owner, visit, error);
     }
     return turn === undefined ? LEFT : report(visit, turn.decision, turn.waitedMs);
   };
 }
 
-function leaveOut<Request extends object>({ carried, entry }: Visit<Request>): Verdict {
-  forgetEntry(carried, entry as Entry);
-  return PASS;
-}
-
-/** Removes an undecided entry, and returns the error to throw. */
-function undo<Request extends object>(
+/** Removes an undecided entry. Returns `PASS` if there was nothing to ask, and throws otherwise. */
+function fail<Request extends object>(
   owner: string,
-  { carried, limits, entry }: Visit<Request>,
+  visit: Visit<Request>,
   error: unknown,
-): unknown {
+): Verdict {
+  const { carried, limits, entry } = visit;
   forgetEntry(carried, entry as Entry);
-  return limits === undefined ? error : ofRequest(owner, error);
+  if (asksNobody(visit, error)) return PASS;
+  throw limits === undefined ? error : ofRequest(owner, error);
 }
 
 function createReport<Request extends object>(

@@ -45,7 +45,9 @@ export async function readTexts(
       const args = [String(LONGEST)];
       const reply = await port
         .evalshaBuffer(textsLua.sha1, some.length, ...some, ...args)
-        .catch((error) => recover(error, textsLua, nodeOf(some[0] as string), some, args));
+        .catch((error) =>
+          recover(error, { script: textsLua, keys: some, args, node: nodeOf(some[0] as string) }),
+        );
       const texts = some.map((key, i) => readText(key, (reply as readonly unknown[])[i]));
       for (const { text = "" } of texts) left -= text.length;
       found.push(...texts);

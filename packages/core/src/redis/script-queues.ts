@@ -145,7 +145,7 @@ function createLine(
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
     return port
       .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
-      .catch((error) => recover(error, script, node, keys, args));
+      .catch((error) => recover(error, { script, keys, args, node }));
   }
 
   /** Calls that were refused because of each other's hash slots are made again, each in its own script. */

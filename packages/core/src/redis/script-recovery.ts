@@ -2,17 +2,19 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { ClientPort } from "./client-port.ts";
 import { isServerError } from "./store-error.ts";
 
+/** A call of a script. */
+export interface ScriptCall {
+  readonly script: LuaSource;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  /** The server that the keys are on, as far as it is known. */
+  readonly node: string;
+}
+
 /**
- * Runs a script again after the error of its EVALSHA, if that guarantees that nothing happened; otherwise rejects with the
- * error. `node` is the server that the keys are on, as far as it is known.
+ * Makes a call again after the error of its EVALSHA, if that guarantees that nothing happened; otherwise rejects with the error.
  */
-export type Recover = (
-  error: unknown,
-  script: LuaSource,
-  node: string,
-  keys: readonly string[],
-  args: readonly string[],
-) => Promise<unknown>;
+export type Recover = (error: unknown, call: ScriptCall) => Promise<unknown>;
 
 /**
  * How long to wait for a hash slot that is being moved, longer each time: TRYAGAIN comes while only some keys of a call have
@@ -31,12 +33,7 @@ export function recoverOn(port: ClientPort): Recover {
   const loading = new Map<string, Promise<unknown>>();
 
   /** Runs the text, unless another call is doing so. */
-  function load(
-    script: LuaSource,
-    place: string,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Promise<unknown> {
+  function load({ script, keys, args }: ScriptCall, place: string): Promise<unknown> {
     const before = loading.get(place) ?? Promise.resolve();
     const reply = before.then(() => port.evalBuffer(script.source, keys.length, ...keys, ...args));
     const settled = reply.then(noop, noop);
@@ -48,39 +45,29 @@ export function recoverOn(port: ClientPort): Recover {
   }
 
   /** Runs a script that the server did not know: by its text or, if another call is loading it, by its digest after that. */
-  async function runLoaded(
-    script: LuaSource,
-    node: string,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Promise<unknown> {
-    const place = `${node} ${script.sha1}`;
+  async function runLoaded(call: ScriptCall): Promise<unknown> {
+    const place = `${call.node} ${call.script.sha1}`;
     const loaded = loading.get(place);
-    if (loaded === undefined) return load(script, place, keys, args);
+    if (loaded === undefined) return load(call, place);
     await loaded;
-    return port
-      .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
-      .catch((error: unknown) => {
-        // Gone again: at most one round each, however often the server forgets it.
-        if (isServerError(error, "NOSCRIPT")) return load(script, place, keys, args);
-        throw error;
-      });
+    return runKnown(call).catch((error: unknown) => {
+      // Gone again: at most one round each, however often the server forgets it.
+      if (isServerError(error, "NOSCRIPT")) return load(call, place);
+      throw error;
+    });
   }
 
-  async function recover(
-    error: unknown,
-    script: LuaSource,
-    node: string,
-    keys: readonly string[],
-    args: readonly string[],
-    tries = 0,
-  ): Promise<unknown> {
-    const again = (next: unknown) => recover(next, script, node, keys, args, tries + 1);
-    if (isServerError(error, "NOSCRIPT")) return runLoaded(script, node, keys, args).catch(again);
+  function runKnown({ script, keys, args }: ScriptCall): Promise<unknown> {
+    return port.evalshaBuffer(script.sha1, keys.length, ...keys, ...args);
+  }
+
+  async function recover(error: unknown, call: ScriptCall, tries = 0): Promise<unknown> {
+    const again = (next: unknown) => recover(next, call, tries + 1);
+    if (isServerError(error, "NOSCRIPT")) return runLoaded(call).catch(again);
     const ms = TRY_AGAIN_MS[tries];
     if (ms === undefined || !isServerError(error, "TRYAGAIN")) throw error;
     await new Promise((resolve) => setTimeout(resolve, ms));
-    return port.evalshaBuffer(script.sha1, keys.length, ...keys, ...args).catch(again);
+    return runKnown(call).catch(again);
   }
 
   return recover;

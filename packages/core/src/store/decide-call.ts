@@ -196,8 +196,7 @@ export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCou
 }
 
 /** The block of a counter at a moment; if the clock stepped back, it lasts no longer than before. */
-function blockIn(value: Buffer, { width, block }: CounterShape, now: number): Block | undefined {
-  if (value.length === width) return undefined;
+function blockIn(value: Buffer, { block }: CounterShape, now: number): Block {
   const [stamp = 0] = numbersIn(value, STAMP_AND_GENERATION);
   const ahead = Math.max(0, stamp - now);
   const [ends = 0, levelEnds = 0, level = 0, setBy = 0] = numbersIn(value, block);
