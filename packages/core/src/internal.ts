@@ -12,6 +12,7 @@ export {
   formatReceived,
   invalidValue,
 } from "./base/errors.ts";
+export { groupBy } from "./base/group-by.ts";
 export { escapePart, escapeSubject, fingerprint } from "./base/key.ts";
 export type { Log } from "./base/notices.ts";
 export { warn } from "./base/notices.ts";

@@ -1,7 +1,6 @@
 import type { Duration } from "@headgate/core";
 import { subjectOfMissing } from "@headgate/core/http";
 import type {
-  Action,
   Inspection,
   KnownLimiter,
   ActionOptions as Logged,
@@ -59,7 +58,7 @@ export const addReset: AddCommand = (cli) => {
   addSubjectCommand(command).action(
     handle(cli, {
       name: "reset",
-      act: async (operator, ...target) => done(await operator.reset(...target)),
+      act: (operator, ...target) => operator.reset(...target),
     }),
   );
 };
@@ -76,7 +75,7 @@ export const addUnblock: AddCommand = (cli) => {
   addSubjectCommand(command).action(
     handle(cli, {
       name: "unblock",
-      act: async (operator, ...target) => done(await operator.unblock(...target)),
+      act: (operator, ...target) => operator.unblock(...target),
     }),
   );
 };
@@ -106,7 +105,7 @@ export const addForget: AddCommand = (cli) => {
         const notes = overrides.map((override) => `${removed}: ${describeOverride(override)}`);
         if (logged > 0) notes.push(`${taken} out of ${logged} entries of the log`);
         if (listed > 0) notes.push(`${taken} out of ${listed} lists of usage`);
-        return { ...done(forgotten), notes };
+        return { ...forgotten, notes };
       },
     }),
   );
@@ -129,8 +128,8 @@ export const addBlock: AddCommand = (cli) => {
       const verb: Verb = {
         name: `block for ${duration}`,
         blocksFor: duration,
-        act: async (operator, limiter, blocked, logged) =>
-          done(await operator.block(limiter, blocked, duration as Duration, logged)),
+        act: (operator, limiter, blocked, logged) =>
+          operator.block(limiter, blocked, duration as Duration, logged),
       };
       return actOnSubject(verb, subject, options, cli.context);
     }),
@@ -221,8 +220,4 @@ function taskOf(
     act: () => verb.act(operator, limiter, subject, logged),
     format: (state) => formatInspection(state as Inspection, now()),
   };
-}
-
-function done({ before, after, inForceAt }: Action<Inspection>): Done {
-  return { before, after, inForceAt };
 }

@@ -119,10 +119,7 @@ function change(
   return withSession(options, context, (session) => {
     const task = {
       name: network,
-      act: async () => {
-        const { before, after, inForceAt } = await act(session);
-        return { before, after, inForceAt };
-      },
+      act: () => act(session),
       format: (entry: unknown) => [
         entry === undefined
           ? "not on the deny list"

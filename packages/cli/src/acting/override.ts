@@ -1,5 +1,5 @@
 import type { KnownLimiter, NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
-import { misfitAmong, reachOf, readDirectory } from "@headgate/core/operate";
+import { reachOf, readDirectory, requireFit } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -95,13 +95,6 @@ async function unset(options: Options, context: CommandContext): Promise<number>
     const place = { limiter, ...subject };
     return taskOf(place, () => session.operator.unsetOverride(place, loggedOf(options)));
   });
-}
-
-/** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` for an override that fits no policy of its limiter. */
-function requireFit(known: readonly KnownLimiter[], override: NewOverride): void {
-  const policies = known.flatMap(({ limiter }) => [limiter.limits, ...limiter.others]);
-  const misfit = misfitAmong(policies, override);
-  if (misfit !== undefined) throw misfit;
 }
 
 /** Acts on the override of a limiter, or on those of the subjects that are meant. */

@@ -1,13 +1,8 @@
 import type { Cluster, Redis, RedisOptions } from "ioredis";
+import type { Address } from "./redis-url.ts";
 
 /** Of one server. */
 export type NodeClient = Redis;
-
-/** The address of one server. */
-export interface NodeAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** Of one server: it connects when told, once, and asks for nothing by itself. */
 const ONCE: RedisOptions = {
@@ -23,7 +18,7 @@ export function isCluster(client: Redis | Cluster): client is Cluster {
 }
 
 /** Opens a client of a server, with the credentials and the TLS of a client that is there. Rejects as the connection does. */
-export function openNode(client: Redis, address: NodeAddress): Promise<Redis> {
+export function openNode(client: Redis, address: Address): Promise<Redis> {
   const plain = { sentinels: null, path: undefined, readOnly: false } as unknown as RedisOptions;
   return open(client.duplicate({ ...ONCE, ...plain, ...address }));
 }
@@ -34,7 +29,7 @@ export function openAgain(client: Redis): Promise<Redis> {
 }
 
 /** Opens a client of a Sentinel, with what a client that asks Sentinels has for them. Rejects as the connection does. */
-export function openSentinel(client: Redis, address: NodeAddress): Promise<Redis> {
+export function openSentinel(client: Redis, address: Address): Promise<Redis> {
   const { sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
   const theirs = {
     username: sentinelUsername,

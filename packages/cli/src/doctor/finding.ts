@@ -32,13 +32,16 @@ export interface Check {
   judge(facts: Facts): readonly PlacedFinding[];
 }
 
-/** Judges each server that answers by itself. */
+/** Judges each server by itself, if there is anything to judge. */
 export function eachServer(
-  judge: (server: ServerFacts, facts: Facts) => Finding,
+  judge: (server: ServerFacts, facts: Facts) => Finding | undefined,
 ): Pick<Check, "judge"> {
   return {
     judge: (facts) =>
-      facts.servers.map((server) => ({ ...judge(server, facts), server: server.place })),
+      facts.servers.flatMap((server): PlacedFinding[] => {
+        const finding = judge(server, facts);
+        return finding === undefined ? [] : [{ ...finding, server: server.place }];
+      }),
   };
 }
 

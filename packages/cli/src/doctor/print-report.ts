@@ -1,3 +1,4 @@
+import { counted } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import { visible } from "../output/visible.ts";
 import type { Status } from "./finding.ts";
@@ -79,14 +80,10 @@ function countsOf({ counts, checks }: Report): string {
   const { ok, unknown, note, warning, problem } = counts;
   const parts = [
     `${ok} in order`,
-    plural(note, "note"),
-    plural(warning, "warning"),
-    plural(problem, "problem"),
+    counted(note, "note"),
+    counted(warning, "warning"),
+    counted(problem, "problem"),
     `${unknown} unknown`,
   ];
   return `${checks.length} checks: ${parts.join(", ")}.`;
-}
-
-function plural(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? "" : "s"}`;
 }

@@ -2,6 +2,7 @@ import { processPart } from "../base/client-state.ts";
 import type { HeadgateErrorCode } from "../base/errors.ts";
 import { formatReceived } from "../base/errors.ts";
 import { LruMap } from "../base/lru-map.ts";
+import { warn } from "../base/notices.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { withKeysOf } from "../counting/other-shape.ts";
 
@@ -97,8 +98,8 @@ function warnOfMany(name: string): void {
   const warned = warnings();
   if (warned.isWarnedOf) return;
   warned.isWarnedOf = true;
-  process.emitWarning(
-    `Headgate: calls of the limiter ${formatReceived(name)} brought limits of more than ${MOST_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
-    { type: "HeadgateWarning", code: "HEADGATE_MANY_SHAPES" satisfies HeadgateErrorCode },
+  warn(
+    "HEADGATE_MANY_SHAPES" satisfies HeadgateErrorCode,
+    `calls of the limiter ${formatReceived(name)} brought limits of more than ${MOST_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
   );
 }

@@ -1,5 +1,6 @@
 import { processPart } from "../base/client-state.ts";
 import type { HeadgateErrorCode } from "../base/errors.ts";
+import { warn } from "../base/notices.ts";
 import { isPlainObject } from "../base/plain-object.ts";
 import type { Limit } from "../base/policy.ts";
 
@@ -23,9 +24,9 @@ export function warnOfShortDuration(limits: readonly Limit[]): void {
     if (found === undefined) continue;
     warned.areWarnedOf = true;
     const [option, ms] = found;
-    process.emitWarning(
-      `Headgate: ${limit.algorithm}: ${option}: ${ms} is ${ms} milliseconds. If you mean seconds, write "${ms}s"; if you mean milliseconds, write "${ms}ms", and this warning ends`,
-      { type: "HeadgateWarning", code: "HEADGATE_SHORT_DURATION" satisfies HeadgateErrorCode },
+    warn(
+      "HEADGATE_SHORT_DURATION" satisfies HeadgateErrorCode,
+      `${limit.algorithm}: ${option}: ${ms} is ${ms} milliseconds. If you mean seconds, write "${ms}s"; if you mean milliseconds, write "${ms}ms", and this warning ends`,
     );
     return;
   }

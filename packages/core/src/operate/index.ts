@@ -7,7 +7,7 @@
 export { isCalendarWindow } from "../algorithms/calendar.ts";
 export { formatPolicy } from "../base/policy-as-code.ts";
 export { EVERYBODY } from "../counting/counters.ts";
-export { checkOverride, misfitAmong, misfitOf } from "../fleet/control/check-override.ts";
+export { checkOverride, misfitOf } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
 export { overridesFor } from "../fleet/control/overrides-in-force.ts";
 export type {
@@ -61,7 +61,7 @@ export type {
   SubjectBlock,
 } from "./operator.ts";
 export type { IgnoredOverride, OverrideReach } from "./override-reach.ts";
-export { reachOf, whyIgnored } from "./override-reach.ts";
+export { reachOf, requireFit, whyIgnored } from "./override-reach.ts";
 export type { ReadBlocksOptions } from "./read-blocks.ts";
 export { readBlocks } from "./read-blocks.ts";
 export type { ReadCoverageOptions, UsageCoverage, UsageReport } from "./read-coverage.ts";

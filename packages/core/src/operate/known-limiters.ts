@@ -1,3 +1,4 @@
+import { groupBy } from "../base/group-by.ts";
 import type { Limit, Policy } from "../base/policy.ts";
 import type { HttpUse, ListedPolicy } from "../fleet/directory/directory.ts";
 import type { DirectoryLimiter } from "./directory.ts";
@@ -28,14 +29,14 @@ export function knownLimiters(
   records: readonly DirectoryLimiter[],
   name?: string,
 ): readonly KnownLimiter[] {
-  const known = new Map<string, DirectoryLimiter[]>();
-  for (const record of records) {
-    if ((name !== undefined && record.name !== name) || record.isCut === true) continue;
-    const id = JSON.stringify([record.name, record.policy, record.shadow, record.extends ?? ""]);
-    known.set(id, [...(known.get(id) ?? []), record]);
-  }
+  const meant = records.filter(
+    (one) => (name === undefined || one.name === name) && one.isCut !== true,
+  );
+  const known = groupBy(meant, (one) =>
+    JSON.stringify([one.name, one.policy, one.shadow, one.extends ?? ""]),
+  );
   return [...known.values()].map((same) => {
-    const [first] = same as [DirectoryLimiter];
+    const [first] = same as readonly [DirectoryLimiter];
     const { limits, blockOn, shadow, shapes, isMixed } = first;
     const others = othersOf(same);
     const policies = others.map((other) => other.limits);

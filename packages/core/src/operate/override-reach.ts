@@ -2,6 +2,7 @@ import type { Policy } from "../base/policy.ts";
 import { misfitAmong } from "../fleet/control/check-override.ts";
 import type { Override } from "../fleet/control/record.ts";
 import type { Directory } from "./directory.ts";
+import type { KnownLimiter } from "./known-limiters.ts";
 
 /** The listed processes that apply an override, and those that ignore it. */
 export interface OverrideReach {
@@ -51,6 +52,16 @@ export function reachOf(
 
 function idsOf(processes: Directory["processes"]): readonly string[] {
   return processes.map(({ id }) => id);
+}
+
+/**
+ * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` for an override that fits no policy of its limiter, as the first of
+ * them does not fit.
+ */
+export function requireFit(known: readonly KnownLimiter[], override: Partial<Override>): void {
+  const policies = known.flatMap(({ limiter }) => [limiter.limits, ...limiter.others]);
+  const misfit = misfitAmong(policies, override);
+  if (misfit !== undefined) throw misfit;
 }
 
 /** Why a limiter ignores an override; undefined if it applies it, to requests with the policies that it fits. */

@@ -1,4 +1,5 @@
 import { codeOf } from "../base/errors.ts";
+import { groupBy } from "../base/group-by.ts";
 import { readPart } from "../base/key.ts";
 import { rejectUnknownOptions } from "../base/options.ts";
 import { readBlockList } from "../fleet/usage/read-records.ts";
@@ -56,7 +57,10 @@ async function readAll(store: CountingStore, given: Directory | undefined): Prom
     store.run(readUsageClock, { prefix }),
   ]);
   unread.push(...directory.unread);
-  const policies = policiesByName(directory.limiters);
+  const policies = groupBy(
+    directory.limiters.filter(({ isCut }) => isCut !== true),
+    ({ name }) => name,
+  );
   const { suspects, unknown } = gatherSuspects(listed, log, [...policies.keys()]);
   const found = await lookAtAll(store, suspects, policies, unread);
   const at = Math.floor(now / 1_000);
@@ -74,15 +78,6 @@ async function readAll(store: CountingStore, given: Directory | undefined): Prom
   });
   blocks.sort((one, other) => other.until - one.until);
   return { at, blocks, isWhole: listed.length < MOST, unknown, unread };
-}
-
-/** The policies under each name whose counters can be checked. */
-function policiesByName(limiters: readonly DirectoryLimiter[]): Policies {
-  const policies = new Map<string, DirectoryLimiter[]>();
-  for (const one of limiters) {
-    if (one.isCut !== true) policies.set(one.name, [...(policies.get(one.name) ?? []), one]);
-  }
-  return policies;
 }
 
 interface Found {

@@ -1,13 +1,9 @@
 import { COUNT_DIGITS, digitsOf } from "../scripts/digits.ts";
 import type { ScriptName } from "../scripts/script-argument.ts";
-import type { Counter } from "./counter.ts";
+import type { CounterCall } from "./counter.ts";
 import { numbersOf, onCounters, scriptsOf, weightOf } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
 import type { Step } from "./store.ts";
-
-interface CounterCall {
-  readonly counters: readonly Counter[];
-}
 
 /** How a step changes counters. */
 interface Change<Call extends CounterCall> {

@@ -109,7 +109,8 @@ export function scriptsOf(counters: readonly Counter[]): ShapeScripts {
   return counters.length === 1 && first.costs === undefined ? first.scripts : scriptsFor(counters);
 }
 
-interface CounterCall {
+/** A call on counters. */
+export interface CounterCall {
   readonly counters: readonly Counter[];
 }
 

@@ -1,5 +1,5 @@
-import type { ActionOptions, Directory, NewOverride, Override } from "@headgate/core/operate";
-import { knownLimiters, misfitAmong, reachOf } from "@headgate/core/operate";
+import type { ActionOptions, NewOverride, Override } from "@headgate/core/operate";
+import { knownLimiters, reachOf, requireFit } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
@@ -25,7 +25,8 @@ export async function actOnOverride(
   const { limits, shadow, forMs } = action;
   const override: NewOverride = { ...place, limits, shadow };
   const listed = await directory();
-  requireFit(listed, override);
+  if (!listed.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
+  requireFit(knownLimiters(listed.limiters, override.limiter), override);
   const reach = reachOf(override, listed);
   const notes = reach.state === "in-force" ? [] : formatIgnored(reach);
   const lasting = {
@@ -40,14 +41,6 @@ async function requireKnown({ directory, control }: Reading, limiter: string): P
   const [{ limiters }, { record }] = await Promise.all([directory(), control()]);
   const isListed = limiters.some(({ name }) => name === limiter);
   if (!isListed && !record.overrides.some((one) => one.limiter === limiter)) throw unknownLimiter();
-}
-
-function requireFit(directory: Directory, override: NewOverride): void {
-  if (!directory.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
-  const known = knownLimiters(directory.limiters, override.limiter);
-  const policies = known.flatMap(({ limiter }) => [limiter.limits, ...limiter.others]);
-  const misfit = misfitAmong(policies, override);
-  if (misfit !== undefined) throw misfit;
 }
 
 function toPerformed(

@@ -1,3 +1,4 @@
+import { groupBy } from "@headgate/core/internal";
 import type { DirectoryBreaker, LogEntry } from "@headgate/core/operate";
 import { whoInWords } from "@headgate/core/operate";
 import type { BreakersView, TargetRow } from "../api.ts";
@@ -7,7 +8,6 @@ import type { Reading } from "../reading.ts";
 import { Refusal } from "../serve/refusal.ts";
 import { formatStates } from "../words/change.ts";
 import { formatBreaker } from "../words/policy.ts";
-import { groupBy } from "./group-by.ts";
 import { newestEntries } from "./newest-entries.ts";
 
 type Breaker = BreakersView["breakers"][number];

@@ -1,4 +1,4 @@
-import { isInShadow } from "@headgate/core/internal";
+import { groupBy, isInShadow } from "@headgate/core/internal";
 import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/operate";
 import { formatPolicy } from "@headgate/core/operate";
 import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
@@ -7,7 +7,6 @@ import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
 import { formatLimit, numbersOfLimit } from "../words/policy.ts";
 import { formatUse } from "../words/use.ts";
-import { groupBy } from "./group-by.ts";
 import { viewOverrides } from "./override-rows.ts";
 import { viewProcesses } from "./processes.ts";
 import { coverageOf, lastMinuteOf, NOTHING, pointsOf, STEP_MS } from "./usage-series.ts";

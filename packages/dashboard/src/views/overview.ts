@@ -1,4 +1,4 @@
-import { isInShadow } from "@headgate/core/internal";
+import { groupBy, isInShadow } from "@headgate/core/internal";
 import type {
   Directory,
   DirectoryLimiter,
@@ -12,7 +12,6 @@ import type { Reading, TimedControl } from "../reading.ts";
 import { formatIgnored } from "../words/override.ts";
 import { formatLimit } from "../words/policy.ts";
 import { readBlocks } from "./blocks.ts";
-import { groupBy } from "./group-by.ts";
 import { viewProcesses } from "./processes.ts";
 import {
   addUp,

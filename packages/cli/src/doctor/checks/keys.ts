@@ -4,7 +4,7 @@ import { Unknown } from "../facts/fact.ts";
 import type { Facts, ServerFacts } from "../facts/facts.ts";
 import type { KeySample } from "../facts/sample-keys.ts";
 import type { Check, Finding } from "../finding.ts";
-import { ifKnown } from "../finding.ts";
+import { eachServer, ifKnown } from "../finding.ts";
 
 /** The most keys that are written out. */
 const NAMED = 5;
@@ -17,12 +17,10 @@ const STANDARD_ERRORS = 1.96;
 
 export const keys: Check = {
   name: "keys",
-  judge: (facts) =>
-    facts.servers.flatMap((server) => {
-      if (server.keys === undefined) return [];
-      const finding = ifKnown(server.keys, (sample) => judge(sample, server, facts));
-      return [{ ...finding, server: server.place }];
-    }),
+  ...eachServer(
+    (server, facts) =>
+      server.keys && ifKnown(server.keys, (sample) => judge(sample, server, facts)),
+  ),
 };
 
 function judge(sample: KeySample, server: ServerFacts, facts: Facts): Finding {

@@ -2,7 +2,7 @@ import { commandAt } from "../command-at.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { PermissionFacts } from "../facts/permissions.ts";
 import type { Check, Finding } from "../finding.ts";
-import { ifKnown } from "../finding.ts";
+import { eachServer, ifKnown } from "../finding.ts";
 import { ROLES } from "../roles.ts";
 
 const MEANS: Readonly<Record<PermissionFacts["role"], string>> = {
@@ -13,13 +13,10 @@ const MEANS: Readonly<Record<PermissionFacts["role"], string>> = {
 
 export const permissions: Check = {
   name: "permissions",
-  judge: ({ servers, prefix }) =>
-    servers.flatMap((server) => {
-      const { permissions: facts, place } = server;
-      if (facts === undefined) return [];
-      const finding = ifKnown(facts, (known) => judge(server, known, prefix));
-      return [{ ...finding, server: place }];
-    }),
+  ...eachServer(
+    (server, { prefix }) =>
+      server.permissions && ifKnown(server.permissions, (known) => judge(server, known, prefix)),
+  ),
 };
 
 function judge(server: ServerFacts, facts: PermissionFacts, prefix: string): Finding {

@@ -1,6 +1,7 @@
 import type { Connection } from "../../connect/connection.ts";
-import type { NodeAddress, NodeClient } from "../../connect/node-clients.ts";
+import type { NodeClient } from "../../connect/node-clients.ts";
 import { isCluster, openAgain, openNode } from "../../connect/node-clients.ts";
+import type { Address } from "../../connect/redis-url.ts";
 import type { Asker } from "./fact.ts";
 import { wordsOf } from "./fact.ts";
 import type { Facts, SilentServer } from "./facts.ts";
@@ -100,7 +101,7 @@ function wantedItself(client: NodeClient): Wanted {
   };
 }
 
-function wantedNode(client: NodeClient, address: NodeAddress, decides: boolean): Wanted {
+function wantedNode(client: NodeClient, address: Address, decides: boolean): Wanted {
   return {
     place: placeOf(address),
     decides,
@@ -109,21 +110,21 @@ function wantedNode(client: NodeClient, address: NodeAddress, decides: boolean):
   };
 }
 
-function cliOf({ options }: NodeClient, { host, port }: NodeAddress): readonly string[] {
+function cliOf({ options }: NodeClient, { host, port }: Address): readonly string[] {
   return ["-h", host, "-p", String(port), ...(options.tls ? ["--tls"] : [])];
 }
 
-function addressOf({ options }: NodeClient): NodeAddress {
+function addressOf({ options }: NodeClient): Address {
   return { host: options.host ?? "127.0.0.1", port: options.port ?? 6379 };
 }
 
 /** As Redis writes it. */
-function placeOf({ host, port }: NodeAddress): string {
+function placeOf({ host, port }: Address): string {
   return `${host}:${port}`;
 }
 
 /** Those that a primary names; none where it does not say. */
-async function replicasOf(server: Asker | undefined): Promise<readonly NodeAddress[]> {
+async function replicasOf(server: Asker | undefined): Promise<readonly Address[]> {
   if (server === undefined) return [];
   try {
     const info = parseInfo(String(await server.ask("INFO", "REPLICATION")));
@@ -135,7 +136,7 @@ async function replicasOf(server: Asker | undefined): Promise<readonly NodeAddre
 }
 
 /** As in `ip=10.0.0.8,port=6379,state=online,offset=14,lag=0`. */
-export function readReplica(line: string): NodeAddress & Readonly<Record<string, unknown>> {
+export function readReplica(line: string): Address & Readonly<Record<string, unknown>> {
   const parts = Object.fromEntries(line.split(",").map((part) => part.split("=")));
   return { ...parts, host: parts["ip"] ?? "", port: Number(parts["port"]) };
 }

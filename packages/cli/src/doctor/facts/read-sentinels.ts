@@ -1,6 +1,7 @@
 import type { Connection } from "../../connect/connection.ts";
-import type { NodeAddress, NodeClient } from "../../connect/node-clients.ts";
+import type { NodeClient } from "../../connect/node-clients.ts";
 import { isCluster, openSentinel } from "../../connect/node-clients.ts";
+import type { Address } from "../../connect/redis-url.ts";
 import { factOf } from "./fact.ts";
 import type { SentinelFacts } from "./facts.ts";
 
@@ -11,7 +12,7 @@ export async function readSentinels({ client }: Connection): Promise<readonly Se
 }
 
 /** The primary, by the first Sentinel that says; undefined where none does. */
-export async function primaryNamedBy(client: NodeClient): Promise<NodeAddress | undefined> {
+export async function primaryNamedBy(client: NodeClient): Promise<Address | undefined> {
   for (const sentinel of sentinelsOf(client)) {
     const named = await factOf("SENTINEL GET-MASTER-ADDR-BY-NAME", () =>
       withSentinel(client, sentinel, (opened) => namedBy(opened, client)),
@@ -21,7 +22,7 @@ export async function primaryNamedBy(client: NodeClient): Promise<NodeAddress | 
   return undefined;
 }
 
-async function readSentinel(client: NodeClient, address: NodeAddress): Promise<SentinelFacts> {
+async function readSentinel(client: NodeClient, address: Address): Promise<SentinelFacts> {
   const { name } = client.options;
   const [quorum, primary] = await Promise.all([
     factOf("SENTINEL CKQUORUM", () =>
@@ -39,19 +40,19 @@ async function readSentinel(client: NodeClient, address: NodeAddress): Promise<S
   return { place: `${address.host}:${address.port}`, quorum, primary };
 }
 
-async function namedBy(opened: NodeClient, { options }: NodeClient): Promise<NodeAddress> {
+async function namedBy(opened: NodeClient, { options }: NodeClient): Promise<Address> {
   const reply = await opened.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", String(options.name));
   if (!Array.isArray(reply)) throw new Error(`it knows no primary called ${options.name}`);
   return { host: String(reply[0]), port: Number(reply[1]) };
 }
 
-function sentinelsOf({ options }: NodeClient): readonly NodeAddress[] {
+function sentinelsOf({ options }: NodeClient): readonly Address[] {
   return (options.sentinels ?? []).map(({ host = "127.0.0.1", port = 26379 }) => ({ host, port }));
 }
 
 async function withSentinel<T>(
   client: NodeClient,
-  address: NodeAddress,
+  address: Address,
   ask: (opened: NodeClient) => Promise<T>,
 ): Promise<T> {
   const opened = await openSentinel(client, address);

@@ -1,3 +1,4 @@
+import { groupBy } from "../../base/group-by.ts";
 import type { ControlRecord, Override } from "./record.ts";
 import { lasts } from "./record.ts";
 
@@ -93,11 +94,6 @@ export function overridesFor(
 }
 
 function sortByLimiter({ overrides }: ControlRecord): ReadonlyMap<string, OverridesInForce> {
-  const byLimiter = new Map<string, Override[]>();
-  for (const override of overrides) {
-    const own = byLimiter.get(override.limiter) ?? [];
-    byLimiter.set(override.limiter, own);
-    own.push(override);
-  }
+  const byLimiter = groupBy(overrides, ({ limiter }) => limiter);
   return new Map([...byLimiter].map(([limiter, own]) => [limiter, new OverridesInForce(own)]));
 }
