@@ -14,6 +14,11 @@ export interface Column<Row> extends Sortable<Row> {
   readonly kind?: "number" | "wide" | "wide spare" | "tools";
 }
 
+/** The last column, with what may be done to a row. */
+export function toolsColumn<Row>(cell: Column<Row>["cell"]): Column<Row> {
+  return { title: "Actions", isSilent: true, kind: "tools", cell };
+}
+
 /** A table that scrolls in its own box. */
 export function Table<Row>({
   label,

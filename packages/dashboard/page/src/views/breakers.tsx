@@ -9,7 +9,7 @@ import type { MenuItem } from "../parts/menu.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Empty, Notice, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
-import { Table } from "../parts/table.tsx";
+import { Table, toolsColumn } from "../parts/table.tsx";
 import { Ago, Name, Until, Words } from "../parts/text.tsx";
 import type { VisitState } from "../visit.ts";
 import { Visit } from "../visit.ts";
@@ -209,30 +209,25 @@ const COLUMNS: readonly Column<TargetRow>[] = [
 ];
 
 function toolsOf(breaker: string, open: VisitState["open"]): Column<TargetRow> {
-  return {
-    title: "Actions",
-    isSilent: true,
-    kind: "tools",
-    cell: ({ target }) => {
-      const item = (title: string, order: "open" | "close" | "reset", note: string): MenuItem => ({
-        title: `${title}…`,
-        run: () =>
-          open({ form: "fixed", title, note, action: { kind: "breaker", breaker, target, order } }),
-      });
-      const items = [
-        item("Hold open", "open", "Every call of the target fails at once, until you reset it."),
-        item(
-          "Hold closed",
-          "close",
-          "Every call goes through, however many fail, until you reset it. None is counted.",
-        ),
-        item(
-          "Reset",
-          "reset",
-          "Closes the breaker and forgets what was measured. It decides by itself again.",
-        ),
-      ];
-      return <Menu label={`Orders for ${visibleStart(target, 60)}`} items={items} />;
-    },
-  };
+  return toolsColumn(({ target }) => {
+    const item = (title: string, order: "open" | "close" | "reset", note: string): MenuItem => ({
+      title: `${title}…`,
+      run: () =>
+        open({ form: "fixed", title, note, action: { kind: "breaker", breaker, target, order } }),
+    });
+    const items = [
+      item("Hold open", "open", "Every call of the target fails at once, until you reset it."),
+      item(
+        "Hold closed",
+        "close",
+        "Every call goes through, however many fail, until you reset it. None is counted.",
+      ),
+      item(
+        "Reset",
+        "reset",
+        "Closes the breaker and forgets what was measured. It decides by itself again.",
+      ),
+    ];
+    return <Menu label={`Orders for ${visibleStart(target, 60)}`} items={items} />;
+  });
 }

@@ -4,13 +4,12 @@ import type { BlockRow } from "../../../../src/api.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Table } from "../../parts/table.tsx";
+import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name, Subject } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import { Visit } from "../../visit.ts";
 import { subjectInWords } from "../../words/subject.ts";
-import { visibleStart } from "../../words/visible.ts";
-import { Ends, Why } from "./cells.tsx";
+import { ActionButton, ENDS, LIMITER, WHY } from "./cells.tsx";
 
 /** Blocks in force. */
 export function Blocks({
@@ -20,7 +19,7 @@ export function Blocks({
   blocks: readonly BlockRow[];
   isKnown: boolean;
 }): JSX.Element {
-  const { may, open } = useContext(Visit);
+  const { may } = useContext(Visit);
   if (blocks.length === 0) {
     return (
       <Empty>
@@ -29,24 +28,19 @@ export function Blocks({
       </Empty>
     );
   }
-  const unblock: Column<BlockRow> = {
-    title: "Actions",
-    isSilent: true,
-    kind: "tools",
-    cell: ({ limiter, subject, hash }) =>
+  const unblock = toolsColumn<BlockRow>(
+    ({ limiter, subject, hash }) =>
       // A subject can only be unblocked if its text is known.
       hash === undefined && (
-        <button
-          type="button"
-          aria-label={visibleStart(`Unblock ${subjectInWords(subject)} in ${limiter}`, 160)}
-          onClick={() =>
-            open({ form: "fixed", title: "Unblock", action: { kind: "unblock", limiter, subject } })
-          }
+        <ActionButton
+          label={`Unblock ${subjectInWords(subject)} in ${limiter}`}
+          title="Unblock"
+          action={{ kind: "unblock", limiter, subject }}
         >
           Unblock…
-        </button>
+        </ActionButton>
       ),
-  };
+  );
   return (
     <Table
       label="Blocks"
@@ -80,15 +74,7 @@ const COLUMNS: readonly Column<BlockRow>[] = [
       );
     },
   },
-  {
-    title: "Limiter",
-    by: ({ limiter }) => limiter,
-    cell: ({ limiter }) => (
-      <a href={hrefOf("limiter", { name: limiter })}>
-        <Name of={limiter} />
-      </a>
-    ),
-  },
+  LIMITER,
   {
     title: "Set by",
     by: ({ setAs, by }) => by ?? setAs,
@@ -105,10 +91,6 @@ const COLUMNS: readonly Column<BlockRow>[] = [
         </>
       ),
   },
-  { title: "Why", kind: "wide", cell: ({ reason }) => <Why reason={reason} /> },
-  {
-    title: "Ends",
-    by: ({ until }) => until ?? Number.MAX_VALUE,
-    cell: ({ until }) => <Ends at={until} />,
-  },
+  WHY,
+  ENDS,
 ];

@@ -1,17 +1,15 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { OverrideRow } from "../../../../src/api.ts";
-import { Badge, Unknown } from "../../parts/badge.tsx";
+import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Table } from "../../parts/table.tsx";
-import { Name, Subject, When, Words } from "../../parts/text.tsx";
-import { hrefOf } from "../../route.ts";
+import { Table, toolsColumn } from "../../parts/table.tsx";
+import { Subject, Words } from "../../parts/text.tsx";
 import { Visit } from "../../visit.ts";
 import { counted } from "../../words/numbers.ts";
 import { subjectInWords } from "../../words/subject.ts";
-import { visibleStart } from "../../words/visible.ts";
-import { Ends, Why } from "./cells.tsx";
+import { ActionButton, ENDS, LIMITER, SET_BY, WHY } from "./cells.tsx";
 
 /** Overrides in force, and whether processes apply them. */
 export function Overrides({
@@ -22,7 +20,7 @@ export function Overrides({
   /** Whether all of them belong to one limiter, whose name is then left out. */
   isOfOne?: boolean;
 }): JSX.Element {
-  const { may, open } = useContext(Visit);
+  const { may } = useContext(Visit);
   if (overrides.length === 0) {
     return (
       <Empty>
@@ -32,30 +30,16 @@ export function Overrides({
       </Empty>
     );
   }
-  const remove: Column<OverrideRow> = {
-    title: "Actions",
-    isSilent: true,
-    kind: "tools",
-    cell: ({ limiter, subject }) => (
-      <button
-        type="button"
-        aria-label={visibleStart(
-          `Remove the override of ${limiter} for ${subjectInWords(subject)}`,
-          160,
-        )}
-        onClick={() =>
-          open({
-            form: "fixed",
-            title: "Remove the override",
-            action: { kind: "unsetOverride", limiter, ...(subject ? { subject } : {}) },
-          })
-        }
-      >
-        Remove…
-      </button>
-    ),
-  };
-  const columns = isOfOne ? COLUMNS.filter(({ title }) => title !== "Limiter") : COLUMNS;
+  const remove = toolsColumn<OverrideRow>(({ limiter, subject }) => (
+    <ActionButton
+      label={`Remove the override of ${limiter} for ${subjectInWords(subject)}`}
+      title="Remove the override"
+      action={{ kind: "unsetOverride", limiter, ...(subject ? { subject } : {}) }}
+    >
+      Remove…
+    </ActionButton>
+  ));
+  const columns = isOfOne ? COLUMNS.filter((one) => one !== LIMITER) : COLUMNS;
   return (
     <Table
       label="Overrides"
@@ -67,39 +51,16 @@ export function Overrides({
 }
 
 const COLUMNS: readonly Column<OverrideRow>[] = [
-  {
-    title: "Limiter",
-    by: ({ limiter }) => limiter,
-    cell: ({ limiter }) => (
-      <a href={hrefOf("limiter", { name: limiter })}>
-        <Name of={limiter} />
-      </a>
-    ),
-  },
+  LIMITER,
   {
     title: "For",
     by: ({ subject }) => subjectInWords(subject),
     cell: ({ subject }) => <Subject of={subject} />,
   },
   { title: "Change", kind: "wide", cell: (row) => <Change row={row} /> },
-  {
-    title: "Set by",
-    by: ({ by }) => by ?? "",
-    cell: ({ by, from }) => (
-      <>
-        {by === undefined ? <Unknown /> : <Name of={by} plain />}
-        <div class="quiet">
-          <When at={from} />
-        </div>
-      </>
-    ),
-  },
-  { title: "Why", kind: "wide", cell: ({ reason }) => <Why reason={reason} /> },
-  {
-    title: "Ends",
-    by: ({ until }) => until ?? Number.MAX_VALUE,
-    cell: ({ until }) => <Ends at={until} />,
-  },
+  SET_BY,
+  WHY,
+  ENDS,
 ];
 
 function Change({ row: { what, reach, appliedBy, ignored } }: { row: OverrideRow }): JSX.Element {

@@ -4,7 +4,7 @@ import type { LimiterView, TopRow } from "../../../../src/api.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Table } from "../../parts/table.tsx";
+import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name, When } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import { Visit } from "../../visit.ts";
@@ -111,13 +111,7 @@ function TopName({
 }
 
 function toolsOf(limiter: string): Column<TopRow> {
-  return {
-    title: "Actions",
-    isSilent: true,
-    kind: "tools",
-    cell: ({ subject, dimension }) =>
-      subject === null ? null : (
-        <SubjectTools limiter={limiter} subject={{ [dimension]: subject }} />
-      ),
-  };
+  return toolsColumn(({ subject, dimension }) =>
+    subject === null ? null : <SubjectTools limiter={limiter} subject={{ [dimension]: subject }} />,
+  );
 }
