@@ -1,5 +1,6 @@
 import { operate } from "@headgate/core/operate";
 import { expect, test } from "vitest";
+import type { BlockRow } from "../../packages/dashboard/src/api.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
@@ -26,4 +27,19 @@ test("a limiter in shadow mode denies nothing on the overview, and what it would
   ]);
   expect((await api(page, "limiter?name=trial")).json.shadow).toBe(true);
   expect((await api(page, "limiter?name=api")).json.shadow).toBe(false);
+});
+
+test("a block of a limiter in shadow mode is told to deny nobody", async () => {
+  const fleet = createFleet(own.client);
+  const operator = operate(fleet.store);
+  await operator.setOverride({ limiter: "trial", shadow: true });
+  for (const name of ["api", "trial"]) {
+    fleet.make(name, THREE_AN_HOUR);
+    await operator.block({ name, limits: THREE_AN_HOUR }, "ann", "2h");
+  }
+  await fleet.tell();
+  const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
+  const { blocks } = (await api(page, "control")).json;
+  const shadows = blocks.map(({ limiter, shadow }: BlockRow) => [limiter, shadow]);
+  expect(Object.fromEntries(shadows)).toEqual({ api: false, trial: true });
 });

@@ -127,6 +127,19 @@ describe.runIf(hasChromium())("the dashboard's page", () => {
     await page.close();
   });
 
+  test("says of a block whose limiter is in shadow mode that it denies nobody", async () => {
+    const { control } = recordingAt(Date.now());
+    const [first, ...others] = control.blocks;
+    const body = { ...control, blocks: [{ ...first, shadow: true }, ...others] };
+    demo.instead.set("control", { status: 200, body });
+    const page = await open("#/control");
+    const limiters = page.getByLabel("Blocks, as a table").locator("tbody td:nth-child(2)");
+    await expect
+      .poll(() => limiters.allTextContents())
+      .toEqual(["loginshadow: denies nobody", "export", "signup"]);
+    await page.close();
+  });
+
   test("acts: shows the change, asks for a reason, and counts down", async () => {
     const page = await open("#/subject?subject=203.0.113.250");
     await pressed(page, "Block…");

@@ -19,6 +19,8 @@ export interface BlockRow {
   readonly reason?: string | undefined;
   /** `"hand"`, or the name of the limit that set it. */
   readonly setAs: string;
+  /** In the list of all blocks: whether the limiter is in shadow mode, so that it denies nobody. */
+  readonly shadow?: boolean | undefined;
 }
 
 /** An override, in force or about to be. */

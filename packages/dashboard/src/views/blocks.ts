@@ -23,18 +23,18 @@ export async function readBlocks(reading: Reading): Promise<KnownBlocks> {
 function toRow(block: BlockInForce): BlockRow {
   const { limiter, dimension, subject, hash, limit, until, shadow } = block;
   const by = limit === undefined ? "by hand" : `by the limit ${limit}`;
-  const but = shadow ? "; in shadow mode, so it denies nobody" : "";
   return {
     id: JSON.stringify([limiter, dimension, subject ?? null, hash ?? null, limit ?? null]),
     limiter,
     subject: subject === undefined ? {} : { [dimension]: subject },
     dimension,
     hash,
-    what: `blocked ${by} until ${formatTime(until)}${but}`,
+    what: `blocked ${by} until ${formatTime(until)}`,
     from: block.setAt ?? null,
     until,
     by: block.by,
     reason: block.reason,
     setAs: limit ?? "hand",
+    shadow,
   };
 }

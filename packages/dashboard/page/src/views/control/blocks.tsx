@@ -74,7 +74,15 @@ const COLUMNS: readonly Column<BlockRow>[] = [
       );
     },
   },
-  LIMITER,
+  {
+    ...LIMITER,
+    cell: (row) => (
+      <>
+        {LIMITER.cell(row)}
+        {row.shadow && <Badge tone="info">shadow: denies nobody</Badge>}
+      </>
+    ),
+  },
   {
     title: "Set by",
     by: ({ setAs, by }) => by ?? setAs,
