@@ -165,9 +165,9 @@ describe("other views", () => {
     const { json } = await api(page, "control");
     expect(json).toMatchObject({
       blocksKnown: true,
-      blocks: [{ limiter: "api", subject: { default: "ann" }, setAs: "3-per-1h", from: null }],
+      blocks: [{ limiter: "api", subject: { default: "ann" }, setAs: "3-per-1h" }],
     });
-    expect(json.blocks[0].what).toMatch(/^blocked by the limit 3-per-1h until 20/);
+    expect(Math.abs(json.blocks[0].until - json.at - 600_000)).toBeLessThan(60_000);
     const silent = redisStore(own.client, { prefix: "silent" });
     const limiter = createLimiter({ name: "api", limits: THREE_AN_HOUR, store: silent });
     onTestFinished(() => limiter.close());

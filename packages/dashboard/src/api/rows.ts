@@ -7,13 +7,8 @@ export interface BlockRow {
   readonly limiter: string;
   /** Empty if only the hash of the subject is known; then there are no actions on it. */
   readonly subject: SubjectOf;
-  readonly dimension?: string | undefined;
   /** The hash of the subject, if the subject itself is unknown. */
   readonly hash?: string | undefined;
-  /** In words. */
-  readonly what: string;
-  /** When it was set; null if unknown. */
-  readonly from: number | null;
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
@@ -31,13 +26,11 @@ export interface OverrideRow {
   readonly subject?: SubjectOf | undefined;
   /** In words. */
   readonly what: string;
-  readonly limits?: Readonly<Record<string, Readonly<Record<string, number>>>> | undefined;
   readonly from: number;
   /** Null for until it is removed. */
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
-  readonly setAs: "hand";
   /** Whether the listed processes apply it. */
   readonly reach: "in-force" | "partly" | "ignored" | "unknown";
   /** How many apply it. */

@@ -1,7 +1,6 @@
 import type { BlockInForce } from "@headgate/core/operate";
 import type { BlockRow } from "../api.ts";
 import type { Reading } from "../reading.ts";
-import { formatTime } from "../words/time.ts";
 
 /** The blocks in force. */
 interface KnownBlocks {
@@ -22,15 +21,11 @@ export async function readBlocks(reading: Reading): Promise<KnownBlocks> {
 
 function toRow(block: BlockInForce): BlockRow {
   const { limiter, dimension, subject, hash, limit, until, shadow } = block;
-  const by = limit === undefined ? "by hand" : `by the limit ${limit}`;
   return {
     id: JSON.stringify([limiter, dimension, subject ?? null, hash ?? null, limit ?? null]),
     limiter,
     subject: subject === undefined ? {} : { [dimension]: subject },
-    dimension,
     hash,
-    what: `blocked ${by} until ${formatTime(until)}`,
-    from: block.setAt ?? null,
     until,
     by: block.by,
     reason: block.reason,

@@ -15,7 +15,7 @@ export function viewOverrides(
 ): readonly OverrideRow[] {
   const setBy = newestEntries(log, "setOverride");
   return overrides.map((override): OverrideRow => {
-    const { limiter, subject, limits, from, until } = override;
+    const { limiter, subject, from, until } = override;
     const reach = reachOf(override, directory);
     const { by, reason } = setBy(limiter, subject) ?? {};
     return {
@@ -23,12 +23,10 @@ export function viewOverrides(
       limiter,
       subject,
       what: overrideInWords(override),
-      limits: limits as OverrideRow["limits"],
       from: toMilliseconds(from),
       until: endMs(until),
       by: textOf(by),
       reason: textOf(reason),
-      setAs: "hand",
       reach: reach.state,
       appliedBy: reach.appliedBy,
       ignored: formatIgnored(reach),

@@ -34,7 +34,7 @@ export function setBy(
   { log }: SubjectContext,
   limiter: string,
   subject: SubjectOf,
-): Pick<BlockRow, "by" | "reason"> & { readonly from?: number } {
+): Pick<BlockRow, "by" | "reason"> {
   const entry = log.find(
     (one) =>
       one.kind === "block" &&
@@ -43,7 +43,7 @@ export function setBy(
       sharesPart(one.subject, subject),
   );
   if (entry === undefined) return {};
-  return { by: textOf(entry.by), reason: textOf(entry.reason), from: entry.at.getTime() };
+  return { by: textOf(entry.by), reason: textOf(entry.reason) };
 }
 
 /** The override that applies to a subject: the one that takes precedence. */

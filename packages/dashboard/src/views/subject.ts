@@ -9,7 +9,6 @@ import { unknownLimiter } from "../serve/refusal.ts";
 import { makeSubjects } from "../subjects/make-subjects.ts";
 import type { Question } from "../subjects/read-question.ts";
 import { formatLimit } from "../words/policy.ts";
-import { formatBlock } from "../words/state.ts";
 import { viewDenied } from "./denied-rows.ts";
 import type { SubjectContext } from "./subject-context.ts";
 import { historyOf, overrideFor, setBy } from "./subject-context.ts";
@@ -170,20 +169,16 @@ function viewBlocks(
   { blocks }: Inspection,
   context: SubjectContext,
 ): readonly BlockRow[] {
-  return blocks.map((block): BlockRow => {
-    const { per, limit, endsInMs } = block;
-    return {
+  return blocks.map(
+    ({ per, limit, endsInMs }): BlockRow => ({
       id: JSON.stringify([limiter, subject, per, limit ?? null]),
       limiter,
       subject: { [per]: subject[per] ?? "" },
-      dimension: per,
-      what: formatBlock(block, context.at),
-      from: null,
       until: context.at + endsInMs,
       setAs: limit ?? "hand",
       ...(limit === undefined ? setBy(context, limiter, subject) : {}),
-    };
-  });
+    }),
+  );
 }
 
 /** What denies the next request, and until when. */

@@ -11,7 +11,7 @@ function formatUse({ name, limit, remaining, overdrawn, windowMs }: LimitState):
 }
 
 /** A block: `blocked by hand until 2026-11-22 23:05:10 UTC`. */
-export function formatBlock({ per, limit, endsInMs }: SubjectBlock, now: number): string {
+function formatBlock({ per, limit, endsInMs }: SubjectBlock, now: number): string {
   const by = limit === undefined ? "by hand" : `by the limit ${limit}`;
   const where = per === "default" ? "" : ` in ${per}`;
   return `blocked ${by}${where} until ${formatTime(now + endsInMs)}`;
