@@ -40,8 +40,8 @@ export interface LimiterView {
   readonly stepMs: number;
   readonly series: readonly Point[];
   readonly lastMinute: Counts;
-  /** Denials by the name of a limit, most first; null if they are not stored. */
-  readonly byLimit: readonly { readonly limit: string; readonly denied: number }[] | null;
+  /** Denials by the name of a limit, most first. */
+  readonly byLimit: readonly { readonly limit: string; readonly denied: number }[];
   readonly used: readonly TopRow[];
   readonly denied: readonly TopRow[];
   /** The start of the ten minutes from which `used` and `denied` count; at most 24 hours ago. */

@@ -42,7 +42,7 @@ const BESIDE_LIMITS: readonly string[] = ["a block", "other limits"];
 
 function OverSpan({ view: { totals, span, byLimit, denied } }: { view: LimiterView }): JSX.Element {
   const all = totals.allowed + totals.denied;
-  const [limit] = byLimit ?? [];
+  const [limit] = byLimit;
   const [top] = denied;
   if (all === 0) return <>It decided nothing {SPAN_WORDS[span]}.</>;
   return (

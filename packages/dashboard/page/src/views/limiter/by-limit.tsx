@@ -16,12 +16,7 @@ export function ByLimit({
       title="Denials by limit"
       note={`Requests denied ${SPAN_WORDS[span]}, by the limit that denied them.`}
     >
-      {byLimit === null ? (
-        <Empty>
-          Not known: the processes do not report denials by limit. A process with this version of
-          Headgate and usage turned on does.
-        </Empty>
-      ) : byLimit.length === 0 || totals.denied === 0 ? (
+      {byLimit.length === 0 || totals.denied === 0 ? (
         <Empty>No limit denied anything {SPAN_WORDS[span]}.</Empty>
       ) : (
         <Bars
