@@ -1,4 +1,5 @@
 import type { Visitor } from "./access/visitor.ts";
+import { SPANS } from "./api/usage.ts";
 import type { Span } from "./api.ts";
 import type { Dashboard } from "./dashboard.ts";
 import type { Reading } from "./reading.ts";
@@ -61,8 +62,6 @@ export const WRITES: Readonly<Record<string, Write>> = {
 /** In lookups of a limiter. */
 const COST_OF_LIMITER = 10;
 const COST_OF_PREVIEW = 5;
-
-const SPANS: readonly Span[] = ["1h", "24h", "30d"];
 
 function spanOf(query: URLSearchParams): Span {
   const given = query.get("span") ?? "1h";

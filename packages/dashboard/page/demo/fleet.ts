@@ -1,4 +1,5 @@
 import { ACTIONS } from "../../src/api/session.ts";
+import { SPAN_MS } from "../../src/api/usage.ts";
 import type {
   Coverage,
   LimiterView,
@@ -14,12 +15,6 @@ import { blocksAt, deniedAt, overridesAt } from "./control.ts";
 import type { DemoLimiter } from "./limiters.ts";
 import { LIMITERS } from "./limiters.ts";
 import { lastMinuteOf, letThrough, STEPS, seriesOf, together, total } from "./traffic.ts";
-
-const LENGTHS: Readonly<Record<Span, number>> = {
-  "1h": 3_600_000,
-  "24h": 86_400_000,
-  "30d": 30 * 86_400_000,
-};
 
 export const SESSION: Session = {
   by: "ann@example.com",
@@ -45,7 +40,7 @@ function processesAt(at: number): readonly ProcessSummary[] {
 }
 
 function coverageOf(span: Span, at: number): Coverage {
-  const length = span === "30d" ? 19 * 86_400_000 : LENGTHS[span];
+  const length = span === "30d" ? 19 * 86_400_000 : SPAN_MS[span];
   return { from: at - length, processes: 6, silent: 1 };
 }
 
@@ -152,7 +147,7 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
       .sort((a, b) => b.denied - a.denied),
     used: top(one.used, totals.allowed + totals.denied),
     denied: top(one.denied, totals.denied),
-    topsFrom: at - Math.min(LENGTHS[span], 86_400_000) - 240_000,
+    topsFrom: at - Math.min(SPAN_MS[span], 86_400_000) - 240_000,
     overrides: overridesAt(at).filter(({ limiter }) => limiter === name),
     processes: processesAt(at),
     coverage: coverageOf(span, at),

@@ -1,4 +1,4 @@
-import { REPORTED_AFTER } from "../../src/api/usage.ts";
+import { NOTHING, plus, REPORTED_AFTER, SPAN_MS, sumOf } from "../../src/api/usage.ts";
 import type { Counts, Point, Span } from "../../src/api.ts";
 import type { Series } from "../src/words/rates.ts";
 import { randomFrom } from "./random.ts";
@@ -8,12 +8,6 @@ export const STEPS: Readonly<Record<Span, number>> = {
   "1h": 10_000,
   "24h": 600_000,
   "30d": 3_600_000,
-};
-
-const LENGTHS: Readonly<Record<Span, number>> = {
-  "1h": 3_600_000,
-  "24h": 86_400_000,
-  "30d": 30 * 86_400_000,
 };
 
 const DAY = 86_400_000;
@@ -35,7 +29,7 @@ export function seriesOf(shape: Shape, span: Span, at: number, seed: number): Se
   const stepMs = STEPS[span];
   const random = randomFrom(seed);
   const points: Point[] = [];
-  const first = Math.ceil((at - LENGTHS[span]) / stepMs);
+  const first = Math.ceil((at - SPAN_MS[span]) / stepMs);
   for (let step = first; step * stepMs < at; step += 1) {
     const from = step * stepMs;
     const part = Math.min(1, (at - from) / stepMs);
@@ -79,14 +73,7 @@ export function letThrough({ stepMs, points }: Series): Series {
 }
 
 export function total(series: Series): Counts {
-  return series.points.reduce(
-    (all, one) => ({
-      allowed: all.allowed + one.allowed,
-      denied: all.denied + one.denied,
-      degraded: all.degraded + one.degraded,
-    }),
-    { allowed: 0, denied: 0, degraded: 0 },
-  );
+  return sumOf(series.points);
 }
 
 /** Several lines as one, in steps of a length. */
@@ -94,13 +81,7 @@ export function together(all: readonly Series[], stepMs: number): Series {
   const steps = new Map<number, Point>();
   for (const point of all.flatMap(({ points }) => points)) {
     const at = Math.floor(point.at / stepMs) * stepMs;
-    const before = steps.get(at);
-    steps.set(at, {
-      at,
-      allowed: point.allowed + (before?.allowed ?? 0),
-      denied: point.denied + (before?.denied ?? 0),
-      degraded: point.degraded + (before?.degraded ?? 0),
-    });
+    steps.set(at, { at, ...plus(steps.get(at) ?? NOTHING, point) });
   }
   return { stepMs, points: [...steps.values()].sort((a, b) => a.at - b.at) };
 }

@@ -1,5 +1,5 @@
+import { SPANS } from "../../src/api/usage.ts";
 import type { Span } from "../../src/api.ts";
-import { SPANS } from "./words/span.ts";
 
 /** The views, by the names that they have in the URL. */
 export const VIEWS = [

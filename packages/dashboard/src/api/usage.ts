@@ -1,6 +1,16 @@
 /** The period that totals and lines cover. */
 export type Span = "1h" | "24h" | "30d";
 
+/** The spans to choose from. */
+export const SPANS: readonly Span[] = ["1h", "24h", "30d"];
+
+/** In milliseconds. */
+export const SPAN_MS: Readonly<Record<Span, number>> = {
+  "1h": 3_600_000,
+  "24h": 86_400_000,
+  "30d": 2_592_000_000,
+};
+
 /** Numbers of decisions. */
 export interface Counts {
   readonly allowed: number;
@@ -26,4 +36,19 @@ export interface Coverage {
   readonly processes: number;
   /** How many of these have limiters but have not reported usage within 90 seconds. */
   readonly silent: number;
+}
+
+export const NOTHING: Counts = { allowed: 0, denied: 0, degraded: 0 };
+
+/** The sum of several counts. */
+export function sumOf(counts: readonly Counts[]): Counts {
+  return counts.reduce(plus, NOTHING);
+}
+
+export function plus(one: Counts, other: Counts): Counts {
+  return {
+    allowed: one.allowed + other.allowed,
+    denied: one.denied + other.denied,
+    degraded: one.degraded + other.degraded,
+  };
 }

@@ -1,6 +1,7 @@
 import { groupBy, isInShadow } from "@headgate/core/internal";
 import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/operate";
 import { formatPolicy } from "@headgate/core/operate";
+import { NOTHING } from "../api/usage.ts";
 import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
 import { namedLimits } from "../named-limits.ts";
 import type { Reading } from "../reading.ts";
@@ -9,7 +10,7 @@ import { formatLimit, numbersOfLimit } from "../words/policy.ts";
 import { formatUse } from "../words/use.ts";
 import { viewOverrides } from "./override-rows.ts";
 import { viewProcesses } from "./processes.ts";
-import { coverageOf, lastMinuteOf, NOTHING, pointsOf, STEP_MS } from "./usage-series.ts";
+import { coverageOf, lastMinuteOf, pointsOf, STEP_MS } from "./usage-series.ts";
 
 /** One limiter: its policies, its decisions, and their subjects. Rejects with a `Refusal` if the reading does not have it. */
 export async function viewLimiter(

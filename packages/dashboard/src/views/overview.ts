@@ -7,6 +7,7 @@ import type {
   UsageSeries,
 } from "@headgate/core/operate";
 import { reachOf } from "@headgate/core/operate";
+import { NOTHING, sumOf } from "../api/usage.ts";
 import type { LimiterSummary, Overview, Span } from "../api.ts";
 import type { Reading, TimedControl } from "../reading.ts";
 import { formatIgnored } from "../words/override.ts";
@@ -19,10 +20,8 @@ import {
   LINE_STEP_MS,
   lastMinuteOf,
   letThrough,
-  NOTHING,
   pointsOf,
   STEP_MS,
-  sumOf,
 } from "./usage-series.ts";
 
 /** How many limiters have a line: those with the most denials. */

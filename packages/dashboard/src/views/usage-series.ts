@@ -4,7 +4,7 @@ import type {
   UsageNumbers,
   UsageSeries,
 } from "@headgate/core/operate";
-import { REPORTED_AFTER } from "../api/usage.ts";
+import { NOTHING, plus, REPORTED_AFTER, SPAN_MS, sumOf } from "../api/usage.ts";
 import type { Counts, Coverage, Point, Span } from "../api.ts";
 
 /** The length of a step of a series, in milliseconds. */
@@ -19,12 +19,6 @@ export const LINE_STEP_MS: Readonly<Record<Span, number>> = {
   "1h": 60_000,
   "24h": 1_800_000,
   "30d": 43_200_000,
-};
-
-const SPAN_MS: Readonly<Record<Span, number>> = {
-  "1h": 3_600_000,
-  "24h": 86_400_000,
-  "30d": 2_592_000_000,
 };
 
 const STEPS = { "1h": "tenSeconds", "24h": "tenMinutes", "30d": "hours" } as const;
@@ -57,24 +51,9 @@ export function addUp(series: readonly (readonly Point[])[], stepMs: number): re
   return [...steps.values()].sort((one, other) => one.at - other.at);
 }
 
-/** The sum of several counts. */
-export function sumOf(counts: readonly Counts[]): Counts {
-  return counts.reduce(plus, NOTHING);
-}
-
 /** The same counts, with requests that were let through as allowed. */
 export function letThrough<Some extends Counts>(counts: Some): Some {
   return { ...counts, allowed: counts.allowed + counts.denied, denied: 0 };
-}
-
-export const NOTHING: Counts = { allowed: 0, denied: 0, degraded: 0 };
-
-function plus(one: Counts, other: Counts): Counts {
-  return {
-    allowed: one.allowed + other.allowed,
-    denied: one.denied + other.denied,
-    degraded: one.degraded + other.degraded,
-  };
 }
 
 /** The part of a span and of the fleet that figures cover. */

@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { SPAN_MS } from "../../../src/api/usage.ts";
 import type { Coverage, Span } from "../../../src/api.ts";
 import { formatRate } from "../words/numbers.ts";
 import type { Columns, Series } from "../words/rates.ts";
 import { columnsOf } from "../words/rates.ts";
-import { LENGTHS } from "../words/span.ts";
 import { formatMoment } from "../words/time.ts";
 import { Figures } from "./figures.tsx";
 import { Plot } from "./plot.tsx";
@@ -21,7 +21,7 @@ export function Chart({
   at: number;
   coverage: Coverage;
 }): JSX.Element {
-  const from = at - LENGTHS[span];
+  const from = at - SPAN_MS[span];
   const columns = useMemo(
     () => columnsOf(series, from, at, coverage.from),
     [series.points, from, at],

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
+import { SPANS } from "../../../src/api/usage.ts";
 import type { Span } from "../../../src/api.ts";
 import type { Route } from "../route.ts";
 import { hrefOf } from "../route.ts";
-import { SPANS } from "../words/span.ts";
 
 /** Chooses the span of time, in the URL. */
 export function SpanSwitch({ route, span }: { route: Route; span: Span }): JSX.Element {

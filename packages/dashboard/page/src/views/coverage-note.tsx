@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
+import { SPAN_MS } from "../../../src/api/usage.ts";
 import type { Coverage, Span } from "../../../src/api.ts";
 import { When } from "../parts/text.tsx";
-import { LENGTHS } from "../words/span.ts";
 
 /** The part of the span that the figures cover, if not all of it. */
 export function CoverageNote({
@@ -13,7 +13,7 @@ export function CoverageNote({
   at: number;
   span: Span;
 }): JSX.Element | null {
-  const isShort = from > at - LENGTHS[span] * 0.98;
+  const isShort = from > at - SPAN_MS[span] * 0.98;
   return isShort ? (
     <>
       Counts begin at <When at={from} />: nothing before it is kept.

@@ -1,4 +1,4 @@
-import { REPORTED_AFTER } from "../../../src/api/usage.ts";
+import { NOTHING, REPORTED_AFTER, sumOf } from "../../../src/api/usage.ts";
 import type { Counts, Point } from "../../../src/api.ts";
 
 /** Decisions over time. */
@@ -14,18 +14,6 @@ const LEAST_DRAWN = 60_000;
 /** Decisions per second, from those of a minute. */
 export function ofMinute(minute: Counts): Counts {
   return perSecond(minute, 60_000);
-}
-
-/** All decisions of a list. */
-function sum(counts: readonly Counts[]): Counts {
-  return counts.reduce(
-    (all, one) => ({
-      allowed: all.allowed + one.allowed,
-      denied: all.denied + one.denied,
-      degraded: all.degraded + one.degraded,
-    }),
-    { allowed: 0, denied: 0, degraded: 0 },
-  );
 }
 
 function perSecond({ allowed, denied, degraded }: Counts, ms: number): Counts {
@@ -59,12 +47,10 @@ export function columnsOf(
     const lasted = isOver ? stepMs : to - step * stepMs;
     const isKnown =
       (step + 1) * stepMs > knownFrom && (isOver || lasted >= LEAST_DRAWN + REPORTED_AFTER);
-    addStep(columns, step * stepMs, lasted, isKnown ? (byStep.get(step) ?? NONE) : undefined);
+    addStep(columns, step * stepMs, lasted, isKnown ? (byStep.get(step) ?? NOTHING) : undefined);
   }
   return columns;
 }
-
-const NONE: Counts = { allowed: 0, denied: 0, degraded: 0 };
 
 function addStep(columns: Columns, from: number, lasted: number, counts: Counts | undefined): void {
   const rates = counts && perSecond(counts, lasted);
@@ -113,5 +99,5 @@ export function inParts(
   for (const point of points) {
     groups[Math.floor(((point.at - from) / (to - from)) * parts)]?.push(point);
   }
-  return groups.map(sum);
+  return groups.map(sumOf);
 }

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { SPAN_MS } from "../../../../src/api/usage.ts";
 import type { LimiterSummary, Overview } from "../../../../src/api.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
@@ -10,7 +11,6 @@ import type { Route } from "../../route.ts";
 import { hrefOf } from "../../route.ts";
 import { counted, formatCount, formatShare, formatShort } from "../../words/numbers.ts";
 import { lineParts } from "../../words/rates.ts";
-import { LENGTHS } from "../../words/span.ts";
 import { limitInWords } from "../../words/subject.ts";
 
 /** The limiters by denials, each with its small line. */
@@ -113,7 +113,7 @@ function columnsOf(
       title: "Over time",
       cell: ({ series }) =>
         series.length === 0 ? null : (
-          <Sparkline parts={lineParts({ stepMs: lineStepMs, points: series }, LENGTHS[span], at)} />
+          <Sparkline parts={lineParts({ stepMs: lineStepMs, points: series }, SPAN_MS[span], at)} />
         ),
     },
     { title: "Limits", kind: "wide spare", cell: ({ words }) => <Limits words={words} /> },
