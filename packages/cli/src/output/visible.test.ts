@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { visible } from "./visible.ts";
 
 test("what a terminal shows stays as it is", () => {
-  for (const text of ["", "203.0.113.7", "tenant=ÅÄÖ/日本", "a\\nb", "👍", "a b"]) {
+  for (const text of ["", "203.0.113.7", "tenant=ÅÄÖ/日本", "a\\nb", "👍", "a b", "<img src=x>"]) {
     expect(visible(text)).toBe(text);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * Characters that a terminal obeys or hides: control characters, marks of direction, zero widths, ends of lines, halves of
- * characters.
+ * Characters that a terminal or a browser obeys or hides: control characters, marks of direction, zero widths, ends of lines,
+ * halves of characters.
  */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
@@ -8,8 +8,8 @@ const HIDDEN =
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
- * A text as it may stand on a terminal, on one line: subjects are chosen by clients, who might send what moves the cursor or hides
- * letters. Such characters are shown as escapes: `\x1b`, `\n`, `\u{202e}`.
+ * A text as it may stand on a terminal or in the dashboard, on one line: subjects are chosen by clients, who might send what moves
+ * the cursor or hides letters. Such characters are shown as escapes: `\x1b`, `\n`, `\u{202e}`.
  */
 export function visible(text: string): string {
   return text.replace(
