@@ -34,7 +34,11 @@ const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" 
  */
 const GROUPS = [
   { name: "rolldown-runtime", test: /rolldown.runtime/, priority: 2 },
-  { name: "limiter", test: /core.src.(?:index|store.within)\.ts$/, priority: 1 },
+  {
+    name: "limiter",
+    test: /core.src.(?:index|store.within|http.known-subjects)\.ts$/,
+    priority: 1,
+  },
   { name: "network", test: /core.src.(?:address.network(?:-set)?|fleet.control.record)\.ts$/ },
 ];
 

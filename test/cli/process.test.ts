@@ -225,7 +225,8 @@ describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () =
     open("limiters", "--redis", own.server.socket);
     const shown = await shows("ended 0", "-e");
     // An override that no process is known to apply.
-    expect(shown).toContain("   in shadow   ");
-    expect(shown).toContain("\u001b[31munknown: no process is listed");
+    expect(shown).toContain("   in shadow mode   ");
+    expect(shown).toContain("\u001b[31munknown: no process is");
+    expect(shown).toContain(" \u001b[31mlisted");
   });
 });
