@@ -30,7 +30,8 @@ const DEFAULT_EXPORTS = { fastify: { entry: "headgate-plugin", name: "headgate" 
 
 /**
  * What shares a file, by a pattern for a module that goes there with all that it imports. Every application loads the index of core:
- * in one file it loads faster than in six. The bundler puts its runtime into any file otherwise, which all the rest then need.
+ * in one file it loads faster than in six, and what http and operate share goes there, too, rather than into one more. The bundler
+ * puts its runtime into any file otherwise, which all the rest then need.
  */
 const GROUPS = [
   { name: "rolldown-runtime", test: /rolldown.runtime/, priority: 2 },

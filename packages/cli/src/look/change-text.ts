@@ -40,8 +40,9 @@ function formatUntil(entry: unknown): string {
 
 function formatSet(override: unknown): string {
   const { until } = (override ?? {}) as Partial<Override>;
+  const end = until === null ? "" : formatUntil(override);
   const inForce = overrideInWords(override);
-  return typeof until === "number" && until >= 0 ? `${inForce}, ${formatUntil(override)}` : inForce;
+  return end === "" ? inForce : `${inForce}, ${end}`;
 }
 
 function isObject(value: unknown): value is object {

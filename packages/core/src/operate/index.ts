@@ -70,7 +70,7 @@ export type { ReadDirectoryOptions } from "./read-directory.ts";
 export { readDirectory } from "./read-directory.ts";
 export type { ReadUsageOptions } from "./read-usage.ts";
 export { readUsage } from "./read-usage.ts";
-export type { SoughtClient } from "./subjects-of.ts";
+export type { SoughtClient } from "./subject-source.ts";
 export { sourcesOf, subjectsOf } from "./subjects-of.ts";
 export type {
   LimitDenials,

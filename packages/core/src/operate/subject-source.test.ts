@@ -22,17 +22,23 @@ describe("the source of a subject", () => {
       "a header, of the only dimension",
       "tenant",
       true,
-      { header: { name: "x-key" } },
+      { header: { name: "x-key", value: "k" } },
       { by: "header", name: "x-key", hash: "sha256" },
     ],
     [
       "a header and a secret",
       "tenant",
       true,
-      { header: { name: "x-key" }, hasHashSecret: true },
+      { header: { name: "x-key", value: "k" }, hasHashSecret: true },
       { by: "header", name: "x-key", hash: "hmac" },
     ],
-    ["a header, of one of several", "a", false, { header: { name: "b" } }, { by: "function" }],
+    [
+      "a header, of one of several",
+      "a",
+      false,
+      { header: { name: "b", value: "k" } },
+      { by: "function" },
+    ],
   ])("is guessed from %s", (_, dimension, isAlone, client, source) => {
     expect(likelySource(dimension, isAlone, { hasHashSecret: false, ...client })).toEqual(source);
   });

@@ -1,10 +1,30 @@
 import { isIP } from "node:net";
 import { addressSubject } from "../address/client-address.ts";
+import type { Awaitable } from "../base/awaitable.ts";
 import type { HttpUse, SubjectSource } from "../fleet/directory/directory.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
 
 /** Where the subjects of requests come from. */
 export type SubjectUse = Pick<HttpUse, "keys" | "missing">;
+
+/** What is known of a client, from which each limiter makes its subjects. */
+export interface SoughtClient {
+  /**
+   * Alone, a subject as it is counted, of a limiter with one dimension. With an address or a header, the part of a key that a
+   * function of the application makes.
+   */
+  readonly text?: string | undefined;
+  /** Subjects as they are counted, by dimension. */
+  readonly named?: ReadonlyMap<string, string> | undefined;
+  /** An IP address. */
+  readonly ip?: string | undefined;
+  /** A header that it sends. The name is in lower case. */
+  readonly header?: { readonly name: string; readonly value: string } | undefined;
+  /** Whether the limiter's key has a `hashSecret`, if the directory does not tell. */
+  readonly hasHashSecret?: boolean | undefined;
+  /** Called when the `hashSecret` of a limiter's key is needed; undefined if it is not known. */
+  readonly hashSecret?: (() => Awaitable<string | undefined>) | undefined;
+}
 
 /** How a limiter is used if the directory does not tell. */
 const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
@@ -20,23 +40,16 @@ export function listedSource({ keys }: SubjectUse, dimension: string): SubjectSo
   return Object.hasOwn(keys, dimension) ? keys[dimension] : undefined;
 }
 
-/** What tells from where a client's subjects are likely to come. */
-interface LikelyOf {
-  readonly ip?: string | undefined;
-  readonly header?: { readonly name: string } | undefined;
-  readonly hasHashSecret?: boolean | undefined;
-}
-
 /** The likely source of a dimension's subjects, the only dimension or not, if the directory does not describe it. */
 export function likelySource(
   dimension: string,
   isAlone: boolean,
-  { ip, header, hasHashSecret }: LikelyOf,
+  { ip, header, hasHashSecret }: SoughtClient,
 ): SubjectSource {
   const isPlain = dimension === "default" && isAlone;
   if (dimension === "ip" || (ip !== undefined && isPlain)) return { by: "ip", ipv6Prefix: 64 };
   if (header === undefined || !isAlone) return { by: "function" };
-  return { by: "header", name: header.name, hash: hasHashSecret === true ? "hmac" : "sha256" };
+  return { by: "header", name: header.name, hash: hasHashSecret ? "hmac" : "sha256" };
 }
 
 /** Whether a subject, as it is counted, may come from a source. */

@@ -8,7 +8,7 @@ import {
   subjectOfMissing,
 } from "../http/known-subjects.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
-import type { SoughtClient } from "./subjects-of.ts";
+import type { SoughtClient } from "./subject-source.ts";
 import { sourcesOf, subjectsOf } from "./subjects-of.ts";
 
 const IP = { by: "ip", ipv6Prefix: 64 } as const;

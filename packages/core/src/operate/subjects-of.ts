@@ -1,4 +1,3 @@
-import type { Awaitable } from "../base/awaitable.ts";
 import { EVERYBODY } from "../counting/counters.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
 import {
@@ -9,27 +8,8 @@ import {
 } from "../http/known-subjects.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
 import { dimensionsOf } from "./known-limiters.ts";
-import type { SubjectUse } from "./subject-source.ts";
+import type { SoughtClient, SubjectUse } from "./subject-source.ts";
 import { likelySource, listedSource, mayComeFrom, usesOf } from "./subject-source.ts";
-
-/** What is known of a client, from which each limiter makes its subjects. */
-export interface SoughtClient {
-  /**
-   * Alone, a subject as it is counted, of a limiter with one dimension. With an address or a header, the part of a key that a
-   * function of the application makes.
-   */
-  readonly text?: string | undefined;
-  /** Subjects as they are counted, by dimension. */
-  readonly named?: ReadonlyMap<string, string> | undefined;
-  /** An IP address. */
-  readonly ip?: string | undefined;
-  /** A header that it sends. The name is in lower case. */
-  readonly header?: { readonly name: string; readonly value: string } | undefined;
-  /** Whether the limiter's key has a `hashSecret`, if the directory does not tell. */
-  readonly hasHashSecret?: boolean | undefined;
-  /** Called when the `hashSecret` of a limiter's key is needed; undefined if it is not known. */
-  readonly hashSecret?: (() => Awaitable<string | undefined>) | undefined;
-}
 
 /**
  * The subjects of a client, as the adapters make them for a limiter: one for each way in which the limiter is used; none if it
