@@ -9,7 +9,7 @@ const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
 
 /** The folders of core, from the bottom up: each imports only itself and those before it. */
 const folders = [
-  "base",
+  "common",
   "address",
   "algorithms",
   "scripts",
@@ -53,9 +53,9 @@ const probes: readonly Probe[] = [
   ["core/src/redis/redis-store.ts", `import "ioredis"`, "A Redis client"],
   ["core/src/limiter/limiter.ts", `import type { RedisClientType } from "redis"`, "A Redis client"],
   ["core/src/http/guard.ts", `import "@valkey/valkey-glide"`, "A Redis client"],
-  ["core/src/base/time.ts", "export const now = Date.now()", "global variable Date"],
+  ["core/src/common/time.ts", "export const now = Date.now()", "global variable Date"],
   [
-    "core/src/base/policy.ts",
+    "core/src/common/policy.ts",
     "export const now = performance.now()",
     "global variable performance",
   ],

@@ -1,7 +1,7 @@
 import type { Store } from "@headgate/core";
 import type { CountingStore, Remote } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
-import { prefixPart } from "../../packages/core/src/base/client-state.ts";
+import { prefixPart } from "../../packages/core/src/common/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/fleet/control/record.ts";

@@ -10,13 +10,13 @@ export { readPolicy } from "./algorithms/read-policy.ts";
 export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
-export { CHANNELS } from "./base/channels.ts";
-export type { Charged } from "./base/charged.ts";
-export type { Cost, CostByName } from "./base/cost.ts";
-export type { Decision, DecisionSource, LimitState } from "./base/decision.ts";
-export type { HeadgateErrorCode } from "./base/errors.ts";
-export { ERROR_CODES, HeadgateError } from "./base/errors.ts";
-export type { Occupancy } from "./base/in-use.ts";
+export { CHANNELS } from "./common/channels.ts";
+export type { Charged } from "./common/charged.ts";
+export type { Cost, CostByName } from "./common/cost.ts";
+export type { Decision, DecisionSource, LimitState } from "./common/decision.ts";
+export type { HeadgateErrorCode } from "./common/errors.ts";
+export { ERROR_CODES, HeadgateError } from "./common/errors.ts";
+export type { SlotUse } from "./common/in-use.ts";
 export type {
   CalendarWindow,
   ConcurrencyLimit,
@@ -28,8 +28,8 @@ export type {
   SlidingLogLimit,
   SlidingWindowLimit,
   TokenBucketLimit,
-} from "./base/policy.ts";
-export type { Duration } from "./base/time.ts";
+} from "./common/policy.ts";
+export type { Duration } from "./common/time.ts";
 export type { Subjects } from "./counting/counters.ts";
 export type { OnUnavailable } from "./deciding/fallback.ts";
 export type { LeaseOptions } from "./deciding/leases/leases.ts";

@@ -1,10 +1,10 @@
 // The base of our own HTTP adapters; it changes with them, and is not an API for applications.
-export type { Awaitable } from "./base/awaitable.ts";
-export { isPromiseLike } from "./base/awaitable.ts";
-export { formatReceived, invalidOption, invalidValue } from "./base/errors.ts";
-export { fingerprint } from "./base/key.ts";
-export type { Log } from "./base/notices.ts";
-export { warn } from "./base/notices.ts";
+export type { Awaitable } from "./common/awaitable.ts";
+export { isPromiseLike } from "./common/awaitable.ts";
+export { formatReceived, invalidOption, invalidValue } from "./common/errors.ts";
+export { fingerprint } from "./common/key.ts";
+export type { Log } from "./common/operator-log.ts";
+export { warn } from "./common/operator-log.ts";
 export { shownDecision, valueBehind } from "./http/answer.ts";
 export type { StandIn } from "./http/client.ts";
 export { carriedBy, HTTP } from "./http/client.ts";

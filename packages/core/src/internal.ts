@@ -1,30 +1,30 @@
 // The base of other Headgate packages that count; it changes with them, and is not an API for applications.
 export type { LuaSource } from "./algorithms/algorithm.ts";
-export { onceAborted } from "./base/abort-listeners.ts";
-export type { Awaitable } from "./base/awaitable.ts";
-export { isPromiseLike } from "./base/awaitable.ts";
-export { Alarm, background } from "./base/background.ts";
-export { clientPart } from "./base/client-state.ts";
+export { onceAborted } from "./common/abort-listeners.ts";
+export type { Awaitable } from "./common/awaitable.ts";
+export { isPromiseLike } from "./common/awaitable.ts";
+export { Alarm, background } from "./common/background.ts";
+export { clientPart } from "./common/client-state.ts";
 export {
   codeOf,
   formatKind,
   formatNumber,
   formatReceived,
   invalidValue,
-} from "./base/errors.ts";
-export { groupBy } from "./base/group-by.ts";
-export { escapePart, escapeSubject, fingerprint } from "./base/key.ts";
-export type { Log } from "./base/notices.ts";
-export { warn } from "./base/notices.ts";
+} from "./common/errors.ts";
+export { groupBy } from "./common/group-by.ts";
+export { escapePart, escapeSubject, fingerprint } from "./common/key.ts";
+export type { Log } from "./common/operator-log.ts";
+export { warn } from "./common/operator-log.ts";
 export {
   formatOptions,
   rejectCloseOptions,
   rejectMore,
   rejectUnknownOptions,
-} from "./base/options.ts";
-export { publish } from "./base/publish.ts";
-export type { CheckedDuration, Duration } from "./base/time.ts";
-export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./base/time.ts";
+} from "./common/options.ts";
+export { publish } from "./common/publish.ts";
+export type { CheckedDuration, Duration } from "./common/time.ts";
+export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
 export type { NameClaim } from "./counting/names.ts";
 export { claimName, requireName } from "./counting/names.ts";
 export { rejectWrongType } from "./counting/wrong-type.ts";

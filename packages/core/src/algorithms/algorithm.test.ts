@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import type { Limit } from "../base/policy.ts";
+import type { Limit } from "../common/policy.ts";
 import type { CompiledLimit, Report } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { LONGEST, NEVER } from "./exact.ts";

@@ -1,4 +1,4 @@
-import type { Limit, LimitDescription } from "../base/policy.ts";
+import type { Limit, LimitDescription } from "../common/policy.ts";
 import type { Calendar } from "./calendar.ts";
 
 /** A Lua script, as embedded by the generator. */

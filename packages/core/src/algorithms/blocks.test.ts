@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ConcurrencyLimit, Limit } from "../base/policy.ts";
+import type { ConcurrencyLimit, Limit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { gcra } from "./gcra.ts";
 import { readPolicy } from "./read-policy.ts";

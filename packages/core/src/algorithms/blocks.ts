@@ -1,7 +1,7 @@
-import { formatReceived, invalidOption } from "../base/errors.ts";
-import { isPlainObject } from "../base/plain-object.ts";
-import type { BlockOn, Limit } from "../base/policy.ts";
-import { parseDuration } from "../base/time.ts";
+import { formatReceived, invalidOption } from "../common/errors.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import type { BlockOn, Limit } from "../common/policy.ts";
+import { parseDuration } from "../common/time.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
 import { wholeWindow } from "./whole-window.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { HeadgateError } from "../base/errors.ts";
-import type { FixedWindowLimit, Limit } from "../base/policy.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import type { FixedWindowLimit, Limit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact.ts";
 import { fixedWindow } from "./fixed-window.ts";

@@ -1,6 +1,6 @@
-import { formatReceived } from "../base/errors.ts";
-import type { CalendarWindow, FixedWindowLimit } from "../base/policy.ts";
-import { toMilliseconds } from "../base/time.ts";
+import { formatReceived } from "../common/errors.ts";
+import type { CalendarWindow, FixedWindowLimit } from "../common/policy.ts";
+import { toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import type { Calendar } from "./calendar.ts";
 import { calendarOf } from "./calendar.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CalendarWindow } from "../base/policy.ts";
+import type { CalendarWindow } from "../common/policy.ts";
 import { calendarOf, windowMsAt } from "./calendar.ts";
 
 const micros = (text: string): number => Date.parse(text) * 1_000;

@@ -1,7 +1,7 @@
 /** biome-ignore-all lint/style/noRestrictedGlobals: Date counts days here, and reads no clock. */
-import { LruMap } from "../base/lru-map.ts";
-import type { CalendarWindow } from "../base/policy.ts";
-import { toMilliseconds } from "../base/time.ts";
+import { LruMap } from "../common/lru-map.ts";
+import type { CalendarWindow } from "../common/policy.ts";
+import { toMilliseconds } from "../common/time.ts";
 import { openTimeZone } from "./time-zone.ts";
 
 /** The boundaries of three consecutive windows, in microseconds since the epoch. */

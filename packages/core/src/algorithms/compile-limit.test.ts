@@ -1,8 +1,8 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import type { HeadgateError } from "../base/errors.ts";
-import { formatReceived } from "../base/errors.ts";
-import type { Limit } from "../base/policy.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { formatReceived } from "../common/errors.ts";
+import type { Limit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { fixedWindow } from "./fixed-window.ts";
 import { gcra } from "./gcra.ts";

@@ -1,6 +1,6 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
-import type { BlockOn, Limit } from "../base/policy.ts";
-import { DEFAULT_DIMENSION } from "../base/policy.ts";
+import { formatReceived, HeadgateError } from "../common/errors.ts";
+import type { BlockOn, Limit } from "../common/policy.ts";
+import { DEFAULT_DIMENSION } from "../common/policy.ts";
 import type { CompiledAlgorithm, CompiledLimit } from "./algorithm.ts";
 import { withBlock } from "./blocks.ts";
 import { compileConcurrency } from "./concurrency.ts";

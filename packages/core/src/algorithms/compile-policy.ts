@@ -1,5 +1,5 @@
-import { codeOf, formatReceived, HeadgateError } from "../base/errors.ts";
-import type { BlockOn, Limit, LimitDescription, Policy } from "../base/policy.ts";
+import { codeOf, formatReceived, HeadgateError } from "../common/errors.ts";
+import type { BlockOn, Limit, LimitDescription, Policy } from "../common/policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
 

@@ -1,5 +1,5 @@
-import type { ConcurrencyLimit, WithoutPer, WithPer } from "../base/policy.ts";
-import type { CheckedDuration } from "../base/time.ts";
+import type { ConcurrencyLimit, WithoutPer, WithPer } from "../common/policy.ts";
+import type { CheckedDuration } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
 import { readCount, readWindow, requireShape } from "./read-limit.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FixedWindowLimit } from "../base/policy.ts";
+import type { FixedWindowLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact.ts";
 import { compileFixedWindow, fixedWindow } from "./fixed-window.ts";

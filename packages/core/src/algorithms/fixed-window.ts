@@ -1,13 +1,13 @@
-import { formatReceived } from "../base/errors.ts";
+import { formatReceived } from "../common/errors.ts";
 import type {
   CalendarWindow,
   CheckedBlock,
   FixedWindowLimit,
   WithoutPer,
   WithPer,
-} from "../base/policy.ts";
-import type { CheckedDuration } from "../base/time.ts";
-import { formatDuration, toMilliseconds } from "../base/time.ts";
+} from "../common/policy.ts";
+import type { CheckedDuration } from "../common/time.ts";
+import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { isCalendarWindow } from "./calendar.ts";
 import { compileCalendarWindow } from "./calendar-window.ts";

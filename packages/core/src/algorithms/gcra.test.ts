@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { GcraLimit } from "../base/policy.ts";
+import type { GcraLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { compileGcra, gcra } from "./gcra.ts";
 import { compileTokenBucket } from "./token-bucket.ts";

@@ -1,5 +1,5 @@
-import type { CheckedWindow, GcraLimit, WithoutPer, WithPer } from "../base/policy.ts";
-import { formatDuration } from "../base/time.ts";
+import type { CheckedWindow, GcraLimit, WithoutPer, WithPer } from "../common/policy.ts";
+import { formatDuration } from "../common/time.ts";
 import type { CompiledAlgorithm } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { bucketShape, compileBucket } from "./token-bucket.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Limit } from "../base/policy.ts";
+import type { Limit } from "../common/policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { concurrency } from "./concurrency.ts";

@@ -1,7 +1,7 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
-import { formatUnknown } from "../base/options.ts";
-import type { Limit } from "../base/policy.ts";
-import { parseDuration } from "../base/time.ts";
+import { formatReceived, HeadgateError } from "../common/errors.ts";
+import { formatUnknown } from "../common/options.ts";
+import type { Limit } from "../common/policy.ts";
+import { parseDuration } from "../common/time.ts";
 import { isCalendarWindow } from "./calendar.ts";
 
 /** The largest limit, burst, capacity and refill for which decisions are exact. */

@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import type { HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { readPolicy } from "./read-policy.ts";
 

@@ -1,6 +1,6 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
-import { isPlainObject } from "../base/plain-object.ts";
-import type { Limit, Policy } from "../base/policy.ts";
+import { formatReceived, HeadgateError } from "../common/errors.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import type { Limit, Policy } from "../common/policy.ts";
 import { rejectForm } from "./compile-limit.ts";
 import { compilePolicy, eachLimit } from "./compile-policy.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SlidingLogLimit } from "../base/policy.ts";
+import type { SlidingLogLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact.ts";
 import type { LogEntries } from "./log-entries.ts";

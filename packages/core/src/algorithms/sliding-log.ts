@@ -1,5 +1,5 @@
-import type { CheckedWindow, SlidingLogLimit, WithoutPer, WithPer } from "../base/policy.ts";
-import { formatDuration, toMilliseconds } from "../base/time.ts";
+import type { CheckedWindow, SlidingLogLimit, WithoutPer, WithPer } from "../common/policy.ts";
+import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { NEVER } from "./exact.ts";
 import type { LogEntries } from "./log-entries.ts";

@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import type { SlidingWindowLimit } from "../base/policy.ts";
+import type { SlidingWindowLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { NEVER } from "./exact.ts";
 import { compileSlidingWindow, slidingWindow } from "./sliding-window.ts";

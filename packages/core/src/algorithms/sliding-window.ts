@@ -1,5 +1,5 @@
-import type { CheckedWindow, SlidingWindowLimit, WithoutPer, WithPer } from "../base/policy.ts";
-import { formatDuration, toMilliseconds } from "../base/time.ts";
+import type { CheckedWindow, SlidingWindowLimit, WithoutPer, WithPer } from "../common/policy.ts";
+import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { CompiledAlgorithm } from "./algorithm.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
 import { subWindows } from "./sub-windows.ts";

@@ -1,5 +1,5 @@
-import { formatReceived } from "../base/errors.ts";
-import type { Limit } from "../base/policy.ts";
+import { formatReceived } from "../common/errors.ts";
+import type { Limit } from "../common/policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
 import { wholeWindow } from "./whole-window.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { TokenBucketLimit } from "../base/policy.ts";
+import type { TokenBucketLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
 import { LONGEST, NEVER } from "./exact.ts";
 import { compileTokenBucket, tokenBucket } from "./token-bucket.ts";

@@ -1,6 +1,6 @@
-import type { CheckedBlock, TokenBucketLimit, WithoutPer, WithPer } from "../base/policy.ts";
-import type { CheckedDuration } from "../base/time.ts";
-import { formatDuration, toMilliseconds } from "../base/time.ts";
+import type { CheckedBlock, TokenBucketLimit, WithoutPer, WithPer } from "../common/policy.ts";
+import type { CheckedDuration } from "../common/time.ts";
+import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm, CompiledLimit, LimitShape } from "./algorithm.ts";
 import { bytesBelow, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
 import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";

@@ -1,5 +1,5 @@
-import type { Limit } from "../base/policy.ts";
-import { MAX_DURATION_MS } from "../base/time.ts";
+import type { Limit } from "../common/policy.ts";
+import { MAX_DURATION_MS } from "../common/time.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { readWindow } from "./read-limit.ts";
 

@@ -1,8 +1,8 @@
-import type { Charged } from "../base/charged.ts";
-import { joinCharged } from "../base/charged.ts";
-import type { Cost, CostByName } from "../base/cost.ts";
-import { formatKind, formatNumber, formatReceived, HeadgateError } from "../base/errors.ts";
-import { isPlainObject } from "../base/plain-object.ts";
+import type { Charged } from "../common/charged.ts";
+import { joinCharged } from "../common/charged.ts";
+import type { Cost, CostByName } from "../common/cost.ts";
+import { formatKind, formatNumber, formatReceived, HeadgateError } from "../common/errors.ts";
+import { isPlainObject } from "../common/plain-object.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 

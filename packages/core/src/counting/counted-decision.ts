@@ -1,8 +1,8 @@
-import type { Cost } from "../base/cost.ts";
-import type { Decision, DecisionSource, LimitState } from "../base/decision.ts";
-import { bindingLimit } from "../base/decision.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
-import type { LimitDescription } from "../base/policy.ts";
+import type { Cost } from "../common/cost.ts";
+import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
+import { bindingLimit } from "../common/decision.ts";
+import { formatKind, HeadgateError } from "../common/errors.ts";
+import type { LimitDescription } from "../common/policy.ts";
 import type { Counter } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
 import { costByName, leftOutOf } from "./costs.ts";

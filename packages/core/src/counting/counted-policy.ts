@@ -1,9 +1,9 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { compilePolicy } from "../algorithms/compile-policy.ts";
-import { formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
-import { escapePart, fingerprint } from "../base/key.ts";
-import type { BlockOn, Policy } from "../base/policy.ts";
-import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import { formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
+import { escapePart, fingerprint } from "../common/key.ts";
+import type { BlockOn, Policy } from "../common/policy.ts";
+import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { CounterLimits } from "../store/counter.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { CountingStore } from "../store/store.ts";

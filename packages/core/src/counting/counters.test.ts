@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { gcra } from "../algorithms/gcra.ts";
-import { escapeSubject } from "../base/key.ts";
+import { escapeSubject } from "../common/key.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import { compileCountedPolicy } from "./counted-policy.ts";

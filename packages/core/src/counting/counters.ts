@@ -1,6 +1,6 @@
-import { formatKind, formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
-import { escapeSubject } from "../base/key.ts";
-import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
+import { escapeSubject } from "../common/key.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { Counter } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 

@@ -1,5 +1,5 @@
-import { clientPart } from "../base/client-state.ts";
-import { formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
+import { clientPart } from "../common/client-state.ts";
+import { formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** A claimed name, identified by owner, prefix and name: limiters that share this object share their counts. */

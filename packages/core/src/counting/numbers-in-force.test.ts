@@ -4,7 +4,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import { slidingWindow } from "../algorithms/sliding-window.ts";
 import { tokenBucket } from "../algorithms/token-bucket.ts";
-import type { Limit } from "../base/policy.ts";
+import type { Limit } from "../common/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import type { CountedPolicy } from "./counted-policy.ts";

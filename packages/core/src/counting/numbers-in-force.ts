@@ -1,7 +1,7 @@
 import type { CompiledLimit, LimitShape } from "../algorithms/algorithm.ts";
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { eachLimit } from "../algorithms/compile-policy.ts";
-import type { Limit } from "../base/policy.ts";
+import type { Limit } from "../common/policy.ts";
 import { counterLimits } from "../store/counter.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 

@@ -1,5 +1,5 @@
-import { codeOf, formatReceived, HeadgateError } from "../base/errors.ts";
-import type { BlockOn, Limit } from "../base/policy.ts";
+import { codeOf, formatReceived, HeadgateError } from "../common/errors.ts";
+import type { BlockOn, Limit } from "../common/policy.ts";
 import type { CountedPolicy, Group } from "./counted-policy.ts";
 import { compileCountedPolicy } from "./counted-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";

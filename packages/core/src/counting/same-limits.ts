@@ -1,7 +1,7 @@
 import { rejectForm } from "../algorithms/compile-limit.ts";
 import { eachLimit } from "../algorithms/compile-policy.ts";
-import { isPlainObject } from "../base/plain-object.ts";
-import type { Policy } from "../base/policy.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import type { Policy } from "../common/policy.ts";
 
 /** The properties of a limit or an option. */
 export type Properties = Readonly<Record<string, unknown>>;

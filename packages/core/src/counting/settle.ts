@@ -1,5 +1,5 @@
-import type { Charged } from "../base/charged.ts";
-import type { Cost, CostByName } from "../base/cost.ts";
+import type { Charged } from "../common/charged.ts";
+import type { Cost, CostByName } from "../common/cost.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Judgement } from "../store/judge.ts";

@@ -1,4 +1,4 @@
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 
 /** Throws `HEADGATE_WRONG_TYPE` if a step found a value in a key that Headgate did not write. */
 export function rejectWrongType(reply: readonly number[], of: readonly { key: string }[]): void {

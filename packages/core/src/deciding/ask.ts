@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact.ts";
-import type { Decision, DecisionSource, LimitState } from "../base/decision.ts";
-import { HeadgateError } from "../base/errors.ts";
+import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { askedOf } from "../counting/costs.ts";
 import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";

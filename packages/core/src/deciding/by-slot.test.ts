@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 
 const limits = [

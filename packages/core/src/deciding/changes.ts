@@ -1,7 +1,7 @@
-import type { Awaitable } from "../base/awaitable.ts";
-import type { Charged } from "../base/charged.ts";
-import { joinCharged } from "../base/charged.ts";
-import type { Cost } from "../base/cost.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Charged } from "../common/charged.ts";
+import { joinCharged } from "../common/charged.ts";
+import type { Cost } from "../common/cost.ts";
 import { readCharged } from "../counting/costs.ts";
 import type { BlockCall } from "../store/block-by-hand.ts";
 import { block } from "../store/block-by-hand.ts";

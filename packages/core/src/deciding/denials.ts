@@ -1,4 +1,4 @@
-import type { Decision } from "../base/decision.ts";
+import type { Decision } from "../common/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { isCharging } from "../store/decide-call.ts";

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { LONGEST, NEVER } from "../algorithms/exact.ts";
-import { clientPart } from "../base/client-state.ts";
-import type { LimitState } from "../base/decision.ts";
+import { clientPart } from "../common/client-state.ts";
+import type { LimitState } from "../common/decision.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./ask.ts";

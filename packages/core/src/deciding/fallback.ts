@@ -1,4 +1,4 @@
-import { clientPart } from "../base/client-state.ts";
+import { clientPart } from "../common/client-state.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";

@@ -1,5 +1,5 @@
-import { clientPart } from "../base/client-state.ts";
-import { WeakList } from "../base/weak-list.ts";
+import { clientPart } from "../common/client-state.ts";
+import { WeakList } from "../common/weak-list.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 
 /** A limiter that holds leased units. */

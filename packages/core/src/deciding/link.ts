@@ -1,6 +1,6 @@
-import type { Awaitable } from "../base/awaitable.ts";
-import type { Decision, LimitState } from "../base/decision.ts";
-import type { HeadgateError } from "../base/errors.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Decision, LimitState } from "../common/decision.ts";
+import type { HeadgateError } from "../common/errors.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import type { TakenPlaces } from "../places/taken-places.ts";

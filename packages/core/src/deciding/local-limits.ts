@@ -1,6 +1,6 @@
 import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
 import { compileLike } from "../algorithms/compile-limit.ts";
-import type { Limit } from "../base/policy.ts";
+import type { Limit } from "../common/policy.ts";
 import type { Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 

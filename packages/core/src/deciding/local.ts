@@ -1,4 +1,4 @@
-import type { DecisionSource } from "../base/decision.ts";
+import type { DecisionSource } from "../common/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
 import { keepPlacesHere } from "../places/keep-places.ts";

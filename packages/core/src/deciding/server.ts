@@ -1,7 +1,7 @@
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../base/channels.ts";
-import type { Decision } from "../base/decision.ts";
-import { publish } from "../base/publish.ts";
+import { CHANNELS } from "../common/channels.ts";
+import type { Decision } from "../common/decision.ts";
+import { publish } from "../common/publish.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { placesOnly } from "../counting/counters.ts";

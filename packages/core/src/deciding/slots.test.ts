@@ -9,8 +9,8 @@ import {
 } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
-import type { Decision } from "../base/decision.ts";
-import { HeadgateError } from "../base/errors.ts";
+import type { Decision } from "../common/decision.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { CountingStore } from "../store/store.ts";

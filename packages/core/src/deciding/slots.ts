@@ -1,5 +1,5 @@
-import type { LimitState } from "../base/decision.ts";
-import { HeadgateError } from "../base/errors.ts";
+import type { LimitState } from "../common/decision.ts";
+import { HeadgateError } from "../common/errors.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import type { StoreWatch } from "../reach/outage.ts";

@@ -8,8 +8,8 @@ import {
   letRun,
 } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { CHANNELS } from "../base/channels.ts";
-import { HeadgateError } from "../base/errors.ts";
+import { CHANNELS } from "../common/channels.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { ThresholdReached } from "./thresholds.ts";
 

@@ -1,11 +1,11 @@
 import { channel } from "node:diagnostics_channel";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import { CHANNELS } from "../base/channels.ts";
-import type { LimitDescription } from "../base/policy.ts";
-import { publish } from "../base/publish.ts";
-import type { ReportedLimiter } from "../base/reported-limiter.ts";
-import { toMilliseconds } from "../base/time.ts";
+import { CHANNELS } from "../common/channels.ts";
+import type { LimitDescription } from "../common/policy.ts";
+import { publish } from "../common/publish.ts";
+import type { ReportedLimiter } from "../common/reported-limiter.ts";
+import { toMilliseconds } from "../common/time.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { areInShadow } from "../counting/counters.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
-import type { Decision } from "../base/decision.ts";
-import type { Policy } from "../base/policy.ts";
+import type { Decision } from "../common/decision.ts";
+import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo } from "./answer.ts";

@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Decision, LimitState } from "../base/decision.ts";
-import type { LimitDescription } from "../base/policy.ts";
+import type { Decision, LimitState } from "../common/decision.ts";
+import type { LimitDescription } from "../common/policy.ts";
 import { formatProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
 import type { Reported } from "./request-record.ts";
 import { bindingDecision, reportedOf } from "./request-record.ts";

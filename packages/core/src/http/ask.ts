@@ -1,6 +1,6 @@
-import type { Awaitable } from "../base/awaitable.ts";
-import type { Decision } from "../base/decision.ts";
-import { formatReceived, invalidOption } from "../base/errors.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Decision } from "../common/decision.ts";
+import { formatReceived, invalidOption } from "../common/errors.ts";
 import { limitsBefore, placesOf } from "../counting/counted-decision.ts";
 import type { ConsumeOptions } from "../limiter/limiter.ts";
 import type { Learned, MadeLimiter } from "../limiter/limiter-parts.ts";

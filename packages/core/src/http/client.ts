@@ -1,4 +1,4 @@
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 import type { Connection } from "./response/connection-end.ts";
 import { isGone } from "./response/connection-end.ts";
 import type { Verdict } from "./verdict.ts";

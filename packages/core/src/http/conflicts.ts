@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Cost } from "../base/cost.ts";
-import { formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
-import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { Cost } from "../common/cost.ts";
+import { formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
+import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
 import { unitsFor } from "../counting/costs.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import type { Awaitable } from "../base/awaitable.ts";
-import type { Cost } from "../base/cost.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Cost } from "../common/cost.ts";
+import { formatKind, HeadgateError } from "../common/errors.ts";
 import { endedWith, isSent } from "./follow-response.ts";
 import type { UnsettledDecision } from "./request-decision.ts";
 import type { Verdict } from "./verdict.ts";

@@ -1,4 +1,4 @@
-import { onceAborted } from "../base/abort-listeners.ts";
+import { onceAborted } from "../common/abort-listeners.ts";
 import type { HeldPlaces } from "../counting/held-places.ts";
 import type { Leaving } from "../queue/line.ts";
 import type { Client } from "./client.ts";

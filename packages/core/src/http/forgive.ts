@@ -1,6 +1,6 @@
-import type { HeadgateError } from "../base/errors.ts";
-import { formatReceived, invalidOption } from "../base/errors.ts";
-import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { formatReceived, invalidOption } from "../common/errors.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
 import { requireUnreached } from "../reach/store-failure.ts";

@@ -1,7 +1,7 @@
-import type { Awaitable } from "../base/awaitable.ts";
-import { isPromiseLike } from "../base/awaitable.ts";
-import { HeadgateError, invalidOption } from "../base/errors.ts";
-import type { BlockOn, Policy } from "../base/policy.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import { isPromiseLike } from "../common/awaitable.ts";
+import { HeadgateError, invalidOption } from "../common/errors.ts";
+import type { BlockOn, Policy } from "../common/policy.ts";
 import { requireName } from "../counting/names.ts";
 import { makeLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";

@@ -1,6 +1,6 @@
-import type { Cost } from "../base/cost.ts";
-import type { Policy } from "../base/policy.ts";
-import type { CheckedDuration, Duration } from "../base/time.ts";
+import type { Cost } from "../common/cost.ts";
+import type { Policy } from "../common/policy.ts";
+import type { CheckedDuration, Duration } from "../common/time.ts";
 import type { CheckedTimes, FailureOptions } from "../limiter/failure-policy.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { Store } from "../store/store.ts";

@@ -1,4 +1,4 @@
-import type { Awaitable } from "../base/awaitable.ts";
+import type { Awaitable } from "../common/awaitable.ts";
 import { Flights, land } from "../deciding/flights.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";

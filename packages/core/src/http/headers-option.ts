@@ -1,6 +1,6 @@
-import type { HeadgateError } from "../base/errors.ts";
-import { formatReceived, invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { formatReceived, invalidValue } from "../common/errors.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
 import type { HeaderSettings, HeadersOption } from "./verdict.ts";
 
 /** The valid values of each option. */

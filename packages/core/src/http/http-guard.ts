@@ -1,6 +1,6 @@
-import type { HeadgateError } from "../base/errors.ts";
-import { formatKind, formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { formatKind, formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
 import type { Client, HttpRequest } from "./client.ts";

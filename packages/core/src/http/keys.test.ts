@@ -1,8 +1,8 @@
 import { webcrypto } from "node:crypto";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import type { HeadgateError } from "../base/errors.ts";
-import { escapeSubject } from "../base/key.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { escapeSubject } from "../common/key.ts";
 import type { HttpRequest } from "./client.ts";
 import type { ByHeaderOptions, ByIpOptions, KeyFunction } from "./keys.ts";
 import { byHeader, byIp, countsByAddress } from "./keys.ts";

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "../address/client-address.ts";
-import type { Awaitable } from "../base/awaitable.ts";
-import { isPromiseLike } from "../base/awaitable.ts";
-import { formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import { isPromiseLike } from "../common/awaitable.ts";
+import { formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { HttpRequest } from "./client.ts";
 import { carriedBy, headerValue } from "./client.ts";

@@ -1,5 +1,5 @@
-import type { Decision } from "../base/decision.ts";
-import { codeOf, HeadgateError } from "../base/errors.ts";
+import type { Decision } from "../common/decision.ts";
+import { codeOf, HeadgateError } from "../common/errors.ts";
 import type { HeldPlaces } from "../counting/held-places.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { holdPlaces } from "./follow-response.ts";

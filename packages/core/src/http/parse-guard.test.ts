@@ -1,7 +1,7 @@
 import { BlockList } from "node:net";
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import type { HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../common/errors.ts";
 import { byHeader, byIp } from "./keys.ts";
 import { GUARD_OPTIONS, parseGuard } from "./parse-guard.ts";
 import { byTier, perRequest } from "./request-limits.ts";

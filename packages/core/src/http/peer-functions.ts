@@ -1,4 +1,4 @@
-import { PEER_LIMITER_OPTIONS, PEER_REQUEST_OPTIONS } from "../base/peer-options.ts";
+import { PEER_LIMITER_OPTIONS, PEER_REQUEST_OPTIONS } from "../common/peer-options.ts";
 
 /** Options of other libraries whose equivalent differs if they are a function of the request. */
 const PEER_FUNCTIONS: Readonly<Record<string, string>> = {

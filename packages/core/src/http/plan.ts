@@ -1,5 +1,5 @@
-import { isPromiseLike } from "../base/awaitable.ts";
-import { formatKind, invalidValue } from "../base/errors.ts";
+import { isPromiseLike } from "../common/awaitable.ts";
+import { formatKind, invalidValue } from "../common/errors.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { createAddressStep } from "./address-option.ts";

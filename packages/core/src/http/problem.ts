@@ -1,5 +1,5 @@
-import type { Decision } from "../base/decision.ts";
-import { HeadgateError } from "../base/errors.ts";
+import type { Decision } from "../common/decision.ts";
+import { HeadgateError } from "../common/errors.ts";
 
 /** A problem of RFC 9457, as draft-ietf-httpapi-ratelimit-headers-11 defines it for quotas and for reduced capacity. */
 export interface QuotaProblem {

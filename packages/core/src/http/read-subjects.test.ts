@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import type { HeadgateError } from "../base/errors.ts";
+import type { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { requireMade } from "../limiter/limiter-parts.ts";
 import type { Client, HttpRequest } from "./client.ts";

@@ -1,7 +1,7 @@
 import { addressSubject } from "../address/client-address.ts";
-import type { Awaitable } from "../base/awaitable.ts";
-import { formatKind, formatReceived, HeadgateError, invalidOption } from "../base/errors.ts";
-import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
+import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";

@@ -1,7 +1,7 @@
-import { isPromiseLike } from "../base/awaitable.ts";
-import type { CostByName } from "../base/cost.ts";
-import { invalidOption } from "../base/errors.ts";
-import { isPlainObject } from "../base/plain-object.ts";
+import { isPromiseLike } from "../common/awaitable.ts";
+import type { CostByName } from "../common/cost.ts";
+import { invalidOption } from "../common/errors.ts";
+import { isPlainObject } from "../common/plain-object.ts";
 import { requireCost, unitsFor } from "../counting/costs.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";

@@ -1,8 +1,8 @@
-import type { Charged } from "../base/charged.ts";
-import { joinCharged } from "../base/charged.ts";
-import type { Cost } from "../base/cost.ts";
-import type { Decision } from "../base/decision.ts";
-import { isPlainObject } from "../base/plain-object.ts";
+import type { Charged } from "../common/charged.ts";
+import { joinCharged } from "../common/charged.ts";
+import type { Cost } from "../common/cost.ts";
+import type { Decision } from "../common/decision.ts";
+import { isPlainObject } from "../common/plain-object.ts";
 import { requireFormOf } from "../counting/costs.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";

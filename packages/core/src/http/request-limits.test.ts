@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { readPolicy } from "../algorithms/read-policy.ts";
-import type { HeadgateError } from "../base/errors.ts";
-import type { Policy } from "../base/policy.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import type { Policy } from "../common/policy.ts";
 import type { TierPolicy } from "./request-limits.ts";
 import { byTier, isTierPolicy } from "./request-limits.ts";
 

@@ -1,5 +1,5 @@
-import { formatKind, HeadgateError, invalidValue } from "../base/errors.ts";
-import type { Policy } from "../base/policy.ts";
+import { formatKind, HeadgateError, invalidValue } from "../common/errors.ts";
+import type { Policy } from "../common/policy.ts";
 
 /** Limits that depend on a request's tier, as `byTier` returns them: each tier has its own limits and counters. */
 export interface TierPolicy<Request = never, Per extends string = string> {

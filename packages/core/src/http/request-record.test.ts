@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import type { Policy } from "../base/policy.ts";
+import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { requireMade } from "../limiter/limiter-parts.ts";

@@ -1,6 +1,6 @@
-import type { Decision } from "../base/decision.ts";
-import { bindingLimit } from "../base/decision.ts";
-import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import type { Decision } from "../common/decision.ts";
+import { bindingLimit } from "../common/decision.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";

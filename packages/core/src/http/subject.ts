@@ -1,4 +1,4 @@
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 
 /** The subject of a request in each dimension; null if the limits of that dimension are left out. */
 export type RequestSubjects = Readonly<Record<string, string | null>>;

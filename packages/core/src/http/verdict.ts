@@ -1,4 +1,4 @@
-import type { Decision } from "../base/decision.ts";
+import type { Decision } from "../common/decision.ts";
 
 /** A header's name and value; undefined removes it. The value of an `added` one is appended to the response's own. */
 export type Header = readonly [name: string, value: string | undefined, added?: "added"];

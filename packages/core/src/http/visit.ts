@@ -1,5 +1,5 @@
-import type { Awaitable } from "../base/awaitable.ts";
-import type { Policy } from "../base/policy.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Policy } from "../common/policy.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterParts, MadeLimiter } from "../limiter/limiter-parts.ts";
 import type { Client, HttpRequest } from "./client.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { HeadgateDenied } from "./problem.ts";
 import { toError } from "./warn.ts";
 

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
-import type { HeadgateErrorCode } from "../base/errors.ts";
-import { formatKind, HeadgateError } from "../base/errors.ts";
+import type { HeadgateErrorCode } from "../common/errors.ts";
+import { formatKind, HeadgateError } from "../common/errors.ts";
 
 /**
  * Warns the operator of the application that received a request. An adapter logs each code once per application. `error` shows

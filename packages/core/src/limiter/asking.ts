@@ -1,10 +1,10 @@
-import type { Awaitable } from "../base/awaitable.ts";
-import type { Cost } from "../base/cost.ts";
-import type { Decision } from "../base/decision.ts";
-import type { HeadgateError } from "../base/errors.ts";
-import { invalidOption } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
-import type { Policy } from "../base/policy.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Cost } from "../common/cost.ts";
+import type { Decision } from "../common/decision.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { invalidOption } from "../common/errors.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
+import type { Policy } from "../common/policy.ts";
 import { askedUnits } from "../counting/costs.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";

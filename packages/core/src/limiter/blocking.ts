@@ -1,6 +1,6 @@
-import { formatNumber } from "../base/errors.ts";
-import { readBoolean, rejectMore, rejectUnknownOptions } from "../base/options.ts";
-import { parseDuration } from "../base/time.ts";
+import { formatNumber } from "../common/errors.ts";
+import { readBoolean, rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import { parseDuration } from "../common/time.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { namedCountersOf, unitsOnly } from "../counting/counters.ts";
 import { partsBeside } from "../counting/other-shape.ts";

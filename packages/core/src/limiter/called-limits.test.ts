@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
-import type { Limit, Policy } from "../base/policy.ts";
+import type { Limit, Policy } from "../common/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { compileCountedPolicy } from "../counting/counted-policy.ts";
 import { withNumbers } from "../counting/numbers-in-force.ts";

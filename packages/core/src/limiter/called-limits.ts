@@ -1,5 +1,5 @@
-import { LruMap } from "../base/lru-map.ts";
-import type { Limit, Policy } from "../base/policy.ts";
+import { LruMap } from "../common/lru-map.ts";
+import type { Limit, Policy } from "../common/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { Properties } from "../counting/same-limits.ts";
 import { areSameLimits, copyLimits } from "../counting/same-limits.ts";

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
-import { HeadgateError } from "../base/errors.ts";
-import type { Policy } from "../base/policy.ts";
+import { HeadgateError } from "../common/errors.ts";
+import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter } from "./limiter.ts";
 

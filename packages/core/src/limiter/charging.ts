@@ -1,11 +1,11 @@
-import type { Charged } from "../base/charged.ts";
-import { NOTHING_CHARGED, nothingCharged } from "../base/charged.ts";
-import type { Cost } from "../base/cost.ts";
-import type { Decision } from "../base/decision.ts";
-import { isOfPlaces } from "../base/decision.ts";
-import type { HeadgateError } from "../base/errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
-import type { LimitDescription } from "../base/policy.ts";
+import type { Charged } from "../common/charged.ts";
+import { NOTHING_CHARGED, nothingCharged } from "../common/charged.ts";
+import type { Cost } from "../common/cost.ts";
+import type { Decision } from "../common/decision.ts";
+import { isOfSlots } from "../common/decision.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import type { LimitDescription } from "../common/policy.ts";
 import { askedOf, askedUnits, requireFormOf } from "../counting/costs.ts";
 import {
   limitsBefore,
@@ -100,7 +100,7 @@ export function createCharging(
   function settledOf(decision: Decision): readonly Pick<LimitDescription, "name">[] {
     if (!shapes.isUsed) return chargeable;
     const asked = limitsBefore(decision) ?? decision?.limits ?? [];
-    return [...chargeable, ...asked.filter((limit) => !isOfPlaces(limit))];
+    return [...chargeable, ...asked.filter((limit) => !isOfSlots(limit))];
   }
 
   async function settle(decision: Decision, units: Cost): Promise<Charged<Cost>> {

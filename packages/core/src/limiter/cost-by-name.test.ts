@@ -3,10 +3,10 @@ import { answerOf, CROSS_SLOT, holdStore, letRun } from "../../../../test/suppor
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
-import type { CostByName } from "../base/cost.ts";
-import type { Decision } from "../base/decision.ts";
-import { HeadgateError } from "../base/errors.ts";
-import type { Policy } from "../base/policy.ts";
+import type { CostByName } from "../common/cost.ts";
+import type { Decision } from "../common/decision.ts";
+import { HeadgateError } from "../common/errors.ts";
+import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
 

@@ -1,8 +1,8 @@
-import { formatKind, invalidValue } from "../base/errors.ts";
-import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
-import { PEER_LIMITER_OPTIONS } from "../base/peer-options.ts";
-import type { Policy } from "../base/policy.ts";
-import { formatPolicy } from "../base/policy-as-code.ts";
+import { formatKind, invalidValue } from "../common/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import { PEER_LIMITER_OPTIONS } from "../common/peer-options.ts";
+import type { Policy } from "../common/policy.ts";
+import { formatPolicy } from "../common/policy-as-code.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { compileCountedPolicy, joinCountedPolicies } from "../counting/counted-policy.ts";
 import { claimName, requireName } from "../counting/names.ts";

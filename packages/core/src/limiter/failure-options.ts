@@ -1,8 +1,8 @@
-import { processPart } from "../base/client-state.ts";
-import { invalidValue } from "../base/errors.ts";
-import { readBoolean } from "../base/options.ts";
-import type { Duration } from "../base/time.ts";
-import { parseDuration, toMilliseconds } from "../base/time.ts";
+import { processPart } from "../common/client-state.ts";
+import { invalidValue } from "../common/errors.ts";
+import { readBoolean } from "../common/options.ts";
+import type { Duration } from "../common/time.ts";
+import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { readLeaseOption } from "../deciding/leases/lease-options.ts";
 import type { FailureOptions, FailurePolicy } from "./failure-policy.ts";
 

@@ -1,4 +1,4 @@
-import type { CheckedDuration, Duration } from "../base/time.ts";
+import type { CheckedDuration, Duration } from "../common/time.ts";
 import type { LocalPolicy, OnUnavailable } from "../deciding/fallback.ts";
 import type { LeaseOptions, LeaseRule } from "../deciding/leases/leases.ts";
 import type { StoreTimes } from "../reach/outage.ts";

@@ -1,5 +1,5 @@
-import { processPart } from "../base/client-state.ts";
-import { codeOf } from "../base/errors.ts";
+import { processPart } from "../common/client-state.ts";
+import { codeOf } from "../common/errors.ts";
 
 /** Something that `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name at once. */
 interface Named {

@@ -1,6 +1,6 @@
-import { LruMap } from "../base/lru-map.ts";
-import { isPlainObject } from "../base/plain-object.ts";
-import type { Policy } from "../base/policy.ts";
+import { LruMap } from "../common/lru-map.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import type { Policy } from "../common/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { Properties } from "../counting/same-limits.ts";
 import { areSameLimits, copyLimits, isSameValue } from "../counting/same-limits.ts";

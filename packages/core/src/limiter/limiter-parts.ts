@@ -1,6 +1,6 @@
-import type { Awaitable } from "../base/awaitable.ts";
-import type { Decision } from "../base/decision.ts";
-import { formatKind, invalidValue } from "../base/errors.ts";
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Decision } from "../common/decision.ts";
+import { formatKind, invalidValue } from "../common/errors.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { Subjects } from "../counting/counters.ts";
 import type { Flights } from "../deciding/flights.ts";

@@ -1,5 +1,5 @@
-import type { Decision } from "../base/decision.ts";
-import { noteInUse } from "../base/in-use.ts";
+import type { Decision } from "../common/decision.ts";
+import { noteInUse } from "../common/in-use.ts";
 import { placesOf } from "../counting/counted-decision.ts";
 import type { WaitQueue } from "../queue/line.ts";
 import { createWaitQueue } from "../queue/wait-queue.ts";

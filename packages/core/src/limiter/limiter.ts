@@ -1,8 +1,8 @@
-import type { Charged } from "../base/charged.ts";
-import type { Cost } from "../base/cost.ts";
-import type { Decision } from "../base/decision.ts";
-import type { BlockOn, LimitDescription, Policy } from "../base/policy.ts";
-import type { CheckedDuration, Duration } from "../base/time.ts";
+import type { Charged } from "../common/charged.ts";
+import type { Cost } from "../common/cost.ts";
+import type { Decision } from "../common/decision.ts";
+import type { BlockOn, LimitDescription, Policy } from "../common/policy.ts";
+import type { CheckedDuration, Duration } from "../common/time.ts";
 import type { Subjects } from "../counting/counters.ts";
 import type { Store } from "../store/store.ts";
 import type { FailureOptions } from "./failure-policy.ts";

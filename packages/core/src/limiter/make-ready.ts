@@ -1,5 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { countersOf } from "../counting/counters.ts";

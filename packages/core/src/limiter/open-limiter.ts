@@ -1,5 +1,5 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
-import { rejectCloseOptions } from "../base/options.ts";
+import { formatReceived, HeadgateError } from "../common/errors.ts";
+import { rejectCloseOptions } from "../common/options.ts";
 import type { Waiters } from "../queue/line.ts";
 import { dropLimiter } from "./kept-limiters.ts";
 import type { Limiter } from "./limiter.ts";

@@ -1,8 +1,8 @@
-import { processPart } from "../base/client-state.ts";
-import type { HeadgateErrorCode } from "../base/errors.ts";
-import { formatReceived } from "../base/errors.ts";
-import { LruMap } from "../base/lru-map.ts";
-import { warn } from "../base/notices.ts";
+import { processPart } from "../common/client-state.ts";
+import type { HeadgateErrorCode } from "../common/errors.ts";
+import { formatReceived } from "../common/errors.ts";
+import { LruMap } from "../common/lru-map.ts";
+import { warn } from "../common/operator-log.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { withKeysOf } from "../counting/other-shape.ts";
 

@@ -1,10 +1,10 @@
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../base/channels.ts";
-import type { Decision } from "../base/decision.ts";
-import { GLOBAL_DIMENSION } from "../base/policy.ts";
-import { publish } from "../base/publish.ts";
-import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import { CHANNELS } from "../common/channels.ts";
+import type { Decision } from "../common/decision.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
+import { publish } from "../common/publish.ts";
+import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { Group } from "../counting/counted-policy.ts";
 import type { Subjects } from "../counting/counters.ts";
 import { EVERYBODY } from "../counting/counters.ts";

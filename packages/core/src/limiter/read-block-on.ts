@@ -1,5 +1,5 @@
-import { invalidValue } from "../base/errors.ts";
-import type { BlockOn } from "../base/policy.ts";
+import { invalidValue } from "../common/errors.ts";
+import type { BlockOn } from "../common/policy.ts";
 
 /** When limits with `block` set their blocks. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBlockOn(blockOn: unknown = "denial"): BlockOn {

@@ -1,5 +1,5 @@
-import type { Cost } from "../base/cost.ts";
-import { invalidOption } from "../base/errors.ts";
+import type { Cost } from "../common/cost.ts";
+import { invalidOption } from "../common/errors.ts";
 import { requireCost } from "../counting/costs.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { limitsOfUnits } from "../counting/counted-policy.ts";

@@ -1,5 +1,5 @@
-import { onceAborted } from "../base/abort-listeners.ts";
-import type { Decision } from "../base/decision.ts";
+import { onceAborted } from "../common/abort-listeners.ts";
+import type { Decision } from "../common/decision.ts";
 import type { HeldPlaces } from "../counting/held-places.ts";
 import type { AdmittedWork } from "./limiter.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { answerOf, holdStore, letRun } from "../../../../test/support/held-store.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";

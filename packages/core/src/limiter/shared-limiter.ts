@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import type { LimitDescription } from "../base/policy.ts";
+import type { LimitDescription } from "../common/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { NameClaim } from "../counting/names.ts";
 import { Flights } from "../deciding/flights.ts";

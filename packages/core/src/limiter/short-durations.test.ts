@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import type { Limit } from "../base/policy.ts";
+import type { Limit } from "../common/policy.ts";
 import { createLimiter } from "./create-limiter.ts";
 import { shortDurations } from "./short-durations.ts";
 

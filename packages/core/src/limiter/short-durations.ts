@@ -1,8 +1,8 @@
-import { processPart } from "../base/client-state.ts";
-import type { HeadgateErrorCode } from "../base/errors.ts";
-import { warn } from "../base/notices.ts";
-import { isPlainObject } from "../base/plain-object.ts";
-import type { Limit } from "../base/policy.ts";
+import { processPart } from "../common/client-state.ts";
+import type { HeadgateErrorCode } from "../common/errors.ts";
+import { warn } from "../common/operator-log.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import type { Limit } from "../common/policy.ts";
 
 /** Below this, a bare number is more likely meant as seconds, as in other limiters. */
 const SHORT_MS = 1_000;

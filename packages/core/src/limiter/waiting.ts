@@ -1,8 +1,8 @@
-import type { Decision } from "../base/decision.ts";
-import { formatKind, formatNumber, HeadgateError, invalidValue } from "../base/errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../base/options.ts";
-import type { Duration } from "../base/time.ts";
-import { parseDuration, toMilliseconds } from "../base/time.ts";
+import type { Decision } from "../common/decision.ts";
+import { formatKind, formatNumber, HeadgateError, invalidValue } from "../common/errors.ts";
+import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import type { Duration } from "../common/time.ts";
+import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { askedUnits } from "../counting/costs.ts";
 import { placesOf } from "../counting/counted-decision.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";

@@ -1,5 +1,5 @@
-import { formatKind, invalidOption, invalidValue } from "../base/errors.ts";
-import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
+import { formatKind, invalidOption, invalidValue } from "../common/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { requireName } from "../counting/names.ts";
 import type { ActionOptions, BreakerAction } from "./operator.ts";
 

@@ -1,4 +1,4 @@
-import { invalidOption } from "../base/errors.ts";
+import { invalidOption } from "../common/errors.ts";
 import type { ControlStore } from "../fleet/control/control-store.ts";
 import type { Draft, ReadControl } from "../fleet/control/drafts.ts";
 import {

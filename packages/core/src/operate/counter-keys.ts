@@ -1,4 +1,4 @@
-import { escapePart, readPart } from "../base/key.ts";
+import { escapePart, readPart } from "../common/key.ts";
 
 /** The parts of a counter's key. */
 export interface CounterKey {

@@ -1,5 +1,5 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
-import { GLOBAL_DIMENSION } from "../base/policy.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { compileCountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { EVERYBODY, namedCountersOf } from "../counting/counters.ts";

@@ -1,6 +1,6 @@
 import { normaliseNetwork, positionOf, readNetwork } from "../address/network.ts";
 import { createNetworkSet } from "../address/network-set.ts";
-import { invalidOption, invalidValue } from "../base/errors.ts";
+import { invalidOption, invalidValue } from "../common/errors.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
 import { lasts } from "../fleet/control/record.ts";
 

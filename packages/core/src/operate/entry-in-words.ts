@@ -1,4 +1,4 @@
-import { isPlainObject } from "../base/plain-object.ts";
+import { isPlainObject } from "../common/plain-object.ts";
 import type { LogEntry } from "../fleet/control/log-entry.ts";
 
 /** Who acted: the operator's name, and the user of Redis unless it is `default`. The log may hold values of any type. */

@@ -1,6 +1,6 @@
 import { isCalendarWindow } from "../algorithms/calendar.ts";
-import type { Limit } from "../base/policy.ts";
-import type { Duration } from "../base/time.ts";
+import type { Limit } from "../common/policy.ts";
+import type { Duration } from "../common/time.ts";
 
 /** How a tool words policies. */
 export interface Wording {

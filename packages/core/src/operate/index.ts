@@ -5,7 +5,7 @@
  */
 
 export { isCalendarWindow } from "../algorithms/calendar.ts";
-export { formatPolicy } from "../base/policy-as-code.ts";
+export { formatPolicy } from "../common/policy-as-code.ts";
 export { EVERYBODY } from "../counting/counters.ts";
 export { checkOverride, misfitOf } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";

@@ -1,5 +1,5 @@
-import { groupBy } from "../base/group-by.ts";
-import type { Limit, Policy } from "../base/policy.ts";
+import { groupBy } from "../common/group-by.ts";
+import type { Limit, Policy } from "../common/policy.ts";
 import type { HttpUse, ListedPolicy } from "../fleet/directory/directory.ts";
 import type { DirectoryLimiter } from "./directory.ts";
 import type { OperatedLimiter } from "./operator.ts";

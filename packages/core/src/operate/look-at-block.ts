@@ -1,4 +1,4 @@
-import { toMilliseconds } from "../base/time.ts";
+import { toMilliseconds } from "../common/time.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
 import type { DecideCall } from "../store/decide-call.ts";

@@ -1,7 +1,7 @@
-import { formatKind, formatNumber, invalidOption } from "../base/errors.ts";
-import { readBoolean, rejectMore, rejectUnknownOptions } from "../base/options.ts";
-import type { Duration } from "../base/time.ts";
-import { parseDuration } from "../base/time.ts";
+import { formatKind, formatNumber, invalidOption } from "../common/errors.ts";
+import { readBoolean, rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import type { Duration } from "../common/time.ts";
+import { parseDuration } from "../common/time.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
 import { blockCounters, forgetCounters } from "../deciding/changes.ts";

@@ -1,7 +1,7 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
-import type { Decision } from "../base/decision.ts";
-import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
-import type { Policy } from "../base/policy.ts";
+import type { Decision } from "../common/decision.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import type { Policy } from "../common/policy.ts";
 import { askedUnits, requireCost } from "../counting/costs.ts";
 import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";

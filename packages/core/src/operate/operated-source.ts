@@ -1,6 +1,6 @@
-import { invalidOption } from "../base/errors.ts";
-import type { Duration } from "../base/time.ts";
-import { parseDuration, toMilliseconds } from "../base/time.ts";
+import { invalidOption } from "../common/errors.ts";
+import type { Duration } from "../common/time.ts";
+import { parseDuration, toMilliseconds } from "../common/time.ts";
 import type { Unreadable } from "../fleet/directory/unreadable.ts";
 import { noAnswerWithin } from "../reach/store-watch.ts";
 import type { RedisClient } from "../redis/client-port.ts";

@@ -1,6 +1,6 @@
-import type { Decision, LimitState } from "../base/decision.ts";
-import type { BlockOn, Policy } from "../base/policy.ts";
-import type { Duration } from "../base/time.ts";
+import type { Decision, LimitState } from "../common/decision.ts";
+import type { BlockOn, Policy } from "../common/policy.ts";
+import type { Duration } from "../common/time.ts";
 import type { Subjects } from "../counting/counters.ts";
 import type { ActionLog } from "../fleet/control/log-entry.ts";
 import type { ControlRecord, DeniedNetwork, Override } from "../fleet/control/record.ts";

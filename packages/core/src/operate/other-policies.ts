@@ -1,6 +1,6 @@
-import type { LimitState } from "../base/decision.ts";
-import { formatKind, invalidValue } from "../base/errors.ts";
-import type { Policy } from "../base/policy.ts";
+import type { LimitState } from "../common/decision.ts";
+import { formatKind, invalidValue } from "../common/errors.ts";
+import type { Policy } from "../common/policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
 export function readOthers(others: unknown): readonly Policy[] {

@@ -1,7 +1,7 @@
-import { formatKind, formatReceived, invalidOption, invalidValue } from "../base/errors.ts";
-import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
-import { isPlainObject } from "../base/plain-object.ts";
-import { parseDuration } from "../base/time.ts";
+import { formatKind, formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import { parseDuration } from "../common/time.ts";
 import { OVERRIDE_NUMBERS } from "../fleet/control/record-text.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { NewOverride, OverridePlace } from "./operator.ts";

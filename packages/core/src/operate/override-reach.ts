@@ -1,4 +1,4 @@
-import type { Policy } from "../base/policy.ts";
+import type { Policy } from "../common/policy.ts";
 import { misfitAmong } from "../fleet/control/check-override.ts";
 import type { Override } from "../fleet/control/record.ts";
 import type { Directory } from "./directory.ts";

@@ -1,7 +1,7 @@
-import { codeOf } from "../base/errors.ts";
-import { groupBy } from "../base/group-by.ts";
-import { readPart } from "../base/key.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { codeOf } from "../common/errors.ts";
+import { groupBy } from "../common/group-by.ts";
+import { readPart } from "../common/key.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
 import { readBlockList } from "../fleet/usage/read-records.ts";
 import { blocksKey, readUsageClock } from "../fleet/usage/steps.ts";
 import { hashSubject } from "../fleet/usage/top-subjects.ts";

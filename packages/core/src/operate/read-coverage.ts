@@ -1,4 +1,4 @@
-import { rejectUnknownOptions } from "../base/options.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
 import { readReport } from "../fleet/usage/read-records.ts";
 import { readUsageClock, usageProcessKey } from "../fleet/usage/steps.ts";
 import type { RedisClient } from "../redis/client-port.ts";

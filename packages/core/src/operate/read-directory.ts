@@ -1,4 +1,4 @@
-import { rejectUnknownOptions } from "../base/options.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
 import { readIndex, readListedRecord, readProcessRecord } from "../fleet/directory/read-records.ts";
 import { directoryKey, processKey, sharedKey } from "../fleet/directory/step.ts";
 import type { RedisClient } from "../redis/client-port.ts";

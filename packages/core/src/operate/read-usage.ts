@@ -1,7 +1,7 @@
-import { invalidValue } from "../base/errors.ts";
-import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
-import type { Duration } from "../base/time.ts";
-import { parseDuration } from "../base/time.ts";
+import { invalidValue } from "../common/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import type { Duration } from "../common/time.ts";
+import { parseDuration } from "../common/time.ts";
 import type {
   KeptDay,
   KeptLimits,

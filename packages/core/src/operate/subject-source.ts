@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { addressSubject } from "../address/client-address.ts";
-import type { Awaitable } from "../base/awaitable.ts";
+import type { Awaitable } from "../common/awaitable.ts";
 import type { HttpUse, SubjectSource } from "../fleet/directory/directory.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
 

@@ -1,4 +1,4 @@
-import { escapePart, escapeSubject } from "../base/key.ts";
+import { escapePart, escapeSubject } from "../common/key.ts";
 import type { ActionLog } from "../fleet/control/log-entry.ts";
 import type { KeptBlock } from "../fleet/usage/read-records.ts";
 import type { BlockInForce } from "./blocks.ts";

@@ -1,5 +1,5 @@
-import { clientPart } from "../base/client-state.ts";
-import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import { clientPart } from "../common/client-state.ts";
+import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { placesOnly } from "../counting/counters.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";

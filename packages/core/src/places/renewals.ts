@@ -1,4 +1,4 @@
-import { Alarm } from "../base/background.ts";
+import { Alarm } from "../common/background.ts";
 import type { PlaceStore } from "../counting/held-places.ts";
 import type { Counter } from "../store/counter.ts";
 

@@ -1,6 +1,6 @@
-import { HeadgateError } from "../base/errors.ts";
-import { noteInUse } from "../base/in-use.ts";
-import type { ReportedLimiter } from "../base/reported-limiter.ts";
+import { HeadgateError } from "../common/errors.ts";
+import { noteInUse } from "../common/in-use.ts";
+import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import type { HeldPlaces, PlaceStore } from "../counting/held-places.ts";
 import type { Counter } from "../store/counter.ts";

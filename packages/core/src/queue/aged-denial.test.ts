@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { gcra } from "../algorithms/gcra.ts";
-import type { Decision } from "../base/decision.ts";
+import type { Decision } from "../common/decision.ts";
 import { askedUnits } from "../counting/costs.ts";
 import { CountedDecision, limitsBefore } from "../counting/counted-decision.ts";
 import { countersOf } from "../counting/counters.ts";

@@ -1,5 +1,5 @@
-import type { LimitState } from "../base/decision.ts";
-import { isOfPlaces } from "../base/decision.ts";
+import type { LimitState } from "../common/decision.ts";
+import { isOfSlots } from "../common/decision.ts";
 import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
@@ -34,7 +34,7 @@ export function agedDenial(
 
 function agedState(limit: LimitState, elapsedMs: number, isBlocked: boolean): LimitState {
   // There is no way to know when a slot comes free, now as before. But a block has an end.
-  if (isOfPlaces(limit) && !isBlocked) return limit;
+  if (isOfSlots(limit) && !isBlocked) return limit;
   return {
     ...limit,
     retryAfterMs: left(limit.retryAfterMs, elapsedMs),

@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, HeadgateError } from "../common/errors.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { unitsAt } from "../store/counter.ts";
 

@@ -1,5 +1,5 @@
-import type { Decision } from "../base/decision.ts";
-import type { HeadgateError } from "../base/errors.ts";
+import type { Decision } from "../common/decision.ts";
+import type { HeadgateError } from "../common/errors.ts";
 
 /** Calls that wait for admission: first come, first served per line, one attempt at a time. */
 export interface WaitQueue {

@@ -1,5 +1,5 @@
-import type { Decision } from "../base/decision.ts";
-import { codeOf } from "../base/errors.ts";
+import type { Decision } from "../common/decision.ts";
+import { codeOf } from "../common/errors.ts";
 import type { Denial, Turn, TurnOptions, Waiters, WaitOptions, WaitQueue } from "./line.ts";
 
 /** What a call does while in line. */

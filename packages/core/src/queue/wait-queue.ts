@@ -1,10 +1,10 @@
-import { onceAborted } from "../base/abort-listeners.ts";
-import type { Decision, LimitState } from "../base/decision.ts";
-import { isOfPlaces } from "../base/decision.ts";
-import { HeadgateError } from "../base/errors.ts";
-import { LONGEST_TIMER_MS } from "../base/time.ts";
-import type { Waiting } from "../base/waiting-list.ts";
-import { WaitingList } from "../base/waiting-list.ts";
+import { onceAborted } from "../common/abort-listeners.ts";
+import type { Decision, LimitState } from "../common/decision.ts";
+import { isOfSlots } from "../common/decision.ts";
+import { HeadgateError } from "../common/errors.ts";
+import { LONGEST_TIMER_MS } from "../common/time.ts";
+import type { Waiting } from "../common/waiting-list.ts";
+import { WaitingList } from "../common/waiting-list.ts";
 import type { Denial, Waiters, WaitOptions, WaitQueue } from "./line.ts";
 
 /** How often a call that waits for a slot asks again: another process may release one. */
@@ -99,7 +99,7 @@ export function createWaitQueue(
 
     #sleep({ limits, retryAfterMs }: Decision, { onFreed, onChange }: Waiter): Promise<void> {
       const denials = limits.filter(({ allowed }) => !allowed);
-      const isForPlace = onFreed !== undefined && denials.some(isOfPlaces);
+      const isForPlace = onFreed !== undefined && denials.some(isOfSlots);
       return new Promise((resolve) => {
         const wake = (): void => {
           cancel();
@@ -200,8 +200,8 @@ export function createWaitQueue(
 function pauseFor(denials: readonly LimitState[]): number {
   const longest = (some: readonly LimitState[]): number =>
     Math.max(0, ...some.map(({ retryAfterMs }) => retryAfterMs));
-  const pause = Math.min(ASK_AGAIN_MS, longest(denials.filter(isOfPlaces)));
-  return Math.max(pause, longest(denials.filter((limit) => !isOfPlaces(limit))));
+  const pause = Math.min(ASK_AGAIN_MS, longest(denials.filter(isOfSlots)));
+  return Math.max(pause, longest(denials.filter((limit) => !isOfSlots(limit))));
 }
 
 /** Calls back after a time of any length; never if it is undefined. Returns a function that cancels it. */

@@ -1,4 +1,4 @@
-import { clientPart } from "../base/client-state.ts";
+import { clientPart } from "../common/client-state.ts";
 import type { Remote } from "../store/store.ts";
 
 /** The state of a client that all of its users share. */

@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { sendBy } from "../../../../test/support/send-by.ts";
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { probe as probeStep } from "../store/probe.ts";
 import type { CountingStore, Remote, Step } from "../store/store.ts";
 import { asStore } from "../store/store.ts";

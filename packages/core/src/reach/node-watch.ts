@@ -1,7 +1,7 @@
-import { background } from "../base/background.ts";
-import type { HeadgateError } from "../base/errors.ts";
-import type { Waiting } from "../base/waiting-list.ts";
-import { WaitingList } from "../base/waiting-list.ts";
+import { background } from "../common/background.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import type { Waiting } from "../common/waiting-list.ts";
+import { WaitingList } from "../common/waiting-list.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
 import type { CountingStore, Remote, SentCall, Step } from "../store/store.ts";
 import type { Connecting } from "./connecting.ts";

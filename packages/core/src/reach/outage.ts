@@ -1,5 +1,5 @@
-import type { HeadgateError } from "../base/errors.ts";
-import type { Notices } from "../base/notices.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import type { OperatorLog } from "../common/operator-log.ts";
 import type { CountingStore, Step } from "../store/store.ts";
 
 /** How long to wait for a store, in milliseconds in which this process runs. */
@@ -37,7 +37,7 @@ export interface StoreWatch extends StoreTimes {
   /** Why the server of a counter's key is known to be down; undefined if it is not. */
   downReason(counterKey: string): HeadgateError | undefined;
   /** The log for this client. */
-  readonly notices: Notices;
+  readonly notices: OperatorLog;
   /** Marks the client as in use until the returned function is called; when unused, the watch stops trying to reach the store. */
   use(): () => void;
 }

@@ -1,4 +1,4 @@
-import { background } from "../base/background.ts";
+import { background } from "../common/background.ts";
 
 /** How often a clock beats, in milliseconds, while something is waited for. */
 const BEAT_MS = 10;

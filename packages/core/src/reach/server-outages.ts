@@ -1,5 +1,5 @@
-import type { HeadgateError } from "../base/errors.ts";
-import { codeOf } from "../base/errors.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { codeOf } from "../common/errors.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 import type { RunningClock } from "./running-clock.ts";

@@ -1,7 +1,7 @@
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../base/channels.ts";
-import { publish } from "../base/publish.ts";
+import { CHANNELS } from "../common/channels.ts";
+import { publish } from "../common/publish.ts";
 import type { StoreServer } from "./outage.ts";
 
 /** How often the state of a server in use is published, so that a new subscriber learns of it within that time. */

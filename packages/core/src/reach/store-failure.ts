@@ -1,6 +1,6 @@
-import type { HeadgateError } from "../base/errors.ts";
-import { codeOf } from "../base/errors.ts";
-import type { Notices } from "../base/notices.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { codeOf } from "../common/errors.ts";
+import type { OperatorLog } from "../common/operator-log.ts";
 
 /** The errors of a store that did not do what it was asked. All other errors are the caller's. */
 const NOT_DONE: readonly string[] = [
@@ -12,7 +12,7 @@ const NOT_DONE: readonly string[] = [
 ];
 
 /** Why the store did not answer; throws every other error. Errors that waiting will not fix are logged. */
-export function storeFailure(error: unknown, notices: Notices): HeadgateError {
+export function storeFailure(error: unknown, notices: OperatorLog): HeadgateError {
   const code = codeOf(error);
   if (code === undefined || !NOT_DONE.includes(code)) throw error;
   const reason = error as HeadgateError;
@@ -21,7 +21,7 @@ export function storeFailure(error: unknown, notices: Notices): HeadgateError {
 }
 
 /** Returns if the store did not get the call; throws every other error, including that of a key that holds something else. */
-export function requireUnreached(error: unknown, notices: Notices): void {
+export function requireUnreached(error: unknown, notices: OperatorLog): void {
   const code = codeOf(error);
   if (code === "HEADGATE_WRONG_TYPE" || code === "HEADGATE_BAD_REPLY") throw error;
   storeFailure(error, notices);

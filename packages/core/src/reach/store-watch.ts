@@ -1,9 +1,9 @@
 import { channel } from "node:diagnostics_channel";
-import { CHANNELS } from "../base/channels.ts";
-import { clientPart } from "../base/client-state.ts";
-import { codeOf, HeadgateError } from "../base/errors.ts";
-import { createNotices, explain } from "../base/notices.ts";
-import { publish } from "../base/publish.ts";
+import { CHANNELS } from "../common/channels.ts";
+import { clientPart } from "../common/client-state.ts";
+import { codeOf, HeadgateError } from "../common/errors.ts";
+import { createOperatorLog, explain } from "../common/operator-log.ts";
+import { publish } from "../common/publish.ts";
 import type { Remote } from "../store/store.ts";
 import { Connecting } from "./connecting.ts";
 import { NodeWatch } from "./node-watch.ts";
@@ -60,7 +60,7 @@ function createWatch(
   const clock = new RunningClock(timeoutMs);
   const connecting = new Connecting(client, remote, timeoutMs, connectMs);
   const nodes = new Map<string, NodeWatch>();
-  const notices = createNotices();
+  const notices = createOperatorLog();
   const reports = createServerReports();
   const isOne = remote.connectsTo === "one";
   let users = 0;

@@ -1,4 +1,4 @@
-import { background } from "../base/background.ts";
+import { background } from "../common/background.ts";
 import type { SentCall } from "../store/store.ts";
 
 /** The most calls in one batch: more would hardly make each one cheaper. */

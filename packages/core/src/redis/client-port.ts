@@ -1,4 +1,4 @@
-import { formatKind, HeadgateError } from "../base/errors.ts";
+import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { GlideLike } from "./glide.ts";
 import { askGlide } from "./glide.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";

@@ -1,4 +1,4 @@
-import { clientPart } from "../base/client-state.ts";
+import { clientPart } from "../common/client-state.ts";
 import { withoutCommand } from "./store-error.ts";
 
 interface Emitter {

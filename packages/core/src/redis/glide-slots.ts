@@ -1,5 +1,5 @@
 import calculateSlot from "cluster-key-slot";
-import { clientPart } from "../base/client-state.ts";
+import { clientPart } from "../common/client-state.ts";
 import type { GlideLike } from "./glide.ts";
 
 /** A client of GLIDE for a cluster. */

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { invalidValue } from "../base/errors.ts";
-import { readBoolean, rejectUnknownOptions } from "../base/options.ts";
-import { isPlainObject } from "../base/plain-object.ts";
+import { invalidValue } from "../common/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import { isPlainObject } from "../common/plain-object.ts";
 import { onServers } from "../limiter/on-servers.ts";
 import type { Clock } from "../store/clock.ts";
 import { clockOf } from "../store/clock.ts";

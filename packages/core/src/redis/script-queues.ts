@@ -1,4 +1,4 @@
-import { formatReceived, HeadgateError } from "../base/errors.ts";
+import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { composeScript } from "../scripts/compose-script.ts";
 import { readInteger } from "../store/list-script.ts";
 import type { Remote, SentCall } from "../store/store.ts";

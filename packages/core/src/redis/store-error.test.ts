@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { HeadgateError } from "../base/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
 import { isCrossSlot, toStoreError } from "./store-error.ts";
 
 const UNAVAILABLE = "HEADGATE_STORE_UNAVAILABLE";

@@ -1,5 +1,5 @@
-import type { HeadgateErrorCode } from "../base/errors.ts";
-import { codeOf, formatKind, HeadgateError } from "../base/errors.ts";
+import type { HeadgateErrorCode } from "../common/errors.ts";
+import { codeOf, formatKind, HeadgateError } from "../common/errors.ts";
 
 /**
  * Servers' error codes about the configuration of a server, a user or a client, which waiting will not fix. All others, and

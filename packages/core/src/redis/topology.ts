@@ -1,5 +1,5 @@
 import calculateSlot from "cluster-key-slot";
-import { clientPart } from "../base/client-state.ts";
+import { clientPart } from "../common/client-state.ts";
 import type { Remote } from "../store/store.ts";
 import type { GlideCluster } from "./glide-slots.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";

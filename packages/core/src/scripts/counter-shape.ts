@@ -1,5 +1,5 @@
 import type { LimitShape } from "../algorithms/algorithm.ts";
-import { LruMap } from "../base/lru-map.ts";
+import { LruMap } from "../common/lru-map.ts";
 
 /** Bytes of the numbers at the start of every counter's value: see counter.lua. */
 export const STAMP_BYTES = 7;

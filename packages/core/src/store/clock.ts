@@ -1,5 +1,5 @@
-import { invalidValue } from "../base/errors.ts";
-import { toMicroseconds } from "../base/time.ts";
+import { invalidValue } from "../common/errors.ts";
+import { toMicroseconds } from "../common/time.ts";
 
 /** A source of time: milliseconds since the epoch, fractions allowed. Read at each call. */
 export type Clock = () => number;

@@ -1,5 +1,5 @@
-import { invalidValue } from "../base/errors.ts";
-import { rejectUnknownOptions } from "../base/options.ts";
+import { invalidValue } from "../common/errors.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
 import type { Clock } from "./clock.ts";
 import { clockOf } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";

@@ -1,5 +1,5 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
-import { formatKind, invalidValue } from "../base/errors.ts";
+import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Compose } from "../scripts/shape-scripts.ts";
 import type { MemoryTable } from "./memory-table.ts";
 

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { Alarm } from "../../base/background.ts";
-import { toMilliseconds } from "../../base/time.ts";
+import { Alarm } from "../../common/background.ts";
+import { toMilliseconds } from "../../common/time.ts";
 import type { CountedPolicy } from "../../counting/counted-policy.ts";
 import type { SubjectCounter } from "../../counting/counters.ts";
 import type { StoreWatch } from "../../reach/outage.ts";

@@ -1,5 +1,5 @@
-import type { Decision } from "../../base/decision.ts";
-import { GLOBAL_DIMENSION } from "../../base/policy.ts";
+import type { Decision } from "../../common/decision.ts";
+import { GLOBAL_DIMENSION } from "../../common/policy.ts";
 import { CountedDecision, uncharged } from "../../counting/counted-decision.ts";
 import type { SubjectCounter } from "../../counting/counters.ts";
 import { EVERYBODY } from "../../counting/counters.ts";

@@ -1,5 +1,5 @@
-import { invalidValue } from "../../base/errors.ts";
-import { parseDuration } from "../../base/time.ts";
+import { invalidValue } from "../../common/errors.ts";
+import { parseDuration } from "../../common/time.ts";
 import type { LeaseOptions, LeaseRule } from "./leases.ts";
 
 const MAX_UNITS = 1_000_000;

@@ -1,5 +1,5 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
-import type { LimitState } from "../../base/decision.ts";
+import type { LimitState } from "../../common/decision.ts";
 import type { Group } from "../../counting/counted-policy.ts";
 import type { Receipt } from "../../store/refund.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../ask.ts";

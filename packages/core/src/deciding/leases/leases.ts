@@ -1,4 +1,4 @@
-import type { Duration } from "../../base/time.ts";
+import type { Duration } from "../../common/time.ts";
 import type { Receipt } from "../../store/refund.ts";
 
 /** How a process leases units for a busy subject, and spends them by itself. */

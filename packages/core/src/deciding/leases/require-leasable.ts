@@ -1,4 +1,4 @@
-import { formatReceived, invalidOption } from "../../base/errors.ts";
+import { formatReceived, invalidOption } from "../../common/errors.ts";
 import type { CountedPolicy } from "../../counting/counted-policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for limits whose units cannot be leased. */

@@ -5,7 +5,7 @@ import { gcra } from "../../algorithms/gcra.ts";
 import { slidingLog } from "../../algorithms/sliding-log.ts";
 import { slidingWindow } from "../../algorithms/sliding-window.ts";
 import { tokenBucket } from "../../algorithms/token-bucket.ts";
-import { codeOf } from "../../base/errors.ts";
+import { codeOf } from "../../common/errors.ts";
 import { checkOverride, misfitAmong, misfitOf } from "./check-override.ts";
 import type { Override } from "./record.ts";
 

@@ -7,11 +7,11 @@ import {
   HeadgateError,
   invalidOption,
   invalidValue,
-} from "../../base/errors.ts";
-import { readBoolean, rejectUnknownOptions } from "../../base/options.ts";
-import { isPlainObject } from "../../base/plain-object.ts";
-import type { Policy } from "../../base/policy.ts";
-import { GLOBAL_DIMENSION } from "../../base/policy.ts";
+} from "../../common/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../../common/options.ts";
+import { isPlainObject } from "../../common/plain-object.ts";
+import type { Policy } from "../../common/policy.ts";
+import { GLOBAL_DIMENSION } from "../../common/policy.ts";
 import { EVERYBODY } from "../../counting/counters.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 import { OVERRIDE_NUMBERS } from "./record-text.ts";

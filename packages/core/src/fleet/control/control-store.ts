@@ -1,4 +1,4 @@
-import { HeadgateError } from "../../base/errors.ts";
+import { HeadgateError } from "../../common/errors.ts";
 import { rejectWrongType } from "../../counting/wrong-type.ts";
 import type { Step } from "../../store/store.ts";
 import type { ControlPlace } from "./control.ts";

@@ -1,5 +1,5 @@
-import type { HeadgateError } from "../../base/errors.ts";
-import { invalidOption } from "../../base/errors.ts";
+import type { HeadgateError } from "../../common/errors.ts";
+import { invalidOption } from "../../common/errors.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import type { ControlRecord, Order, Override } from "./record.ts";
 import { IN_FORCE_AFTER, MAX_ORDERS } from "./record.ts";

@@ -1,4 +1,4 @@
-import { fingerprint } from "../../base/key.ts";
+import { fingerprint } from "../../common/key.ts";
 
 type Subject = Readonly<Record<string, string>>;
 

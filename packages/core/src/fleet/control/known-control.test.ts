@@ -4,7 +4,7 @@ import { letRun } from "../../../../../test/support/held-store.ts";
 import { sendBy } from "../../../../../test/support/send-by.ts";
 import { fixedWindow } from "../../algorithms/fixed-window.ts";
 import { gcra } from "../../algorithms/gcra.ts";
-import { HeadgateError } from "../../base/errors.ts";
+import { HeadgateError } from "../../common/errors.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter, LimiterOptions } from "../../limiter/limiter.ts";
 import { onServers } from "../../limiter/on-servers.ts";

@@ -1,9 +1,9 @@
-import { background } from "../../base/background.ts";
-import { prefixPart } from "../../base/client-state.ts";
-import type { HeadgateError } from "../../base/errors.ts";
-import { codeOf } from "../../base/errors.ts";
-import type { Notices } from "../../base/notices.ts";
-import { WeakList } from "../../base/weak-list.ts";
+import { background } from "../../common/background.ts";
+import { prefixPart } from "../../common/client-state.ts";
+import type { HeadgateError } from "../../common/errors.ts";
+import { codeOf } from "../../common/errors.ts";
+import type { OperatorLog } from "../../common/operator-log.ts";
+import { WeakList } from "../../common/weak-list.ts";
 import type { StoreWatch } from "../../reach/outage.ts";
 import type { CountingStore } from "../../store/store.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
@@ -95,7 +95,7 @@ class KnownControl implements Control {
     reply: readonly number[],
     asked: number | undefined,
     sent: number,
-    notices: Notices,
+    notices: OperatorLog,
   ): Promise<void> {
     const isLate = (): boolean => sent < this.#read || asked !== this.#version;
     if (isLate()) return;
@@ -126,7 +126,7 @@ class KnownControl implements Control {
   }
 
   /** Reported only if it fails repeatedly: an error that also fails decisions is reported by them, in the same words. */
-  #fail(error: unknown, notices: Notices): void {
+  #fail(error: unknown, notices: OperatorLog): void {
     const isRepeated = this.#failed > this.#read;
     this.#failed = performance.now();
     if (isRepeated && REPORTED.includes(codeOf(error))) {
@@ -138,7 +138,7 @@ class KnownControl implements Control {
   }
 
   /** The latest known record stays in force. The store does not send a record of this version again. */
-  #ignore({ log }: Notices, why: string, version = this.#version): void {
+  #ignore({ log }: OperatorLog, why: string, version = this.#version): void {
     this.#version = version;
     if (this.#isDamageLogged) return;
     this.#isDamageLogged = true;

@@ -1,6 +1,6 @@
-import { Alarm } from "../../base/background.ts";
-import { clientPart } from "../../base/client-state.ts";
-import { formatReceived } from "../../base/errors.ts";
+import { Alarm } from "../../common/background.ts";
+import { clientPart } from "../../common/client-state.ts";
+import { formatReceived } from "../../common/errors.ts";
 import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../../counting/counters.ts";
 import type { Link } from "../../deciding/link.ts";

@@ -1,5 +1,5 @@
-import { isRecordOf, isText, parseJson } from "../../base/from-json.ts";
-import { isPlainObject } from "../../base/plain-object.ts";
+import { isRecordOf, isText, parseJson } from "../../common/from-json.ts";
+import { isPlainObject } from "../../common/plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import { toDate } from "./record.ts";
 import { VERSION_DIGITS } from "./record-text.ts";

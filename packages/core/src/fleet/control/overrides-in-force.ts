@@ -1,4 +1,4 @@
-import { groupBy } from "../../base/group-by.ts";
+import { groupBy } from "../../common/group-by.ts";
 import type { ControlRecord, Override } from "./record.ts";
 import { lasts } from "./record.ts";
 

@@ -1,4 +1,4 @@
-import { toMilliseconds } from "../../base/time.ts";
+import { toMilliseconds } from "../../common/time.ts";
 
 /** The control record, which every process of a prefix follows. Times are microseconds of the server's clock. */
 export interface ControlRecord {

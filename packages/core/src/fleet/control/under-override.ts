@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compileLike } from "../../algorithms/compile-limit.ts";
-import type { Limit } from "../../base/policy.ts";
+import type { Limit } from "../../common/policy.ts";
 import type { Group } from "../../counting/counted-policy.ts";
 import { inLayouts } from "../../counting/numbers-in-force.ts";
 import { counterLimits } from "../../store/counter.ts";

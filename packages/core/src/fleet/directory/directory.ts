@@ -1,4 +1,4 @@
-import type { Limit } from "../../base/policy.ts";
+import type { Limit } from "../../common/policy.ts";
 
 /** How HTTP subjects are formed, without secrets. */
 export type SubjectSource =

@@ -1,4 +1,4 @@
-import { fingerprint } from "../../base/key.ts";
+import { fingerprint } from "../../common/key.ts";
 import type { CountingStore } from "../../store/store.ts";
 import type { HttpUse, LimiterRecord, ListedPolicy, ListedRecord } from "./directory.ts";
 import { RECORD_FORMAT } from "./directory.ts";

@@ -1,5 +1,5 @@
-import { prefixPart } from "../../base/client-state.ts";
-import { fingerprint } from "../../base/key.ts";
+import { prefixPart } from "../../common/client-state.ts";
+import { fingerprint } from "../../common/key.ts";
 import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
 import type { CountingStore } from "../../store/store.ts";
 import { VERSION } from "../../version.generated.ts";

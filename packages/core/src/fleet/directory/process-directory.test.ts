@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { gcra } from "../../algorithms/gcra.ts";
-import { HeadgateError } from "../../base/errors.ts";
+import { HeadgateError } from "../../common/errors.ts";
 import { createLimiter } from "../../limiter/create-limiter.ts";
 import type { Limiter } from "../../limiter/limiter.ts";
 import { onServers } from "../../limiter/on-servers.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { Alarm, spread, weakly } from "../../base/background.ts";
-import { processPart } from "../../base/client-state.ts";
-import { HeadgateError } from "../../base/errors.ts";
+import { Alarm, spread, weakCallback } from "../../common/background.ts";
+import { processPart } from "../../common/client-state.ts";
+import { HeadgateError } from "../../common/errors.ts";
 import type { CountingStore } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { VERSION } from "../../version.generated.ts";
@@ -61,7 +61,7 @@ export class ProcessDirectory {
   readonly #kept = new Set<string>();
   /** Whether anything was written that has to be removed later. */
   #isListed = false;
-  readonly #alarm = new Alarm(weakly(this, (directory) => directory.wake()));
+  readonly #alarm = new Alarm(weakCallback(this, (directory) => directory.wake()));
   #writing: Promise<void> | undefined;
 
   /** `onRefused` is called for each write that the store refuses. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { prefixPart } from "../../base/client-state.ts";
+import { prefixPart } from "../../common/client-state.ts";
 import type { CountingStore } from "../../store/store.ts";
 
 /** A name for a process in the keys of a prefix: 16 random characters. */

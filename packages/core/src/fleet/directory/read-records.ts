@@ -1,6 +1,6 @@
 import { readPolicy } from "../../algorithms/read-policy.ts";
-import { isListOf, isRecordOf, isText, isWhole, parseJson } from "../../base/from-json.ts";
-import { isPlainObject } from "../../base/plain-object.ts";
+import { isListOf, isRecordOf, isText, isWhole, parseJson } from "../../common/from-json.ts";
+import { isPlainObject } from "../../common/plain-object.ts";
 import type {
   BreakerRecord,
   BreakerTargets,

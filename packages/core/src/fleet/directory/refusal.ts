@@ -1,6 +1,6 @@
-import type { HeadgateErrorCode } from "../../base/errors.ts";
-import { HeadgateError } from "../../base/errors.ts";
-import { explain, warn } from "../../base/notices.ts";
+import type { HeadgateErrorCode } from "../../common/errors.ts";
+import { HeadgateError } from "../../common/errors.ts";
+import { explain, warn } from "../../common/operator-log.ts";
 import { INDEX_STATES } from "./step.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { Alarm, spread, weakly } from "../../base/background.ts";
-import { HeadgateError } from "../../base/errors.ts";
+import { Alarm, spread, weakCallback } from "../../common/background.ts";
+import { HeadgateError } from "../../common/errors.ts";
 import type { CountingStore, UsageSubjects } from "../../store/store.ts";
 import { within } from "../../store/within.ts";
 import { newProcessName } from "../directory/process-name.ts";
@@ -68,7 +68,7 @@ export class ProcessUsage {
   #ahead = 0;
   #pending: Pending | undefined;
   #sending: Promise<void> | undefined;
-  readonly #alarm = new Alarm(weakly(this, (usage) => usage.wake()));
+  readonly #alarm = new Alarm(weakCallback(this, (usage) => usage.wake()));
 
   /** `onRefused` is called for each call that the store refuses. `name` is the process's name in the directory of the prefix. */
   constructor(

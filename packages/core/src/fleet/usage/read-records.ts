@@ -1,5 +1,5 @@
-import { isRecordOf, isWhole, parseJson } from "../../base/from-json.ts";
-import { readPart } from "../../base/key.ts";
+import { isRecordOf, isWhole, parseJson } from "../../common/from-json.ts";
+import { readPart } from "../../common/key.ts";
 import type { Unreadable } from "../directory/unreadable.ts";
 import { readBody } from "../directory/unreadable.ts";
 import { HOUR_SPAN, LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./steps.ts";

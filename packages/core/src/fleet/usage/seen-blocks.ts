@@ -1,4 +1,4 @@
-import { escapePart, escapeSubject } from "../../base/key.ts";
+import { escapePart, escapeSubject } from "../../common/key.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 
 /** The most blocks that wait to be sent, and the most sent ones that are remembered. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { escapeSubject } from "../../base/key.ts";
+import { escapeSubject } from "../../common/key.ts";
 
 /** Longer subjects are counted by their hash, so that a client cannot choose how much memory it takes. */
 const LONGEST_SUBJECT = 64;

@@ -1,8 +1,8 @@
-import { spread } from "../../base/background.ts";
-import { processPart } from "../../base/client-state.ts";
-import type { Decision, LimitState } from "../../base/decision.ts";
-import { bindingLimit } from "../../base/decision.ts";
-import { GLOBAL_DIMENSION } from "../../base/policy.ts";
+import { spread } from "../../common/background.ts";
+import { processPart } from "../../common/client-state.ts";
+import type { Decision, LimitState } from "../../common/decision.ts";
+import { bindingLimit } from "../../common/decision.ts";
+import { GLOBAL_DIMENSION } from "../../common/policy.ts";
 import { EVERYBODY } from "../../counting/counters.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 import type { BlockedSubject } from "./seen-blocks.ts";

@@ -1,4 +1,4 @@
-import { prefixPart } from "../../base/client-state.ts";
+import { prefixPart } from "../../common/client-state.ts";
 import type { CountingStore } from "../../store/store.ts";
 import { processNameOf } from "../directory/process-name.ts";
 import { onceRefused } from "../directory/refusal.ts";

@@ -58,7 +58,7 @@ export interface Decision {
 }
 
 /** Whether a limit is a concurrency limit: there is no way to know when a slot comes free. */
-export function isOfPlaces({ windowMs }: LimitDescription): boolean {
+export function isOfSlots({ windowMs }: LimitDescription): boolean {
   return windowMs === 0;
 }
 

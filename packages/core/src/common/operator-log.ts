@@ -9,7 +9,7 @@ const REDIRECTION = /^(?:MOVED|ASK) .*/s;
 /** The most different messages logged for one code. */
 const MANY_WORDS = 20;
 
-export function createNotices(): Notices {
+export function createOperatorLog(): OperatorLog {
   const logs = new Set<Log>();
   /** When each message was last logged, by code. */
   const logged = new Map<HeadgateErrorCode, Map<string, number>>();
@@ -68,7 +68,7 @@ export function warn(code: string, message: string, detail?: string): void {
 export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
 /** Messages for the operator: process warnings, or entries in the added logs. */
-export interface Notices {
+export interface OperatorLog {
   readonly log: Log;
   /** Logs an error that waiting will not fix, and its consequence; the same message at most once an hour. */
   logOnce(error: HeadgateError, consequence?: string): void;

@@ -1,6 +1,6 @@
 import type { Channel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
-import { warn } from "./notices.ts";
+import { warn } from "./operator-log.ts";
 
 /** Where Node stores a channel's subscribers: it has no public way to list them. */
 interface Subscribed {

@@ -6,13 +6,13 @@ import { createLimiter, makeLimiter } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { CHANNELS } from "./channels.ts";
-import type { Occupancy } from "./in-use.ts";
+import type { SlotUse } from "./in-use.ts";
 import { noteInUse } from "./in-use.ts";
 
 /** What is published on a channel until the test ends. */
-function hear(channel: string): Occupancy[] {
-  const heard: Occupancy[] = [];
-  const note = (message: unknown) => void heard.push(message as Occupancy);
+function hear(channel: string): SlotUse[] {
+  const heard: SlotUse[] = [];
+  const note = (message: unknown) => void heard.push(message as SlotUse);
   subscribe(channel, note);
   onTestFinished(() => void unsubscribe(channel, note));
   return heard;

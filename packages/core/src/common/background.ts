@@ -57,7 +57,10 @@ function ring(alarm: Alarm): void {
 }
 
 /** Calls back with an object while it is in use elsewhere, without keeping it in memory. */
-export function weakly<T extends object>(object: T, callback: (object: T) => unknown): () => void {
+export function weakCallback<T extends object>(
+  object: T,
+  callback: (object: T) => unknown,
+): () => void {
   const weak = new WeakRef(object);
   return () => {
     const known = weak.deref();

@@ -1,7 +1,7 @@
 /**
  * The names under which Headgate publishes on `node:diagnostics_channel`. The messages are `StoreDown`, `StoreUp`,
  * `StoreServer`, `DegradedDecision`, `PublishedDecision`, `ThresholdReached`, `ListedRequest` and, for the numbers in use,
- * `Occupancy`.
+ * `SlotUse`.
  */
 export const CHANNELS = {
   /** A server of the store stopped answering. */
