@@ -40,7 +40,7 @@ const GROUPS = [
     test: /core.src.(?:index|store.within|http.known-subjects)\.ts$/,
     priority: 1,
   },
-  { name: "network", test: /core.src.(?:address.network(?:-set)?|fleet.control.record)\.ts$/ },
+  { name: "network", test: /core.src.(?:net.network(?:-set)?|fleet.control.record)\.ts$/ },
 ];
 
 /** Marks of where each module of a bundle begins and ends: a sixtieth of its size, of no use to those who install it. */

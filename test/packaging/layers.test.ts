@@ -10,7 +10,7 @@ const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
 /** The folders of core, from the bottom up: each imports only itself and those before it. */
 const folders = [
   "common",
-  "address",
+  "net",
   "algorithms",
   "scripts",
   "store",

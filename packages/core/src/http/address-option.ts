@@ -1,11 +1,11 @@
 import { BlockList, isIP } from "node:net";
-import { addressSubject, WHOLE } from "../address/client-address.ts";
-import { positionOf, readNetwork } from "../address/network.ts";
-import type { NetworkSet } from "../address/network-set.ts";
-import { createNetworkSet } from "../address/network-set.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
+import { addressSubject, WHOLE } from "../net/client-address.ts";
+import { positionOf, readNetwork } from "../net/network.ts";
+import type { NetworkSet } from "../net/network-set.ts";
+import { createNetworkSet } from "../net/network-set.ts";
 import type { Arrival, Client, HttpRequest, TrustWatch } from "./client.ts";
 import { headerValue } from "./client.ts";
 import { requireHeaderName } from "./keys.ts";

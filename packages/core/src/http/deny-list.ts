@@ -1,9 +1,9 @@
-import { positionOf, readNetwork } from "../address/network.ts";
-import type { NetworkSet } from "../address/network-set.ts";
-import { createNetworkSet } from "../address/network-set.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
 import { lasts } from "../fleet/control/record.ts";
 import type { LimiterParts } from "../limiter/limiter-parts.ts";
+import { positionOf, readNetwork } from "../net/network.ts";
+import type { NetworkSet } from "../net/network-set.ts";
+import { createNetworkSet } from "../net/network-set.ts";
 import type { HttpRequest, TrustWatch } from "./client.ts";
 import { BLOCKED } from "./refusals.ts";
 import type { Verdict } from "./verdict.ts";

@@ -1,10 +1,10 @@
 import { createHash, createHmac } from "node:crypto";
-import { addressSubject, DEFAULT_IPV6_PREFIX } from "../address/client-address.ts";
 import type { Awaitable } from "../common/awaitable.ts";
 import { isPromiseLike } from "../common/awaitable.ts";
 import { formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
+import { addressSubject, DEFAULT_IPV6_PREFIX } from "../net/client-address.ts";
 import type { HttpRequest } from "./client.ts";
 import { carriedBy, headerValue } from "./client.ts";
 import type { OpaqueSubject, SubjectText } from "./subject.ts";

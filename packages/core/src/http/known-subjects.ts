@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
-import { addressSubject } from "../address/client-address.ts";
 import { formatReceived, HeadgateError } from "../common/errors.ts";
+import { addressSubject } from "../net/client-address.ts";
 import type { ByHeaderOptions, ByIpOptions } from "./keys.ts";
 import { readHash, readPrefix } from "./keys.ts";
 import { joinSubjects, kindText } from "./subject.ts";

@@ -1,5 +1,4 @@
 import { channel } from "node:diagnostics_channel";
-import { addressSubject, WHOLE } from "../address/client-address.ts";
 import type { Awaitable } from "../common/awaitable.ts";
 import { isPromiseLike } from "../common/awaitable.ts";
 import { CHANNELS } from "../common/channels.ts";
@@ -8,6 +7,7 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import { publish } from "../common/publish.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { ListSource } from "../fleet/directory/directory.ts";
+import { addressSubject, WHOLE } from "../net/client-address.ts";
 import type { AddressList } from "./address-option.ts";
 import { readAddressList } from "./address-option.ts";
 import { withoutAddress } from "./client.ts";

@@ -1,4 +1,3 @@
-import { addressSubject } from "../address/client-address.ts";
 import type { Awaitable } from "../common/awaitable.ts";
 import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
@@ -6,6 +5,7 @@ import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { closedError } from "../limiter/open-limiter.ts";
+import { addressSubject } from "../net/client-address.ts";
 import type { HttpRequest } from "./client.ts";
 import { withoutAddress } from "./client.ts";
 import type { KeyFunction, KeyReader } from "./keys.ts";

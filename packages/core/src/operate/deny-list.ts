@@ -1,8 +1,8 @@
-import { normaliseNetwork, positionOf, readNetwork } from "../address/network.ts";
-import { createNetworkSet } from "../address/network-set.ts";
 import { invalidOption, invalidValue } from "../common/errors.ts";
 import type { DeniedNetwork } from "../fleet/control/record.ts";
 import { lasts } from "../fleet/control/record.ts";
+import { normaliseNetwork, positionOf, readNetwork } from "../net/network.ts";
+import { createNetworkSet } from "../net/network-set.ts";
 
 /** The shortest prefixes: a wider network is a large part of the internet, and rejected as a mistake. */
 const SHORTEST = { 4: 8, 6: 16 } as const;

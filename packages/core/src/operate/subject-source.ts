@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import { addressSubject } from "../address/client-address.ts";
 import type { Awaitable } from "../common/awaitable.ts";
 import type { HttpUse, SubjectSource } from "../fleet/directory/directory.ts";
+import { addressSubject } from "../net/client-address.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
 
 /** Where the subjects of requests come from. */

@@ -1,6 +1,6 @@
-import { readNetwork } from "../../address/network.ts";
 import { isRecordOf, isWhole, parseJson } from "../../common/from-json.ts";
 import { isPlainObject } from "../../common/plain-object.ts";
+import { readNetwork } from "../../net/network.ts";
 import type { ControlRecord, DeniedNetwork, Order, Override, OverrideNumbers } from "./record.ts";
 import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
 
