@@ -16,7 +16,7 @@ const folders = [
   "store",
   "counting",
   "reach",
-  "places",
+  "slots",
   "deciding",
   "queue",
   "fleet",

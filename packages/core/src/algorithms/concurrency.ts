@@ -13,7 +13,7 @@ import { readCount, readWindow, requireShape } from "./read-limit.ts";
  *        clock: microseconds on the places' own clock, which starts with the first of them.
  * Quota  limit. ttl: microseconds for which a place is held unless it is renewed.
  */
-interface Places {
+interface Slots {
   taken: number;
   readonly holders: Map<string, Held>;
   last: number;
@@ -25,7 +25,7 @@ interface Held {
   readonly number: number;
 }
 
-interface PlacesQuota {
+interface SlotsQuota {
   readonly limit: number;
   readonly ttl: number;
 }
@@ -39,7 +39,7 @@ const RETRY = 1_000_000;
 /** For a state that a script returned, only the number of slots in use is known. */
 const UNKNOWN: Map<string, Held> = new Map();
 
-const places: Algorithm<Places, PlacesQuota> = {
+const slots: Algorithm<Slots, SlotsQuota> = {
   fresh: () => ({ taken: 0, holders: new Map(), last: 0, clock: 0 }),
 
   read: ([taken]) => ({ taken: taken as number, holders: UNKNOWN, last: 0, clock: 0 }),
@@ -51,7 +51,7 @@ const places: Algorithm<Places, PlacesQuota> = {
     state.clock += elapsed;
     for (const [holder, { until }] of state.holders) {
       if (until > state.clock) break;
-      places.leave?.(state, holder);
+      slots.leave?.(state, holder);
     }
     if (state.taken === 0) state.clock = 0;
   },
@@ -106,14 +106,12 @@ export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): Concu
   return { algorithm: "concurrency", ...options };
 }
 
-export function compileConcurrency(
-  limit: ConcurrencyLimit,
-): CompiledAlgorithm<Places, PlacesQuota> {
+export function compileConcurrency(limit: ConcurrencyLimit): CompiledAlgorithm<Slots, SlotsQuota> {
   requireShape(limit, ["limit", "ttl"]);
   const count = readCount(limit, "limit", MAX_LIMIT, 0);
   const ttl = readWindow(limit, "ttl");
   return {
-    algorithm: places,
+    algorithm: slots,
     quota: { limit: count, ttl },
     numbers: [count],
     shape: {

@@ -3,13 +3,13 @@ import type { Decision, DecisionSource, LimitState } from "../common/decision.ts
 import { bindingLimit } from "../common/decision.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { LimitDescription } from "../common/policy.ts";
+import type { SlotHandle } from "../policy/slot.ts";
 import type { Counter } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
 import { costByName, leftOutOf } from "./costs.ts";
 import type { CountedPolicy } from "./counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
-import type { HeldPlaces } from "./held-places.ts";
 
 /** Lets any copy of Headgate take the receipts out of a decision, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
@@ -34,7 +34,7 @@ export interface Outcome {
   /** For the charges made where the decision was made, as `source` says. */
   readonly receipts: readonly Receipt[];
   /** The concurrency slots that it took. */
-  readonly places?: HeldPlaces | undefined;
+  readonly places?: SlotHandle | undefined;
   /** Whether a block denied it. Default false. */
   readonly blocked?: boolean;
   /** How long a denial lasts that was made without asking a limit. Default 0. */
@@ -70,7 +70,7 @@ export class CountedDecision implements Decision {
   /** Private, so that receipts cannot be forged; removed once they are used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
-  readonly #places: HeldPlaces | undefined;
+  readonly #places: SlotHandle | undefined;
   /** With a cost by name, all counters, including those that were left out. */
   readonly #named: readonly SubjectCounter[] | undefined;
 
@@ -118,7 +118,7 @@ export class CountedDecision implements Decision {
       },
 
       /** The slots that it took, if any. `false` if they belong to other counters. */
-      [PLACES_OF](this: CountedDecision, counted: CountedPolicy): HeldPlaces | undefined | false {
+      [PLACES_OF](this: CountedDecision, counted: CountedPolicy): SlotHandle | undefined | false {
         if (!(#counted in this) || !isPartOf(this.#counted, counted)) return false;
         return this.#places;
       },
@@ -187,7 +187,7 @@ export function takeReceipts(decision: unknown, counted: CountedPolicy): readonl
  * The slots taken by a decision on these counters, made by any copy of Headgate; undefined if it took none. Throws
  * `HEADGATE_INVALID_DECISION`.
  */
-export function placesOf(decision: unknown, counted: CountedPolicy): HeldPlaces | undefined {
+export function placesOf(decision: unknown, counted: CountedPolicy): SlotHandle | undefined {
   return askDecision(decision, PLACES_OF, counted);
 }
 

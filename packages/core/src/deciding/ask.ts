@@ -9,8 +9,8 @@ import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
-import { takePlaces } from "../places/keep-places.ts";
-import type { PlaceKeeping } from "../places/taken-places.ts";
+import type { SlotKeeper } from "../slots/held-slots.ts";
+import { takeSlots } from "../slots/slot-store.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
@@ -52,9 +52,9 @@ export function makeAsk(
 }
 
 /** Lets a request take concurrency slots, if it is to be charged and any of its counters has slots. */
-export function askPlaces(ask: Ask, keeping: PlaceKeeping): void {
+export function askPlaces(ask: Ask, keeping: SlotKeeper): void {
   if (!isCharging(ask.mode)) return;
-  ask.places = takePlaces(keeping, ask.counters);
+  ask.places = takeSlots(keeping, ask.counters);
   ask.holder = ask.places?.holder;
 }
 

@@ -3,7 +3,7 @@ import type { Decision, LimitState } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import type { TakenPlaces } from "../places/taken-places.ts";
+import type { HeldSlots } from "../slots/held-slots.ts";
 import type { Counter } from "../store/counter.ts";
 import type { DecideCall } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
@@ -20,7 +20,7 @@ export interface Ask extends DecideCall {
   /** How much of `storeTimeout` has passed already, in milliseconds. */
   readonly waitedMs: number;
   /** The concurrency slots that it takes if admitted. */
-  places: TakenPlaces | undefined;
+  places: HeldSlots | undefined;
   holder: string | undefined;
   /** When it was sent to the store, in microseconds of `store.now()`. */
   sent: number;

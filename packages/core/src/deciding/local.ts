@@ -1,8 +1,8 @@
 import type { DecisionSource } from "../common/decision.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
-import { keepPlacesHere } from "../places/keep-places.ts";
-import type { PlaceKeeping } from "../places/taken-places.ts";
+import type { SlotKeeper } from "../slots/held-slots.ts";
+import { createLocalSlotStore } from "../slots/slot-store.ts";
 import { stepFor } from "../store/decide.ts";
 import type { CountingStore } from "../store/store.ts";
 import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
@@ -16,12 +16,12 @@ export function decideLocally(
   source: DecisionSource = "store",
   owner: object = store.owner,
 ): Link {
-  let keeping: PlaceKeeping | undefined;
+  let keeping: SlotKeeper | undefined;
 
   return {
     decide(ask) {
       if (ask.counted.hasPlaces) {
-        keeping ??= keepPlacesHere(store, counted.reported, owner);
+        keeping ??= createLocalSlotStore(store, counted.reported, owner);
         askPlaces(ask, keeping);
       }
       const step = stepFor(ask.mode);

@@ -6,10 +6,10 @@ import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { placesOnly } from "../counting/counters.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
-import { keepPlaces } from "../places/keep-places.ts";
-import type { PlaceKeeping } from "../places/taken-places.ts";
 import type { StoreWatch } from "../reach/outage.ts";
 import { storeFailure } from "../reach/store-failure.ts";
+import type { SlotKeeper } from "../slots/held-slots.ts";
+import { createSlotStore } from "../slots/slot-store.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import { places } from "../store/places.ts";
@@ -37,10 +37,14 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
   const { counted, watch } = place;
   const { store } = counted;
   const slots = slotPlaceOf(place);
-  let keeping: PlaceKeeping | undefined;
+  let keeping: SlotKeeper | undefined;
 
-  function keepSlots(): PlaceKeeping {
-    return keepPlaces(store, (call, key) => watch.run(store, places, call, key), counted.reported);
+  function keepSlots(): SlotKeeper {
+    return createSlotStore(
+      store,
+      (call, key) => watch.run(store, places, call, key),
+      counted.reported,
+    );
   }
 
   /** Rethrows errors other than a failure of the store. */

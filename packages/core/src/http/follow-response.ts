@@ -1,5 +1,5 @@
 import { onceAborted } from "../common/abort-listeners.ts";
-import type { HeldPlaces } from "../counting/held-places.ts";
+import type { SlotHandle } from "../policy/slot.ts";
 import type { Leaving } from "../queue/line.ts";
 import type { Client } from "./client.ts";
 import { isClientSeen, watchResponse } from "./response/response-end.ts";
@@ -9,7 +9,7 @@ import { isClientSeen, watchResponse } from "./response/response-end.ts";
  * longer renewed but also not released, so that disconnecting frees no slot. They are not renewed either while Node could not
  * notice that the client disconnected.
  */
-export function holdPlaces(places: HeldPlaces, response: object): void {
+export function holdPlaces(places: SlotHandle, response: object): void {
   places.keep(() => isClientSeen(response));
   watchResponse(response, {
     onEnded() {
@@ -17,7 +17,7 @@ export function holdPlaces(places: HeldPlaces, response: object): void {
       places.release().catch(() => {});
     },
     onLeft() {
-      places.leave();
+      places.abandon();
     },
   });
 }

@@ -1,7 +1,7 @@
 import type { Decision } from "../common/decision.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
-import type { HeldPlaces } from "../counting/held-places.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import type { SlotHandle } from "../policy/slot.ts";
 import { holdPlaces } from "./follow-response.ts";
 import { isNodeResponse } from "./response/node-response.ts";
 import type { RequestSubjects } from "./subject.ts";
@@ -23,7 +23,7 @@ export function isNamedAs({ limits }: MadeLimiter, decision: Decision): boolean 
 /** Holds the slots of a request until its response ends. Throws `HEADGATE_INVALID_LIMIT` if the response cannot be watched. */
 export function holdOwnPlaces(
   owner: string,
-  places: HeldPlaces | undefined,
+  places: SlotHandle | undefined,
   response: unknown,
 ): void {
   if (places === undefined) return;

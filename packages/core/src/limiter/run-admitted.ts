@@ -1,12 +1,12 @@
 import { onceAborted } from "../common/abort-listeners.ts";
 import type { Decision } from "../common/decision.ts";
-import type { HeldPlaces } from "../counting/held-places.ts";
+import type { SlotHandle } from "../policy/slot.ts";
 import type { AdmittedWork } from "./limiter.ts";
 
 /** Runs admitted work. Its slots are renewed meanwhile, and released at the end; if the store does not answer, they expire. */
 export async function runAdmitted<T>(
   decision: Decision,
-  places: HeldPlaces | undefined,
+  places: SlotHandle | undefined,
   signal: AbortSignal | undefined,
   work: (admitted: AdmittedWork) => T | Promise<T>,
 ): Promise<T> {

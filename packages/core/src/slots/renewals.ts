@@ -1,13 +1,13 @@
 import { Alarm } from "../common/background.ts";
-import type { PlaceStore } from "../counting/held-places.ts";
+import type { SlotStore } from "../policy/slot.ts";
 import type { Counter } from "../store/counter.ts";
 
 /** How often slots are renewed within their `ttl`, so that one call may fail, and the next be late, before any slot is lost. */
 const RENEWALS = 3;
 
 /** A slot that is watched until it is released. Times are in microseconds, on its store's clock. */
-export interface KeptPlace {
-  readonly store: PlaceStore;
+export interface RenewedSlot {
+  readonly store: SlotStore;
   readonly counter: Counter;
   readonly holder: string;
   /** How long it is held unless it is renewed. */
@@ -20,20 +20,20 @@ export interface KeptPlace {
 }
 
 /** The slots of one counter that are renewed together. */
-type Together = [KeptPlace, ...KeptPlace[]];
+type Together = [RenewedSlot, ...RenewedSlot[]];
 
 /** Renews the slots that this process holds in a store, with one timer for all that have the same `ttl`. */
 export class Renewals {
   readonly #rounds = new Map<number, Round>();
 
-  add(place: KeptPlace): void {
+  add(place: RenewedSlot): void {
     const known = this.#rounds.get(place.ttl);
     const round = known ?? new Round(place.ttl, () => this.#rounds.delete(place.ttl));
     if (known === undefined) this.#rounds.set(place.ttl, round);
     round.add(place);
   }
 
-  remove(place: KeptPlace): void {
+  remove(place: RenewedSlot): void {
     this.#rounds.get(place.ttl)?.remove(place);
   }
 }
@@ -42,7 +42,7 @@ export class Renewals {
 class Round {
   readonly #period: number;
   readonly #onEmpty: () => void;
-  readonly #places = new Set<KeptPlace>();
+  readonly #slots = new Set<RenewedSlot>();
   /** When all are renewed next. */
   #next = 0;
   readonly #alarm = new Alarm(() => this.#wake());
@@ -52,16 +52,16 @@ class Round {
     this.#onEmpty = onEmpty;
   }
 
-  add(place: KeptPlace): void {
+  add(place: RenewedSlot): void {
     const now = place.store.now();
-    if (this.#places.size === 0) this.#next = now + this.#period;
-    this.#places.add(place);
+    if (this.#slots.size === 0) this.#next = now + this.#period;
+    this.#slots.add(place);
     this.#wakeAt(Math.min(this.#next, place.until), now);
   }
 
-  remove(place: KeptPlace): void {
-    this.#places.delete(place);
-    if (this.#places.size > 0) return;
+  remove(place: RenewedSlot): void {
+    this.#slots.delete(place);
+    if (this.#slots.size > 0) return;
     this.#alarm.stop();
     this.#onEmpty();
   }
@@ -71,7 +71,7 @@ class Round {
   }
 
   #wake(): void {
-    const [first] = this.#places as Iterable<KeptPlace>;
+    const [first] = this.#slots as Iterable<RenewedSlot>;
     if (first === undefined) return;
     let now: number;
     try {
@@ -81,17 +81,17 @@ class Round {
       this.#wakeAt(this.#period, 0);
       return;
     }
-    for (const place of [...this.#places]) if (place.until <= now) place.onLost();
+    for (const place of [...this.#slots]) if (place.until <= now) place.onLost();
     if (now >= this.#next) {
       this.#next = now + this.#period;
-      for (const together of byCounter(this.#places)) void this.#renew(together, now);
+      for (const together of byCounter(this.#slots)) void this.#renew(together, now);
     }
-    if (this.#places.size > 0) this.#wakeAt(Math.min(this.#next, this.#earliest()), now);
+    if (this.#slots.size > 0) this.#wakeAt(Math.min(this.#next, this.#earliest()), now);
   }
 
   #earliest(): number {
     let earliest = Number.POSITIVE_INFINITY;
-    for (const { until } of this.#places) earliest = Math.min(earliest, until);
+    for (const { until } of this.#slots) earliest = Math.min(earliest, until);
     return earliest;
   }
 
@@ -101,8 +101,8 @@ class Round {
     const holders = places.map(({ holder }) => holder);
     const areThere = await store.tend(counter, holders, true).catch(() => undefined);
     areThere?.forEach((isThere, i) => {
-      const place = places[i] as KeptPlace;
-      if (!this.#places.has(place)) return;
+      const place = places[i] as RenewedSlot;
+      if (!this.#slots.has(place)) return;
       if (isThere) place.until = now + place.ttl;
       else place.onLost();
     });
@@ -110,7 +110,7 @@ class Round {
 }
 
 /** The slots to renew, by counter: each counter is asked once. */
-function byCounter(places: Iterable<KeptPlace>): Iterable<Together> {
+function byCounter(places: Iterable<RenewedSlot>): Iterable<Together> {
   const counters = new Map<string, Together>();
   for (const place of places) {
     if (!place.isRenewed()) continue;

@@ -2,15 +2,15 @@ import { HeadgateError } from "../common/errors.ts";
 import { noteInUse } from "../common/in-use.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
-import type { HeldPlaces, PlaceStore } from "../counting/held-places.ts";
+import type { SlotHandle, SlotStore } from "../policy/slot.ts";
 import type { Counter } from "../store/counter.ts";
 import { unitsAt } from "../store/counter.ts";
 import type { Releases } from "./releases.ts";
-import type { KeptPlace, Renewals } from "./renewals.ts";
+import type { Renewals, RenewedSlot } from "./renewals.ts";
 
 /** Shared by the slots of a store in this process. */
-export interface PlaceKeeping {
-  readonly store: PlaceStore;
+export interface SlotKeeper {
+  readonly store: SlotStore;
   readonly renewals: Renewals;
   readonly releases: Releases;
   /** The limiter that they belong to. */
@@ -18,11 +18,11 @@ export interface PlaceKeeping {
 }
 
 /** Slots that a call asks for, and holds if it is admitted. */
-export class TakenPlaces implements HeldPlaces {
-  readonly #keeping: PlaceKeeping;
+export class HeldSlots implements SlotHandle {
+  readonly #keeping: SlotKeeper;
   /** The holder's id. */
   readonly holder: string;
-  readonly #places: readonly KeptPlace[];
+  readonly #slots: readonly RenewedSlot[];
   #abort: AbortController | undefined;
   /** Why the signal aborted, or will once it is requested. */
   #reason: HeadgateError | undefined;
@@ -31,11 +31,11 @@ export class TakenPlaces implements HeldPlaces {
   #noteOver: (() => void) | undefined;
 
   /** They are held from when the store was asked, or slightly later. */
-  constructor(keeping: PlaceKeeping, counters: readonly SubjectCounter[], holder: string) {
+  constructor(keeping: SlotKeeper, counters: readonly SubjectCounter[], holder: string) {
     this.#keeping = keeping;
     this.holder = holder;
     const now = keeping.store.now();
-    this.#places = counters.map((counter) => ({
+    this.#slots = counters.map((counter) => ({
       store: keeping.store,
       counter,
       holder,
@@ -50,7 +50,7 @@ export class TakenPlaces implements HeldPlaces {
     if (this.#abort !== undefined) return this.#abort.signal;
     this.#abort = new AbortController();
     if (this.#reason !== undefined) this.#abort.abort(this.#reason);
-    else if (!this.#isReleased) for (const place of this.#places) this.#keeping.renewals.add(place);
+    else if (!this.#isReleased) for (const place of this.#slots) this.#keeping.renewals.add(place);
     return this.#abort.signal;
   }
 
@@ -59,18 +59,18 @@ export class TakenPlaces implements HeldPlaces {
     this.#noteOver = noteInUse("places", this.#keeping.reported, units);
     if (this.#noteOver === undefined) return;
     // So that the count of slots in use notices expired ones.
-    for (const place of this.#places) this.#keeping.renewals.add(place);
+    for (const place of this.#slots) this.#keeping.renewals.add(place);
   }
 
   keep(isNeeded: () => boolean = always): void {
     if (this.#isReleased || this.#reason !== undefined) return;
-    for (const place of this.#places) {
+    for (const place of this.#slots) {
       place.isRenewed = isNeeded;
       this.#keeping.renewals.add(place);
     }
   }
 
-  leave(): void {
+  abandon(): void {
     if (!this.#isReleased) this.#end(left());
   }
 
@@ -81,7 +81,7 @@ export class TakenPlaces implements HeldPlaces {
     const { store, releases } = this.#keeping;
     try {
       const given = await Promise.all(
-        this.#places.map(({ counter }) => store.tend(counter, [this.holder], false)),
+        this.#slots.map(({ counter }) => store.tend(counter, [this.holder], false)),
       );
       return given.flat().includes(true);
     } catch (error) {
@@ -93,7 +93,7 @@ export class TakenPlaces implements HeldPlaces {
   }
 
   get #counters(): readonly Counter[] {
-    return this.#places.map(({ counter }) => counter);
+    return this.#slots.map(({ counter }) => counter);
   }
 
   #end(reason: HeadgateError): void {
@@ -103,7 +103,7 @@ export class TakenPlaces implements HeldPlaces {
   }
 
   #forget(): void {
-    for (const place of this.#places) this.#keeping.renewals.remove(place);
+    for (const place of this.#slots) this.#keeping.renewals.remove(place);
     this.#noteOver?.();
   }
 }

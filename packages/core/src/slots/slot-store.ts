@@ -8,24 +8,24 @@ import type { Counter } from "../store/counter.ts";
 import type { PlacesCall } from "../store/places.ts";
 import { MOST_HOLDERS, places } from "../store/places.ts";
 import type { CountingStore } from "../store/store.ts";
+import type { SlotKeeper } from "./held-slots.ts";
+import { HeldSlots } from "./held-slots.ts";
 import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
-import type { PlaceKeeping } from "./taken-places.ts";
-import { TakenPlaces } from "./taken-places.ts";
 
 /** Asks a store about the slots of a counter. Rejects like the store. */
-type AskPlaces = (call: PlacesCall, counterKey: string) => Promise<readonly number[]>;
+type TakeSlots = (call: PlacesCall, counterKey: string) => Promise<readonly number[]>;
 
 /** The renewals of a store. */
 const renewalsOn = clientPart("renewals", () => new Renewals());
 
 /** Manages the slots that a limiter takes in a store. `owner` is the owner of the counters, as known to calls of `wait`. */
-export function keepPlaces(
+export function createSlotStore(
   store: CountingStore,
-  ask: AskPlaces,
+  ask: TakeSlots,
   reported: ReportedLimiter,
   owner: object = store.owner,
-): PlaceKeeping {
+): SlotKeeper {
   async function tendSome(call: PlacesCall): Promise<readonly boolean[]> {
     const [counter] = call.counters;
     const reply = await ask(call, counter.key);
@@ -54,21 +54,21 @@ export function keepPlaces(
 }
 
 /** The same in a store of this process. */
-export function keepPlacesHere(
+export function createLocalSlotStore(
   store: CountingStore,
   reported: ReportedLimiter,
   owner: object = store.owner,
-): PlaceKeeping {
-  return keepPlaces(store, (call) => store.run(places, call), reported, owner);
+): SlotKeeper {
+  return createSlotStore(store, (call) => store.run(places, call), reported, owner);
 }
 
 /** The slots that a request asks for, set up as if it held them; undefined if it asks for none. */
-export function takePlaces(
-  keeping: PlaceKeeping,
+export function takeSlots(
+  keeping: SlotKeeper,
   counters: readonly SubjectCounter[],
-): TakenPlaces | undefined {
+): HeldSlots | undefined {
   const ofPlaces = placesOnly(counters);
-  return ofPlaces.length === 0 ? undefined : new TakenPlaces(keeping, ofPlaces, newHolder());
+  return ofPlaces.length === 0 ? undefined : new HeldSlots(keeping, ofPlaces, newHolder());
 }
 
 /** Receives the slots that are released in this process. */
