@@ -15,7 +15,7 @@ const folders = [
   "scripts",
   "store",
   "counting",
-  "reach",
+  "health",
   "slots",
   "deciding",
   "queue",

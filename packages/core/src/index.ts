@@ -35,6 +35,7 @@ export type { OnUnavailable } from "./deciding/fallback.ts";
 export type { LeaseOptions } from "./deciding/leases/leases.ts";
 export type { DegradedDecision } from "./deciding/link.ts";
 export type { ThresholdReached } from "./deciding/thresholds.ts";
+export type { StoreDown, StoreServer, StoreUp } from "./health/outage.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { byAll } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
@@ -52,7 +53,6 @@ export type {
   WaitForOptions,
 } from "./limiter/limiter.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
-export type { StoreDown, StoreServer, StoreUp } from "./reach/outage.ts";
 export type { Clock } from "./store/clock.ts";
 export type { MemoryStore, MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";

@@ -33,14 +33,14 @@ export {
   list as listInDirectory,
   unlist as unlistInDirectory,
 } from "./fleet/directory/listings.ts";
+export type { StoreMonitor, StoreTimes } from "./health/outage.ts";
+export { storeFailure } from "./health/store-failure.ts";
+export { watchStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { partsOf } from "./limiter/limiter-parts.ts";
 export type { CounterKey } from "./operate/counter-keys.ts";
 export { counterKeysOf } from "./operate/counter-keys.ts";
 export { isInShadow } from "./operate/in-shadow.ts";
-export type { StoreTimes, StoreWatch } from "./reach/outage.ts";
-export { storeFailure } from "./reach/store-failure.ts";
-export { watchStore } from "./reach/store-watch.ts";
 export { runList } from "./store/list-script.ts";
 export type { CountingStore, Moment, Remote, Step, TwinMemory } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";

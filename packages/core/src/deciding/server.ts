@@ -6,8 +6,8 @@ import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { placesOnly } from "../counting/counters.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
-import type { StoreWatch } from "../reach/outage.ts";
-import { storeFailure } from "../reach/store-failure.ts";
+import type { StoreMonitor } from "../health/outage.ts";
+import { storeFailure } from "../health/store-failure.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { createSlotStore } from "../slots/slot-store.ts";
 import type { Counter } from "../store/counter.ts";
@@ -28,7 +28,7 @@ const degradedDecisions = channel(CHANNELS.degraded);
 /** The parts of the last link of a limiter on servers. */
 export interface ServerPlace {
   readonly counted: CountedPolicy;
-  readonly watch: StoreWatch;
+  readonly watch: StoreMonitor;
   readonly remote: Remote;
 }
 

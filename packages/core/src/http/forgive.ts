@@ -1,9 +1,9 @@
 import type { HeadgateError } from "../common/errors.ts";
 import { formatReceived, invalidOption } from "../common/errors.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
+import { requireUnreached } from "../health/store-failure.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
-import { requireUnreached } from "../reach/store-failure.ts";
 import { decisionOf } from "./request-decision.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`, which all clients share. */

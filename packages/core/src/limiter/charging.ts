@@ -20,7 +20,7 @@ import { unitsOnly } from "../counting/counters.ts";
 import { isUnchanged, planSettle, settled, unsettled } from "../counting/settle.ts";
 import { chargeCounters, isDone, judgeOf, refundOf } from "../deciding/changes.ts";
 import type { Change, Link } from "../deciding/link.ts";
-import { requireUnreached } from "../reach/store-failure.ts";
+import { requireUnreached } from "../health/store-failure.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";

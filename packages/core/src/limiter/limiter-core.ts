@@ -5,12 +5,12 @@ import type { Link } from "../deciding/link.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
 import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
-import type { StoreWatch } from "../reach/outage.ts";
+import type { StoreMonitor } from "../health/outage.ts";
 import type { OtherShapes } from "./other-shapes.ts";
 
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
 export interface ServerParts {
-  readonly watch: StoreWatch | undefined;
+  readonly watch: StoreMonitor | undefined;
   /** Decides when the store does not answer. */
   readonly fallback: Fallback | undefined;
   /** Operators' changes. */

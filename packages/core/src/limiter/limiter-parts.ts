@@ -6,8 +6,8 @@ import type { Subjects } from "../counting/counters.ts";
 import type { Flights } from "../deciding/flights.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
+import type { StoreMonitor } from "../health/outage.ts";
 import type { Turn, TurnOptions } from "../queue/line.ts";
-import type { StoreWatch } from "../reach/outage.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { OtherShapes } from "./other-shapes.ts";
 
@@ -45,7 +45,7 @@ export interface LimiterParts {
   /** The calls in progress, which `close` waits for. */
   readonly flights: Flights;
   /** The watch of its store; undefined if the store is in this process's memory. */
-  readonly watch: StoreWatch | undefined;
+  readonly watch: StoreMonitor | undefined;
   /**
    * The usage that its decisions are counted in; callers of `consumeIn` and `consumeInTurn` count theirs themselves. Undefined
    * if the store keeps none.

@@ -4,7 +4,7 @@ import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { countersOf } from "../counting/counters.ts";
 import { bySlot } from "../deciding/slots.ts";
-import { requireUnreached } from "../reach/store-failure.ts";
+import { requireUnreached } from "../health/store-failure.ts";
 import { composeScript } from "../scripts/compose-script.ts";
 import { decide, stepFor } from "../store/decide.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";

@@ -7,7 +7,7 @@ import { followControl } from "../fleet/control/follow-control.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import { listLimiter, newsOfShapes, noteUse, unlist } from "../fleet/directory/listings.ts";
 import { countUsage, endUsage } from "../fleet/usage/usage.ts";
-import { watchStore } from "../reach/store-watch.ts";
+import { watchStore } from "../health/store-monitor.ts";
 import { makeReady } from "./make-ready.ts";
 import type { OnServers } from "./server-side.ts";
 import { inMemory } from "./server-side.ts";

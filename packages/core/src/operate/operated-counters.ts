@@ -21,10 +21,10 @@ import { decideLocally } from "../deciding/local.ts";
 import { askServers, decideOnServers, slotPlaceOf } from "../deciding/server.ts";
 import type { ReadControl } from "../fleet/control/drafts.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
+import type { StoreMonitor } from "../health/outage.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import type { FailurePolicy } from "../limiter/failure-policy.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
-import type { StoreWatch } from "../reach/outage.ts";
 import { stepFor } from "../store/decide.ts";
 import { copyTo } from "../store/look-one.ts";
 import { MemoryTable } from "../store/memory-table.ts";
@@ -41,7 +41,7 @@ export interface OperatedStore {
   readonly store: CountingStore;
   readonly remote: Remote;
   /** The watch of the client, while it is in use. */
-  readonly watch: StoreWatch;
+  readonly watch: StoreMonitor;
 }
 
 /** Work that a limiter would do on counters. */

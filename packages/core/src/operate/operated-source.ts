@@ -2,7 +2,7 @@ import { invalidOption } from "../common/errors.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
 import type { Unreadable } from "../fleet/directory/unreadable.ts";
-import { noAnswerWithin } from "../reach/store-watch.ts";
+import { noAnswerWithin } from "../health/store-monitor.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { FoundText } from "../redis/read-texts.ts";
 import { readTexts } from "../redis/read-texts.ts";

@@ -3,7 +3,7 @@ import { Alarm } from "../../common/background.ts";
 import { toMilliseconds } from "../../common/time.ts";
 import type { CountedPolicy } from "../../counting/counted-policy.ts";
 import type { SubjectCounter } from "../../counting/counters.ts";
-import type { StoreWatch } from "../../reach/outage.ts";
+import type { StoreMonitor } from "../../health/outage.ts";
 import { decide } from "../../store/decide.ts";
 import type { DecideCall } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
@@ -48,7 +48,7 @@ export interface SubjectAccount extends LeaseAccount {
 /** Where leases are asked for. */
 export interface LeaseStore {
   readonly counted: CountedPolicy;
-  readonly watch: StoreWatch;
+  readonly watch: StoreMonitor;
 }
 
 /** The leases of a limiter's subjects: takes them from the store and returns the rest. */

@@ -1,4 +1,4 @@
-import type { StoreWatch } from "../../reach/outage.ts";
+import type { StoreMonitor } from "../../health/outage.ts";
 import type { CountingStore } from "../../store/store.ts";
 import type { ControlRecord, Order } from "./record.ts";
 
@@ -46,7 +46,7 @@ export interface Follower {
 
 export interface ControlPlace {
   readonly store: CountingStore;
-  readonly watch: StoreWatch;
+  readonly watch: StoreMonitor;
 }
 
 /** The news in a record that was read. */

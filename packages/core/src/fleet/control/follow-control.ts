@@ -2,7 +2,7 @@ import type { CountedPolicy } from "../../counting/counted-policy.ts";
 import { countersOfLimiter } from "../../counting/counters.ts";
 import { denyCacheOf } from "../../deciding/deny-cache.ts";
 import { closeAllLeases, closeLeases } from "../../deciding/lease-holders.ts";
-import type { StoreWatch } from "../../reach/outage.ts";
+import type { StoreMonitor } from "../../health/outage.ts";
 import type { Follower, LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
 import type { ControlRecord, Order } from "./record.ts";
@@ -14,7 +14,7 @@ import type { ControlRecord, Order } from "./record.ts";
  */
 export function followControl(
   counted: CountedPolicy,
-  watch: StoreWatch | undefined,
+  watch: StoreMonitor | undefined,
   otherPolicies: () => Iterable<CountedPolicy>,
 ): LimiterControl | undefined {
   const { store } = counted;

@@ -4,7 +4,7 @@ import type { HeadgateError } from "../../common/errors.ts";
 import { codeOf } from "../../common/errors.ts";
 import type { OperatorLog } from "../../common/operator-log.ts";
 import { WeakList } from "../../common/weak-list.ts";
-import type { StoreWatch } from "../../reach/outage.ts";
+import type { StoreMonitor } from "../../health/outage.ts";
 import type { CountingStore } from "../../store/store.ts";
 import type { Control, ControlPlace, Follower } from "./control.ts";
 import type { ControlRecord, Order } from "./record.ts";
@@ -35,7 +35,7 @@ class KnownControl implements Control {
   readonly #key: string;
   readonly #followers: WeakList<Follower>;
   /** The reads in progress, by the watch of the callers that wait: each watch has its own timeout. */
-  readonly #underWay = new Map<StoreWatch, Promise<void>>();
+  readonly #underWay = new Map<StoreMonitor, Promise<void>>();
   /** The version of the latest known record; undefined before the first. */
   #version: number | undefined;
   /** When the last answered read was sent, and when a read last failed, in milliseconds of `performance.now()`. */
@@ -80,7 +80,7 @@ class KnownControl implements Control {
   }
 
   /** Never rejects. */
-  async #ask(store: CountingStore, watch: StoreWatch, sent: number): Promise<void> {
+  async #ask(store: CountingStore, watch: StoreMonitor, sent: number): Promise<void> {
     const known = this.#version;
     try {
       const reply = await watch.run(store, read, { key: this.#key, known }, this.#key);

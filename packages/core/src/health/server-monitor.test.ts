@@ -10,10 +10,10 @@ import { HeadgateError } from "../common/errors.ts";
 import { probe as probeStep } from "../store/probe.ts";
 import type { CountingStore, Remote, Step } from "../store/store.ts";
 import { asStore } from "../store/store.ts";
-import { Connecting } from "./connecting.ts";
-import { NodeWatch } from "./node-watch.ts";
+import { Connecting } from "./connect-grace.ts";
+import { RunningClock } from "./event-loop-clock.ts";
 import type { Late } from "./outage.ts";
-import { RunningClock } from "./running-clock.ts";
+import { ServerMonitor } from "./server-monitor.ts";
 
 const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
 const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no right");
@@ -57,7 +57,7 @@ function start({
   const events: string[] = [];
   const probes: { readonly of: string; resolve(): void; reject(error: Error): void }[] = [];
   const remote = { ...REMOTE, lastError, connectsTo };
-  const watch = new NodeWatch({
+  const watch = new ServerMonitor({
     timeoutMs,
     clock: new RunningClock(),
     connecting: new Connecting(client, remote, timeoutMs, connectMs),

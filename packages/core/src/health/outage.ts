@@ -14,7 +14,7 @@ export interface StoreTimes {
 export type Late = (reply: readonly number[] | undefined) => void;
 
 /** Limits the wait for a store, and does not wait for a server that is down. Shared by all limiters of a client. */
-export interface StoreWatch extends StoreTimes {
+export interface StoreMonitor extends StoreTimes {
   /** Milliseconds in which this process was running, counted while anything is waited for. */
   now(): number;
   /** Calls back when this many of them have passed and no first answer is awaited, until the returned function is called. */

@@ -4,9 +4,9 @@ import type { Waiting } from "../common/waiting-list.ts";
 import { WaitingList } from "../common/waiting-list.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
 import type { CountingStore, Remote, SentCall, Step } from "../store/store.ts";
-import type { Connecting } from "./connecting.ts";
+import type { Connecting } from "./connect-grace.ts";
+import type { Awaited } from "./event-loop-clock.ts";
 import type { Late } from "./outage.ts";
-import type { Awaited } from "./running-clock.ts";
 import type { OutageOptions } from "./server-outages.ts";
 import { ServerOutages } from "./server-outages.ts";
 
@@ -29,7 +29,7 @@ class WatchedCall implements SentCall, Waiting {
   number = 0;
   /** When it was sent, on the watch's clock. */
   sent = 0;
-  readonly watch: NodeWatch;
+  readonly watch: ServerMonitor;
   readonly store: CountingStore;
   readonly step: Step<never>;
   readonly call: never;
@@ -43,7 +43,7 @@ class WatchedCall implements SentCall, Waiting {
   onError: (error: unknown) => void = noop;
 
   constructor(
-    watch: NodeWatch,
+    watch: ServerMonitor,
     store: CountingStore,
     step: Step<never>,
     call: never,
@@ -74,7 +74,7 @@ class WatchedCall implements SentCall, Waiting {
   }
 
   /** Errors of `late` are dropped, because no caller waits for it. */
-  tellLate(reply: readonly number[] | undefined): void {
+  notifyLate(reply: readonly number[] | undefined): void {
     if (this.late === undefined) return;
     try {
       background.runInAsyncScope(this.late, undefined, reply);
@@ -97,7 +97,7 @@ export interface NodeWatchOptions extends OutageOptions {
  * among many does not count, and the first failed call detects a silent server. It is up again once a probe was answered in
  * time.
  */
-export class NodeWatch implements Awaited {
+export class ServerMonitor implements Awaited {
   readonly keepsAlive = true;
   readonly #options: NodeWatchOptions;
   readonly #outages: ServerOutages;
@@ -128,7 +128,7 @@ export class NodeWatch implements Awaited {
     return this.#outages.current === undefined && this.#waiting.size === 0;
   }
 
-  /** Runs a call as `StoreWatch.run` does. Rejects at once if the server is down. */
+  /** Runs a call as `StoreMonitor.run` does. Rejects at once if the server is down. */
   run<Call>(
     store: CountingStore,
     step: Step<Call>,
@@ -165,14 +165,14 @@ export class NodeWatch implements Awaited {
   /** Receives the reply to a call. A late one is refused: its units were charged, but it did not admit the request. */
   answered(call: WatchedCall, reply: readonly number[]): void {
     this.#leave(call, true);
-    if (call.isOver) call.tellLate(reply);
+    if (call.isOver) call.notifyLate(reply);
     else call.onReply(reply);
   }
 
   /** Receives the error of a call. */
   failed(call: WatchedCall, error: unknown): void {
     const isAway = this.#options.isUnavailable(error);
-    if (isAway) call.tellLate(undefined);
+    if (isAway) call.notifyLate(undefined);
     if (!this.#leave(call, !isAway)) return;
     call.onError(error);
     if (isAway) this.#fail(call, error);

@@ -13,7 +13,7 @@ export const storeServers: Channel = channel(CHANNELS.storeServer);
 /** Publishes the states of the servers of one watch. */
 export interface ServerReports {
   /** Call it only if there are subscribers. `state` is undefined while the server has not answered anything. */
-  onAsked(node: string, state: "up" | "down" | undefined): void;
+  onRequest(node: string, state: "up" | "down" | undefined): void;
   onChange(node: string, state: "up" | "down"): void;
   /** The server is no longer watched. */
   onForgotten(node: string): void;
@@ -31,7 +31,7 @@ export function createServerReports(): ServerReports {
   }
 
   return {
-    onAsked(node, state) {
+    onRequest(node, state) {
       const last = reported.get(node);
       const isRecent = last !== undefined && performance.now() - last < REPEAT_MS;
       if (state !== undefined && !isRecent) report(node, state);

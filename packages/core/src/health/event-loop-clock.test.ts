@@ -1,7 +1,7 @@
 import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Awaited } from "./running-clock.ts";
-import { RunningClock } from "./running-clock.ts";
+import type { Awaited } from "./event-loop-clock.ts";
+import { RunningClock } from "./event-loop-clock.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

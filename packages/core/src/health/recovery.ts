@@ -1,4 +1,4 @@
-import type { Awaited, RunningClock } from "./running-clock.ts";
+import type { Awaited, RunningClock } from "./event-loop-clock.ts";
 
 /** Milliseconds before a try: the first is soon, because most hiccups are over by then, and the delay doubles each time. */
 const FIRST_DELAY_MS = 20;

@@ -5,11 +5,11 @@ import { codeOf, HeadgateError } from "../common/errors.ts";
 import { createOperatorLog, explain } from "../common/operator-log.ts";
 import { publish } from "../common/publish.ts";
 import type { Remote } from "../store/store.ts";
-import { Connecting } from "./connecting.ts";
-import { NodeWatch } from "./node-watch.ts";
-import type { StoreDown, StoreTimes, StoreUp, StoreWatch } from "./outage.ts";
-import type { Awaited } from "./running-clock.ts";
-import { RunningClock } from "./running-clock.ts";
+import { Connecting } from "./connect-grace.ts";
+import type { Awaited } from "./event-loop-clock.ts";
+import { RunningClock } from "./event-loop-clock.ts";
+import type { StoreDown, StoreMonitor, StoreTimes, StoreUp } from "./outage.ts";
+import { ServerMonitor } from "./server-monitor.ts";
 import { createServerReports, storeServers } from "./server-reports.ts";
 
 const storeDown = channel(CHANNELS.storeDown);
@@ -19,10 +19,10 @@ const storeUp = channel(CHANNELS.storeUp);
 const MANY_NODES = 64;
 
 /** By the times of each. */
-const watchesOf = clientPart("watches", () => new Map<string, StoreWatch>());
+const watchesOf = clientPart("watches", () => new Map<string, StoreMonitor>());
 
 /** The watch of a client, for the same times. */
-export function watchStore(client: object, remote: Remote, times: StoreTimes): StoreWatch {
+export function watchStore(client: object, remote: Remote, times: StoreTimes): StoreMonitor {
   const watches = watchesOf(client);
   const key = `${times.timeoutMs} ${times.connectMs}`;
   const known = watches.get(key);
@@ -56,19 +56,19 @@ function createWatch(
   remote: Remote,
   { timeoutMs, connectMs }: StoreTimes,
   onUnused: () => void,
-): StoreWatch {
+): StoreMonitor {
   const clock = new RunningClock(timeoutMs);
   const connecting = new Connecting(client, remote, timeoutMs, connectMs);
-  const nodes = new Map<string, NodeWatch>();
+  const nodes = new Map<string, ServerMonitor>();
   const notices = createOperatorLog();
   const reports = createServerReports();
   const isOne = remote.connectsTo === "one";
   let users = 0;
 
-  function watchNode(node: string): NodeWatch {
+  function watchNode(node: string): ServerMonitor {
     if (nodes.size >= MANY_NODES) forgetIdle();
     const where = node === "" ? "the store" : `the store's server ${node}`;
-    const watch = new NodeWatch({
+    const watch = new ServerMonitor({
       timeoutMs,
       clock,
       connecting,
@@ -141,7 +141,7 @@ function createWatch(
     run(store, step, call, counterKey, waitedMs, late) {
       const node = isOne ? "" : remote.nodeOf(counterKey);
       const watch = nodes.get(node) ?? watchNode(node);
-      if (storeServers.hasSubscribers) reports.onAsked(node, watch.state);
+      if (storeServers.hasSubscribers) reports.onRequest(node, watch.state);
       return watch.run(store, step, call, counterKey, waitedMs, late);
     },
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { RunningClock } from "./event-loop-clock.ts";
 import { startRecovery } from "./recovery.ts";
-import { RunningClock } from "./running-clock.ts";
 
 interface Attempt {
   readonly at: number;

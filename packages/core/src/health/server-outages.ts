@@ -1,8 +1,8 @@
 import type { HeadgateError } from "../common/errors.ts";
 import { codeOf } from "../common/errors.ts";
+import type { RunningClock } from "./event-loop-clock.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
-import type { RunningClock } from "./running-clock.ts";
 
 /** A server that is lost again within this many milliseconds is probed less often than the last time. */
 const STEADY_MS = 5_000;
