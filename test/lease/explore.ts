@@ -1,4 +1,4 @@
-import { unitsLeft } from "../../packages/core/src/deciding/leases/lease-book.ts";
+import { unitsLeft } from "../../packages/core/src/pipeline/leases/lease-book.ts";
 import type { Move, Setting, World } from "./small-world.ts";
 import {
   abandon,
@@ -106,7 +106,7 @@ export function movesOf(
 /** More than may be held. */
 export function tooMuchHeld({ processes }: World): string | undefined {
   for (const { account } of processes) {
-    const held = unitsLeft(account) + account.asking;
+    const held = unitsLeft(account) + account.requesting;
     if (held > account.rule.max) return `${held} units held of ${account.rule.max}`;
   }
   return undefined;

@@ -1,7 +1,7 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
 import type { CountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
-import { readReply } from "../../packages/core/src/deciding/ask.ts";
+import { readReply } from "../../packages/core/src/pipeline/decode-reply.ts";
 import {
   closeAccount,
   deny,
@@ -9,19 +9,19 @@ import {
   grant,
   lose,
   openAccount,
-  putBack,
   receiptFor,
+  returnToLease,
   spend,
   takeEnded,
-  wantBeside,
+  wantMore,
   wantNext,
-} from "../../packages/core/src/deciding/leases/lease-book.ts";
-import { leaseOf, roomOf } from "../../packages/core/src/deciding/leases/lease-reply.ts";
+} from "../../packages/core/src/pipeline/leases/lease-book.ts";
+import { leaseOf, roomOf } from "../../packages/core/src/pipeline/leases/lease-reply.ts";
 import type {
   Lease,
   LeaseAccount,
   LeaseRule,
-} from "../../packages/core/src/deciding/leases/leases.ts";
+} from "../../packages/core/src/pipeline/leases/leases.ts";
 import type { OpenCounter } from "../../packages/core/src/store/counter.ts";
 import { openCounter } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
@@ -101,7 +101,7 @@ export function beginWorld({ rule, monitor }: Setting, processes: number, now: n
 
 /** A process that would lease as much as there is: the guarantee must not depend on its modesty. */
 function freshAccount(rule: LeaseRule): LeaseAccount {
-  return { ...openAccount(rule), room: rule.max, asked: Number.POSITIVE_INFINITY };
+  return { ...openAccount(rule), room: rule.max, requested: Number.POSITIVE_INFINITY };
 }
 
 export function copyWorld(world: World, { counter }: Setting): World {
@@ -158,7 +158,7 @@ export function request(setting: Setting, p: number, cost: number): Move {
       giveBack(world, takeEnded(account, world.now));
       // Of what the request waits for, too: see `freshAccount`.
       account.room += cost;
-      wanted = wantBeside(account, cost, world.now);
+      wanted = wantMore(account, cost, world.now);
       account.room = room;
     } else {
       admit(setting, world, cost, (lease.receipt as Charge).ends);
@@ -167,7 +167,7 @@ export function request(setting: Setting, p: number, cost: number): Move {
       wanted = wantNext(account);
     }
     if (wanted === 0) return;
-    account.asking = wanted;
+    account.requesting = wanted;
     process.asks.push({ units: wanted, sent: world.now, listener: "account", answer: undefined });
   };
 }
@@ -225,7 +225,7 @@ export function refundLast(p: number): Move {
     const { lease, cost } = paid.pop() as Process["paid"][number];
     const { ends } = lease.receipt as Charge;
     if (world.watched[0] === ends) world.watched[1] = (world.watched[1] as number) - cost;
-    if (putBack(account, lease, cost, world.now)) return;
+    if (returnToLease(account, lease, cost, world.now)) return;
     world.returns.push(receiptFor(lease, cost) as Charge);
   };
 }
@@ -383,13 +383,13 @@ export function keyOf(world: World): string {
   const leaseKey = ({ receipt, until, left }: Lease): string =>
     `${left}<${until / TICK} ${chargeKey(receipt)}`;
   const processKeys = processes.map(({ account, asks }) => {
-    const { rule, asking, size, room, asked, leases } = account;
+    const { rule, requesting, size, room, requested, leases } = account;
     const askKeys = asks.map(({ units, sent, listener, answer }) => {
       const said =
         answer && `${Math.min(answer.room, rule.max)} ${answer.lease && leaseKey(answer.lease)}`;
       return `${units} ${answer ? "" : sent / TICK} ${listener} ${said}`;
     });
-    const known = [asking, size, Math.min(room, rule.max), asked >= now];
+    const known = [requesting, size, Math.min(room, rule.max), requested >= now];
     return [...known, leases.map(leaseKey), ...askKeys.sort()].join();
   });
   const losses = new Map<number, number>();

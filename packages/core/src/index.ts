@@ -31,10 +31,6 @@ export type {
 } from "./common/policy.ts";
 export type { Duration } from "./common/time.ts";
 export type { Subjects } from "./counting/counters.ts";
-export type { OnUnavailable } from "./deciding/fallback.ts";
-export type { LeaseOptions } from "./deciding/leases/leases.ts";
-export type { DegradedDecision } from "./deciding/link.ts";
-export type { ThresholdReached } from "./deciding/thresholds.ts";
 export type { StoreDown, StoreServer, StoreUp } from "./health/outage.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { byAll } from "./http/keys.ts";
@@ -53,6 +49,10 @@ export type {
   WaitForOptions,
 } from "./limiter/limiter.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
+export type { OnUnavailable } from "./pipeline/fallback.ts";
+export type { LeaseOptions } from "./pipeline/leases/leases.ts";
+export type { DegradedDecision } from "./pipeline/stage.ts";
+export type { ThresholdReached } from "./pipeline/thresholds.ts";
 export type { Clock } from "./store/clock.ts";
 export type { MemoryStore, MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";

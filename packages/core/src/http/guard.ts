@@ -1,7 +1,7 @@
 import type { Awaitable } from "../common/awaitable.ts";
-import { Flights, land } from "../deciding/flights.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
+import { done, InFlight } from "../pipeline/in-flight.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import { rejectBesideBlocks, rejectImpossibleCost, rejectUnreadKeys } from "./conflicts.ts";
 import type { Count } from "./count.ts";
@@ -88,7 +88,7 @@ function prepareGuard<Request extends HttpRequest>(
     all.some((limiter) => limiter[LIMITER].counted.keeps) || (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
-  const flights = only?.[LIMITER].flights ?? new Flights();
+  const flights = only?.[LIMITER].flights ?? new InFlight();
   return {
     check: createCheck(limiters, plan, first, count, flights, adapter.carriedBy),
     needsResponse:
@@ -97,7 +97,7 @@ function prepareGuard<Request extends HttpRequest>(
       all.some((limiter) => limiter[LIMITER].counted.hasPlaces),
     async end() {
       ending.abort();
-      await flights.landed();
+      await flights.allDone();
     },
     of: (request) => decisionOf(request, all),
     forgive: (request) => forgiveClient(owner, request, all, settings.forgive),
@@ -110,7 +110,7 @@ function createCheck<Request extends HttpRequest>(
   plan: Plan<Request>,
   first: Prepared<Request> | undefined,
   count: Count<Request> | undefined,
-  flights: Flights,
+  flights: InFlight,
   carriedBy: Adapter<Request>["carriedBy"],
 ): Guard<Request>["check"] {
   const known = all[0]?.[LIMITER].control?.known;
@@ -151,11 +151,11 @@ function createCheck<Request extends HttpRequest>(
     }
     count?.(decided, request, reply, response as object);
     if ("then" in decided) {
-      const end = land.bind(undefined, flight);
+      const end = done.bind(undefined, flight);
       decided.then(end, end);
     } else {
       flight.count -= 1;
-      if (flight.count === 0) flight.onLanded?.();
+      if (flight.count === 0) flight.onDone?.();
     }
     return decided;
   };

@@ -10,7 +10,7 @@ import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { areInShadow, countersOf } from "../counting/counters.ts";
 import { countersUnder } from "../counting/other-shape.ts";
-import { makeAsk } from "../deciding/ask.ts";
+import { createDecisionRequest } from "../pipeline/decode-reply.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import type { PolicyCompiler } from "./called-limits.ts";
 import { CalledLimits } from "./called-limits.ts";
@@ -100,9 +100,10 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
     // In shadow mode no block is set.
     const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
     const by = policy.shape === undefined ? counted : policy;
-    if (typeof cost === "number") return chain.decide(makeAsk(by, inForce, cost, asked, waitedMs));
+    if (typeof cost === "number")
+      return chain.decide(createDecisionRequest(by, inForce, cost, asked, waitedMs));
     const named = askedUnits(inForce, cost);
-    return chain.decide(makeAsk(by, named.counters, named.cost, asked, waitedMs));
+    return chain.decide(createDecisionRequest(by, named.counters, named.cost, asked, waitedMs));
   }
 
   /** Decides after the control record has been read. */

@@ -4,7 +4,7 @@ import { parseDuration } from "../common/time.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { namedCountersOf, unitsOnly } from "../counting/counters.ts";
 import { partsBeside } from "../counting/other-shape.ts";
-import { blockCounters, forgetCounters } from "../deciding/changes.ts";
+import { blockCounters, forgetCounters } from "../pipeline/changes.ts";
 import type { Limiter, PartialOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 

@@ -18,9 +18,9 @@ import { limitsOfUnits } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
 import { isUnchanged, planSettle, settled, unsettled } from "../counting/settle.ts";
-import { chargeCounters, isDone, judgeOf, refundOf } from "../deciding/changes.ts";
-import type { Change, Link } from "../deciding/link.ts";
 import { requireUnreached } from "../health/store-failure.ts";
+import { chargeCounters, confirmOf, isDone, refundOf } from "../pipeline/changes.ts";
+import type { Mutation, Stage } from "../pipeline/stage.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
@@ -86,9 +86,12 @@ export function createCharging(
   }
 
   /** Whether the store got all of these changes. */
-  async function isReached<Call>(link: Link, changes: readonly Change<Call>[]): Promise<boolean> {
+  async function isReached<Call>(
+    stage: Stage,
+    changes: readonly Mutation<Call>[],
+  ): Promise<boolean> {
     try {
-      await isDone(link, changes);
+      await isDone(stage, changes);
       return true;
     } catch (error) {
       requireAway(error);
@@ -112,7 +115,7 @@ export function createCharging(
     if (source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
     const isLocal = source === "local";
-    const link = isLocal ? (fallback as Link) : chain;
+    const stage = isLocal ? (fallback as Stage) : chain;
     const plan = planSettle(receipts, units, !shadow);
     if (!isLocal && !isUnchanged(plan) && downReason(receipts) !== undefined) {
       // Nothing was done, so the decision can be settled again.
@@ -123,13 +126,13 @@ export function createCharging(
     const charged =
       more.counters.length === 0
         ? undefined
-        : await chargeCounters(link, more.counters, more.units, more.beside, (missed, error) => {
+        : await chargeCounters(stage, more.counters, more.units, more.beside, (missed, error) => {
             requireAway(error);
             return unreached(missed);
           });
-    const isGivenBack = less.length === 0 || (await isReached(link, less.map(refundOf)));
+    const isGivenBack = less.length === 0 || (await isReached(stage, less.map(refundOf)));
     // The store sets blocks, not a process that counts alone.
-    const isKept = isLocal || kept.length === 0 || (await isReached(link, kept.map(judgeOf)));
+    const isKept = isLocal || kept.length === 0 || (await isReached(stage, kept.map(confirmOf)));
     const result = settled(plan, charged, isGivenBack, isKept);
     return isLocal ? { ...result, degraded: true } : result;
   }
@@ -157,7 +160,7 @@ export function createCharging(
       const receipts = takeReceipts(decision, counted);
       if (receipts[0]?.putBack?.() === true) return true;
       const charged = receipts.filter(({ cost }) => cost > 0).map(refundOf);
-      if (decision.source === "local") return isDone(fallback as Link, charged);
+      if (decision.source === "local") return isDone(fallback as Stage, charged);
       const down = downReason(receipts);
       if (down === undefined) return isDone(chain, charged);
       // Nothing was done, so the refund can be repeated.

@@ -8,7 +8,7 @@ import { compileCountedPolicy, joinCountedPolicies } from "../counting/counted-p
 import { claimName, requireName } from "../counting/names.ts";
 import { withNumbers } from "../counting/numbers-in-force.ts";
 import { compileOtherShape } from "../counting/other-shape.ts";
-import { requireLeasable } from "../deciding/leases/require-leasable.ts";
+import { requireLeasable } from "../pipeline/leases/require-leasable.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";

@@ -3,7 +3,7 @@ import { invalidValue } from "../common/errors.ts";
 import { readBoolean } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
-import { readLeaseOption } from "../deciding/leases/lease-options.ts";
+import { readLeaseOption } from "../pipeline/leases/lease-options.ts";
 import type { FailureOptions, FailurePolicy } from "./failure-policy.ts";
 
 /** The options' names. */

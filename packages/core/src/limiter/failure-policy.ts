@@ -1,7 +1,7 @@
 import type { CheckedDuration, Duration } from "../common/time.ts";
-import type { LocalPolicy, OnUnavailable } from "../deciding/fallback.ts";
-import type { LeaseOptions, LeaseRule } from "../deciding/leases/leases.ts";
 import type { StoreTimes } from "../health/outage.ts";
+import type { LocalPolicy, OnUnavailable } from "../pipeline/fallback.ts";
+import type { LeaseOptions, LeaseRule } from "../pipeline/leases/leases.ts";
 
 /**
  * How a limiter saves calls to its store, and what it does when the store cannot answer. No effect with `memoryStore`, which

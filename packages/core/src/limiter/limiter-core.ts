@@ -1,11 +1,11 @@
 import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { Fallback } from "../deciding/fallback.ts";
-import type { Flights } from "../deciding/flights.ts";
-import type { Link } from "../deciding/link.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
 import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
 import type { StoreMonitor } from "../health/outage.ts";
+import type { Fallback } from "../pipeline/fallback.ts";
+import type { InFlight } from "../pipeline/in-flight.ts";
+import type { Stage } from "../pipeline/stage.ts";
 import type { OtherShapes } from "./other-shapes.ts";
 
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
@@ -28,9 +28,9 @@ export interface LimiterCore extends ServerParts {
   /** The shapes of limits passed with calls, besides its own. */
   readonly shapes: OtherShapes;
   /** The first link of the chain that decides. */
-  readonly chain: Link;
+  readonly chain: Stage;
   /** Whether it leases units, which count for all of its limits alike. */
   readonly hasLease: boolean;
   /** The calls in progress. */
-  readonly flights: Flights;
+  readonly flights: InFlight;
 }

@@ -3,10 +3,10 @@ import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { Subjects } from "../counting/counters.ts";
-import type { Flights } from "../deciding/flights.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
 import type { StoreMonitor } from "../health/outage.ts";
+import type { InFlight } from "../pipeline/in-flight.ts";
 import type { Turn, TurnOptions } from "../queue/line.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { OtherShapes } from "./other-shapes.ts";
@@ -43,7 +43,7 @@ export interface LimiterParts {
   /** Settles its decisions, also after `close`. */
   readonly charging: Pick<Limiter, "settle" | "refund">;
   /** The calls in progress, which `close` waits for. */
-  readonly flights: Flights;
+  readonly flights: InFlight;
   /** The watch of its store; undefined if the store is in this process's memory. */
   readonly watch: StoreMonitor | undefined;
   /**

@@ -1,13 +1,13 @@
-import { rememberDenials } from "../deciding/denials.ts";
-import { decideWithoutStore } from "../deciding/fallback.ts";
-import { payFromLeases } from "../deciding/leases/lease-decider.ts";
-import type { Link } from "../deciding/link.ts";
-import { decideOnServers } from "../deciding/server.ts";
 import { followControl } from "../fleet/control/follow-control.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import { listLimiter, newsOfShapes, noteUse, unlist } from "../fleet/directory/listings.ts";
 import { countUsage, endUsage } from "../fleet/usage/usage.ts";
 import { watchStore } from "../health/store-monitor.ts";
+import { rememberDenials } from "../pipeline/deny-cache-stage.ts";
+import { decideWithoutStore } from "../pipeline/fallback.ts";
+import { leaseStage } from "../pipeline/leases/lease-decider.ts";
+import { decideOnServers } from "../pipeline/redis-stage.ts";
+import type { Stage } from "../pipeline/stage.ts";
 import { makeReady } from "./make-ready.ts";
 import type { OnServers } from "./server-side.ts";
 import { inMemory } from "./server-side.ts";
@@ -27,12 +27,12 @@ export const onServers: OnServers = {
     const server = decideOnServers(place, fallback, flights);
     const denials = rememberDenials(server, counted, failure.denyCache);
     const { lease } = failure;
-    const first = lease === undefined ? denials : payFromLeases(denials, lease, place);
+    const first = lease === undefined ? denials : leaseStage(denials, lease, place);
     const close = async (): Promise<void> => {
       await first.close();
       release();
     };
-    const chain: Link = { ...first, close };
+    const chain: Stage = { ...first, close };
     const control = followControl(counted, watch, () => shapes.policies());
     const overrides =
       control &&

@@ -53,7 +53,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
     const isLast = shared.handles === 0;
     if (isLast) dropLimiter(shared, { name, store: counted.store });
     line.queue.close(closedError(name), waiters);
-    await (isLast ? shared.end() : flights.landed());
+    await (isLast ? shared.end() : flights.allDone());
   }
 
   return {

@@ -1,8 +1,8 @@
 import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { Flights } from "../deciding/flights.ts";
-import type { Link } from "../deciding/link.ts";
-import { decideLocally } from "../deciding/local.ts";
 import type { HttpUse } from "../fleet/directory/directory.ts";
+import type { InFlight } from "../pipeline/in-flight.ts";
+import { decideLocally } from "../pipeline/memory-stage.ts";
+import type { Stage } from "../pipeline/stage.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { LimiterCore, ServerParts } from "./limiter-core.ts";
@@ -17,9 +17,9 @@ export interface OnServers {
   open(
     counted: CountedPolicy,
     failure: FailurePolicy,
-    flights: Flights,
+    flights: InFlight,
     shapes: OtherShapes,
-  ): ServerParts & { readonly chain: Link };
+  ): ServerParts & { readonly chain: Stage };
   /** Lists the limiter for operators' tools. */
   list(name: string, own: CountedPolicy, parent: string | undefined): void;
   /** Records in the directory how an adapter uses a limiter. */
@@ -40,7 +40,7 @@ export function serverSideOf({ side }: CountingStore): OnServers | undefined {
 }
 
 /** A limiter in this process: one link. */
-export function inMemory(counted: CountedPolicy): ServerParts & { readonly chain: Link } {
+export function inMemory(counted: CountedPolicy): ServerParts & { readonly chain: Stage } {
   return {
     chain: decideLocally(counted),
     watch: undefined,

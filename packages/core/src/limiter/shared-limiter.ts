@@ -3,7 +3,7 @@ import { windowMsAt } from "../algorithms/calendar.ts";
 import type { LimitDescription } from "../common/policy.ts";
 import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { NameClaim } from "../counting/names.ts";
-import { Flights } from "../deciding/flights.ts";
+import { InFlight } from "../pipeline/in-flight.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
 import { createAsking } from "./asking.ts";
@@ -65,7 +65,7 @@ export function makeShared(
   { name, maxQueue, claim, failure, isShared, compiler }: SharedSettings,
 ): SharedLimiter {
   const { store } = counted;
-  const flights = new Flights();
+  const flights = new InFlight();
   const side = serverSideOf(store);
   const news = side?.newsOfShapes(store, name);
   const shapes = new OtherShapes(name, news);
@@ -81,7 +81,7 @@ export function makeShared(
     const isLast = claim.release();
     shapes.close();
     const leaving = isLast && side?.unlist(store, name);
-    await flights.landed();
+    await flights.allDone();
     core.control?.stop();
     const closing = core.chain.close();
     // Another limiter may have taken the name meanwhile, and the usage belongs to it then.

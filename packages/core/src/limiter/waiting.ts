@@ -8,7 +8,7 @@ import { placesOf } from "../counting/counted-decision.ts";
 import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { areInShadow } from "../counting/counters.ts";
-import { makeAsk } from "../deciding/ask.ts";
+import { createDecisionRequest } from "../pipeline/decode-reply.ts";
 import { agedDenial } from "../queue/aged-denial.ts";
 import { findImpossible, rejectImpossible } from "../queue/impossible-cost.ts";
 import type { Denial, Turn, TurnOptions, Waiters } from "../queue/line.ts";
@@ -53,7 +53,7 @@ export function createWaiting(
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
         asked = overrides?.apply(counters, policy) ?? counters;
-        return chain.decide(makeAsk(policy, asked, cost, "charge"));
+        return chain.decide(createDecisionRequest(policy, asked, cost, "charge"));
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever, judging by its last attempt. */
       requirePossible: () => rejectImpossible(asked, cost),

@@ -4,13 +4,13 @@ import type { Duration } from "../common/time.ts";
 import { parseDuration } from "../common/time.ts";
 import type { SubjectCounter, Subjects } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
-import { blockCounters, forgetCounters } from "../deciding/changes.ts";
-import type { Link } from "../deciding/link.ts";
 import { ControlStore } from "../fleet/control/control-store.ts";
 import type { ControlRecord, Override } from "../fleet/control/record.ts";
 import { lasts, toDate } from "../fleet/control/record.ts";
 import { watchStore } from "../health/store-monitor.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
+import { blockCounters, forgetCounters } from "../pipeline/changes.ts";
+import type { Stage } from "../pipeline/stage.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
@@ -103,10 +103,10 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       const read = readActionOptions("forget", options);
       const counters = new OperatedCounters(place, limiter, subject);
       return watched(() =>
-        actions.forget(counters, read, async (link, all) => {
+        actions.forget(counters, read, async (stage, all) => {
           // A reset leaves blocks set by hand.
-          await blockCounters(link, all, 0);
-          await forgetUnits(link, all);
+          await blockCounters(stage, all, 0);
+          await forgetUnits(stage, all);
         }),
       );
     },
@@ -175,12 +175,12 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
 }
 
 function blockFor(span: number): Work {
-  return (link, all) => blockCounters(link, all, span);
+  return (stage, all) => blockCounters(stage, all, span);
 }
 
-async function forgetUnits(link: Link, all: readonly SubjectCounter[]): Promise<void> {
+async function forgetUnits(stage: Stage, all: readonly SubjectCounter[]): Promise<void> {
   const units = unitsOnly(all);
-  if (units.length > 0) await forgetCounters(link, units);
+  if (units.length > 0) await forgetCounters(stage, units);
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */

@@ -12,19 +12,19 @@ import { requireName } from "../counting/names.ts";
 import type { Part } from "../counting/other-shape.ts";
 import { partsBeside } from "../counting/other-shape.ts";
 import { rejectWrongType } from "../counting/wrong-type.ts";
-import { makeAsk, present, readReply } from "../deciding/ask.ts";
-import { rememberDenials } from "../deciding/denials.ts";
-import { decideWithoutStore } from "../deciding/fallback.ts";
-import { Flights } from "../deciding/flights.ts";
-import type { Answer, Link } from "../deciding/link.ts";
-import { decideLocally } from "../deciding/local.ts";
-import { askServers, decideOnServers, slotPlaceOf } from "../deciding/server.ts";
 import type { ReadControl } from "../fleet/control/drafts.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import type { FailurePolicy } from "../limiter/failure-policy.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
+import { createDecisionRequest, present, readReply } from "../pipeline/decode-reply.ts";
+import { rememberDenials } from "../pipeline/deny-cache-stage.ts";
+import { decideWithoutStore } from "../pipeline/fallback.ts";
+import { InFlight } from "../pipeline/in-flight.ts";
+import { decideLocally } from "../pipeline/memory-stage.ts";
+import { crossSlotDepsOf, decideOnServers, sendDecision } from "../pipeline/redis-stage.ts";
+import type { Stage, StoreDecision } from "../pipeline/stage.ts";
 import { stepFor } from "../store/decide.ts";
 import { copyTo } from "../store/look-one.ts";
 import { MemoryTable } from "../store/memory-table.ts";
@@ -45,7 +45,7 @@ export interface OperatedStore {
 }
 
 /** Work that a limiter would do on counters. */
-export type Work = (link: Link, counters: readonly SubjectCounter[]) => Promise<unknown>;
+export type Work = (link: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
 
 interface Changed {
   readonly before: Inspection;
@@ -187,12 +187,12 @@ export class OperatedCounters {
     { counted }: Pick<Part, "counted">,
     counters: readonly SubjectCounter[],
     cost: number,
-  ): Promise<Answer> {
-    const place = slotPlaceOf({ ...this.#place, counted });
-    return askServers(place, makeAsk(counted, counters, cost, "peek"));
+  ): Promise<StoreDecision> {
+    const place = crossSlotDepsOf({ ...this.#place, counted });
+    return sendDecision(place, createDecisionRequest(counted, counters, cost, "peek"));
   }
 
-  async #workOn(chain: Link, work: Work): Promise<void> {
+  async #workOn(chain: Stage, work: Work): Promise<void> {
     await Promise.all(this.#parts.map(({ counters }) => work(chain, counters)));
   }
 
@@ -210,10 +210,10 @@ export class OperatedCounters {
     return [...blocks.values()];
   }
 
-  async #withChain<T>(work: (chain: Link) => Promise<T>): Promise<T> {
+  async #withChain<T>(work: (chain: Stage) => Promise<T>): Promise<T> {
     const counted = this.#counted;
     const fallback = decideWithoutStore(counted, this.#failure);
-    const server = decideOnServers({ ...this.#place, counted }, fallback, new Flights());
+    const server = decideOnServers({ ...this.#place, counted }, fallback, new InFlight());
     return work(rememberDenials(server, counted, false));
   }
 }

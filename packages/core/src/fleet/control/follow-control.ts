@@ -1,8 +1,8 @@
 import type { CountedPolicy } from "../../counting/counted-policy.ts";
 import { countersOfLimiter } from "../../counting/counters.ts";
-import { denyCacheOf } from "../../deciding/deny-cache.ts";
-import { closeAllLeases, closeLeases } from "../../deciding/lease-holders.ts";
 import type { StoreMonitor } from "../../health/outage.ts";
+import { denyCacheOf } from "../../pipeline/deny-cache.ts";
+import { closeAllLeases, closeLeases } from "../../pipeline/lease-holders.ts";
 import type { Follower, LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
 import type { ControlRecord, Order } from "./record.ts";

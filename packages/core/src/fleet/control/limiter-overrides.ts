@@ -3,8 +3,8 @@ import { clientPart } from "../../common/client-state.ts";
 import { formatReceived } from "../../common/errors.ts";
 import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "../../counting/counters.ts";
-import type { Link } from "../../deciding/link.ts";
 import type { StoreMonitor } from "../../health/outage.ts";
+import type { Stage } from "../../pipeline/stage.ts";
 import { misfitOf } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
@@ -28,7 +28,7 @@ const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
 /** The limiter that is overridden. */
 interface Holder {
   readonly watch: StoreMonitor | undefined;
-  readonly endLeases: Link["endLeases"];
+  readonly endLeases: Stage["endLeases"];
   /** Policies of other shapes that calls have passed. */
   readonly otherPolicies: () => Iterable<CountedPolicy>;
 }

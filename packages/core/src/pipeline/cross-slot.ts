@@ -9,9 +9,9 @@ import type { DecideCall, DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import type { Remote } from "../store/store.ts";
-import type { ReadReply } from "./ask.ts";
-import { present, readReply } from "./ask.ts";
-import type { Answer, Ask, CountersReply } from "./link.ts";
+import type { ReadReply } from "./decode-reply.ts";
+import { present, readReply } from "./decode-reply.ts";
+import type { CountersReply, DecisionRequest, StoreDecision } from "./stage.ts";
 
 /** Counters that can go in one call, grouped. */
 export function bySlot<C extends Counter>(
@@ -41,7 +41,7 @@ export function bySlotAfter<C extends Counter>(
 }
 
 /** How to ask the hash slots, and how to refund charges and release concurrency slots. */
-export interface SlotPlace {
+export interface CrossSlotDeps {
   readonly counted: CountedPolicy;
   readonly watch: StoreMonitor;
   readonly remote: Remote;
@@ -50,7 +50,7 @@ export interface SlotPlace {
    * Handles a call that was answered too late, or failed: releases its concurrency slots, and
    * publishes the thresholds that it reached.
    */
-  hearLate(call: DecideCall, reply: LateReply): void;
+  onLateReply(call: DecideCall, reply: LateReply): void;
 }
 
 /** The reply to a call that was given up; undefined if the call failed. */
@@ -68,35 +68,39 @@ type SlotReply = ReadReply & CountersReply;
  * delivered.
  */
 export class AcrossSlots {
-  readonly #place: SlotPlace;
+  readonly #deps: CrossSlotDeps;
   readonly #slots: readonly (readonly SubjectCounter[])[];
-  readonly #ask: Ask;
+  readonly #request: DecisionRequest;
   /** Set when the time for the decision is over: nothing more is charged, and late charges are refunded. */
   #isOver = false;
   /** The answer, while charges are still being refunded. */
-  #verdict: Answer | undefined;
+  #verdict: StoreDecision | undefined;
 
-  constructor(place: SlotPlace, slots: readonly (readonly SubjectCounter[])[], ask: Ask) {
-    this.#place = place;
+  constructor(
+    place: CrossSlotDeps,
+    slots: readonly (readonly SubjectCounter[])[],
+    ask: DecisionRequest,
+  ) {
+    this.#deps = place;
     this.#slots = slots;
-    this.#ask = ask;
+    this.#request = ask;
   }
 
   /** Takes at most `withinMs` in all. Rejects with the store's error; charges are then refunded in the background. */
-  decide(withinMs: number): Promise<Answer> {
+  decide(withinMs: number): Promise<StoreDecision> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         this.#isOver = true;
         if (this.#verdict !== undefined) resolve(this.#verdict);
-        else reject(lateOver(this.#place.watch.timeoutMs));
+        else reject(lateOver(this.#deps.watch.timeoutMs));
       };
-      const cancel = this.#place.watch.giveUpAfter(withinMs, giveUp);
+      const cancel = this.#deps.watch.giveUpAfter(withinMs, giveUp);
       this.#decide().then(resolve, reject).finally(cancel);
     });
   }
 
-  async #decide(): Promise<Answer> {
-    const { cost, mode } = this.#ask;
+  async #decide(): Promise<StoreDecision> {
+    const { cost, mode } = this.#request;
     const asked = await Promise.all(this.#slots.map((some) => this.#send(some, "ask")));
     if (asked.some(({ allowed }) => !allowed)) {
       return mode === "enforce" ? this.#block(asked) : denied(asked, asked);
@@ -118,7 +122,7 @@ export class AcrossSlots {
   }
 
   /** Asks the hash slots that denied to decide, so that they set their blocks: the first round sets none. */
-  async #block(asked: readonly SlotReply[]): Promise<Answer> {
+  async #block(asked: readonly SlotReply[]): Promise<StoreDecision> {
     const replies = await Promise.all(asked.map((reply) => this.#blockOne(reply)));
     return denied(replies, replies);
   }
@@ -134,32 +138,38 @@ export class AcrossSlots {
   }
 
   async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
-    const { watch } = this.#place;
-    const { counted, cost, holder } = this.#ask;
+    const { watch } = this.#deps;
+    const { counted, cost, holder } = this.#request;
     const { key } = counters[0] as SubjectCounter;
     const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
-    const isInVain = call.holder !== undefined || counters.some(({ marks }) => marks.length > 0);
-    const late = isInVain ? (reply: LateReply) => this.#place.hearLate(call, reply) : undefined;
+    const needsLateReply =
+      call.holder !== undefined || counters.some(({ marks }) => marks.length > 0);
+    const late = needsLateReply
+      ? (reply: LateReply) => this.#deps.onLateReply(call, reply)
+      : undefined;
     const reply = await watch.run(counted.store, stepFor(mode), call, key, 0, late);
     return { counters, reply, ...readReply(counted, counters, cost, reply) };
   }
 
   /** If a refund fails, the charge stays. */
   async #giveBack(receipts: readonly Receipt[]): Promise<void> {
-    const given = receipts.map((receipt) => this.#place.refund(receipt));
-    await Promise.allSettled([...given, this.#ask.places?.release()]);
+    const given = receipts.map((receipt) => this.#deps.refund(receipt));
+    await Promise.allSettled([...given, this.#request.slots?.release()]);
   }
 }
 
-function allowedBy(replies: readonly ReadReply[], receipts: readonly Receipt[]): Answer {
+function allowedBy(replies: readonly ReadReply[], receipts: readonly Receipt[]): StoreDecision {
   const limits = present(merge(replies));
-  return { allowed: true, blocked: false, limits, receipts, lasting: [] };
+  return { allowed: true, blocked: false, limits, receipts, cacheableReplies: [] };
 }
 
-function denied(replies: readonly ReadReply[], lasting: readonly CountersReply[]): Answer {
+function denied(
+  replies: readonly ReadReply[],
+  cacheableReplies: readonly CountersReply[],
+): StoreDecision {
   const blocked = replies.some((reply) => reply.blocked);
   const limits = present(merge(replies));
-  return { allowed: false, blocked, limits, receipts: [], lasting };
+  return { allowed: false, blocked, limits, receipts: [], cacheableReplies };
 }
 
 /** Combines the limits of several replies; later replies replace earlier ones. */

@@ -2,7 +2,7 @@ import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { LimitState } from "../../common/decision.ts";
 import type { Group } from "../../counting/counted-policy.ts";
 import type { Receipt } from "../../store/refund.ts";
-import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../ask.ts";
+import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../decode-reply.ts";
 import { leaseTime } from "./lease-book.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
@@ -22,14 +22,14 @@ export function leaseOf(
   reply: readonly number[],
   sent: number,
 ): Lease {
-  const resets = limits.map((_, i) => reply[placeOf(i) + 2] as number);
+  const resets = limits.map((_, i) => reply[offsetOf(i) + 2] as number);
   const until = sent + leaseTime(rule, limits, resets);
   return { receipt, sent, until, left: receipt.cost };
 }
 
 /** Units that remain in the limit that has the fewest. */
 export function roomOf(group: Group, reply: readonly number[]): number {
-  return Math.min(...group.limits.map((_, i) => reply[placeOf(i) + 1] as number));
+  return Math.min(...group.limits.map((_, i) => reply[offsetOf(i) + 1] as number));
 }
 
 /**
@@ -41,7 +41,7 @@ export function limitsFrom(group: Group, last: Reported, held: number, now: numb
   const states: LimitState[] = new Array(group.limits.length);
   for (let i = 0; i < group.limits.length; i += 1) {
     const limit = group.limits[i] as CompiledLimit;
-    const at = placeOf(i);
+    const at = offsetOf(i);
     states[group.positions[i] as number] = readState(
       limit,
       last.reply[0] as number,
@@ -54,7 +54,7 @@ export function limitsFrom(group: Group, last: Reported, held: number, now: numb
   return states;
 }
 
-function placeOf(limit: number): number {
+function offsetOf(limit: number): number {
   return REPLY_HEAD + COUNTER_HEAD + limit * LIMIT_NUMBERS;
 }
 

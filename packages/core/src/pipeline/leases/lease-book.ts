@@ -26,10 +26,10 @@ export function openAccount(rule: LeaseRule): LeaseAccount {
   return {
     rule,
     leases: [],
-    asking: 0,
+    requesting: 0,
     size: SMALLEST,
     room: 0,
-    asked: Number.NEGATIVE_INFINITY,
+    requested: Number.NEGATIVE_INFINITY,
     isClosed: false,
   };
 }
@@ -80,10 +80,10 @@ export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
  * How many units to lease along with a request that goes to the store; 0 for none. They come from what the request leaves, so
  * that a denied request does not have to wait for them. A lease too small to pay another such request is not worth a call.
  */
-export function wantBeside(account: LeaseAccount, cost: number, now: number): number {
-  const { rule, asked } = account;
-  account.asked = now;
-  if (now - asked > rule.ttl / HOT) return 0;
+export function wantMore(account: LeaseAccount, cost: number, now: number): number {
+  const { rule, requested } = account;
+  account.requested = now;
+  if (now - requested > rule.ttl / HOT) return 0;
   account.size = Math.max(account.size, Math.min(rule.max, cost * SMALLEST));
   const wanted = wantNext(account, account.room - cost);
   return wanted < cost ? 0 : wanted;
@@ -91,8 +91,8 @@ export function wantBeside(account: LeaseAccount, cost: number, now: number): nu
 
 /** How many units to lease because few are left; 0 for none. */
 export function wantNext(account: LeaseAccount, room: number = account.room): number {
-  const { rule, asking, size, isClosed } = account;
-  if (asking > 0 || isClosed || account.leases.length > 1) return 0;
+  const { rule, requesting, size, isClosed } = account;
+  if (requesting > 0 || isClosed || account.leases.length > 1) return 0;
   const left = unitsLeft(account);
   if (left * LOW > size) return 0;
   const wanted = Math.min(size, rule.max - left, Math.floor(room / rule.share));
@@ -101,28 +101,33 @@ export function wantNext(account: LeaseAccount, room: number = account.room): nu
 
 /** Records a lease that was charged. It may have expired already. */
 export function grant(account: LeaseAccount, lease: Lease, room: number): void {
-  account.asking = 0;
+  account.requesting = 0;
   account.room = room;
   account.leases.push(lease);
 }
 
 /** Records that the store denied a lease. */
 export function deny(account: LeaseAccount, room: number): void {
-  account.asking = 0;
+  account.requesting = 0;
   account.room = room;
   account.size = halfOf(account.size);
 }
 
 /** Records that the store did not answer: nothing more is requested until it does. */
 export function lose(account: LeaseAccount): void {
-  account.asking = 0;
+  account.requesting = 0;
   account.room = 0;
 }
 
 /** Puts back units spent from a lease; false if they belong to the store again, or would be too many. */
-export function putBack(account: LeaseAccount, lease: Lease, cost: number, now: number): boolean {
+export function returnToLease(
+  account: LeaseAccount,
+  lease: Lease,
+  cost: number,
+  now: number,
+): boolean {
   const isKept = !account.isClosed && account.leases.includes(lease) && isHeld(lease, now);
-  if (!isKept || unitsLeft(account) + account.asking + cost > account.rule.max) return false;
+  if (!isKept || unitsLeft(account) + account.requesting + cost > account.rule.max) return false;
   lease.left += cost;
   return true;
 }

@@ -8,12 +8,12 @@ import { decide } from "../../store/decide.ts";
 import type { DecideCall } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
 import { refund } from "../../store/refund.ts";
-import { readReply } from "../ask.ts";
 import { refundOf } from "../changes.ts";
+import { readReply } from "../decode-reply.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import { denyCacheOf } from "../deny-cache.ts";
 import { leaseHoldersOn } from "../lease-holders.ts";
-import type { Link } from "../link.ts";
+import type { Stage } from "../stage.ts";
 import {
   closeAccount,
   deny,
@@ -56,7 +56,7 @@ export class LeaseAccounts {
   readonly #rule: LeaseRule;
   readonly #place: LeaseStore;
   /** Receives the refunds of unspent units. */
-  readonly #next: Link;
+  readonly #next: Stage;
   readonly #denials: DenyCache;
   readonly #accounts = new LRUCache<string, SubjectAccount>({
     max: MAX_ACCOUNTS,
@@ -66,7 +66,7 @@ export class LeaseAccounts {
   readonly #leaveOwner: () => void;
   readonly #alarm = new Alarm(() => this.#look());
 
-  constructor(rule: LeaseRule, next: Link, place: LeaseStore) {
+  constructor(rule: LeaseRule, next: Stage, place: LeaseStore) {
     this.#rule = rule;
     this.#next = next;
     this.#place = place;
@@ -119,12 +119,12 @@ export class LeaseAccounts {
   }
 
   /** Asks the store for a lease. No request waits for it; if the store fails, the requests' own calls report it. */
-  ask(account: SubjectAccount, units: number): void {
-    account.asking = units;
-    this.#follow(this.#ask(account, units).catch(() => lose(account)));
+  request(account: SubjectAccount, units: number): void {
+    account.requesting = units;
+    this.#follow(this.#request(account, units).catch(() => lose(account)));
   }
 
-  async #ask(account: SubjectAccount, cost: number): Promise<void> {
+  async #request(account: SubjectAccount, cost: number): Promise<void> {
     const { counted, watch } = this.#place;
     const { store } = counted;
     const { counter } = account;

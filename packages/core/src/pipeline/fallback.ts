@@ -3,10 +3,10 @@ import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { decisionOf } from "./ask.ts";
-import type { Ask, Link } from "./link.ts";
-import { decideLocally } from "./local.ts";
+import { decisionOf } from "./decode-reply.ts";
 import { shareLimits } from "./local-limits.ts";
+import { decideLocally } from "./memory-stage.ts";
+import type { DecisionRequest, Stage } from "./stage.ts";
 
 /** Limiters that share counters on a client's store also share them in this process. */
 const localCountsOf = clientPart("localCounts", () => requireStore(memoryStore()));
@@ -22,7 +22,7 @@ export interface LocalPolicy {
 }
 
 /** Decides when the store cannot. */
-export interface Fallback extends Link {
+export interface Fallback extends Stage {
   readonly onUnavailable: OnUnavailable;
   /** The counter for this process's share of the limits. Receipts of decisions made here already have such counters. */
   shareOf(counter: SubjectCounter): SubjectCounter;
@@ -42,14 +42,14 @@ export function decideWithoutStore(
   const shareOf = shareLimits(localShare);
 
   /** The request, on this process's share. Its denials set no block, because this process counts alone. */
-  function shared(ask: Ask): Ask {
-    const { counters, named, mode } = ask;
+  function shared(request: DecisionRequest): DecisionRequest {
+    const { counters, allCounters, mode } = request;
     return {
-      ...ask,
+      ...request,
       counters: counters.map(shareOf),
-      named: named?.map(shareOf),
+      allCounters: allCounters?.map(shareOf),
       mode: mode === "enforce" ? "charge" : mode,
-      places: undefined,
+      slots: undefined,
       holder: undefined,
     };
   }
@@ -58,11 +58,11 @@ export function decideWithoutStore(
     ...local,
     onUnavailable,
     shareOf,
-    decide(ask) {
-      if (onUnavailable === "local") return local.decide(shared(ask));
+    decide(request) {
+      if (onUnavailable === "local") return local.decide(shared(request));
       const allowed = onUnavailable === "allow";
       const answer = { allowed, blocked: false, limits: [], receipts: [] };
-      const uncounted = { ...ask, places: undefined };
+      const uncounted = { ...request, slots: undefined };
       return decisionOf(uncounted, answer, onUnavailable, DENY_RETRY_MS);
     },
   };

@@ -15,8 +15,8 @@ import type { DecideMode } from "../store/decide-call.ts";
 import { isCharging } from "../store/decide-call.ts";
 import type { Receipt } from "../store/refund.ts";
 import { TOLD_NUMBERS } from "../store/tell.ts";
-import type { Answer, Ask } from "./link.ts";
-import { publishTold } from "./thresholds.ts";
+import type { DecisionRequest, StoreDecision } from "./stage.ts";
+import { publishThresholds } from "./thresholds.ts";
 
 /** Numbers in the reply to a decision: before the counters, before a counter's limits, and for each limit. */
 export const REPLY_HEAD = 1;
@@ -29,62 +29,65 @@ const MILLISECOND = 1_000;
 const NOTHING: readonly never[] = [];
 
 /** Makes the record of a request. A cost of 0 is never charged and never sets a block. */
-export function makeAsk(
+export function createDecisionRequest(
   counted: CountedPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
   waitedMs = 0,
-): Ask {
+): DecisionRequest {
   const isNamed = counters[0]?.costs !== undefined;
   return {
     counted,
     counters: isNamed ? askedOf(counters) : counters,
-    named: isNamed ? counters : undefined,
+    allCounters: isNamed ? counters : undefined,
     cost,
     mode: cost === 0 && mode !== "peek" ? "ask" : mode,
     waitedMs,
-    places: undefined,
+    slots: undefined,
     holder: undefined,
     sent: 0,
-    heed: undefined,
+    onDecision: undefined,
   };
 }
 
 /** Lets a request take concurrency slots, if it is to be charged and any of its counters has slots. */
-export function askPlaces(ask: Ask, keeping: SlotKeeper): void {
-  if (!isCharging(ask.mode)) return;
-  ask.places = takeSlots(keeping, ask.counters);
-  ask.holder = ask.places?.holder;
+export function requestSlots(request: DecisionRequest, keeping: SlotKeeper): void {
+  if (!isCharging(request.mode)) return;
+  request.slots = takeSlots(keeping, request.counters);
+  request.holder = request.slots?.holder;
 }
 
 /** Reads a store's reply as an answer. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
-export function readAnswer(ask: Ask, reply: readonly number[]): Answer {
-  const { counted, counters, cost, mode, named } = ask;
+export function readAnswer(request: DecisionRequest, reply: readonly number[]): StoreDecision {
+  const { counted, counters, cost, mode, allCounters } = request;
   const { allowed, blocked, receipts, states } = readReply(counted, counters, cost, reply);
-  const isWhole = named === undefined && counters.length === counted.groups.length;
+  const isWhole = allCounters === undefined && counters.length === counted.groups.length;
   return {
     allowed,
     blocked,
     limits: isWhole ? (states as readonly LimitState[]) : present(states),
     receipts: allowed && mode !== "peek" ? receipts : NOTHING,
-    lasting: allowed ? NOTHING : [{ counters, reply }],
+    cacheableReplies: allowed ? NOTHING : [{ counters, reply }],
   };
 }
 
 /** The decision for an answer; if it admits the request, the slots it took are held from now on. */
 export function decisionOf(
-  ask: Ask,
-  { allowed, blocked, limits, receipts }: Omit<Answer, "lasting">,
+  request: DecisionRequest,
+  { allowed, blocked, limits, receipts }: Omit<StoreDecision, "cacheableReplies">,
   source: DecisionSource,
   retryAfterMs = 0,
 ): Decision {
-  const places = allowed ? ask.places : undefined;
+  const places = allowed ? request.slots : undefined;
   places?.hold();
-  const { counted, cost, named } = ask;
-  const terms = (named ?? ask.counters)[0]?.terms;
+  const { counted, cost, allCounters } = request;
+  const terms = (allCounters ?? request.counters)[0]?.terms;
   const outcome = { allowed, blocked, limits, cost, source, receipts, places, retryAfterMs, terms };
-  return new CountedDecision(counted, named === undefined ? outcome : withNamed(named, outcome));
+  return new CountedDecision(
+    counted,
+    allCounters === undefined ? outcome : withNamed(allCounters, outcome),
+  );
 }
 
 /** The reply to a decision, read. */
@@ -141,20 +144,20 @@ export function readReply(
       allowed &&= state.allowed;
     }
   }
-  if (reply.length !== at && reply.length !== at + toldBy(counters)) {
+  if (reply.length !== at && reply.length !== at + thresholdsIn(counters)) {
     throw new HeadgateError(
       "HEADGATE_BAD_REPLY",
       `decide returned ${reply.length} numbers, not ${at}`,
     );
   }
-  if (reply.length > at) publishTold(counted, counters, reply, at);
+  if (reply.length > at) publishThresholds(counted, counters, reply, at);
   const receipt = { cost, charged: reply[0] as number, counters, generations };
   const receipts = counted.hasPlaces ? unitsOf(receipt, counters) : [receipt];
   return { allowed, blocked, receipts, states };
 }
 
 /** The length of the report of a charge of these counters. */
-function toldBy(counters: readonly SubjectCounter[]): number {
+function thresholdsIn(counters: readonly SubjectCounter[]): number {
   return counters.reduce((count, { marks }) => count + TOLD_NUMBERS * marks.length, 0);
 }
 

@@ -10,26 +10,26 @@ import type { Receipt } from "../store/refund.ts";
 import type { Step } from "../store/store.ts";
 
 /** A request for a decision: one record, created once, that every link and the store see. */
-export interface Ask extends DecideCall {
+export interface DecisionRequest extends DecideCall {
   /** The policy in force: the limiter's own, or one passed with the call. */
   readonly counted: CountedPolicy;
   /** The counters to ask. Counters left out by a cost by name are only in `named`. */
   readonly counters: readonly SubjectCounter[];
   /** With a cost by name, all counters; otherwise undefined. */
-  readonly named: readonly SubjectCounter[] | undefined;
+  readonly allCounters: readonly SubjectCounter[] | undefined;
   /** How much of `storeTimeout` has passed already, in milliseconds. */
   readonly waitedMs: number;
   /** The concurrency slots that it takes if admitted. */
-  places: HeldSlots | undefined;
+  slots: HeldSlots | undefined;
   holder: string | undefined;
   /** When it was sent to the store, in microseconds of `store.now()`. */
   sent: number;
   /** Called with the store's answer, before it becomes a decision. */
-  heed: ((ask: Ask, answer: Answer) => void) | undefined;
+  onDecision: ((request: DecisionRequest, answer: StoreDecision) => void) | undefined;
 }
 
 /** A store's answer. */
-export interface Answer {
+export interface StoreDecision {
   readonly allowed: boolean;
   /** Whether a block denied the request. */
   readonly blocked: boolean;
@@ -40,7 +40,7 @@ export interface Answer {
    * The replies of a denial that stays valid for as long as they say; empty if the request was allowed, or if the denial may
    * end earlier.
    */
-  readonly lasting: readonly CountersReply[];
+  readonly cacheableReplies: readonly CountersReply[];
 }
 
 /** The reply to a decision, and its counters. */
@@ -50,27 +50,27 @@ export interface CountersReply {
 }
 
 /** A change of counters other than a decision: charge, refund, judge, block, forget. */
-export interface Change<Call = never> {
-  readonly step: Step<Call>;
+export interface Mutation<Call = never> {
+  readonly operation: Step<Call>;
   readonly counters: readonly Counter[];
   /** The call for some of the counters: those in one hash slot. */
   callOf(counters: readonly Counter[]): Call;
   /** Whether leased units of the counters must not be spent any more. */
   readonly endsLeases?: boolean;
   /** Where its reply reports thresholds; undefined for a change that reports none. */
-  readonly toldAt?: number | undefined;
+  readonly thresholdsAt?: number | undefined;
 }
 
 /** The result of a change in one hash slot: the reply of its step, or the error. */
-export type Outcome<C extends Counter = Counter> =
+export type MutationResult<C extends Counter = Counter> =
   | { readonly counters: readonly C[]; readonly reply: readonly number[] }
   | { readonly counters: readonly C[]; readonly error: unknown };
 
 /** One link of the decision chain. It answers a request or passes it to the next link, the only other one that it knows. */
-export interface Link {
-  decide(ask: Ask): Awaitable<Decision>;
+export interface Stage {
+  decide(ask: DecisionRequest): Awaitable<Decision>;
   /** Makes a change, in all hash slots concurrently. Never rejects. */
-  change<Call>(change: Change<Call>): Promise<readonly Outcome[]>;
+  change<Call>(change: Mutation<Call>): Promise<readonly MutationResult[]>;
   /** Admits without a promise or counters, if this process holds leased units for the subject. */
   admit?(subject: Subjects, cost: number): Decision | undefined;
   /** Refunds the leased units of some counters. */

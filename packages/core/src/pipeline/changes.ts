@@ -14,20 +14,20 @@ import { judge } from "../store/judge.ts";
 import type { Receipt } from "../store/refund.ts";
 import { receiptOf, refund } from "../store/refund.ts";
 import type { Step } from "../store/store.ts";
-import type { Change, Link, Outcome } from "./link.ts";
+import type { Mutation, MutationResult, Stage } from "./stage.ts";
 
 /** Refunds a charge. */
-export function refundOf(receipt: Receipt): Change<Receipt> {
+export function refundOf(receipt: Receipt): Mutation<Receipt> {
   return changeOf(refund, receipt);
 }
 
 /** Confirms a charge, for limits that block on confirmed charges. */
-export function judgeOf(judgement: Judgement): Change<Judgement> {
+export function confirmOf(judgement: Judgement): Mutation<Judgement> {
   return changeOf(judge, judgement);
 }
 
-function changeOf<R extends Receipt>(step: Step<R>, receipt: R): Change<R> {
-  return { step, counters: receipt.counters, callOf: (some) => receiptOf(receipt, some) };
+function changeOf<R extends Receipt>(operation: Step<R>, receipt: R): Mutation<R> {
+  return { operation, counters: receipt.counters, callOf: (some) => receiptOf(receipt, some) };
 }
 
 /**
@@ -35,36 +35,39 @@ function changeOf<R extends Receipt>(step: Step<R>, receipt: R): Change<R> {
  * store.
  */
 export function blockCounters(
-  link: Link,
+  stage: Stage,
   counters: readonly Counter[],
   span: number,
 ): Promise<boolean> {
   const callOf = (some: readonly Counter[]): BlockCall => ({ counters: some, span });
-  return isDone(link, [{ step: block, counters, callOf, endsLeases: true }]);
+  return isDone(stage, [{ operation: block, counters, callOf, endsLeases: true }]);
 }
 
 /** Forgets counters, but not blocks set by an operator. True if there was anything to forget. Rejects like the store. */
-export function forgetCounters(link: Link, counters: readonly Counter[]): Promise<boolean> {
-  return isDone(link, [{ step: forget, counters, callOf: (some) => some, endsLeases: true }]);
+export function forgetCounters(stage: Stage, counters: readonly Counter[]): Promise<boolean> {
+  return isDone(stage, [{ operation: forget, counters, callOf: (some) => some, endsLeases: true }]);
 }
 
 /** Makes changes concurrently. True if any of them did something. Rejects with the first error. */
-export async function isDone<Call>(link: Link, changes: readonly Change<Call>[]): Promise<boolean> {
-  const outcomes = await Promise.all(changes.map((change) => link.change(change)));
+export async function isDone<Call>(
+  stage: Stage,
+  changes: readonly Mutation<Call>[],
+): Promise<boolean> {
+  const outcomes = await Promise.all(changes.map((mutation) => stage.change(mutation)));
   return outcomes
     .flat()
     .map(replyOf)
     .some((reply) => reply[1] === 1);
 }
 
-function replyOf(outcome: Outcome): readonly number[] {
-  if ("error" in outcome) throw outcome.error;
-  return outcome.reply;
+function replyOf(result: MutationResult): readonly number[] {
+  if ("error" in result) throw result.error;
+  return result.reply;
 }
 
 /** Charges counters regardless of how much is left. `beside`: units already charged to the same request. */
 export async function chargeCounters(
-  link: Link,
+  stage: Stage,
   counters: readonly Counter[],
   cost: number,
   beside: number,
@@ -74,20 +77,20 @@ export async function chargeCounters(
   const together = areByName(counters) ? counters.map((one) => [one]) : [counters];
   const outcomes = await Promise.all(
     together.map((some) =>
-      link.change({
-        step: charge,
+      stage.change({
+        operation: charge,
         counters: some,
         callOf: (own) => ({ cost, beside, counters: own }),
-        toldAt: some.some(({ marks }) => marks.length > 0) ? 1 + countedBy(some) : undefined,
+        thresholdsAt: some.some(({ marks }) => marks.length > 0) ? 1 + countedBy(some) : undefined,
       }),
     ),
   );
   const charged = outcomes
     .flat()
-    .map(async (outcome) =>
-      "error" in outcome
-        ? otherwise(outcome.counters, outcome.error)
-        : readCharged(outcome.counters, cost, outcome.reply),
+    .map(async (result) =>
+      "error" in result
+        ? otherwise(result.counters, result.error)
+        : readCharged(result.counters, cost, result.reply),
     );
   return joinCharged(await Promise.all(charged));
 }

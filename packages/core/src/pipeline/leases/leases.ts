@@ -36,13 +36,13 @@ export interface LeaseAccount {
   /** Oldest first, at most two, each with units left. */
   readonly leases: Lease[];
   /** Units being requested. */
-  asking: number;
+  requesting: number;
   /** How many units the next lease takes. */
   size: number;
   /** Units that remained in the store's last report. */
   room: number;
   /** When the store was last asked for a request. */
-  asked: number;
+  requested: number;
   /** Set when the subject was closed or forgotten: nothing more is spent. */
   isClosed: boolean;
 }

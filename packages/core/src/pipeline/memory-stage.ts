@@ -5,9 +5,9 @@ import type { SlotKeeper } from "../slots/held-slots.ts";
 import { createLocalSlotStore } from "../slots/slot-store.ts";
 import { stepFor } from "../store/decide.ts";
 import type { CountingStore } from "../store/store.ts";
-import { askPlaces, decisionOf, readAnswer } from "./ask.ts";
-import type { Link } from "./link.ts";
-import { publishTold } from "./thresholds.ts";
+import { decisionOf, readAnswer, requestSlots } from "./decode-reply.ts";
+import type { Stage } from "./stage.ts";
+import { publishThresholds } from "./thresholds.ts";
 
 /** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
 export function decideLocally(
@@ -15,27 +15,29 @@ export function decideLocally(
   store: CountingStore = counted.store,
   source: DecisionSource = "store",
   owner: object = store.owner,
-): Link {
+): Stage {
   let keeping: SlotKeeper | undefined;
 
   return {
-    decide(ask) {
-      if (ask.counted.hasPlaces) {
+    decide(request) {
+      if (request.counted.hasPlaces) {
         keeping ??= createLocalSlotStore(store, counted.reported, owner);
-        askPlaces(ask, keeping);
+        requestSlots(request, keeping);
       }
-      const step = stepFor(ask.mode);
+      const step = stepFor(request.mode);
       if (store.runNow !== undefined) {
-        return decisionOf(ask, readAnswer(ask, store.runNow(step, ask)), source);
+        return decisionOf(request, readAnswer(request, store.runNow(step, request)), source);
       }
-      return store.run(step, ask).then((reply) => decisionOf(ask, readAnswer(ask, reply), source));
+      return store
+        .run(step, request)
+        .then((reply) => decisionOf(request, readAnswer(request, reply), source));
     },
 
-    async change({ step, counters, callOf, toldAt }) {
+    async change({ operation, counters, callOf, thresholdsAt }) {
       try {
-        const reply = await store.run(step, callOf(counters));
+        const reply = await store.run(operation, callOf(counters));
         rejectWrongType(reply, counters);
-        if (toldAt !== undefined) publishTold(counted, counters, reply, toldAt);
+        if (thresholdsAt !== undefined) publishThresholds(counted, counters, reply, thresholdsAt);
         return [{ counters, reply }];
       } catch (error) {
         return [{ counters, error }];

@@ -5,16 +5,16 @@ import type { SubjectCounter } from "../../counting/counters.ts";
 import { EVERYBODY } from "../../counting/counters.ts";
 import { isCharging } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
-import type { Ask, Link } from "../link.ts";
+import type { DecisionRequest, Stage } from "../stage.ts";
 import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
-import { findLease, putBack, spend, unitsLeft, wantBeside, wantNext } from "./lease-book.ts";
+import { findLease, returnToLease, spend, unitsLeft, wantMore, wantNext } from "./lease-book.ts";
 import type { Reported } from "./lease-reply.ts";
 import { limitsFrom } from "./lease-reply.ts";
 import type { Lease, LeaseRule } from "./leases.ts";
 
 /** Pays requests from leases, and passes the others to the next link; for a hot subject, such a request also asks for a lease. */
-export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): Link {
+export function leaseStage(next: Stage, rule: LeaseRule, place: LeaseStore): Stage {
   const { counted } = place;
   const { store } = counted;
   const accounts = new LeaseAccounts(rule, next, place);
@@ -25,7 +25,7 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
     if (account.leases.length > 1) accounts.giveBackEnded(account, now);
     spend(account, lease, cost);
     const wanted = wantNext(account);
-    if (wanted > 0) accounts.ask(account, wanted);
+    if (wanted > 0) accounts.request(account, wanted);
     return decisionOf(account, cost, unitsLeft(account), now, [receiptOf(account, lease, cost)]);
   }
 
@@ -42,18 +42,22 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
 
   function receiptOf(account: SubjectAccount, lease: Lease, cost: number): Receipt {
     const { charged, counters, generations } = lease.receipt;
-    const putBackHere = (): boolean => putBack(account, lease, cost, store.now());
+    const putBackHere = (): boolean => returnToLease(account, lease, cost, store.now());
     return { cost, charged, counters, generations, putBack: putBackHere };
   }
 
   /** The request goes first: a lease takes from what the request leaves. */
-  async function decideInStore(ask: Ask, account: SubjectAccount, now: number): Promise<Decision> {
-    const asked = next.decide(ask);
+  async function decideInStore(
+    request: DecisionRequest,
+    account: SubjectAccount,
+    now: number,
+  ): Promise<Decision> {
+    const asked = next.decide(request);
     accounts.giveBackEnded(account, now);
-    const wanted = wantBeside(account, ask.cost, now);
-    if (wanted > 0) accounts.ask(account, wanted);
+    const wanted = wantMore(account, request.cost, now);
+    if (wanted > 0) accounts.request(account, wanted);
     const decision = await asked;
-    if (decision.blocked) accounts.close(ask.counters);
+    if (decision.blocked) accounts.close(request.counters);
     if (decision.source === "store") {
       account.room = Math.min(...decision.limits.map(({ remaining }) => remaining));
     }
@@ -62,15 +66,15 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
 
   /** The limits as they are in the store, plus the units held here, which are charged there but not yet spent. */
   async function look(
-    ask: Ask,
+    request: DecisionRequest,
     account: SubjectAccount | undefined,
     now: number,
   ): Promise<Decision> {
     if (account !== undefined) accounts.giveBackEnded(account, now);
     const held = account === undefined ? 0 : unitsLeft(account);
-    const decision = await next.decide(ask);
+    const decision = await next.decide(request);
     if (account === undefined || held === 0) return decision;
-    const receipts = ask.mode === "peek" ? [] : [uncharged(ask.counters)];
+    const receipts = request.mode === "peek" ? [] : [uncharged(request.counters)];
     if (decision.degraded) return decisionOf(account, 0, held, now, receipts);
     const limits = decision.limits.map((limit) => {
       const left = limit.remaining - limit.overdrawn + held;
@@ -92,22 +96,22 @@ export function payFromLeases(next: Link, rule: LeaseRule, place: LeaseStore): L
       return lease && pay(account, lease, cost, now);
     },
 
-    decide(ask) {
-      const { counters, cost, mode } = ask;
+    decide(request) {
+      const { counters, cost, mode } = request;
       const counter = counters[0] as SubjectCounter;
       if (counter.terms !== undefined) {
         // `endLeases` cannot tell whose account it is if a long subject is stored by key.
         accounts.close(counters);
-        return next.decide(ask);
+        return next.decide(request);
       }
       const account = accounts.find(counter);
       const now = store.now();
-      if (cost === 0) return look(ask, account, now);
+      if (cost === 0) return look(request, account, now);
       const lease = account && findLease(account, cost, now);
       const charges = isCharging(mode);
       if (account === undefined || lease === undefined) {
-        if (!charges) return next.decide(ask);
-        return decideInStore(ask, account ?? accounts.open(counter), now);
+        if (!charges) return next.decide(request);
+        return decideInStore(request, account ?? accounts.open(counter), now);
       }
       if (charges) return pay(account, lease, cost, now);
       accounts.giveBackEnded(account, now);

@@ -29,7 +29,7 @@ export interface ThresholdReached extends ReportedLimiter, LimitDescription {
 const thresholds = channel(CHANNELS.threshold);
 
 /** Publishes the report of a charge, which begins at `at` in its reply: a message for each threshold, the lowest first. */
-export function publishTold(
+export function publishThresholds(
   counted: CountedPolicy,
   counters: readonly Counter[],
   reply: readonly number[],
@@ -39,20 +39,23 @@ export function publishTold(
   let next = at;
   for (const counter of counters as readonly SubjectCounter[]) {
     for (const i of counter.marks) {
-      const [reached, remaining, reset] = reply.slice(next, next + TOLD_NUMBERS) as unknown as Told;
+      const [reached, remaining, reset] = reply.slice(
+        next,
+        next + TOLD_NUMBERS,
+      ) as unknown as ReachedThreshold;
       next += TOLD_NUMBERS;
       if (reached > 0) publishOf(counted, counter, i, [reached, remaining, reset]);
     }
   }
 }
 
-type Told = readonly [reached: number, remaining: number, reset: number];
+type ReachedThreshold = readonly [reached: number, remaining: number, reset: number];
 
 function publishOf(
   counted: CountedPolicy,
   counter: SubjectCounter,
   i: number,
-  [reached, remaining, reset]: Told,
+  [reached, remaining, reset]: ReachedThreshold,
 ): void {
   const { group, subject } = counter;
   const limit = counter.limits[i] as CompiledLimit;

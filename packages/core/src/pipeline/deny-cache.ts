@@ -5,8 +5,8 @@ import { clientPart } from "../common/client-state.ts";
 import type { LimitState } from "../common/decision.ts";
 import type { SubjectCounter } from "../counting/counters.ts";
 import { unitsOnly } from "../counting/counters.ts";
-import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./ask.ts";
-import type { Answer, CountersReply } from "./link.ts";
+import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./decode-reply.ts";
+import type { CountersReply, StoreDecision } from "./stage.ts";
 
 /** A denial is used for at most this many microseconds, because another process may refund units. */
 const BELIEVED = 1_000_000;
@@ -18,7 +18,7 @@ const MAX_COUNTERS = 10_000;
 const MAX_DENIALS = 8;
 
 /** A denial known without asking the store. */
-export type KnownDenial = Omit<Answer, "lasting">;
+export type KnownDenial = Omit<StoreDecision, "cacheableReplies">;
 
 const NONE: readonly never[] = [];
 
@@ -99,7 +99,7 @@ export class DenyCache {
       const until = sent + Math.min(wait, BELIEVED);
       const { terms } = said;
       if (wait > 0) this.#keep({ cost, of: key, terms, sent, received, until, reported });
-      else this.#heed(key);
+      else this.#touch(key);
     }
   }
 
@@ -107,7 +107,7 @@ export class DenyCache {
    * The report on a counter that would have allowed is also used, until that counter is charged. Registers the counter, so that
    * `forgetKnown` notes the charge.
    */
-  #heed(key: string): void {
+  #touch(key: string): void {
     const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
     this.#set(key, known);
   }

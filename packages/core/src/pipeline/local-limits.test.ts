@@ -11,10 +11,10 @@ import { compileCountedPolicy } from "../counting/counted-policy.ts";
 import { countersOf } from "../counting/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { makeAsk } from "./ask.ts";
 import { isDone, refundOf } from "./changes.ts";
-import { decideLocally } from "./local.ts";
+import { createDecisionRequest } from "./decode-reply.ts";
 import { shareLimits } from "./local-limits.ts";
+import { decideLocally } from "./memory-stage.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -28,9 +28,11 @@ function countShare(policy: Policy, share: number) {
   const local = decideLocally(counted, store, "local");
   return {
     units: counters,
-    consume: (cost = 1) => local.decide(makeAsk(counted, counters, cost, "charge")),
+    consume: (cost = 1) => local.decide(createDecisionRequest(counted, counters, cost, "charge")),
     async remaining() {
-      const { allowed, limits } = await local.decide(makeAsk(counted, counters, 1, "peek"));
+      const { allowed, limits } = await local.decide(
+        createDecisionRequest(counted, counters, 1, "peek"),
+      );
       // A peek that is allowed reports what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },

@@ -14,29 +14,36 @@ import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import { places } from "../store/places.ts";
 import type { Remote } from "../store/store.ts";
-import { askPlaces, decisionOf, readAnswer, readReply } from "./ask.ts";
 import { refundOf } from "./changes.ts";
-import type { Flight, Flights } from "./flights.ts";
-import { land } from "./flights.ts";
-import type { Answer, Ask, Change, DegradedDecision, Link, Outcome } from "./link.ts";
-import type { LateReply, SlotPlace } from "./slots.ts";
-import { AcrossSlots, bySlot, bySlotAfter } from "./slots.ts";
-import { publishTold } from "./thresholds.ts";
+import type { CrossSlotDeps, LateReply } from "./cross-slot.ts";
+import { AcrossSlots, bySlot, bySlotAfter } from "./cross-slot.ts";
+import { decisionOf, readAnswer, readReply, requestSlots } from "./decode-reply.ts";
+import type { CallsInProgress, InFlight } from "./in-flight.ts";
+import { done } from "./in-flight.ts";
+import type {
+  DecisionRequest,
+  DegradedDecision,
+  Mutation,
+  MutationResult,
+  Stage,
+  StoreDecision,
+} from "./stage.ts";
+import { publishThresholds } from "./thresholds.ts";
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
 /** The parts of the last link of a limiter on servers. */
-export interface ServerPlace {
+export interface RedisStageDeps {
   readonly counted: CountedPolicy;
   readonly watch: StoreMonitor;
   readonly remote: Remote;
 }
 
 /** The last link of a limiter on servers: asks them, and uses `fallback` if they do not answer in time. */
-export function decideOnServers(place: ServerPlace, fallback: Link, flights: Flights): Link {
+export function decideOnServers(place: RedisStageDeps, fallback: Stage, flights: InFlight): Stage {
   const { counted, watch } = place;
   const { store } = counted;
-  const slots = slotPlaceOf(place);
+  const slots = crossSlotDepsOf(place);
   let keeping: SlotKeeper | undefined;
 
   function keepSlots(): SlotKeeper {
@@ -48,10 +55,14 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
   }
 
   /** Rethrows errors other than a failure of the store. */
-  async function decideWithout(ask: Ask, flight: Flight, error: unknown): Promise<Decision> {
-    land(flight);
+  async function decideWithout(
+    request: DecisionRequest,
+    flight: CallsInProgress,
+    error: unknown,
+  ): Promise<Decision> {
+    done(flight);
     const reason = storeFailure(error, watch.notices);
-    const decision = await fallback.decide(ask);
+    const decision = await fallback.decide(request);
     if (degradedDecisions.hasSubscribers) {
       const { limiter } = counted.reported;
       publish(degradedDecisions, { limiter, decision, reason } satisfies DegradedDecision);
@@ -60,77 +71,80 @@ export function decideOnServers(place: ServerPlace, fallback: Link, flights: Fli
   }
 
   return {
-    decide(ask) {
-      if (ask.counted.hasPlaces) {
+    decide(request) {
+      if (request.counted.hasPlaces) {
         keeping ??= keepSlots();
-        askPlaces(ask, keeping);
+        requestSlots(request, keeping);
       }
       const flight = flights.current;
       flight.count += 1;
-      if (ask.counters.length > 1) {
-        return askServers(slots, ask).then(
+      if (request.counters.length > 1) {
+        return sendDecision(slots, request).then(
           (answer) => {
-            land(flight);
-            ask.heed?.(ask, answer);
-            return decisionOf(ask, answer, "store");
+            done(flight);
+            request.onDecision?.(request, answer);
+            return decisionOf(request, answer, "store");
           },
-          (error) => decideWithout(ask, flight, error),
+          (error) => decideWithout(request, flight, error),
         );
       }
-      return askTogether(slots, ask).then(
+      return decideTogether(slots, request).then(
         (reply) => {
-          let answer: Answer;
+          let answer: StoreDecision;
           try {
-            answer = readAnswer(ask, reply);
+            answer = readAnswer(request, reply);
           } catch (error) {
-            return decideWithout(ask, flight, error);
+            return decideWithout(request, flight, error);
           }
-          land(flight);
-          ask.heed?.(ask, answer);
-          return decisionOf(ask, answer, "store");
+          done(flight);
+          request.onDecision?.(request, answer);
+          return decisionOf(request, answer, "store");
         },
-        (error) => decideWithout(ask, flight, error),
+        (error) => decideWithout(request, flight, error),
       );
     },
 
-    change: (change) => changeOnServers(place, change),
+    change: (mutation) => changeOnServers(place, mutation),
 
     async close() {},
   };
 }
 
 /** The store's reply about counters that fit in one call. */
-function askTogether(
-  { counted, watch, hearLate }: SlotPlace,
-  ask: Ask,
+function decideTogether(
+  { counted, watch, onLateReply }: CrossSlotDeps,
+  request: DecisionRequest,
 ): Promise<readonly number[]> {
-  const { key } = ask.counters[0] as SubjectCounter;
-  let isInVain = ask.places !== undefined;
-  for (const { marks } of ask.counters) isInVain ||= marks.length > 0;
-  const late = isInVain ? (reply: LateReply) => hearLate(ask, reply) : undefined;
-  return watch.run(counted.store, stepFor(ask.mode), ask, key, ask.waitedMs, late);
+  const { key } = request.counters[0] as SubjectCounter;
+  let needsLateReply = request.slots !== undefined;
+  for (const { marks } of request.counters) needsLateReply ||= marks.length > 0;
+  const late = needsLateReply ? (reply: LateReply) => onLateReply(request, reply) : undefined;
+  return watch.run(counted.store, stepFor(request.mode), request, key, request.waitedMs, late);
 }
 
 /** The store's answer from all hash slots of the counters. Rejects with the store's error. */
-export function askServers(place: SlotPlace, ask: Ask): Promise<Answer> {
+export function sendDecision(
+  place: CrossSlotDeps,
+  request: DecisionRequest,
+): Promise<StoreDecision> {
   const { watch, remote } = place;
-  const { counters, waitedMs } = ask;
+  const { counters, waitedMs } = request;
   const withinMs = watch.timeoutMs - waitedMs;
   const slots = bySlot(counters, remote);
-  if (slots.length > 1) return new AcrossSlots(place, slots, ask).decide(withinMs);
+  if (slots.length > 1) return new AcrossSlots(place, slots, request).decide(withinMs);
   const sent = watch.now();
-  return askTogether(place, ask)
-    .then((reply) => readAnswer(ask, reply))
+  return decideTogether(place, request)
+    .then((reply) => readAnswer(request, reply))
     .catch((error: unknown) => {
       // Nothing was done. Ask the hash slots separately, in the time that is left.
       const found = bySlotAfter(error, counters, remote);
       if (found === undefined) throw error;
-      return new AcrossSlots(place, found, ask).decide(withinMs - (watch.now() - sent));
+      return new AcrossSlots(place, found, request).decide(withinMs - (watch.now() - sent));
     });
 }
 
 /** How decisions over several hash slots undo what they did. */
-export function slotPlaceOf(place: ServerPlace): SlotPlace {
+export function crossSlotDepsOf(place: RedisStageDeps): CrossSlotDeps {
   const { counted } = place;
 
   function returnPlaces(counters: readonly SubjectCounter[], holder: string): void {
@@ -146,7 +160,7 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
   return {
     ...place,
     refund: (receipt) => changeOnServers(place, refundOf(receipt)),
-    hearLate({ counters, holder, cost }, reply) {
+    onLateReply({ counters, holder, cost }, reply) {
       const own = counters as readonly SubjectCounter[];
       if (holder !== undefined) returnPlaces(own, holder);
       // The units are charged: what is read is what the reply publishes.
@@ -157,21 +171,28 @@ export function slotPlaceOf(place: ServerPlace): SlotPlace {
 
 /** Makes a change in all hash slots concurrently. */
 async function changeOnServers<Call>(
-  { counted, watch, remote }: ServerPlace,
-  { step, counters, callOf, toldAt }: Change<Call>,
-): Promise<readonly Outcome[]> {
+  { counted, watch, remote }: RedisStageDeps,
+  { operation, counters, callOf, thresholdsAt }: Mutation<Call>,
+): Promise<readonly MutationResult[]> {
   async function changeTogether(
     together: readonly Counter[],
     waitedMs: number,
-  ): Promise<readonly Outcome[]> {
+  ): Promise<readonly MutationResult[]> {
     const sent = watch.now();
     const hear =
-      toldAt === undefined
+      thresholdsAt === undefined
         ? undefined
-        : (reply: LateReply) => reply && publishTold(counted, together, reply, toldAt);
+        : (reply: LateReply) => reply && publishThresholds(counted, together, reply, thresholdsAt);
     try {
       const { key } = together[0] as Counter;
-      const reply = await watch.run(counted.store, step, callOf(together), key, waitedMs, hear);
+      const reply = await watch.run(
+        counted.store,
+        operation,
+        callOf(together),
+        key,
+        waitedMs,
+        hear,
+      );
       rejectWrongType(reply, together);
       hear?.(reply);
       return [{ counters: together, reply }];
@@ -185,7 +206,7 @@ async function changeOnServers<Call>(
   async function changeEach(
     slots: readonly (readonly Counter[])[],
     waitedMs: number,
-  ): Promise<readonly Outcome[]> {
+  ): Promise<readonly MutationResult[]> {
     return (await Promise.all(slots.map((some) => changeTogether(some, waitedMs)))).flat();
   }
 

@@ -10,12 +10,12 @@ import {
   leaseTime,
   lose,
   openAccount,
-  putBack,
   receiptFor,
+  returnToLease,
   spend,
   takeEnded,
   unitsLeft,
-  wantBeside,
+  wantMore,
   wantNext,
 } from "./lease-book.ts";
 import type { Lease, LeaseAccount } from "./leases.ts";
@@ -24,7 +24,7 @@ const rule = { max: 100, ttl: 1_000, share: 8 };
 
 /** An account whose subject has been asked for at 0, when `room` units remained. */
 function hotAccount(room = 1_000_000): LeaseAccount {
-  return { ...openAccount(rule), room, asked: 0 };
+  return { ...openAccount(rule), room, requested: 0 };
 }
 
 function leaseOf(units: number, sent = 0, until = sent + rule.ttl): Lease {
@@ -38,8 +38,8 @@ function leaseOf(units: number, sent = 0, until = sent + rule.ttl): Lease {
 
 /** Asks for a lease and is granted it; returns what was asked for. */
 function take(account: LeaseAccount, now: number): number {
-  const units = wantBeside(account, 1, now);
-  account.asking = units;
+  const units = wantMore(account, 1, now);
+  account.requesting = units;
   grant(account, leaseOf(units, now), account.room - units);
   return units;
 }
@@ -53,8 +53,8 @@ function spendAll(account: LeaseAccount, now: number): void {
 describe("how many units are asked for", () => {
   test("none for a subject that is asked for now and then", () => {
     const account = { ...openAccount(rule), room: 1_000 };
-    expect([0, 251, 502, 753].map((now) => wantBeside(account, 1, now))).toEqual([0, 0, 0, 0]);
-    expect(wantBeside(account, 1, 1_003)).toBe(2);
+    expect([0, 251, 502, 753].map((now) => wantMore(account, 1, now))).toEqual([0, 0, 0, 0]);
+    expect(wantMore(account, 1, 1_003)).toBe(2);
   });
 
   test("twice as many each time, while they are used up", () => {
@@ -68,16 +68,16 @@ describe("how many units are asked for", () => {
   });
 
   test("enough for two requests like the one that asks, of what it leaves", () => {
-    expect(wantBeside(hotAccount(), 3, 1)).toBe(6);
-    expect(wantBeside(hotAccount(), 70, 1)).toBe(100);
-    expect(wantBeside(hotAccount(8 * 6 + 3), 3, 1)).toBe(6);
-    expect(wantBeside(hotAccount(8 * 6 + 2), 3, 1)).toBe(5);
+    expect(wantMore(hotAccount(), 3, 1)).toBe(6);
+    expect(wantMore(hotAccount(), 70, 1)).toBe(100);
+    expect(wantMore(hotAccount(8 * 6 + 3), 3, 1)).toBe(6);
+    expect(wantMore(hotAccount(8 * 6 + 2), 3, 1)).toBe(5);
   });
 
   test("none beside a request that they would not pay, or that what remains does not", () => {
-    expect(wantBeside(hotAccount(), 101, 1)).toBe(0);
-    expect(wantBeside(hotAccount(8 * 2 + 3), 3, 1)).toBe(0);
-    expect(wantBeside(hotAccount(40), 50, 1)).toBe(0);
+    expect(wantMore(hotAccount(), 101, 1)).toBe(0);
+    expect(wantMore(hotAccount(8 * 2 + 3), 3, 1)).toBe(0);
+    expect(wantMore(hotAccount(40), 50, 1)).toBe(0);
   });
 
   test("half as many after a lease that ended with more than half of it", () => {
@@ -86,7 +86,7 @@ describe("how many units are asked for", () => {
     spend(account, findLease(account, 7, 1) as Lease, 7);
     expect(takeEnded(account, 1_000)).toHaveLength(1);
     expect(account.size).toBe(8);
-    account.asked = 1_000;
+    account.requested = 1_000;
     take(account, 1_000);
     spend(account, findLease(account, 4, 1_001) as Lease, 4);
     takeEnded(account, 2_000);
@@ -94,7 +94,7 @@ describe("how many units are asked for", () => {
   });
 
   test("half as many after a denial", () => {
-    const account = { ...hotAccount(), size: 16, asking: 16 };
+    const account = { ...hotAccount(), size: 16, requesting: 16 };
     deny(account, 1_000);
     expect(wantNext(account)).toBe(8);
   });
@@ -110,7 +110,7 @@ describe("how many units are asked for", () => {
 
   test("none while others are asked for, or when the store said nothing", () => {
     const account = hotAccount();
-    account.asking = 2;
+    account.requesting = 2;
     expect(wantNext(account)).toBe(0);
     lose(account);
     expect(wantNext(account)).toBe(0);
@@ -178,12 +178,12 @@ describe("what is held", () => {
     grant(account, leaseOf(4), 9);
     const lease = findLease(account, 1, 0) as Lease;
     spend(account, lease, 1);
-    expect(putBack(account, lease, 1, 999)).toBe(true);
+    expect(returnToLease(account, lease, 1, 999)).toBe(true);
     expect(lease.left).toBe(4);
     spend(account, lease, 1);
-    expect(putBack(account, lease, 1, 1_000)).toBe(false);
+    expect(returnToLease(account, lease, 1, 1_000)).toBe(false);
     spend(account, lease, 3);
-    expect(putBack(account, lease, 1, 500)).toBe(false);
+    expect(returnToLease(account, lease, 1, 500)).toBe(false);
   });
 
   test("takes none back that would be too many, with those that are asked for", () => {
@@ -191,9 +191,9 @@ describe("what is held", () => {
     take(account, 0);
     const lease = findLease(account, 1, 0) as Lease;
     spend(account, lease, 80);
-    account.asking = wantNext(account);
-    expect(account.asking).toBe(80);
-    expect(putBack(account, lease, 1, 1)).toBe(false);
+    account.requesting = wantNext(account);
+    expect(account.requesting).toBe(80);
+    expect(returnToLease(account, lease, 1, 1)).toBe(false);
   });
 });
 
