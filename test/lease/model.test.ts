@@ -9,9 +9,9 @@ import {
 } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
 import { describe, expect, test } from "vitest";
-import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
-import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
-import { countersOf } from "../../packages/core/src/counting/counters.ts";
+import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
+import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { SCALE } from "../conformance/histories.ts";
 import type { Bounds } from "./explore.ts";
 import { explore } from "./explore.ts";

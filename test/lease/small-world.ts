@@ -1,6 +1,4 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
-import type { CountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
-import type { SubjectCounter } from "../../packages/core/src/counting/counters.ts";
 import { readReply } from "../../packages/core/src/pipeline/decode-reply.ts";
 import {
   closeAccount,
@@ -22,6 +20,8 @@ import type {
   LeaseAccount,
   LeaseRule,
 } from "../../packages/core/src/pipeline/leases/leases.ts";
+import type { CompiledPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import type { OpenCounter } from "../../packages/core/src/store/counter.ts";
 import { openCounter } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
@@ -35,7 +35,7 @@ export const TICK = 1_000_000;
 
 /** What is the same in every state. */
 export interface Setting {
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   readonly counter: SubjectCounter;
   readonly rule: LeaseRule;
   readonly monitor: Monitor;

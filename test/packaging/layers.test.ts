@@ -14,7 +14,7 @@ const folders = [
   "algorithms",
   "scripts",
   "store",
-  "counting",
+  "policy",
   "health",
   "slots",
   "pipeline",

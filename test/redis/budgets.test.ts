@@ -4,7 +4,7 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { compileCountedPolicy } from "../../packages/core/src/counting/counted-policy.ts";
+import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { CounterLimits } from "../../packages/core/src/store/counter.ts";
 import { decide } from "../../packages/core/src/store/decide.ts";
 import { useOwnRedis } from "../support/own-redis.ts";

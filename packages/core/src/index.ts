@@ -30,7 +30,6 @@ export type {
   TokenBucketLimit,
 } from "./common/policy.ts";
 export type { Duration } from "./common/time.ts";
-export type { Subjects } from "./counting/counters.ts";
 export type { StoreDown, StoreServer, StoreUp } from "./health/outage.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { byAll } from "./http/keys.ts";
@@ -53,6 +52,7 @@ export type { OnUnavailable } from "./pipeline/fallback.ts";
 export type { LeaseOptions } from "./pipeline/leases/leases.ts";
 export type { DegradedDecision } from "./pipeline/stage.ts";
 export type { ThresholdReached } from "./pipeline/thresholds.ts";
+export type { Subjects } from "./policy/counters.ts";
 export type { Clock } from "./store/clock.ts";
 export type { MemoryStore, MemoryStoreOptions } from "./store/memory-store.ts";
 export { memoryStore } from "./store/memory-store.ts";

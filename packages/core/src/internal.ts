@@ -25,9 +25,6 @@ export {
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
-export type { NameClaim } from "./counting/names.ts";
-export { claimName, requireName } from "./counting/names.ts";
-export { rejectWrongType } from "./counting/wrong-type.ts";
 export type { BreakerRecord } from "./fleet/directory/directory.ts";
 export {
   list as listInDirectory,
@@ -41,6 +38,9 @@ export { partsOf } from "./limiter/limiter-parts.ts";
 export type { CounterKey } from "./operate/counter-keys.ts";
 export { counterKeysOf } from "./operate/counter-keys.ts";
 export { isInShadow } from "./operate/in-shadow.ts";
+export type { NameClaim } from "./policy/names.ts";
+export { claimName, requireName } from "./policy/names.ts";
+export { rejectWrongType } from "./policy/wrong-type.ts";
 export { runList } from "./store/list-script.ts";
 export type { CountingStore, Moment, Remote, Step, TwinMemory } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";

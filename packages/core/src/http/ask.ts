@@ -1,12 +1,12 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatReceived, invalidOption } from "../common/errors.ts";
-import { limitsBefore, placesOf } from "../counting/counted-decision.ts";
 import type { ConsumeOptions } from "../limiter/limiter.ts";
 import type { Learned, MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { decisions, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
+import { limitsBefore, slotsOf } from "../policy/limiter-decision.ts";
 import { answerTo, policyHeaderFor, quoteName } from "./answer.ts";
 import { holdPlaces, watchLeaving } from "./follow-response.ts";
 import {
@@ -136,11 +136,11 @@ function createReport<Request extends object>(
     const { parts } = visit.prepared as Prepared<Request>;
     const entry = visit.entry as Entry;
     parts.usage?.note(subjectsIn(entry), decision);
-    if (parts.counted.hasPlaces && response !== undefined) {
-      const places = placesOf(decision, parts.counted);
+    if (parts.counted.hasSlots && response !== undefined) {
+      const places = slotsOf(decision, parts.counted);
       if (places !== undefined) holdPlaces(places, response);
     } else if (limits !== undefined && parts.shapes.hasPlaces) {
-      holdOwnPlaces(owner, placesOf(decision, parts.counted), response);
+      holdOwnPlaces(owner, slotsOf(decision, parts.counted), response);
     }
     entry.decision = decision;
     entry.text = textOf(visit, decision, headers);

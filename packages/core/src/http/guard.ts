@@ -85,7 +85,8 @@ function prepareGuard<Request extends HttpRequest>(
     option,
     (request: Request) => takeUnsettled(request, all, option === undefined),
     // The limits of a request may block on confirmed charges even if the base does not.
-    all.some((limiter) => limiter[LIMITER].counted.keeps) || (isPerRequest && !countsAll(option)),
+    all.some((limiter) => limiter[LIMITER].counted.blocksOnSettle) ||
+      (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
   const flights = only?.[LIMITER].flights ?? new InFlight();
@@ -94,7 +95,7 @@ function prepareGuard<Request extends HttpRequest>(
     needsResponse:
       count !== undefined ||
       waitMs !== undefined ||
-      all.some((limiter) => limiter[LIMITER].counted.hasPlaces),
+      all.some((limiter) => limiter[LIMITER].counted.hasSlots),
     async end() {
       ending.abort();
       await flights.allDone();

@@ -195,7 +195,7 @@ function rejectUnreadOptions(
 /** The error for slots that the adapter would never release, and charges that it would never settle. */
 function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
   void limiters.close();
-  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasPlaces);
+  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasSlots);
   const cannot = hasPlaces
     ? "hold the places of concurrency; run the work inside limiter.run(subject, fn)"
     : 'settle what a limiter with blockOn: "settle" has charged';

@@ -2,10 +2,10 @@ import { isPromiseLike } from "../common/awaitable.ts";
 import type { CostByName } from "../common/cost.ts";
 import { invalidOption } from "../common/errors.ts";
 import { isPlainObject } from "../common/plain-object.ts";
-import { requireCost, unitsFor } from "../counting/costs.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
+import { requireCost, unitsFor } from "../policy/costs.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import type { Step, Visit } from "./visit.ts";
 

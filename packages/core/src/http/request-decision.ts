@@ -3,11 +3,11 @@ import { joinCharged } from "../common/charged.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import { isPlainObject } from "../common/plain-object.ts";
-import { requireFormOf } from "../counting/costs.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
+import { requireFormOf } from "../policy/costs.ts";
 import { carriedBy } from "./client.ts";
 import type { DecidedEntry, Entry } from "./request-record.ts";
 import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
@@ -72,7 +72,7 @@ export function takeUnsettled(
 
 async function keepEntry({ limiter, decision }: DecidedEntry): Promise<void> {
   const { counted, shapes, charging } = limiter[LIMITER];
-  if (!counted.keeps && !shapes.keeps) return;
+  if (!counted.blocksOnSettle && !shapes.keeps) return;
   // By name, unnamed limits keep their charge.
   await charging.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
 }

@@ -1,9 +1,9 @@
 import type { Decision } from "../common/decision.ts";
 import { bindingLimit } from "../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
+import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText } from "./verdict.ts";
 
@@ -23,7 +23,7 @@ export interface Reported {
  */
 export interface Entry extends Omit<Reported, "decision"> {
   readonly limiter: MadeLimiter;
-  readonly groups: readonly Group[];
+  readonly groups: readonly DimensionLimits[];
   readonly subjects: RequestSubjects;
   /** The option `cost` of the guard. */
   readonly cost: unknown;
@@ -91,12 +91,16 @@ export function takeEntry(
   return entry;
 }
 
-function isCounted({ dimension }: Group, subjects: RequestSubjects): boolean {
+function isCounted({ dimension }: DimensionLimits, subjects: RequestSubjects): boolean {
   return dimension === GLOBAL_DIMENSION || typeof subjects[dimension] === "string";
 }
 
 /** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
-function isAsked(entries: readonly Entry[], counted: CountedPolicy, group: Group): boolean {
+function isAsked(
+  entries: readonly Entry[],
+  counted: CompiledPolicy,
+  group: DimensionLimits,
+): boolean {
   return entries.some(({ limiter, groups }) => {
     const { counted: other } = limiter[LIMITER];
     // A limiter in shadow mode that let the request through does not decide for one that may deny it.
@@ -106,7 +110,12 @@ function isAsked(entries: readonly Entry[], counted: CountedPolicy, group: Group
 }
 
 /** Limiters of one name on one store count together, even if they are different objects. */
-function isSame(ofOne: CountedPolicy, one: Group, ofOther: CountedPolicy, other: Group): boolean {
+function isSame(
+  ofOne: CompiledPolicy,
+  one: DimensionLimits,
+  ofOther: CompiledPolicy,
+  other: DimensionLimits,
+): boolean {
   if (one === other) return true;
   const { owner, prefix } = ofOne.store;
   const isSameStore = owner === ofOther.store.owner && prefix === ofOther.store.prefix;

@@ -5,12 +5,12 @@ import type { HeadgateError } from "../common/errors.ts";
 import { invalidOption } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
-import { askedUnits } from "../counting/costs.ts";
-import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
-import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { areInShadow, countersOf } from "../counting/counters.ts";
-import { countersUnder } from "../counting/other-shape.ts";
 import { createDecisionRequest } from "../pipeline/decode-reply.ts";
+import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import { requestedUnits } from "../policy/costs.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
+import { areInShadow, countersOf } from "../policy/counters.ts";
+import { countersUnder } from "../policy/per-call-policy.ts";
 import type { DecideMode } from "../store/decide-call.ts";
 import type { PolicyCompiler } from "./called-limits.ts";
 import { CalledLimits } from "./called-limits.ts";
@@ -29,12 +29,12 @@ export interface Asking extends Pick<Limiter, "consume" | "peek">, Pick<LimiterP
     options: ConsumeOptions | undefined,
   ): Promise<Decision>;
   /** The policy of a call: the limiter's own, or that of its `limits`. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
-  policyOf(limits: Policy | undefined): CountedPolicy;
+  policyOf(limits: Policy | undefined): CompiledPolicy;
   /** The counters that a call asks under its policy. Throws the errors of `countersOf`. */
   countersAsked(
-    policy: CountedPolicy,
+    policy: CompiledPolicy,
     subject: Subjects,
-    groups?: readonly Group[] | undefined,
+    groups?: readonly DimensionLimits[] | undefined,
   ): SubjectCounter[];
 }
 
@@ -42,7 +42,7 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
   const { counted, chain, shapes, watch, control, overrides, usage, hasLease, flights } = core;
   let called: CalledLimits | undefined;
 
-  function policyOf(limits: Policy | undefined): CountedPolicy {
+  function policyOf(limits: Policy | undefined): CompiledPolicy {
     if (limits === undefined) return counted;
     if (hasLease) throw leasesUnits();
     called ??= new CalledLimits(compiler, shapes);
@@ -50,19 +50,21 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
   }
 
   function countersAsked(
-    policy: CountedPolicy,
+    policy: CompiledPolicy,
     subject: Subjects,
-    groups?: readonly Group[],
+    groups?: readonly DimensionLimits[],
   ): SubjectCounter[] {
     if (policy === counted) return countersOf(counted, subject, groups);
     if (policy.shape !== undefined) return countersUnder(policy, counted, subject, groups);
-    const asked = groups?.map((group) => policy.groups[counted.groups.indexOf(group)] as Group);
+    const asked = groups?.map(
+      (group) => policy.groups[counted.groups.indexOf(group)] as DimensionLimits,
+    );
     return countersOf(policy, subject, asked);
   }
 
   /** Decides, once operators' changes are known. Throws, or rejects with, the errors of the call. */
   function consumeIn(
-    groups: readonly Group[] | undefined,
+    groups: readonly DimensionLimits[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
     learned?: Learned,
@@ -102,14 +104,14 @@ export function createAsking(core: LimiterCore, compiler: PolicyCompiler): Askin
     const by = policy.shape === undefined ? counted : policy;
     if (typeof cost === "number")
       return chain.decide(createDecisionRequest(by, inForce, cost, asked, waitedMs));
-    const named = askedUnits(inForce, cost);
+    const named = requestedUnits(inForce, cost);
     return chain.decide(createDecisionRequest(by, named.counters, named.cost, asked, waitedMs));
   }
 
   /** Decides after the control record has been read. */
   async function consumeAfter(
     refreshed: Promise<unknown>,
-    groups: readonly Group[] | undefined,
+    groups: readonly DimensionLimits[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
     mode: DecideMode,

@@ -1,10 +1,10 @@
 import { formatNumber } from "../common/errors.ts";
 import { readBoolean, rejectMore, rejectUnknownOptions } from "../common/options.ts";
 import { parseDuration } from "../common/time.ts";
-import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { namedCountersOf, unitsOnly } from "../counting/counters.ts";
-import { partsBeside } from "../counting/other-shape.ts";
 import { blockCounters, forgetCounters } from "../pipeline/changes.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
+import { namedCountersOf, unitsOnly } from "../policy/counters.ts";
+import { otherParts } from "../policy/per-call-policy.ts";
 import type { Limiter, PartialOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
@@ -23,7 +23,7 @@ export function createBlocking({
     const own = namedCountersOf(counted, subject, partial);
     if (own.length === 0) return [];
     if (!shapes.isUsed) return [own];
-    const beside = partsBeside({ counted, counters: own }, [...shapes.policies()]);
+    const beside = otherParts({ counted, counters: own }, [...shapes.policies()]);
     return [own, ...beside.map(({ counters }) => counters)];
   }
 

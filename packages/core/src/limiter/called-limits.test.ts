@@ -3,10 +3,10 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import type { Limit, Policy } from "../common/policy.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { compileCountedPolicy } from "../counting/counted-policy.ts";
-import { withNumbers } from "../counting/numbers-in-force.ts";
-import { compileOtherShape } from "../counting/other-shape.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import { withNumbers } from "../policy/effective-limits.ts";
+import { compileOtherShape } from "../policy/per-call-policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import { CalledLimits } from "./called-limits.ts";
@@ -22,7 +22,7 @@ function start(base: Policy) {
       return withNumbers(counted, limits);
     },
     ofOtherShape: (limits: readonly Limit[]) => compileOtherShape(counted, limits, "denial"),
-    join: (own: CountedPolicy) => own,
+    join: (own: CompiledPolicy) => own,
   };
   const shapes = new OtherShapes("api", undefined);
   const called = new CalledLimits(compiler, shapes);

@@ -1,8 +1,8 @@
 import { LruMap } from "../common/lru-map.ts";
 import type { Limit, Policy } from "../common/policy.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { Properties } from "../counting/same-limits.ts";
-import { areSameLimits, copyLimits } from "../counting/same-limits.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { Properties } from "../policy/same-limits.ts";
+import { areSameLimits, copyLimits } from "../policy/same-limits.ts";
 import type { OtherShapes } from "./other-shapes.ts";
 
 /** The most policies cached; the least recently used is evicted first. */
@@ -11,11 +11,11 @@ const MAX_POLICIES = 10_000;
 /** Compiles the policies of calls, without the limits of an extended limiter. */
 export interface PolicyCompiler {
   /** The limiter's own policy with other numbers; undefined for limits of another shape. Throws `HEADGATE_INVALID_LIMIT`. */
-  ofSameShape(limits: readonly Limit[]): CountedPolicy | undefined;
+  ofSameShape(limits: readonly Limit[]): CompiledPolicy | undefined;
   /** Throws `HEADGATE_INVALID_LIMIT`. */
-  ofOtherShape(limits: readonly Limit[]): CountedPolicy;
+  ofOtherShape(limits: readonly Limit[]): CompiledPolicy;
   /** Adds the limits of an extended limiter. */
-  join(own: CountedPolicy): CountedPolicy;
+  join(own: CompiledPolicy): CompiledPolicy;
 }
 
 /** A policy passed with calls. */
@@ -23,7 +23,7 @@ interface KnownPolicy {
   /** Copies of its limits, because the application may change its own objects. */
   readonly limits: readonly Properties[];
   /** The compiled policy; undefined if it has another shape with counters of its own, which may be forgotten. */
-  readonly counted: CountedPolicy | undefined;
+  readonly counted: CompiledPolicy | undefined;
   readonly shape: string;
 }
 
@@ -43,7 +43,7 @@ export class CalledLimits {
   }
 
   /** The policy, compiled. Throws `HEADGATE_INVALID_LIMIT`. */
-  of(policy: Policy): CountedPolicy {
+  of(policy: Policy): CompiledPolicy {
     const known = this.#known.get(hashOf(policy));
     if (known !== undefined && areSameLimits(policy, known.limits)) {
       const counted = known.counted ?? this.#shapes.find(known.shape, known);
@@ -54,13 +54,13 @@ export class CalledLimits {
     return same === undefined ? this.#ofOtherShape(limits) : this.#keep(limits, same);
   }
 
-  #keep(limits: readonly Properties[], own: CountedPolicy): CountedPolicy {
+  #keep(limits: readonly Properties[], own: CompiledPolicy): CompiledPolicy {
     const counted = this.#compiler.join(own);
     this.#known.set(hashOf(limits), { limits, counted, shape: "" });
     return counted;
   }
 
-  #ofOtherShape(limits: readonly Properties[]): CountedPolicy {
+  #ofOtherShape(limits: readonly Properties[]): CompiledPolicy {
     const own = this.#compiler.ofOtherShape(limits as unknown as Limit[]);
     const known: KnownPolicy = { limits, counted: undefined, shape: own.shape as string };
     const counted = this.#shapes.add(known, own, this.#compiler.join);

@@ -6,21 +6,16 @@ import { isOfSlots } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
 import type { LimitDescription } from "../common/policy.ts";
-import { askedOf, askedUnits, requireFormOf } from "../counting/costs.ts";
-import {
-  limitsBefore,
-  placesOf,
-  returnReceipts,
-  takeReceipts,
-} from "../counting/counted-decision.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { limitsOfUnits } from "../counting/counted-policy.ts";
-import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { unitsOnly } from "../counting/counters.ts";
-import { isUnchanged, planSettle, settled, unsettled } from "../counting/settle.ts";
 import { requireUnreached } from "../health/store-failure.ts";
 import { chargeCounters, confirmOf, isDone, refundOf } from "../pipeline/changes.ts";
 import type { Mutation, Stage } from "../pipeline/stage.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { limitsOfUnits } from "../policy/compiled-policy.ts";
+import { requestedOf, requestedUnits, requireFormOf } from "../policy/costs.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
+import { unitsOnly } from "../policy/counters.ts";
+import { limitsBefore, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
+import { isUnchanged, planSettle, settled, unsettled } from "../policy/settle.ts";
 import type { Counter } from "../store/counter.ts";
 import { areByName } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
@@ -57,7 +52,7 @@ export function createCharging(
   }
 
   async function chargeNamed(
-    policy: CountedPolicy,
+    policy: CompiledPolicy,
     subject: Subjects,
     cost: Cost,
   ): Promise<Charged<Cost>> {
@@ -65,11 +60,11 @@ export function createCharging(
     // If there is nothing to wait for, the call is sent at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const units = askedUnits(overrides?.apply(named, policy) ?? named, cost);
+    const units = requestedUnits(overrides?.apply(named, policy) ?? named, cost);
     if (units.counters.length === 0 || units.cost === 0) {
       return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(limitsOfUnits(policy));
     }
-    return chargeCounters(chain, askedOf(units.counters), units.cost, 0, (missed, error) =>
+    return chargeCounters(chain, requestedOf(units.counters), units.cost, 0, (missed, error) =>
       chargeHere(missed, units.cost, error),
     );
   }
@@ -170,7 +165,7 @@ export function createCharging(
 
     async release(decision, more?: unknown) {
       rejectMore("release(decision)", more);
-      return placesOf(decision, counted)?.release() ?? false;
+      return slotsOf(decision, counted)?.release() ?? false;
     },
   };
 }

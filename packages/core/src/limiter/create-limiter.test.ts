@@ -9,7 +9,7 @@ import type { Decision } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { formatKind, formatNumber, formatReceived } from "../common/errors.ts";
 import type { Limit, Policy } from "../common/policy.ts";
-import type { Subjects } from "../counting/counters.ts";
+import type { Subjects } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";

@@ -3,12 +3,12 @@ import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { PEER_LIMITER_OPTIONS } from "../common/peer-options.ts";
 import type { Policy } from "../common/policy.ts";
 import { formatPolicy } from "../common/policy-as-code.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { compileCountedPolicy, joinCountedPolicies } from "../counting/counted-policy.ts";
-import { claimName, requireName } from "../counting/names.ts";
-import { withNumbers } from "../counting/numbers-in-force.ts";
-import { compileOtherShape } from "../counting/other-shape.ts";
 import { requireLeasable } from "../pipeline/leases/require-leasable.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { compileCountedPolicy, joinCountedPolicies } from "../policy/compiled-policy.ts";
+import { withNumbers } from "../policy/effective-limits.ts";
+import { claimName, requireName } from "../policy/names.ts";
+import { compileOtherShape } from "../policy/per-call-policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -105,12 +105,12 @@ function make(
     blockOn,
     plugin,
   });
-  const join = (one: CountedPolicy): CountedPolicy =>
+  const join = (one: CompiledPolicy): CompiledPolicy =>
     parent === undefined ? one : joinCountedPolicies(partsOf(parent).counted, one);
   const counted = join(own);
   if (failure.lease !== undefined) requireLeasable(counted);
   const policy = formatPolicy(own.limits.map(({ source }) => source));
-  const written = own.keeps ? `${policy} with blockOn: "settle"` : policy;
+  const written = own.blocksOnSettle ? `${policy} with blockOn: "settle"` : policy;
   warnOfShortDuration(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, written });
   serverSideOf(store)?.list(name, own, parent?.name);

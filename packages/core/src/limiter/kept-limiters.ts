@@ -1,9 +1,9 @@
 import { LruMap } from "../common/lru-map.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { Properties } from "../counting/same-limits.ts";
-import { areSameLimits, copyLimits, isSameValue } from "../counting/same-limits.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { Properties } from "../policy/same-limits.ts";
+import { areSameLimits, copyLimits, isSameValue } from "../policy/same-limits.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { SharedLimiter } from "./shared-limiter.ts";
 
@@ -19,7 +19,7 @@ export interface LimiterTerms {
   readonly store: CountingStore;
   readonly limits: Policy;
   /** The limits of the limiter that it extends. */
-  readonly extended: CountedPolicy | undefined;
+  readonly extended: CompiledPolicy | undefined;
   /** The other options, always in the same order, compared by value. */
   readonly options: readonly unknown[];
 }

@@ -1,4 +1,3 @@
-import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { Overrides } from "../fleet/control/overrides.ts";
 import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
@@ -6,6 +5,7 @@ import type { StoreMonitor } from "../health/outage.ts";
 import type { Fallback } from "../pipeline/fallback.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { Stage } from "../pipeline/stage.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { OtherShapes } from "./other-shapes.ts";
 
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
@@ -24,7 +24,7 @@ export interface ServerParts {
 /** Shared by the methods of one limiter. */
 export interface LimiterCore extends ServerParts {
   readonly name: string;
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   /** The shapes of limits passed with calls, besides its own. */
   readonly shapes: OtherShapes;
   /** The first link of the chain that decides. */

@@ -1,12 +1,12 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
-import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
-import type { Subjects } from "../counting/counters.ts";
 import type { LimiterControl } from "../fleet/control/control.ts";
 import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
+import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import type { Subjects } from "../policy/counters.ts";
 import type { Turn, TurnOptions } from "../queue/line.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { OtherShapes } from "./other-shapes.ts";
@@ -16,7 +16,7 @@ export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as ne
 
 /** The view of a limiter for the rest of Headgate. */
 export interface LimiterParts {
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   /** The shapes of limits passed with calls, besides its own. */
   readonly shapes: Pick<OtherShapes, "isUsed" | "hasPlaces" | "keeps">;
   /** The limiter it extends. */
@@ -26,7 +26,7 @@ export interface LimiterParts {
    * then thrown, not rejected.
    */
   consumeIn(
-    groups: readonly Group[],
+    groups: readonly DimensionLimits[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
     learned?: Learned,
@@ -35,7 +35,7 @@ export interface LimiterParts {
   readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
   /** `consumeIn`, but waits in line if it is denied. Undefined if the client has disconnected meanwhile. */
   consumeInTurn(
-    groups: readonly Group[],
+    groups: readonly DimensionLimits[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
     turn: TurnOptions,

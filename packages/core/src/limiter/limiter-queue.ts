@@ -1,6 +1,6 @@
 import type { Decision } from "../common/decision.ts";
 import { noteInUse } from "../common/in-use.ts";
-import { placesOf } from "../counting/counted-decision.ts";
+import { slotsOf } from "../policy/limiter-decision.ts";
 import type { WaitQueue } from "../queue/line.ts";
 import { createWaitQueue } from "../queue/wait-queue.ts";
 import type { Limiter } from "./limiter.ts";
@@ -28,7 +28,7 @@ export function createLimiterQueue(
   maxQueue: number,
 ): LimiterQueue {
   async function giveAllBack(decision: Decision): Promise<void> {
-    const places = placesOf(decision, counted);
+    const places = slotsOf(decision, counted);
     await Promise.all([refund(decision), places?.release().catch(() => false)]);
   }
 

@@ -3,7 +3,7 @@ import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import type { BlockOn, LimitDescription, Policy } from "../common/policy.ts";
 import type { CheckedDuration, Duration } from "../common/time.ts";
-import type { Subjects } from "../counting/counters.ts";
+import type { Subjects } from "../policy/counters.ts";
 import type { Store } from "../store/store.ts";
 import type { FailureOptions } from "./failure-policy.ts";
 

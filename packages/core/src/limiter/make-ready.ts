@@ -1,10 +1,10 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { countersOf } from "../counting/counters.ts";
 import { requireUnreached } from "../health/store-failure.ts";
 import { bySlot } from "../pipeline/cross-slot.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { countersOf } from "../policy/counters.ts";
 import { composeScript } from "../scripts/compose-script.ts";
 import { decide, stepFor } from "../store/decide.ts";
 import { probe, probeKeyFor } from "../store/probe.ts";
@@ -40,7 +40,7 @@ export async function makeReady({ counted, watch, control }: LimiterCore): Promi
  * A subject's counters in all dimensions, each under another name: on a cluster they are in different hash slots, like those of
  * a request. Nothing is counted for it.
  */
-function countersFor(counted: CountedPolicy, subject: number): readonly SubjectCounter[] {
+function countersFor(counted: CompiledPolicy, subject: number): readonly SubjectCounter[] {
   const dimensions = counted.groups.map(({ dimension }) => dimension);
   const named = dimensions.filter((dimension) => dimension !== GLOBAL_DIMENSION);
   return countersOf(
@@ -50,7 +50,7 @@ function countersFor(counted: CountedPolicy, subject: number): readonly SubjectC
 }
 
 /** Once for each server, as far as keys are known to belong to one. */
-async function loadScripts(counted: CountedPolicy, remote: Remote): Promise<void> {
+async function loadScripts(counted: CompiledPolicy, remote: Remote): Promise<void> {
   if (remote.load === undefined) return;
   const loads = new Map<string, Promise<unknown>>();
   for (let subject = 0; subject < SUBJECTS; subject += 1) {

@@ -3,8 +3,8 @@ import type { HeadgateErrorCode } from "../common/errors.ts";
 import { formatReceived } from "../common/errors.ts";
 import { LruMap } from "../common/lru-map.ts";
 import { warn } from "../common/operator-log.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { withKeysOf } from "../counting/other-shape.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { withKeysOf } from "../policy/per-call-policy.ts";
 
 /** The most shapes of a limiter in use at a time, besides its own. */
 export const MOST_SHAPES = 64;
@@ -14,16 +14,16 @@ const warnings = processPart("otherShapes", () => ({ isWarnedOf: false }));
 
 /** Receives shapes that come into use, and those that are forgotten: policies without the limits of an extended limiter. */
 export interface ShapeNews {
-  begin(policy: CountedPolicy): void;
-  end(policy: CountedPolicy): void;
+  begin(policy: CompiledPolicy): void;
+  end(policy: CompiledPolicy): void;
 }
 
 interface Shape {
   /** The first policy of this shape, without and with the limits of an extended limiter. */
-  readonly own: CountedPolicy;
-  readonly counted: CountedPolicy;
+  readonly own: CompiledPolicy;
+  readonly counted: CompiledPolicy;
   /** Its policies, each by its key in the cache, and forgotten together with the shape. */
-  readonly policies: WeakMap<object, CountedPolicy>;
+  readonly policies: WeakMap<object, CompiledPolicy>;
 }
 
 /**
@@ -47,20 +47,20 @@ export class OtherShapes {
   }
 
   /** A policy, by its key in the cache; undefined if it, or its shape, was forgotten. */
-  find(shape: string, known: object): CountedPolicy | undefined {
+  find(shape: string, known: object): CompiledPolicy | undefined {
     return this.#inUse.get(shape)?.policies.get(known);
   }
 
   /** Takes a policy into use, under a key in the cache. `own` is the policy without the limits of an extended limiter, and `join` adds them. */
   add(
     known: object,
-    own: CountedPolicy,
-    join: (own: CountedPolicy) => CountedPolicy,
-  ): CountedPolicy {
+    own: CompiledPolicy,
+    join: (own: CompiledPolicy) => CompiledPolicy,
+  ): CompiledPolicy {
     const id = own.shape as string;
     this.isUsed = true;
-    this.hasPlaces ||= own.hasPlaces;
-    this.keeps ||= own.keeps;
+    this.hasPlaces ||= own.hasSlots;
+    this.keeps ||= own.blocksOnSettle;
     // The same shape; only its limits have other names.
     if (id === own.keyspace) return join(own);
     const before = this.#inUse.get(id);
@@ -88,7 +88,7 @@ export class OtherShapes {
   }
 
   /** One policy of each shape in use. */
-  *policies(): Generator<CountedPolicy> {
+  *policies(): Generator<CompiledPolicy> {
     for (const { counted } of this.#inUse.values()) yield counted;
   }
 }

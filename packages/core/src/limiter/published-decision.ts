@@ -5,9 +5,9 @@ import type { Decision } from "../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { publish } from "../common/publish.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
-import type { Group } from "../counting/counted-policy.ts";
-import type { Subjects } from "../counting/counters.ts";
-import { EVERYBODY } from "../counting/counters.ts";
+import type { DimensionLimits } from "../policy/compiled-policy.ts";
+import type { Subjects } from "../policy/counters.ts";
+import { EVERYBODY } from "../policy/counters.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** Published on `headgate:decision`. */
@@ -55,7 +55,7 @@ export function publishTaken(
 
 /** The groups that were asked, and their subjects. */
 export interface AskedGroups {
-  readonly groups: readonly Group[];
+  readonly groups: readonly DimensionLimits[];
   readonly subjects: Subjects;
 }
 

@@ -1,8 +1,8 @@
 import type { Cost } from "../common/cost.ts";
 import { invalidOption } from "../common/errors.ts";
-import { requireCost } from "../counting/costs.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { limitsOfUnits } from "../counting/counted-policy.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { limitsOfUnits } from "../policy/compiled-policy.ts";
+import { requireCost } from "../policy/costs.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { LimiterCore } from "./limiter-core.ts";
 export function readCost(
   { counted, hasLease }: LimiterCore,
   cost: Cost = 1,
-  policy: CountedPolicy = counted,
+  policy: CompiledPolicy = counted,
 ): Cost {
   const limits =
     policy.shape === undefined ? counted.limits : [...counted.limits, ...policy.limits];
@@ -23,7 +23,7 @@ export function readCost(
 export function readCharge(
   { counted, hasLease }: LimiterCore,
   cost: Cost = 1,
-  policy: CountedPolicy = counted,
+  policy: CompiledPolicy = counted,
 ): Cost {
   const limits = policy.shape === undefined ? [policy] : [counted, policy];
   return withoutLease(hasLease, requireCost("cost", cost, limits.flatMap(limitsOfUnits)));

@@ -1,8 +1,8 @@
-import type { CountedPolicy } from "../counting/counted-policy.ts";
 import type { HttpUse } from "../fleet/directory/directory.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import { decideLocally } from "../pipeline/memory-stage.ts";
 import type { Stage } from "../pipeline/stage.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { LimiterCore, ServerParts } from "./limiter-core.ts";
@@ -15,13 +15,13 @@ import type { OtherShapes, ShapeNews } from "./other-shapes.ts";
 export interface OnServers {
   /** Builds the decision chain, and the parts around it. */
   open(
-    counted: CountedPolicy,
+    counted: CompiledPolicy,
     failure: FailurePolicy,
     flights: InFlight,
     shapes: OtherShapes,
   ): ServerParts & { readonly chain: Stage };
   /** Lists the limiter for operators' tools. */
-  list(name: string, own: CountedPolicy, parent: string | undefined): void;
+  list(name: string, own: CompiledPolicy, parent: string | undefined): void;
   /** Records in the directory how an adapter uses a limiter. */
   noteUse(store: CountingStore, name: string, use: HttpUse): void;
   /** Lists the shapes passed with its calls; undefined if the store has no directory. */
@@ -40,7 +40,7 @@ export function serverSideOf({ side }: CountingStore): OnServers | undefined {
 }
 
 /** A limiter in this process: one link. */
-export function inMemory(counted: CountedPolicy): ServerParts & { readonly chain: Stage } {
+export function inMemory(counted: CompiledPolicy): ServerParts & { readonly chain: Stage } {
   return {
     chain: decideLocally(counted),
     watch: undefined,

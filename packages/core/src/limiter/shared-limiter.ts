@@ -1,9 +1,9 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import type { LimitDescription } from "../common/policy.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { NameClaim } from "../counting/names.ts";
 import { InFlight } from "../pipeline/in-flight.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { NameClaim } from "../policy/names.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { Asking } from "./asking.ts";
 import { createAsking } from "./asking.ts";
@@ -61,7 +61,7 @@ interface Place {
 
 /** Creates the shared part of a limiter's handles. */
 export function makeShared(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   { name, maxQueue, claim, failure, isShared, compiler }: SharedSettings,
 ): SharedLimiter {
   const { store } = counted;

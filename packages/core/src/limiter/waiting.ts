@@ -3,12 +3,12 @@ import { formatKind, formatNumber, HeadgateError, invalidValue } from "../common
 import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
-import { askedUnits } from "../counting/costs.ts";
-import { placesOf } from "../counting/counted-decision.ts";
-import type { CountedPolicy, Group } from "../counting/counted-policy.ts";
-import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { areInShadow } from "../counting/counters.ts";
 import { createDecisionRequest } from "../pipeline/decode-reply.ts";
+import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import { requestedUnits } from "../policy/costs.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
+import { areInShadow } from "../policy/counters.ts";
+import { slotsOf } from "../policy/limiter-decision.ts";
 import { agedDenial } from "../queue/aged-denial.ts";
 import { findImpossible, rejectImpossible } from "../queue/impossible-cost.ts";
 import type { Denial, Turn, TurnOptions, Waiters } from "../queue/line.ts";
@@ -40,8 +40,8 @@ export function createWaiting(
    * How a call waits for these counters: its attempts set no block, and it is woken when units or slots are returned in this
    * process, or by an override.
    */
-  function waitingFor(policy: CountedPolicy, counters: readonly SubjectCounter[], cost: number) {
-    const releases = policy.hasPlaces ? releasesOf(counted.store.owner) : undefined;
+  function waitingFor(policy: CompiledPolicy, counters: readonly SubjectCounter[], cost: number) {
+    const releases = policy.hasSlots ? releasesOf(counted.store.owner) : undefined;
     const keys = counters.map(({ key }) => key);
     let asked = counters;
     return {
@@ -61,7 +61,7 @@ export function createWaiting(
   }
 
   /** The policy of a decision; for one that only has other numbers, the limiter's own. */
-  function decidedBy(policy: CountedPolicy): CountedPolicy {
+  function decidedBy(policy: CompiledPolicy): CompiledPolicy {
     return policy.shape === undefined ? counted : policy;
   }
 
@@ -70,7 +70,7 @@ export function createWaiting(
     const { signal, limits } = options;
     const policy = policyOf(limits);
     const given = readCost(core, options.cost, policy);
-    const { counters, cost } = askedUnits(countersAsked(policy, subject), given);
+    const { counters, cost } = requestedUnits(countersAsked(policy, subject), given);
     requireSignal(signal);
     // The overrides in force may have to be read first. That is part of the wait, and of its timeout.
     const isKnown = overrides?.refresh() === undefined;
@@ -109,13 +109,13 @@ export function createWaiting(
   }
 
   async function consumeInTurn(
-    groups: readonly Group[],
+    groups: readonly DimensionLimits[],
     subject: Subjects,
     options: ConsumeOptions = {},
     turn: TurnOptions,
   ): Promise<Turn | undefined> {
     const policy = policyOf(options.limits);
-    const { counters, cost } = askedUnits(
+    const { counters, cost } = requestedUnits(
       countersAsked(policy, subject, groups),
       readCost(core, options.cost, policy),
     );
@@ -160,7 +160,7 @@ export function createWaiting(
         timeout === 0
           ? await admitNow(subject, waiting)
           : await wait(subject, { ...waiting, timeout });
-      return runAdmitted(decision, placesOf(decision, counted), options.signal, work);
+      return runAdmitted(decision, slotsOf(decision, counted), options.signal, work);
     },
 
     consumeInTurn,

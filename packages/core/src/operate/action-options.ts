@@ -1,6 +1,6 @@
 import { formatKind, invalidOption, invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
-import { requireName } from "../counting/names.ts";
+import { requireName } from "../policy/names.ts";
 import type { ActionOptions, BreakerAction } from "./operator.ts";
 
 /** Longer subjects would make the record large, and every process reads it. */

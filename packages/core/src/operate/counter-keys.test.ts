@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { gcra } from "../algorithms/gcra.ts";
-import { compileCountedPolicy } from "../counting/counted-policy.ts";
-import { countersOf } from "../counting/counters.ts";
+import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import { countersOf } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import { counterKeysOf } from "./counter-keys.ts";

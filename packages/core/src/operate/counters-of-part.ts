@@ -1,9 +1,9 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { compileCountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { EVERYBODY, namedCountersOf } from "../counting/counters.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
+import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { EVERYBODY, namedCountersOf } from "../policy/counters.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { DirectoryLimiter } from "./directory.ts";
 

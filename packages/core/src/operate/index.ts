@@ -6,7 +6,6 @@
 
 export { isCalendarWindow } from "../algorithms/calendar.ts";
 export { formatPolicy } from "../common/policy-as-code.ts";
-export { EVERYBODY } from "../counting/counters.ts";
 export { checkOverride, misfitOf } from "../fleet/control/check-override.ts";
 export type { ActionLog, LogEntry } from "../fleet/control/log-entry.ts";
 export { overridesFor } from "../fleet/control/overrides-in-force.ts";
@@ -28,6 +27,7 @@ export type {
 } from "../fleet/directory/directory.ts";
 export type { UsageCounts, UsageSpan } from "../fleet/usage/read-records.ts";
 export { hashSubject } from "../fleet/usage/top-subjects.ts";
+export { EVERYBODY } from "../policy/counters.ts";
 export type { BlockInForce, Blocks } from "./blocks.ts";
 export type { OrderedState } from "./breaker-orders.ts";
 export { foreseeOrder } from "./breaker-orders.ts";

@@ -1,6 +1,6 @@
 import { toMilliseconds } from "../common/time.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { rejectWrongType } from "../counting/wrong-type.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { DecideCall } from "../store/decide-call.ts";
 import { lookBlock } from "../store/look-one.ts";
 import type { Step } from "../store/store.ts";

@@ -2,16 +2,6 @@ import { readPolicy } from "../algorithms/read-policy.ts";
 import type { Decision } from "../common/decision.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
-import { askedUnits, requireCost } from "../counting/costs.ts";
-import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { compileCountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter, Subjects } from "../counting/counters.ts";
-import { namedCountersOf } from "../counting/counters.ts";
-import { requireName } from "../counting/names.ts";
-import type { Part } from "../counting/other-shape.ts";
-import { partsBeside } from "../counting/other-shape.ts";
-import { rejectWrongType } from "../counting/wrong-type.ts";
 import type { ReadControl } from "../fleet/control/drafts.ts";
 import { createOverrides } from "../fleet/control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/outage.ts";
@@ -25,6 +15,16 @@ import { InFlight } from "../pipeline/in-flight.ts";
 import { decideLocally } from "../pipeline/memory-stage.ts";
 import { crossSlotDepsOf, decideOnServers, sendDecision } from "../pipeline/redis-stage.ts";
 import type { Stage, StoreDecision } from "../pipeline/stage.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import { requestedUnits, requireCost } from "../policy/costs.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
+import { namedCountersOf } from "../policy/counters.ts";
+import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
+import { requireName } from "../policy/names.ts";
+import type { Part } from "../policy/per-call-policy.ts";
+import { otherParts } from "../policy/per-call-policy.ts";
+import { rejectWrongType } from "../policy/wrong-type.ts";
 import { stepFor } from "../store/decide.ts";
 import { copyTo } from "../store/look-one.ts";
 import { MemoryTable } from "../store/memory-table.ts";
@@ -61,7 +61,7 @@ export class OperatedCounters {
   /** By dimension, as given. */
   readonly subject: Readonly<Record<string, string>>;
   readonly #place: OperatedStore;
-  readonly #counted: CountedPolicy;
+  readonly #counted: CompiledPolicy;
   readonly #counters: readonly SubjectCounter[];
   /** The counters under the limiter's own policy, then those under each other one. */
   readonly #parts: readonly Part[];
@@ -86,7 +86,7 @@ export class OperatedCounters {
     this.#counted = compile(limits);
     this.#counters = namedCountersOf(this.#counted, subject, partial);
     const own = { counted: this.#counted, counters: this.#counters };
-    this.#parts = [own, ...partsBeside(own, readOthers(others).map(compile))];
+    this.#parts = [own, ...otherParts(own, readOthers(others).map(compile))];
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);
@@ -163,7 +163,7 @@ export class OperatedCounters {
         otherPolicies: () => [],
       });
       const inForce = overrides.apply(this.#counters);
-      const { counters, cost: most } = askedUnits(inForce, given);
+      const { counters, cost: most } = requestedUnits(inForce, given);
       const { allowed, blocked, limits } = await this.#ask(
         { counted: this.#counted },
         counters,
@@ -179,7 +179,7 @@ export class OperatedCounters {
         terms: counters[0]?.terms,
       } as const;
       const isNamed = typeof given !== "number" && most > 0;
-      return new CountedDecision(this.#counted, isNamed ? withNamed(counters, outcome) : outcome);
+      return new LimiterDecision(this.#counted, isNamed ? withNamed(counters, outcome) : outcome);
     });
   }
 

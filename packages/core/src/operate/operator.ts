@@ -1,10 +1,10 @@
 import type { Decision, LimitState } from "../common/decision.ts";
 import type { BlockOn, Policy } from "../common/policy.ts";
 import type { Duration } from "../common/time.ts";
-import type { Subjects } from "../counting/counters.ts";
 import type { ActionLog } from "../fleet/control/log-entry.ts";
 import type { ControlRecord, DeniedNetwork, Override } from "../fleet/control/record.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
+import type { Subjects } from "../policy/counters.ts";
 
 /** The actions of an operator on the limiters of a prefix, from any process. */
 export interface Operator {

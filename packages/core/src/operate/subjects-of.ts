@@ -1,4 +1,3 @@
-import { EVERYBODY } from "../counting/counters.ts";
 import type { SubjectSource } from "../fleet/directory/directory.ts";
 import {
   subjectOfAddress,
@@ -6,6 +5,7 @@ import {
   subjectOfHeader,
   subjectOfMissing,
 } from "../http/known-subjects.ts";
+import { EVERYBODY } from "../policy/counters.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
 import { dimensionsOf } from "./known-limiters.ts";
 import type { SoughtClient, SubjectUse } from "./subject-source.ts";

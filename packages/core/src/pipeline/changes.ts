@@ -2,7 +2,7 @@ import type { Awaitable } from "../common/awaitable.ts";
 import type { Charged } from "../common/charged.ts";
 import { joinCharged } from "../common/charged.ts";
 import type { Cost } from "../common/cost.ts";
-import { readCharged } from "../counting/costs.ts";
+import { readCharged } from "../policy/costs.ts";
 import type { BlockCall } from "../store/block-by-hand.ts";
 import { block } from "../store/block-by-hand.ts";
 import { charge, countedBy } from "../store/charge.ts";

@@ -1,8 +1,8 @@
 import type { LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
 import type { StoreMonitor } from "../health/outage.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 import type { Counter } from "../store/counter.ts";
 import { stepFor } from "../store/decide.ts";
 import type { DecideCall, DecideMode } from "../store/decide-call.ts";
@@ -42,7 +42,7 @@ export function bySlotAfter<C extends Counter>(
 
 /** How to ask the hash slots, and how to refund charges and release concurrency slots. */
 export interface CrossSlotDeps {
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   readonly watch: StoreMonitor;
   readonly remote: Remote;
   refund(receipt: Receipt): Promise<unknown>;

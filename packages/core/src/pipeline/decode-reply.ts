@@ -3,12 +3,12 @@ import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { askedOf } from "../counting/costs.ts";
-import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { unitsOnly } from "../counting/counters.ts";
-import { rejectWrongType } from "../counting/wrong-type.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { requestedOf } from "../policy/costs.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { unitsOnly } from "../policy/counters.ts";
+import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
+import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { takeSlots } from "../slots/slot-store.ts";
 import type { DecideMode } from "../store/decide-call.ts";
@@ -30,7 +30,7 @@ const NOTHING: readonly never[] = [];
 
 /** Makes the record of a request. A cost of 0 is never charged and never sets a block. */
 export function createDecisionRequest(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
@@ -39,7 +39,7 @@ export function createDecisionRequest(
   const isNamed = counters[0]?.costs !== undefined;
   return {
     counted,
-    counters: isNamed ? askedOf(counters) : counters,
+    counters: isNamed ? requestedOf(counters) : counters,
     allCounters: isNamed ? counters : undefined,
     cost,
     mode: cost === 0 && mode !== "peek" ? "ask" : mode,
@@ -83,8 +83,18 @@ export function decisionOf(
   places?.hold();
   const { counted, cost, allCounters } = request;
   const terms = (allCounters ?? request.counters)[0]?.terms;
-  const outcome = { allowed, blocked, limits, cost, source, receipts, places, retryAfterMs, terms };
-  return new CountedDecision(
+  const outcome = {
+    allowed,
+    blocked,
+    limits,
+    cost,
+    source,
+    receipts,
+    slots: places,
+    retryAfterMs,
+    terms,
+  };
+  return new LimiterDecision(
     counted,
     allCounters === undefined ? outcome : withNamed(allCounters, outcome),
   );
@@ -111,7 +121,7 @@ export function present(states: ReadReply["states"]): readonly LimitState[] {
  * refunded because another hash slot denies. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
  */
 export function readReply(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   reply: readonly number[],
@@ -152,7 +162,7 @@ export function readReply(
   }
   if (reply.length > at) publishThresholds(counted, counters, reply, at);
   const receipt = { cost, charged: reply[0] as number, counters, generations };
-  const receipts = counted.hasPlaces ? unitsOf(receipt, counters) : [receipt];
+  const receipts = counted.hasSlots ? unitsOf(receipt, counters) : [receipt];
   return { allowed, blocked, receipts, states };
 }
 

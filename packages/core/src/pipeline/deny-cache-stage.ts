@@ -1,6 +1,6 @@
 import type { Decision } from "../common/decision.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 import { isCharging } from "../store/decide-call.ts";
 import { decisionOf } from "./decode-reply.ts";
 import { denyCacheOf } from "./deny-cache.ts";
@@ -11,7 +11,7 @@ import type { DecisionRequest, Stage, StoreDecision } from "./stage.ts";
  * Answers known denials from the deny cache, unless `remembers` is false. Changes drop the cached denials of their counters
  * before and after the call.
  */
-export function rememberDenials(next: Stage, counted: CountedPolicy, remembers: boolean): Stage {
+export function rememberDenials(next: Stage, counted: CompiledPolicy, remembers: boolean): Stage {
   const { store } = counted;
   const denials = denyCacheOf(store.owner);
 

@@ -3,8 +3,8 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { LONGEST, NEVER } from "../algorithms/exact.ts";
 import { clientPart } from "../common/client-state.ts";
 import type { LimitState } from "../common/decision.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { unitsOnly } from "../counting/counters.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { unitsOnly } from "../policy/counters.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./decode-reply.ts";
 import type { CountersReply, StoreDecision } from "./stage.ts";
 

@@ -1,6 +1,6 @@
 import { clientPart } from "../common/client-state.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import { decisionOf } from "./decode-reply.ts";
@@ -33,7 +33,7 @@ export interface Fallback extends Stage {
  * that a flapping store does not grant a new budget with each outage. Nothing is written back to the store.
  */
 export function decideWithoutStore(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   { onUnavailable, localShare }: LocalPolicy,
 ): Fallback {
   const { owner } = counted.store;

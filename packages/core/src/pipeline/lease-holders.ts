@@ -1,6 +1,6 @@
 import { clientPart } from "../common/client-state.ts";
 import { WeakList } from "../common/weak-list.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 
 /** A limiter that holds leased units. */
 export interface LeaseHolder {

@@ -1,8 +1,8 @@
 import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
 import { compileLike } from "../algorithms/compile-limit.ts";
 import type { Limit } from "../common/policy.ts";
-import type { Group } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { DimensionLimits } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 
 const NONE: readonly never[] = [];
 
@@ -17,7 +17,7 @@ export function shareLimits(share: number): (counter: SubjectCounter) => Subject
     return (counter) => (counter.marks.length === 0 ? counter : { ...counter, marks: NONE });
   }
   // Also for groups with overridden numbers, which come and go.
-  const shared = new WeakMap<Group, Group>();
+  const shared = new WeakMap<DimensionLimits, DimensionLimits>();
   return (counter) => {
     const group = shared.get(counter.group) ?? shareGroup(counter.group, share);
     shared.set(counter.group, group);
@@ -25,7 +25,7 @@ export function shareLimits(share: number): (counter: SubjectCounter) => Subject
   };
 }
 
-function shareGroup(group: Group, share: number): Group {
+function shareGroup(group: DimensionLimits, share: number): DimensionLimits {
   return { ...group, limits: group.limits.map((limit) => shareLimit(limit, share)) };
 }
 

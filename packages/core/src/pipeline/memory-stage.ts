@@ -1,6 +1,6 @@
 import type { DecisionSource } from "../common/decision.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import { rejectWrongType } from "../counting/wrong-type.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { createLocalSlotStore } from "../slots/slot-store.ts";
 import { stepFor } from "../store/decide.ts";
@@ -11,7 +11,7 @@ import { publishThresholds } from "./thresholds.ts";
 
 /** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
 export function decideLocally(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   store: CountingStore = counted.store,
   source: DecisionSource = "store",
   owner: object = store.owner,
@@ -20,7 +20,7 @@ export function decideLocally(
 
   return {
     decide(request) {
-      if (request.counted.hasPlaces) {
+      if (request.counted.hasSlots) {
         keeping ??= createLocalSlotStore(store, counted.reported, owner);
         requestSlots(request, keeping);
       }

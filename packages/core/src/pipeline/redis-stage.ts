@@ -2,12 +2,12 @@ import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../common/channels.ts";
 import type { Decision } from "../common/decision.ts";
 import { publish } from "../common/publish.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { placesOnly } from "../counting/counters.ts";
-import { rejectWrongType } from "../counting/wrong-type.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import { storeFailure } from "../health/store-failure.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { slotsOnly } from "../policy/counters.ts";
+import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { createSlotStore } from "../slots/slot-store.ts";
 import type { Counter } from "../store/counter.ts";
@@ -34,7 +34,7 @@ const degradedDecisions = channel(CHANNELS.degraded);
 
 /** The parts of the last link of a limiter on servers. */
 export interface RedisStageDeps {
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   readonly watch: StoreMonitor;
   readonly remote: Remote;
 }
@@ -72,7 +72,7 @@ export function decideOnServers(place: RedisStageDeps, fallback: Stage, flights:
 
   return {
     decide(request) {
-      if (request.counted.hasPlaces) {
+      if (request.counted.hasSlots) {
         keeping ??= keepSlots();
         requestSlots(request, keeping);
       }
@@ -150,7 +150,7 @@ export function crossSlotDepsOf(place: RedisStageDeps): CrossSlotDeps {
   function returnPlaces(counters: readonly SubjectCounter[], holder: string): void {
     // Bypasses the watch: the server that was late is known to be down. Slots that are not released
     // expire.
-    for (const counter of placesOnly(counters)) {
+    for (const counter of slotsOnly(counters)) {
       counted.store
         .run(places, { counters: [counter], holders: [holder], renews: false })
         .catch(() => {});

@@ -1,8 +1,8 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter, Subjects } from "../counting/counters.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import type { HeldSlots } from "../slots/held-slots.ts";
 import type { Counter } from "../store/counter.ts";
 import type { DecideCall } from "../store/decide-call.ts";
@@ -12,7 +12,7 @@ import type { Step } from "../store/store.ts";
 /** A request for a decision: one record, created once, that every link and the store see. */
 export interface DecisionRequest extends DecideCall {
   /** The policy in force: the limiter's own, or one passed with the call. */
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   /** The counters to ask. Counters left out by a cost by name are only in `named`. */
   readonly counters: readonly SubjectCounter[];
   /** With a cost by name, all counters; otherwise undefined. */

@@ -6,9 +6,9 @@ import type { LimitDescription } from "../common/policy.ts";
 import { publish } from "../common/publish.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import { toMilliseconds } from "../common/time.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { areInShadow } from "../counting/counters.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { areInShadow } from "../policy/counters.ts";
 import type { Counter } from "../store/counter.ts";
 import { TOLD_NUMBERS } from "../store/tell.ts";
 
@@ -30,7 +30,7 @@ const thresholds = channel(CHANNELS.threshold);
 
 /** Publishes the report of a charge, which begins at `at` in its reply: a message for each threshold, the lowest first. */
 export function publishThresholds(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   counters: readonly Counter[],
   reply: readonly number[],
   at: number,
@@ -52,7 +52,7 @@ export function publishThresholds(
 type ReachedThreshold = readonly [reached: number, remaining: number, reset: number];
 
 function publishOf(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   counter: SubjectCounter,
   i: number,
   [reached, remaining, reset]: ReachedThreshold,

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { gcra } from "../algorithms/gcra.ts";
 import type { Decision } from "../common/decision.ts";
-import { askedUnits } from "../counting/costs.ts";
-import { CountedDecision, limitsBefore } from "../counting/counted-decision.ts";
-import { countersOf } from "../counting/counters.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
+import { requestedUnits } from "../policy/costs.ts";
+import { countersOf } from "../policy/counters.ts";
+import { LimiterDecision, limitsBefore } from "../policy/limiter-decision.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { agedDenial } from "./aged-denial.ts";
 
@@ -59,7 +59,7 @@ test("with a cost by name it has that cost, and knows the limits that were left 
   const cost = { requests: 2, tokens: 0 };
   await limiter.consume("u", { cost });
   const decision = await limiter.consume("u", { cost });
-  const named = askedUnits(counters, cost);
+  const named = requestedUnits(counters, cost);
   const aged = agedDenial(counted, { decision, at }, named.counters, named.cost, at);
   expect(aged).toEqual(decision);
   expect(aged.cost).toEqual({ requests: 2 });
@@ -82,6 +82,6 @@ test("where no limit was asked, it lasts as long as it did", async () => {
   const { counted, counters } = await start(0);
   const source = "deny";
   const outcome = { allowed: false, limits: [], cost: 1, source, receipts: [] } as const;
-  const decision = new CountedDecision(counted, { ...outcome, retryAfterMs: 1_000 });
+  const decision = new LimiterDecision(counted, { ...outcome, retryAfterMs: 1_000 });
   expect(agedDenial(counted, { decision, at }, counters, 1, at).retryAfterMs).toBe(1_000);
 });

@@ -1,8 +1,8 @@
 import type { LimitState } from "../common/decision.ts";
 import { isOfSlots } from "../common/decision.ts";
-import { CountedDecision, withNamed } from "../counting/counted-decision.ts";
-import type { CountedPolicy } from "../counting/counted-policy.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
 import { areByName } from "../store/counter.ts";
 import type { Denial } from "./line.ts";
 
@@ -11,12 +11,12 @@ import type { Denial } from "./line.ts";
  * own: of these counters if the cost is by name.
  */
 export function agedDenial(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   { decision, at }: Denial,
   counters: readonly SubjectCounter[],
   cost: number,
   now: number,
-): CountedDecision {
+): LimiterDecision {
   const elapsedMs = Math.max(0, Math.floor((now - at) / 1_000));
   const { blocked, limits, overridden, retryAfterMs, source } = decision;
   const outcome = {
@@ -29,7 +29,7 @@ export function agedDenial(
     retryAfterMs,
     terms: counters[0]?.terms ?? (overridden ? { shadow: false } : undefined),
   };
-  return new CountedDecision(counted, areByName(counters) ? withNamed(counters, outcome) : outcome);
+  return new LimiterDecision(counted, areByName(counters) ? withNamed(counters, outcome) : outcome);
 }
 
 function agedState(limit: LimitState, elapsedMs: number, isBlocked: boolean): LimitState {

@@ -1,5 +1,5 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 import { unitsAt } from "../store/counter.ts";
 
 interface ImpossibleCost {

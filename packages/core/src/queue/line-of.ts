@@ -1,9 +1,9 @@
-import { askedOf } from "../counting/costs.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import { requestedOf } from "../policy/costs.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 
 /** The line in which a call waits, shared by all calls that ask the same limits about the same subjects. */
 export function lineOf(counters: readonly SubjectCounter[]): string {
-  return askedOf(counters)
+  return requestedOf(counters)
     .map(({ key, costs = [] }) => [key, ...leftOutBy(costs)].join(" "))
     .join(" ");
 }

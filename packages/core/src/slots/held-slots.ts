@@ -1,7 +1,7 @@
 import { HeadgateError } from "../common/errors.ts";
 import { noteInUse } from "../common/in-use.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
 import type { SlotHandle, SlotStore } from "../policy/slot.ts";
 import type { Counter } from "../store/counter.ts";
 import { unitsAt } from "../store/counter.ts";

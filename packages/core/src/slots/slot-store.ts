@@ -1,8 +1,8 @@
 import { clientPart } from "../common/client-state.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
-import type { SubjectCounter } from "../counting/counters.ts";
-import { placesOnly } from "../counting/counters.ts";
-import { rejectWrongType } from "../counting/wrong-type.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { slotsOnly } from "../policy/counters.ts";
+import { rejectWrongType } from "../policy/wrong-type.ts";
 import { newHolder } from "../scripts/digits.ts";
 import type { Counter } from "../store/counter.ts";
 import type { PlacesCall } from "../store/places.ts";
@@ -67,7 +67,7 @@ export function takeSlots(
   keeping: SlotKeeper,
   counters: readonly SubjectCounter[],
 ): HeldSlots | undefined {
-  const ofPlaces = placesOnly(counters);
+  const ofPlaces = slotsOnly(counters);
   return ofPlaces.length === 0 ? undefined : new HeldSlots(keeping, ofPlaces, newHolder());
 }
 

@@ -12,7 +12,7 @@ import { readBoolean, rejectUnknownOptions } from "../../common/options.ts";
 import { isPlainObject } from "../../common/plain-object.ts";
 import type { Policy } from "../../common/policy.ts";
 import { GLOBAL_DIMENSION } from "../../common/policy.ts";
-import { EVERYBODY } from "../../counting/counters.ts";
+import { EVERYBODY } from "../../policy/counters.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 import { OVERRIDE_NUMBERS } from "./record-text.ts";
 import { withOverriddenNumbers } from "./under-override.ts";

@@ -1,5 +1,5 @@
 import { HeadgateError } from "../../common/errors.ts";
-import { rejectWrongType } from "../../counting/wrong-type.ts";
+import { rejectWrongType } from "../../policy/wrong-type.ts";
 import type { Step } from "../../store/store.ts";
 import type { ControlPlace } from "./control.ts";
 import type { Draft, ReadControl } from "./drafts.ts";

@@ -1,8 +1,8 @@
-import type { CountedPolicy } from "../../counting/counted-policy.ts";
-import { countersOfLimiter } from "../../counting/counters.ts";
 import type { StoreMonitor } from "../../health/outage.ts";
 import { denyCacheOf } from "../../pipeline/deny-cache.ts";
 import { closeAllLeases, closeLeases } from "../../pipeline/lease-holders.ts";
+import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
+import { countersOfLimiter } from "../../policy/counters.ts";
 import type { Follower, LimiterControl } from "./control.ts";
 import { controlOf } from "./known-control.ts";
 import type { ControlRecord, Order } from "./record.ts";
@@ -13,9 +13,9 @@ import type { ControlRecord, Order } from "./record.ts";
  * Undefined if the store has no control record.
  */
 export function followControl(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   watch: StoreMonitor | undefined,
-  otherPolicies: () => Iterable<CountedPolicy>,
+  otherPolicies: () => Iterable<CompiledPolicy>,
 ): LimiterControl | undefined {
   const { store } = counted;
   if (watch === undefined || store.remote?.isControlled !== true) return undefined;

@@ -1,10 +1,10 @@
 import { Alarm } from "../../common/background.ts";
 import { clientPart } from "../../common/client-state.ts";
 import { formatReceived } from "../../common/errors.ts";
-import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
-import type { OverriddenTerms, SubjectCounter } from "../../counting/counters.ts";
 import type { StoreMonitor } from "../../health/outage.ts";
 import type { Stage } from "../../pipeline/stage.ts";
+import type { CompiledPolicy, DimensionLimits } from "../../policy/compiled-policy.ts";
+import type { OverriddenTerms, SubjectCounter } from "../../policy/counters.ts";
 import { misfitOf } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
@@ -30,12 +30,12 @@ interface Holder {
   readonly watch: StoreMonitor | undefined;
   readonly endLeases: Stage["endLeases"];
   /** Policies of other shapes that calls have passed. */
-  readonly otherPolicies: () => Iterable<CountedPolicy>;
+  readonly otherPolicies: () => Iterable<CompiledPolicy>;
 }
 
 interface Watcher {
   readonly counters: readonly SubjectCounter[];
-  readonly policy: CountedPolicy;
+  readonly policy: CompiledPolicy;
   readonly terms: string;
   readonly callback: () => void;
 }
@@ -43,7 +43,7 @@ interface Watcher {
 /** The overrides of a policy. If a subject turns out to be overridden, its leased units are returned. */
 export function createOverrides(
   control: LimiterControl,
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   holder: Holder,
 ): Overrides {
   const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
@@ -85,7 +85,7 @@ export function createOverrides(
 
   function apply(
     counters: readonly SubjectCounter[],
-    policy?: CountedPolicy,
+    policy?: CompiledPolicy,
   ): readonly SubjectCounter[] {
     const { inForce } = all;
     if (inForce === undefined) return counters;
@@ -158,10 +158,10 @@ function underAll(
 }
 
 /** Groups under overrides, compiled once. */
-const compiled = new WeakMap<Override, WeakMap<Group, Group>>();
+const compiled = new WeakMap<Override, WeakMap<DimensionLimits, DimensionLimits>>();
 
-function groupUnder(group: Group, override: Override): Group {
-  const known = compiled.get(override) ?? new WeakMap<Group, Group>();
+function groupUnder(group: DimensionLimits, override: Override): DimensionLimits {
+  const known = compiled.get(override) ?? new WeakMap<DimensionLimits, DimensionLimits>();
   compiled.set(override, known);
   const made = known.get(group) ?? underOverride(group, override);
   known.set(group, made);
@@ -173,12 +173,12 @@ function groupUnder(group: Group, override: Override): Group {
  * passed with a call is reported once.
  */
 function createFitting(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   { watch, otherPolicies }: Holder,
-): (override: Override, policy: CountedPolicy) => boolean {
-  const checked = new WeakMap<CountedPolicy, WeakMap<Override, boolean>>();
+): (override: Override, policy: CompiledPolicy) => boolean {
+  const checked = new WeakMap<CompiledPolicy, WeakMap<Override, boolean>>();
 
-  function check(override: Override, policy: CountedPolicy): boolean {
+  function check(override: Override, policy: CompiledPolicy): boolean {
     const why = whyMisfit(override, policy);
     if (why === undefined) return true;
     const isOwn = policy === counted;
@@ -206,7 +206,7 @@ function createFitting(
 }
 
 /** Why an override does not fit a policy; undefined if it fits. */
-function whyMisfit(override: Override, { groups }: CountedPolicy): string | undefined {
+function whyMisfit(override: Override, { groups }: CompiledPolicy): string | undefined {
   const own = groups.filter(({ limiter }) => limiter === override.limiter);
   const limits = own.flatMap((group) => group.limits.map(({ source }) => source));
   return misfitOf(limits, override)?.message;

@@ -1,5 +1,5 @@
-import type { CountedPolicy } from "../../counting/counted-policy.ts";
-import type { SubjectCounter } from "../../counting/counters.ts";
+import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../../policy/counters.ts";
 import type { LimiterControl } from "./control.ts";
 import type { OverridesInForce } from "./overrides-in-force.ts";
 
@@ -19,7 +19,7 @@ export interface Overrides {
    * Counters with the overrides in force for them; the same list if there are none. `policy` is the policy that they belong to,
    * by default the limiter's own.
    */
-  apply(counters: readonly SubjectCounter[], policy?: CountedPolicy): readonly SubjectCounter[];
+  apply(counters: readonly SubjectCounter[], policy?: CompiledPolicy): readonly SubjectCounter[];
   /** After `refresh`: whether the limiter is in shadow mode for all subjects; undefined if no override applies to all subjects. */
   shadow(): Promise<boolean | undefined>;
   /**
@@ -28,7 +28,7 @@ export interface Overrides {
    */
   onChange(
     counters: readonly SubjectCounter[],
-    policy: CountedPolicy,
+    policy: CompiledPolicy,
     asked: readonly SubjectCounter[],
     callback: () => void,
   ): () => void;

@@ -1,8 +1,8 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import { compileLike } from "../../algorithms/compile-limit.ts";
 import type { Limit } from "../../common/policy.ts";
-import type { Group } from "../../counting/counted-policy.ts";
-import { inLayouts } from "../../counting/numbers-in-force.ts";
+import type { DimensionLimits } from "../../policy/compiled-policy.ts";
+import { inLayouts } from "../../policy/effective-limits.ts";
 import { counterLimits } from "../../store/counter.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 
@@ -10,7 +10,10 @@ import type { Override, OverrideNumbers } from "./record.ts";
  * A group with the numbers of an override; the same group if none of its limits changes. An override for a subject changes the
  * limits that count by it. Throws `HEADGATE_INVALID_LIMIT` for numbers that do not fit.
  */
-export function underOverride(group: Group, { subject, limits }: Override): Group {
+export function underOverride(
+  group: DimensionLimits,
+  { subject, limits }: Override,
+): DimensionLimits {
   if (limits === undefined) return group;
   if (subject !== undefined && !Object.hasOwn(subject, group.dimension)) return group;
   const changed = group.limits.map((limit) => withOverride(limit, limits));

@@ -1,6 +1,6 @@
 import { prefixPart } from "../../common/client-state.ts";
 import { fingerprint } from "../../common/key.ts";
-import type { CountedPolicy, Group } from "../../counting/counted-policy.ts";
+import type { CompiledPolicy, DimensionLimits } from "../../policy/compiled-policy.ts";
 import type { CountingStore } from "../../store/store.ts";
 import { VERSION } from "../../version.generated.ts";
 import type {
@@ -57,7 +57,7 @@ const MOST_SHAPES = 64;
  * Lists a limiter if its store keeps a directory. `own` has its limits without those of the one that it extends, which is named
  * `extended`.
  */
-export function listLimiter(name: string, own: CountedPolicy, extended: string | undefined): void {
+export function listLimiter(name: string, own: CompiledPolicy, extended: string | undefined): void {
   // In memory of this process it costs nothing.
   if (own.store.directory === true) list(own.store, limiterRecord(name, own, extended));
 }
@@ -74,20 +74,20 @@ export function newsOfShapes(store: CountingStore, name: string): ListedNews | u
 
 /** Receives news about policies of other shapes. */
 interface ListedNews {
-  begin(policy: CountedPolicy): void;
-  end(policy: CountedPolicy): void;
+  begin(policy: CompiledPolicy): void;
+  end(policy: CompiledPolicy): void;
 }
 
 function limiterRecord(
   name: string,
-  own: CountedPolicy,
+  own: CompiledPolicy,
   extended: string | undefined,
 ): LimiterRecord {
   return {
     kind: "limiter",
     name,
     policy: fingerprint(own.canonical),
-    ...(own.keeps ? { blockOn: "settle" } : {}),
+    ...(own.blocksOnSettle ? { blockOn: "settle" } : {}),
     ...listedPolicyOf(own),
     ...(extended === undefined ? {} : { extends: extended }),
     shadow: own.shadow,
@@ -96,14 +96,17 @@ function limiterRecord(
   };
 }
 
-function listedPolicyOf(own: CountedPolicy): ListedPolicy {
+function listedPolicyOf(own: CompiledPolicy): ListedPolicy {
   return {
     limits: own.limits.map(({ source }) => source),
     shapes: own.groups.slice(0, MOST_SHAPES).map((group) => shapeOf(group, own)),
   };
 }
 
-function shapeOf({ dimension, keySuffix, positions }: Group, own: CountedPolicy): ListedShape {
+function shapeOf(
+  { dimension, keySuffix, positions }: DimensionLimits,
+  own: CompiledPolicy,
+): ListedShape {
   return {
     per: dimension,
     fingerprint: keySuffix.slice(keySuffix.lastIndexOf(":") + 1),

@@ -3,7 +3,7 @@ import { processPart } from "../../common/client-state.ts";
 import type { Decision, LimitState } from "../../common/decision.ts";
 import { bindingLimit } from "../../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../../common/policy.ts";
-import { EVERYBODY } from "../../counting/counters.ts";
+import { EVERYBODY } from "../../policy/counters.ts";
 import type { UsageSubjects } from "../../store/store.ts";
 import type { BlockedSubject } from "./seen-blocks.ts";
 import type { LimiterCount, UsageRow } from "./steps.ts";

@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import { Alarm } from "../../common/background.ts";
 import { toMilliseconds } from "../../common/time.ts";
-import type { CountedPolicy } from "../../counting/counted-policy.ts";
-import type { SubjectCounter } from "../../counting/counters.ts";
 import type { StoreMonitor } from "../../health/outage.ts";
+import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../../policy/counters.ts";
 import { decide } from "../../store/decide.ts";
 import type { DecideCall } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
@@ -47,7 +47,7 @@ export interface SubjectAccount extends LeaseAccount {
 
 /** Where leases are asked for. */
 export interface LeaseStore {
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   readonly watch: StoreMonitor;
 }
 

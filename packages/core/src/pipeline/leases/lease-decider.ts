@@ -1,8 +1,8 @@
 import type { Decision } from "../../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../../common/policy.ts";
-import { CountedDecision, uncharged } from "../../counting/counted-decision.ts";
-import type { SubjectCounter } from "../../counting/counters.ts";
-import { EVERYBODY } from "../../counting/counters.ts";
+import type { SubjectCounter } from "../../policy/counters.ts";
+import { EVERYBODY } from "../../policy/counters.ts";
+import { LimiterDecision, uncharged } from "../../policy/limiter-decision.ts";
 import { isCharging } from "../../store/decide-call.ts";
 import type { Receipt } from "../../store/refund.ts";
 import type { DecisionRequest, Stage } from "../stage.ts";
@@ -37,7 +37,7 @@ export function leaseStage(next: Stage, rule: LeaseRule, place: LeaseStore): Sta
     receipts: readonly Receipt[],
   ): Decision {
     const limits = limitsFrom(account.counter.group, account.reported as Reported, left, now);
-    return new CountedDecision(counted, { allowed: true, limits, cost, source: "lease", receipts });
+    return new LimiterDecision(counted, { allowed: true, limits, cost, source: "lease", receipts });
   }
 
   function receiptOf(account: SubjectAccount, lease: Lease, cost: number): Receipt {
@@ -81,7 +81,7 @@ export function leaseStage(next: Stage, rule: LeaseRule, place: LeaseStore): Sta
       const remaining = Math.min(limit.limit, Math.max(0, left));
       return { ...limit, remaining, overdrawn: Math.max(0, 0 - left) };
     });
-    return new CountedDecision(counted, { ...decision, limits, receipts });
+    return new LimiterDecision(counted, { ...decision, limits, receipts });
   }
 
   return {

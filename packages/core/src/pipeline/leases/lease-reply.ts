@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { LimitState } from "../../common/decision.ts";
-import type { Group } from "../../counting/counted-policy.ts";
+import type { DimensionLimits } from "../../policy/compiled-policy.ts";
 import type { Receipt } from "../../store/refund.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../decode-reply.ts";
 import { leaseTime } from "./lease-book.ts";
@@ -17,7 +17,7 @@ export interface Reported {
 /** The lease that the store granted. `sent` is when it was requested, before the store decided. */
 export function leaseOf(
   rule: LeaseRule,
-  { limits }: Group,
+  { limits }: DimensionLimits,
   receipt: Receipt,
   reply: readonly number[],
   sent: number,
@@ -28,7 +28,7 @@ export function leaseOf(
 }
 
 /** Units that remain in the limit that has the fewest. */
-export function roomOf(group: Group, reply: readonly number[]): number {
+export function roomOf(group: DimensionLimits, reply: readonly number[]): number {
   return Math.min(...group.limits.map((_, i) => reply[offsetOf(i) + 1] as number));
 }
 
@@ -36,7 +36,12 @@ export function roomOf(group: Group, reply: readonly number[]): number {
  * The limits as reported to a request that a lease pays: the store's last report, plus the `held` units, less the time that has
  * passed.
  */
-export function limitsFrom(group: Group, last: Reported, held: number, now: number): LimitState[] {
+export function limitsFrom(
+  group: DimensionLimits,
+  last: Reported,
+  held: number,
+  now: number,
+): LimitState[] {
   const elapsed = Math.max(0, Math.floor(now - last.received));
   const states: LimitState[] = new Array(group.limits.length);
   for (let i = 0; i < group.limits.length; i += 1) {

@@ -1,10 +1,10 @@
 import { formatReceived, invalidOption } from "../../common/errors.ts";
-import type { CountedPolicy } from "../../counting/counted-policy.ts";
+import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for limits whose units cannot be leased. */
-export function requireLeasable({ limits, groups, hasPlaces }: CountedPolicy): void {
+export function requireLeasable({ limits, groups, hasSlots }: CompiledPolicy): void {
   // A slot belongs to one request.
-  if (hasPlaces) {
+  if (hasSlots) {
     throw invalidOption(
       "lease cannot be used with a concurrency limit, which has no units to take ahead: leave one of them out",
     );

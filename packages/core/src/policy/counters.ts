@@ -2,7 +2,7 @@ import { formatKind, formatReceived, HeadgateError, invalidOption } from "../com
 import { escapeSubject } from "../common/key.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { Counter } from "../store/counter.ts";
-import type { CountedPolicy, Group } from "./counted-policy.ts";
+import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
 
 /**
  * The subjects to count: one subject if there is one dimension, otherwise one for each dimension by name. `null` leaves a
@@ -29,7 +29,7 @@ export interface OverriddenTerms {
 
 /** One group's counter for a subject, with its key. */
 export interface SubjectCounter extends Counter {
-  readonly group: Group;
+  readonly group: DimensionLimits;
   readonly subject: string;
   /**
    * The effect of overrides on the decision: the same for all of its counters, and undefined if none is in force for any of
@@ -43,9 +43,9 @@ export interface SubjectCounter extends Counter {
  * `HEADGATE_INVALID_OPTION`.
  */
 export function countersOf(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   subjects: Subjects,
-  groups: readonly Group[] = counted.groups,
+  groups: readonly DimensionLimits[] = counted.groups,
 ): SubjectCounter[] {
   const [group] = counted.groups;
   if (counted.groups.length === 1 && group !== undefined) {
@@ -75,7 +75,7 @@ export function countersOf(
  * ignored, and the result may be empty. Throws like `countersOf`.
  */
 export function namedCountersOf(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   subjects: Subjects,
   partial = false,
 ): SubjectCounter[] {
@@ -96,14 +96,14 @@ export function namedCountersOf(
 }
 
 /** Whether a dimension is named that the policy does not count by. */
-function namesOthers(counted: CountedPolicy, subjects: Subjects): boolean {
+function namesOthers(counted: CompiledPolicy, subjects: Subjects): boolean {
   const dimensions = dimensionsOf(counted);
   return isRecord(subjects) && Object.keys(subjects).some((name) => !dimensions.includes(name));
 }
 
 /** The policy's counters for a subject of a limiter; none if they belong to another limiter or to other dimensions. */
 export function countersOfLimiter(
-  { groups }: CountedPolicy,
+  { groups }: CompiledPolicy,
   limiter: string,
   subject: Readonly<Record<string, string>>,
 ): SubjectCounter[] {
@@ -114,7 +114,7 @@ export function countersOfLimiter(
 
 /** Whether a decision on these counters is in shadow mode, and so denies no request. */
 export function areInShadow(
-  { shadow }: CountedPolicy,
+  { shadow }: CompiledPolicy,
   [first]: readonly SubjectCounter[],
 ): boolean {
   return first?.terms?.shadow ?? shadow;
@@ -126,7 +126,7 @@ export function unitsOnly<C extends SubjectCounter>(counters: readonly C[]): rea
 }
 
 /** The counters of concurrency slots. */
-export function placesOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
+export function slotsOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
   return counters.filter(({ group }) => group.heldFor !== undefined);
 }
 
@@ -136,7 +136,7 @@ function isRecord(
   return typeof subjects === "object" && subjects !== null;
 }
 
-export function counterOf(group: Group, subject: string): SubjectCounter {
+export function counterOf(group: DimensionLimits, subject: string): SubjectCounter {
   return {
     group,
     subject,
@@ -154,7 +154,7 @@ export function counterOf(group: Group, subject: string): SubjectCounter {
 }
 
 /** Caches the key if there is room: creating, hashing and comparing a new string takes as long as a decision. */
-function makeKey(group: Group, subject: string): string {
+function makeKey(group: DimensionLimits, subject: string): string {
   const { keyPrefix, keySuffix, recentKeys } = group;
   const escaped = escapeSubject(subject);
   const key = keyPrefix + escaped + keySuffix;
@@ -174,11 +174,11 @@ function makeKey(group: Group, subject: string): string {
 
 /** The subject in a dimension; null if its limits are left out. */
 export function subjectIn(
-  counted: CountedPolicy,
+  counted: CompiledPolicy,
   dimension: string,
   subjects: Subjects,
 ): string | null {
-  if (dimension === GLOBAL_DIMENSION) return everybodyIn(subjects);
+  if (dimension === GLOBAL_DIMENSION) return allSubjectsIn(subjects);
   if (isRecord(subjects)) {
     const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
     return subject === null ? null : checkSubject(dimension, subject);
@@ -192,7 +192,7 @@ export function subjectIn(
   );
 }
 
-function everybodyIn(subjects: Subjects): string | null {
+function allSubjectsIn(subjects: Subjects): string | null {
   if (!isRecord(subjects) || !Object.hasOwn(subjects, GLOBAL_DIMENSION)) return EVERYBODY;
   const named = subjects[GLOBAL_DIMENSION];
   if (named === EVERYBODY || named === null) return named;
@@ -202,7 +202,7 @@ function everybodyIn(subjects: Subjects): string | null {
   );
 }
 
-function dimensionsOf(counted: CountedPolicy): string[] {
+function dimensionsOf(counted: CompiledPolicy): string[] {
   return counted.groups.map(({ dimension }) => dimension);
 }
 
@@ -224,14 +224,14 @@ function emptyKey(dimension: string, subject: unknown): HeadgateError {
   );
 }
 
-export function nothingNamed(counted: CountedPolicy): HeadgateError {
+export function nothingNamed(counted: CompiledPolicy): HeadgateError {
   return new HeadgateError(
     "HEADGATE_EMPTY_KEY",
     `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(counted))].join(", ")} a subject other than null`,
   );
 }
 
-export function rejectUnknownDimensions(counted: CountedPolicy, subjects: Subjects): void {
+export function rejectUnknownDimensions(counted: CompiledPolicy, subjects: Subjects): void {
   if (!isRecord(subjects)) return;
   for (const dimension of Object.keys(subjects)) {
     if (counted.groups.some((group) => group.dimension === dimension)) continue;

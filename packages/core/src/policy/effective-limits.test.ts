@@ -7,9 +7,9 @@ import { tokenBucket } from "../algorithms/token-bucket.ts";
 import type { Limit } from "../common/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
-import { compileCountedPolicy } from "./counted-policy.ts";
-import { withNumbers } from "./numbers-in-force.ts";
+import type { CompiledPolicy } from "./compiled-policy.ts";
+import { compileCountedPolicy } from "./compiled-policy.ts";
+import { withNumbers } from "./effective-limits.ts";
 
 const base: readonly Limit[] = [
   gcra({ limit: 30, window: "1m" }),
@@ -45,7 +45,7 @@ describe("other numbers", () => {
   });
 
   test("count in the same keys", () => {
-    const inForce = withNumbers(counted, given) as CountedPolicy;
+    const inForce = withNumbers(counted, given) as CompiledPolicy;
     expect(inForce.keyspace).toBe(counted.keyspace);
     const keysOf = (policy: typeof counted) =>
       policy.groups.map(({ keyPrefix, keySuffix }) => keyPrefix + keySuffix);
@@ -94,7 +94,7 @@ describe("other numbers", () => {
         gcra({ limit: 10, window: "1s", name: "calm", per: "tenant", ...burst(2) }),
         gcra({ limit: 20, window: "1s", name: "busy", per: "tenant", ...burst(4) }),
       ];
-      const { groups } = withNumbers(counted, policy) as CountedPolicy;
+      const { groups } = withNumbers(counted, policy) as CompiledPolicy;
       for (const { shape, numbers, limits } of groups) {
         layouts.add(shape);
         expect(numbers.length % limits.flatMap((limit) => limit.numbers).length).toBe(0);

@@ -1,7 +1,7 @@
 import { codeOf, formatReceived, HeadgateError } from "../common/errors.ts";
 import type { BlockOn, Limit } from "../common/policy.ts";
-import type { CountedPolicy, Group } from "./counted-policy.ts";
-import { compileCountedPolicy } from "./counted-policy.ts";
+import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
+import { compileCountedPolicy } from "./compiled-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
 import { counterOf, nothingNamed, rejectUnknownDimensions, subjectIn } from "./counters.ts";
 
@@ -10,10 +10,10 @@ import { counterOf, nothingNamed, rejectUnknownDimensions, subjectIn } from "./c
  * the limiter also has, and only by dimensions of the limiter. Throws `HEADGATE_INVALID_LIMIT`.
  */
 export function compileOtherShape(
-  own: CountedPolicy,
+  own: CompiledPolicy,
   policy: readonly Limit[],
   blockOn: BlockOn,
-): CountedPolicy {
+): CompiledPolicy {
   const { limiter, plugin } = own.reported;
   const how = { blockOn, shadow: own.shadow, plugin };
   const compiled = asLimitError(() => compileCountedPolicy(limiter, policy, own.store, how));
@@ -43,7 +43,7 @@ function asLimitError<T>(compile: () => T): T {
  * The same policy, sharing its key cache with an earlier policy of its shape, so that a shape caches as many keys as a limiter,
  * however many sets of numbers it has.
  */
-export function withKeysOf(policy: CountedPolicy, earlier: CountedPolicy): CountedPolicy {
+export function withKeysOf(policy: CompiledPolicy, earlier: CompiledPolicy): CompiledPolicy {
   const groups = policy.groups.map((group) => {
     const same = earlier.groups.find(({ keySuffix }) => keySuffix === group.keySuffix);
     return same === undefined ? group : { ...group, recentKeys: same.recentKeys };
@@ -56,10 +56,10 @@ export function withKeysOf(policy: CountedPolicy, earlier: CountedPolicy): Count
  * that are asked, those in dimensions that the policy uses. Throws like `countersOf`.
  */
 export function countersUnder(
-  policy: CountedPolicy,
-  own: CountedPolicy,
+  policy: CompiledPolicy,
+  own: CompiledPolicy,
   subjects: Subjects,
-  asked: readonly Group[] = own.groups,
+  asked: readonly DimensionLimits[] = own.groups,
 ): SubjectCounter[] {
   rejectUnknownDimensions(own, subjects);
   const groups = policy.groups.filter(({ limiter, dimension }) =>
@@ -75,23 +75,23 @@ export function countersUnder(
 
 /** The counters of a subject under one policy. */
 export interface Part {
-  readonly counted: CountedPolicy;
+  readonly counted: CompiledPolicy;
   readonly counters: readonly SubjectCounter[];
 }
 
 /** The counters of the same subject under other policies of its limiter, without duplicates. */
-export function partsBeside(own: Part, others: readonly CountedPolicy[]): readonly Part[] {
+export function otherParts(own: Part, others: readonly CompiledPolicy[]): readonly Part[] {
   const known = new Set(own.counters.map(({ key }) => key));
   return others.flatMap((counted) => {
-    const counters = countersBeside(counted, own.counters).filter(({ key }) => !known.has(key));
+    const counters = otherCounters(counted, own.counters).filter(({ key }) => !known.has(key));
     for (const { key } of counters) known.add(key);
     return counters.length === 0 ? [] : [{ counted, counters }];
   });
 }
 
 /** The counters of the same subjects under another policy of their limiter, in the dimensions that both use. */
-function countersBeside(
-  { groups }: CountedPolicy,
+function otherCounters(
+  { groups }: CompiledPolicy,
   counters: readonly SubjectCounter[],
 ): SubjectCounter[] {
   return groups.flatMap((group) => {

@@ -3,13 +3,13 @@ import type { Decision, DecisionSource, LimitState } from "../common/decision.ts
 import { bindingLimit } from "../common/decision.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { LimitDescription } from "../common/policy.ts";
-import type { SlotHandle } from "../policy/slot.ts";
 import type { Counter } from "../store/counter.ts";
 import type { Receipt } from "../store/refund.ts";
+import type { CompiledPolicy } from "./compiled-policy.ts";
 import { costByName, leftOutOf } from "./costs.ts";
-import type { CountedPolicy } from "./counted-policy.ts";
 import type { OverriddenTerms, SubjectCounter } from "./counters.ts";
 import { unitsOnly } from "./counters.ts";
+import type { SlotHandle } from "./slot.ts";
 
 /** Lets any copy of Headgate take the receipts out of a decision, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
@@ -34,7 +34,7 @@ export interface Outcome {
   /** For the charges made where the decision was made, as `source` says. */
   readonly receipts: readonly Receipt[];
   /** The concurrency slots that it took. */
-  readonly places?: SlotHandle | undefined;
+  readonly slots?: SlotHandle | undefined;
   /** Whether a block denied it. Default false. */
   readonly blocked?: boolean;
   /** How long a denial lasts that was made without asking a limit. Default 0. */
@@ -51,7 +51,7 @@ const NOTHING_COUNTED = { limit: 0, remaining: 0, resetAfterMs: 0 };
 const NONE: readonly Receipt[] = [];
 
 /** A decision, and the receipts for its charges. */
-export class CountedDecision implements Decision {
+export class LimiterDecision implements Decision {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
@@ -66,15 +66,15 @@ export class CountedDecision implements Decision {
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   /** The policy whose counters were asked. */
-  readonly #counted: CountedPolicy;
+  readonly #counted: CompiledPolicy;
   /** Private, so that receipts cannot be forged; removed once they are used. */
   #receipts: readonly Receipt[];
   #taken: readonly Receipt[] = NONE;
-  readonly #places: SlotHandle | undefined;
+  readonly #slots: SlotHandle | undefined;
   /** With a cost by name, all counters, including those that were left out. */
   readonly #named: readonly SubjectCounter[] | undefined;
 
-  constructor(counted: CountedPolicy, outcome: Outcome) {
+  constructor(counted: CompiledPolicy, outcome: Outcome) {
     const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
     const { terms } = outcome;
     const shadow = terms === undefined ? counted.shadow : terms.shadow;
@@ -98,18 +98,18 @@ export class CountedDecision implements Decision {
     this.#counted = counted;
     this.#receipts = receipts;
     this.#named = outcome.named;
-    this.#places = outcome.places;
+    this.#slots = outcome.slots;
   }
 
   get signal(): AbortSignal | undefined {
-    return #places in this ? this.#places?.signal : undefined;
+    return #slots in this ? this.#slots?.signal : undefined;
   }
 
   static {
     // Only here can they read what a decision keeps to itself.
-    Object.assign(CountedDecision.prototype, {
+    Object.assign(LimiterDecision.prototype, {
       /** Takes the receipts out: they can be used once. `false` if the decision charged other counters. */
-      [TAKE_RECEIPTS](this: CountedDecision, counted: CountedPolicy): readonly Receipt[] | false {
+      [TAKE_RECEIPTS](this: LimiterDecision, counted: CompiledPolicy): readonly Receipt[] | false {
         // An object that inherits from a decision, or imitates one, has no receipts.
         if (!(#counted in this) || !isPartOf(this.#counted, counted)) return false;
         this.#taken = this.#receipts;
@@ -118,13 +118,13 @@ export class CountedDecision implements Decision {
       },
 
       /** The slots that it took, if any. `false` if they belong to other counters. */
-      [PLACES_OF](this: CountedDecision, counted: CountedPolicy): SlotHandle | undefined | false {
+      [PLACES_OF](this: LimiterDecision, counted: CompiledPolicy): SlotHandle | undefined | false {
         if (!(#counted in this) || !isPartOf(this.#counted, counted)) return false;
-        return this.#places;
+        return this.#slots;
       },
 
       /** Every limit of the policy, in its order; undefined if none was left out. */
-      [DESCRIBE_LIMITS](this: CountedDecision): readonly LimitDescription[] | undefined {
+      [DESCRIBE_LIMITS](this: LimiterDecision): readonly LimitDescription[] | undefined {
         const described: LimitDescription[] = [];
         for (const { group, limits } of this.#named ?? []) {
           limits.forEach((limit, i) => {
@@ -135,7 +135,7 @@ export class CountedDecision implements Decision {
         return all.length > this.limits.length ? all : undefined;
       },
 
-      [RETURN_RECEIPTS](this: CountedDecision): void {
+      [RETURN_RECEIPTS](this: LimiterDecision): void {
         this.#receipts = this.#taken;
         this.#taken = NONE;
       },
@@ -151,10 +151,10 @@ export function withNamed(named: readonly SubjectCounter[], outcome: Outcome): O
 
 /** Counters that were left out are charged nothing now, but may be charged when the decision is settled. */
 function receiptOfLeftOut(
-  { receipts, places }: Outcome,
+  { receipts, slots }: Outcome,
   named: readonly SubjectCounter[],
 ): readonly Receipt[] {
-  const isTaken = receipts.length > 0 || places !== undefined;
+  const isTaken = receipts.length > 0 || slots !== undefined;
   const counters = isTaken ? leftOutOf(unitsOnly(named)) : [];
   if (counters.length === 0) return NONE;
   return [uncharged(counters)];
@@ -179,19 +179,19 @@ export function returnReceipts(decision: Decision): void {
 }
 
 /** The receipts of a decision on these counters, made by any copy of Headgate. Throws `HEADGATE_INVALID_DECISION`. */
-export function takeReceipts(decision: unknown, counted: CountedPolicy): readonly Receipt[] {
-  return askDecision(decision, TAKE_RECEIPTS, counted);
+export function takeReceipts(decision: unknown, counted: CompiledPolicy): readonly Receipt[] {
+  return decideBy(decision, TAKE_RECEIPTS, counted);
 }
 
 /**
  * The slots taken by a decision on these counters, made by any copy of Headgate; undefined if it took none. Throws
  * `HEADGATE_INVALID_DECISION`.
  */
-export function placesOf(decision: unknown, counted: CountedPolicy): SlotHandle | undefined {
-  return askDecision(decision, PLACES_OF, counted);
+export function slotsOf(decision: unknown, counted: CompiledPolicy): SlotHandle | undefined {
+  return decideBy(decision, PLACES_OF, counted);
 }
 
-function askDecision<T>(decision: unknown, question: symbol, counted: CountedPolicy): T {
+function decideBy<T>(decision: unknown, question: symbol, counted: CompiledPolicy): T {
   const ask: unknown =
     typeof decision === "object" && decision !== null
       ? (decision as Record<symbol, unknown>)[question]
@@ -205,7 +205,7 @@ function askDecision<T>(decision: unknown, question: symbol, counted: CountedPol
 }
 
 /** Limiters with the same name on the same store are one limiter, and a limiter that extends another counts for both. */
-function isPartOf(charged: CountedPolicy, counted: CountedPolicy): boolean {
+function isPartOf(charged: CompiledPolicy, counted: CompiledPolicy): boolean {
   if (charged === counted) return true;
   if (charged.store.owner === counted.store.owner && charged.keyspace === counted.keyspace) {
     return true;

@@ -3,7 +3,7 @@ import { compileLimit } from "../algorithms/compile-limit.ts";
 import { eachLimit } from "../algorithms/compile-policy.ts";
 import type { Limit } from "../common/policy.ts";
 import { counterLimits } from "../store/counter.ts";
-import type { CountedPolicy, Group } from "./counted-policy.ts";
+import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
 
 /**
  * A policy with other numbers, on the same counters and with the configured names. Limits may come
@@ -12,9 +12,9 @@ import type { CountedPolicy, Group } from "./counted-policy.ts";
  * else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
  */
 export function withNumbers(
-  base: CountedPolicy,
+  base: CompiledPolicy,
   policy: readonly Limit[],
-): CountedPolicy | undefined {
+): CompiledPolicy | undefined {
   const given = eachLimit(policy, (limit) => compileGiven(base, limit as Limit));
   if (given.length !== base.limits.length) return undefined;
   const found = base.limits.map((limit) => inForce(limit, base.limits, given));
@@ -25,11 +25,14 @@ export function withNumbers(
 }
 
 /** Compiles a limit that blocks like those of the base; one that cannot is not of the base's shape. */
-function compileGiven({ keeps }: CountedPolicy, limit: Limit): CompiledLimit {
-  return compileLimit(limit, keeps && limit?.algorithm === "fixedWindow" ? "settle" : "denial");
+function compileGiven({ blocksOnSettle }: CompiledPolicy, limit: Limit): CompiledLimit {
+  return compileLimit(
+    limit,
+    blocksOnSettle && limit?.algorithm === "fixedWindow" ? "settle" : "denial",
+  );
 }
 
-function limitsOf({ positions }: Group, limits: readonly CompiledLimit[]) {
+function limitsOf({ positions }: DimensionLimits, limits: readonly CompiledLimit[]) {
   return counterLimits(positions.map((position) => limits[position] as CompiledLimit));
 }
 

@@ -62,7 +62,7 @@ export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): v
 }
 
 /** The units that a call requests from some counters. */
-export interface AskedUnits<C extends Counter> {
+export interface RequestedUnits<C extends Counter> {
   readonly counters: readonly C[];
   /** With a cost by name, the largest cost of any limit. */
   readonly cost: number;
@@ -73,39 +73,42 @@ export interface AskedUnits<C extends Counter> {
  * 0 for every limit becomes one number: such a decision charges nothing, and may be settled in
  * either form.
  */
-export function askedUnits<C extends Counter>(counters: readonly C[], cost: Cost): AskedUnits<C> {
+export function requestedUnits<C extends Counter>(
+  counters: readonly C[],
+  cost: Cost,
+): RequestedUnits<C> {
   if (typeof cost === "number") return { counters, cost };
   const named = counters.map((counter) => ({
     ...counter,
     costs: counter.limits.map(({ name }) => unitsFor(cost, name) ?? 1),
   }));
-  return named.some(isAsked)
+  return named.some(isRequested)
     ? { counters: named, cost: largestCost(named) }
     : { counters, cost: 0 };
 }
 
 /** The counters to ask or charge, without those left out because each of their limits costs 0. */
-export function askedOf<C extends Counter>(counters: readonly C[]): readonly C[] {
-  return areByName(counters) ? counters.filter(isAsked) : counters;
+export function requestedOf<C extends Counter>(counters: readonly C[]): readonly C[] {
+  return areByName(counters) ? counters.filter(isRequested) : counters;
 }
 
 /** The counters that a cost by name leaves out. */
 export function leftOutOf<C extends Counter>(counters: readonly C[]): readonly C[] {
-  return counters.filter((counter) => !isAsked(counter));
+  return counters.filter((counter) => !isRequested(counter));
 }
 
-function isAsked({ costs }: Counter): boolean {
+function isRequested({ costs }: Counter): boolean {
   return costs === undefined || costs.some((units) => units > 0);
 }
 
 /** The largest cost of any limit. */
 export function largestCost(counters: readonly Counter[]): number {
-  return Math.max(...asksOf(counters).map(([, units]) => units));
+  return Math.max(...requestsOf(counters).map(([, units]) => units));
 }
 
 /** The cost for each limit that is asked, by its name. */
 export function costByName(counters: readonly Counter[]): CostByName {
-  return Object.freeze(Object.fromEntries(asksOf(counters).filter(([, units]) => units > 0)));
+  return Object.freeze(Object.fromEntries(requestsOf(counters).filter(([, units]) => units > 0)));
 }
 
 /** The result of a charge, from the store's reply. */
@@ -118,7 +121,7 @@ export function readCharged(
     const counted = reply[1] as number;
     return { counted, overflow: cost - counted, degraded: false };
   }
-  const charged = asksOf(counters).map(([name, units], i) => {
+  const charged = requestsOf(counters).map(([name, units], i) => {
     const counted = reply[i + 1] as number;
     return {
       units,
@@ -131,7 +134,9 @@ export function readCharged(
 }
 
 /** The name and the cost of each limit. */
-function asksOf(counters: readonly Counter[]): readonly (readonly [name: string, units: number])[] {
+function requestsOf(
+  counters: readonly Counter[],
+): readonly (readonly [name: string, units: number])[] {
   return counters.flatMap(({ limits, costs = [] }) =>
     limits.map(({ name }, i) => [name, costs[i] as number] as const),
   );

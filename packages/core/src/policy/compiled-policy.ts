@@ -9,7 +9,7 @@ import { counterLimits } from "../store/counter.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** The limits of a policy that count by one dimension. */
-export interface Group extends CounterLimits {
+export interface DimensionLimits extends CounterLimits {
   /** The name of the limiter that these limits belong to. */
   readonly limiter: string;
   readonly dimension: string;
@@ -27,9 +27,9 @@ export interface Group extends CounterLimits {
 }
 
 /** A policy prepared for counting on a store. */
-export interface CountedPolicy {
+export interface CompiledPolicy {
   readonly store: CountingStore;
-  readonly groups: readonly Group[];
+  readonly groups: readonly DimensionLimits[];
   /** Every limit, in the order of the policy. */
   readonly limits: readonly CompiledLimit[];
   /** The policy in canonical form: equal if and only if two limiters count the same. */
@@ -42,9 +42,9 @@ export interface CountedPolicy {
    */
   readonly shape?: string | undefined;
   /** Whether any limit is a concurrency limit. */
-  readonly hasPlaces: boolean;
+  readonly hasSlots: boolean;
   /** Whether a limit sets blocks when charges are settled. */
-  readonly keeps: boolean;
+  readonly blocksOnSettle: boolean;
   /**
    * Whether it is in shadow mode and denies no request. Does not affect counting: limiters of the same name share their
    * counters, in shadow mode or not.
@@ -81,7 +81,7 @@ export function compileCountedPolicy(
   policy: Policy,
   store: CountingStore,
   { shadow = false, blockOn, plugin }: Counting = {},
-): CountedPolicy {
+): CompiledPolicy {
   const limits = compilePolicy(policy, blockOn);
   const placed = limits.map((limit, position) => ({ limit, position }));
   const dimensions = [...new Set(limits.map(({ per }) => per))];
@@ -89,7 +89,7 @@ export function compileCountedPolicy(
   const groups = dimensions.flatMap((dimension) => {
     const members = inOrder(placed.filter(({ limit }) => limit.per === dimension));
     for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
-    return countedTogether(members).map((together): Group => {
+    return countedTogether(members).map((together): DimensionLimits => {
       const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
       const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
       return {
@@ -111,8 +111,8 @@ export function compileCountedPolicy(
     limits,
     canonical: canonical.sort().join(";"),
     keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
-    hasPlaces: limits.some(({ shape }) => shape.heldFor !== undefined),
-    keeps: limits.some(({ shape }) => shape.keeps),
+    hasSlots: limits.some(({ shape }) => shape.heldFor !== undefined),
+    blocksOnSettle: limits.some(({ shape }) => shape.keeps),
     shadow,
     reported: { limiter: name, plugin },
   };
@@ -153,7 +153,7 @@ function unnamed({ source, per }: CompiledLimit): HeadgateError {
 }
 
 /** The limits that can be charged and settled: all but concurrency limits. */
-export function limitsOfUnits({ limits }: CountedPolicy): readonly CompiledLimit[] {
+export function limitsOfUnits({ limits }: CompiledPolicy): readonly CompiledLimit[] {
   return limits.filter(({ shape }) => shape.heldFor === undefined);
 }
 
@@ -161,7 +161,7 @@ export function limitsOfUnits({ limits }: CountedPolicy): readonly CompiledLimit
  * One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` if they are
  * on different stores, or if one of them is in shadow mode.
  */
-export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy): CountedPolicy {
+export function joinCountedPolicies(first: CompiledPolicy, second: CompiledPolicy): CompiledPolicy {
   const sameStore =
     first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;
   if (!sameStore) {
@@ -190,8 +190,8 @@ export function joinCountedPolicies(first: CountedPolicy, second: CountedPolicy)
     canonical: `${first.canonical}&${second.canonical}`,
     keyspace: `${first.keyspace}&${second.keyspace}`,
     shape: second.shape,
-    hasPlaces: first.hasPlaces || second.hasPlaces,
-    keeps: first.keeps || second.keeps,
+    hasSlots: first.hasSlots || second.hasSlots,
+    blocksOnSettle: first.blocksOnSettle || second.blocksOnSettle,
     shadow: second.shadow,
     reported: second.reported,
   };

@@ -3,7 +3,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { escapeSubject } from "../common/key.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { compileCountedPolicy } from "./counted-policy.ts";
+import { compileCountedPolicy } from "./compiled-policy.ts";
 import { countersOf } from "./counters.ts";
 
 const SUBJECTS = [
