@@ -8,10 +8,10 @@ const root = join(import.meta.dirname, "..");
 
 /** Where whole scripts are, and where their type is from there. */
 const SCRIPTS = [
-  ["packages/core/src/store", "../algorithms/algorithm.ts"],
-  ["packages/core/src/fleet/control", "../../algorithms/algorithm.ts"],
-  ["packages/core/src/fleet/directory", "../../algorithms/algorithm.ts"],
-  ["packages/core/src/fleet/usage", "../../algorithms/algorithm.ts"],
+  ["packages/core/src/operations", "../algorithms/algorithm.ts"],
+  ["packages/core/src/control", "../algorithms/algorithm.ts"],
+  ["packages/core/src/registry", "../algorithms/algorithm.ts"],
+  ["packages/core/src/usage", "../algorithms/algorithm.ts"],
   ["packages/breaker/src/machine", "@headgate/core/internal"],
 ];
 

@@ -63,7 +63,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
 for (const { name, times } of cases) console.log(`${name}: ${median(times).toFixed(0)} ns`);
 await Promise.all(cases.map(({ limiter }) => limiter.close()));
 
-/** A process sends numbers and subjects so often, in seconds, on average: fleet/usage/usage-counter.ts. */
+/** A process sends numbers and subjects so often, in seconds, on average: usage/usage-counter.ts. */
 const EVERY = 4.5;
 const SUBJECTS_EVERY = 28.1 + EVERY / 2;
 
@@ -95,7 +95,7 @@ await admin.flushall();
 const ids = Array.from({ length: limitersOfEach }, () => randomBytes(12).toString("base64url"));
 const tops = Array.from({ length: 50 }, () => [listOf(DECISIONS), listOf(DECISIONS / 10)]);
 // The script is what a process sends: its text was loaded by those above.
-const generated = join(import.meta.dirname, "../../packages/core/src/fleet/usage/lua.generated.ts");
+const generated = join(import.meta.dirname, "../../packages/core/src/usage/lua.generated.ts");
 const [, embedded] = /usageLua[^`]*`([^`]*)`/.exec(readFileSync(generated, "utf8"));
 const usageLua = embedded.replaceAll("\\\\", "\\");
 const usageSha1 = await admin.script("LOAD", usageLua);

@@ -1,4 +1,4 @@
-import type { Step } from "@headgate/core/internal";
+import type { Operation } from "@headgate/core/internal";
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
 import type { Contact } from "../../packages/breaker/src/machine/contact.ts";
 import { contact } from "../../packages/breaker/src/machine/contact.ts";
@@ -12,7 +12,7 @@ import type { Random } from "../conformance/random.ts";
 /** A call of a step, where numbers stand for periods and leases that each store calls otherwise. */
 export interface RandomCall {
   run(
-    run: <Call>(step: Step<Call>, call: Call) => Promise<readonly number[]>,
+    run: <Call>(operation: Operation<Call>, call: Call) => Promise<readonly number[]>,
     target: TargetKeys,
     idOf: (number: number) => number,
   ): Promise<readonly number[]>;

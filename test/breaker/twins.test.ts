@@ -1,6 +1,6 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { CountingStore, Step, TwinMemory } from "@headgate/core/internal";
+import type { CountingStore, Operation, TwinMemory } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
@@ -33,7 +33,7 @@ const LANES = 64;
 
 const redis = useOwnDatabase();
 
-type Run = <Call>(step: Step<Call>, call: Call) => Promise<readonly number[]>;
+type Run = <Call>(step: Operation<Call>, call: Call) => Promise<readonly number[]>;
 
 describe("a script and its twin give equal replies", () => {
   test("in a memory store", async () => {
@@ -255,13 +255,13 @@ interface ReportedCall {
 /** What the script is told of calls, each in a place of its target. */
 async function reportAll(calls: readonly Drawn[], place: 0 | 1): Promise<ReportedCall[]> {
   const reported: ReportedCall[] = [];
-  const collect: Run = async (step, call) => {
+  const collect: Run = async (operation, call) => {
     reported.push({
-      script: step.prepare([call], composeScript, "").script.source,
-      keys: step.keys(call),
-      parameters: step.prepare([call], composeScript, "").args.slice(3),
+      script: operation.prepare([call], composeScript, "").script.source,
+      keys: operation.keys(call),
+      parameters: operation.prepare([call], composeScript, "").args.slice(3),
       replySize: NUMBERS,
-      runAlone: (store) => store.run(step, call),
+      runAlone: (store) => store.run(operation, call),
     });
     return [];
   };
@@ -303,9 +303,9 @@ async function runTogether(
 function keepInTable(time: MicroClock): Run {
   const table = tableOfCopies();
   let generation = 0;
-  return async (step, call) => {
+  return async (operation, call) => {
     generation += 1;
-    return step.twin(call, table, { now: Number(time.now), generation });
+    return operation.twin(call, table, { now: Number(time.now), generation });
   };
 }
 

@@ -7,7 +7,7 @@ import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
-import { readOverrides } from "../../packages/cli/src/look/read-overrides.ts";
+import { readOverrides } from "../../packages/cli/src/list/read-overrides.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
 import { expectDocument } from "./json-schema.ts";

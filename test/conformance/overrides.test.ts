@@ -1,7 +1,7 @@
 import type { Decision, Limit } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
-import type { Override } from "../../packages/core/src/fleet/control/record.ts";
+import type { Override } from "../../packages/core/src/control/record.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { overridden } from "../support/overriding.ts";
 import { claim } from "./claim.ts";

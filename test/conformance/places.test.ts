@@ -4,12 +4,12 @@ import type { CountingStore } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
+import { decide } from "../../packages/core/src/operations/decide.ts";
+import { slotsOperation } from "../../packages/core/src/operations/slots.ts";
 import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { newHolder } from "../../packages/core/src/scripts/digits.ts";
-import { decide } from "../../packages/core/src/store/decide.ts";
-import { places } from "../../packages/core/src/store/places.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim, claimSame } from "./claim.ts";
@@ -70,7 +70,7 @@ async function tend(
   holders: string[],
   renews: boolean,
 ) {
-  const [, ...areThere] = await store.run(places, { counters: [counter], holders, renews });
+  const [, ...areThere] = await store.run(slotsOperation, { counters: [counter], holders, renews });
   return areThere.map((isThere) => isThere === 1);
 }
 

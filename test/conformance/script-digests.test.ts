@@ -11,14 +11,14 @@ import {
 import { expect, test } from "vitest";
 import * as breaker from "../../packages/breaker/src/machine/lua.generated.ts";
 import { compileLimit } from "../../packages/core/src/algorithms/compile-limit.ts";
-import * as control from "../../packages/core/src/fleet/control/lua.generated.ts";
-import * as directory from "../../packages/core/src/fleet/directory/lua.generated.ts";
-import * as usage from "../../packages/core/src/fleet/usage/lua.generated.ts";
+import * as control from "../../packages/core/src/control/lua.generated.ts";
+import * as store from "../../packages/core/src/operations/lua.generated.ts";
+import * as directory from "../../packages/core/src/registry/lua.generated.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";
 import { shapeOf } from "../../packages/core/src/scripts/counter-shape.ts";
 import type { ScriptName } from "../../packages/core/src/scripts/script-argument.ts";
-import * as store from "../../packages/core/src/store/lua.generated.ts";
+import * as usage from "../../packages/core/src/usage/lua.generated.ts";
 import { Random } from "./random.ts";
 
 /*

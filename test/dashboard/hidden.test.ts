@@ -2,7 +2,7 @@ import { createBreaker } from "@headgate/breaker";
 import { operate } from "@headgate/core/operate";
 import type { Permission } from "@headgate/dashboard";
 import { expect, onTestFinished, test } from "vitest";
-import { actionsKeyOf } from "../../packages/core/src/fleet/control/steps.ts";
+import { actionsKeyOf } from "../../packages/core/src/control/steps.ts";
 import { READS, WRITES } from "../../packages/dashboard/src/api-routes.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";

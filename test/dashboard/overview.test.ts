@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { seenBy } from "../../packages/dashboard/src/access/seen-by.ts";
+import { seenBy } from "../../packages/dashboard/src/access/visible-to.ts";
 import { readPermission } from "../../packages/dashboard/src/access/visitor.ts";
 import { READS } from "../../packages/dashboard/src/api-routes.ts";
 import { createReading } from "../../packages/dashboard/src/reading.ts";

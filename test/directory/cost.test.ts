@@ -7,8 +7,8 @@ import { expect, test } from "vitest";
 import {
   PROCESS_LIFE_MS,
   SHARED_LIFE_MS,
-} from "../../packages/core/src/fleet/directory/process-directory.ts";
-import { keepDirectory } from "../../packages/core/src/fleet/directory/step.ts";
+} from "../../packages/core/src/registry/process-registry.ts";
+import { keepDirectory } from "../../packages/core/src/registry/step.ts";
 import { readCommandStats, resetCommandStats } from "../redis/command-stats.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";

@@ -1,6 +1,6 @@
 import type { Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
-import { operate, reachOf, readBlocks, readDirectory } from "@headgate/core/operate";
+import { operate, overrideCoverageOf, readBlocks, readDirectory } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { uniquePrefix } from "../http/support/redis-client.ts";
@@ -109,7 +109,10 @@ test("an override applies to those that it fits, and is told as in force", async
     subject: { default: "ada" },
     limits: { "9-per-1d": { limit: 50 } },
   };
-  expect(reachOf(override, await listed(store))).toMatchObject({ state: "in-force", appliedBy: 1 });
+  expect(overrideCoverageOf(override, await listed(store))).toMatchObject({
+    state: "in-force",
+    appliedBy: 1,
+  });
   await operate(store).setOverride(override);
   await expect
     .poll(() => limiter.peek("ada", { limits: daily(9), cost: 0 }), { timeout: 10_000 })

@@ -34,7 +34,7 @@ export const PAGES: readonly Page[] = [
   ...["start", "how-to", "recipes", "moving", "reference", "understand"].flatMap(pagesIn),
   ...namesIn("packages").map((name) => `packages/${name}/README.md`),
   // How it is built and measured, beside the code.
-  "packages/core/src/fleet/control/CONTROL.md",
+  "packages/core/src/control/CONTROL.md",
   "packages/core/src/scripts/SCRIPTS.md",
   "test/bench/FIGURES.md",
   "test/faults/OUTAGES.md",

@@ -2,7 +2,7 @@ import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@he
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { probeLua } from "../../packages/core/src/store/lua.generated.ts";
+import { probeLua } from "../../packages/core/src/operations/lua.generated.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section, tablesOf } from "./markdown.ts";

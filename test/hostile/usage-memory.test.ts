@@ -1,7 +1,7 @@
 import { HeadgateError, memoryStore } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
-import { ProcessUsage } from "../../packages/core/src/fleet/usage/process-usage.ts";
+import { ProcessUsage } from "../../packages/core/src/usage/process-usage.ts";
 import { liveMebibytes } from "./memory-use.ts";
 
 const DENIED = {

@@ -7,8 +7,8 @@ import { runningBy } from "../support/send-by.ts";
 export function countCalls(given: Store): { readonly store: Store; settled(): Promise<void> } {
   const inner = requireStore(given);
   const calls = new Set<Promise<unknown>>();
-  const run: CountingStore["run"] = (step, call) => {
-    const reply = inner.run(step, call);
+  const run: CountingStore["run"] = (operation, call) => {
+    const reply = inner.run(operation, call);
     calls.add(reply);
     const forget = () => calls.delete(reply);
     reply.then(forget, forget);

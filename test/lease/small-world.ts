@@ -1,4 +1,9 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
+import type { OpenCounter } from "../../packages/core/src/operations/counter.ts";
+import { openCounter } from "../../packages/core/src/operations/counter.ts";
+import { decide } from "../../packages/core/src/operations/decide.ts";
+import type { Receipt } from "../../packages/core/src/operations/refund.ts";
+import { refund } from "../../packages/core/src/operations/refund.ts";
 import { readReply } from "../../packages/core/src/pipeline/decode-reply.ts";
 import {
   closeAccount,
@@ -22,12 +27,7 @@ import type {
 } from "../../packages/core/src/pipeline/leases/leases.ts";
 import type { CompiledPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
-import type { OpenCounter } from "../../packages/core/src/store/counter.ts";
-import { openCounter } from "../../packages/core/src/store/counter.ts";
-import { decide } from "../../packages/core/src/store/decide.ts";
 import { MemoryTable } from "../../packages/core/src/store/memory-table.ts";
-import type { Receipt } from "../../packages/core/src/store/refund.ts";
-import { refund } from "../../packages/core/src/store/refund.ts";
 import type { Monitor } from "./monitor.ts";
 
 /** Microseconds from one moment to the next. */

@@ -14,16 +14,19 @@ const folders = [
   "algorithms",
   "scripts",
   "store",
+  "operations",
   "policy",
   "health",
   "slots",
   "pipeline",
   "queue",
-  "fleet",
+  "registry",
+  "usage",
+  "control",
   "limiter",
   "redis",
   "http",
-  "operate",
+  "admin",
 ] as const;
 
 type Probe = readonly [file: string, code: string, refusal?: string];

@@ -4,9 +4,9 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
+import type { CounterLimits } from "../../packages/core/src/operations/counter.ts";
+import { decide } from "../../packages/core/src/operations/decide.ts";
 import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
-import type { CounterLimits } from "../../packages/core/src/store/counter.ts";
-import { decide } from "../../packages/core/src/store/decide.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 /*

@@ -4,12 +4,12 @@ import { redisStore } from "@headgate/core/redis";
 import { Temporal } from "temporal-polyfill";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { compilePolicy } from "../../packages/core/src/algorithms/compile-policy.ts";
+import { charge } from "../../packages/core/src/operations/charge.ts";
+import { counterLimits } from "../../packages/core/src/operations/counter.ts";
+import { decide, look } from "../../packages/core/src/operations/decide.ts";
+import { refund } from "../../packages/core/src/operations/refund.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
-import { charge } from "../../packages/core/src/store/charge.ts";
-import { counterLimits } from "../../packages/core/src/store/counter.ts";
-import { decide, look } from "../../packages/core/src/store/decide.ts";
-import { refund } from "../../packages/core/src/store/refund.ts";
-import type { Step } from "../../packages/core/src/store/store.ts";
+import type { Operation } from "../../packages/core/src/store/store.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
@@ -150,17 +150,20 @@ describe("a script that was sent with the boundaries of another time", () => {
   const dated = counterLimits(compilePolicy(fixedWindow({ limit: 5, window: "day" })));
   const counter = { ...dated, key: "hg:{u}:test" };
   const counters = [counter];
-  const calls: Record<string, readonly [Step<never>, readonly object[]]> = {
+  const calls: Record<string, readonly [Operation<never>, readonly object[]]> = {
     "of a decision": [decide, [{ cost: 1, mode: "charge", counters }]],
     "of a batch": [decide, [1, 2, 1].map((cost) => ({ cost, mode: "charge", counters }))],
     "of a look": [look, [{ cost: 1, mode: "peek", counters }]],
     "of a charge": [charge, [{ cost: 1, counters }]],
     "of a refund": [refund, [{ cost: 1, charged: 0, counters, generations: [0] }]],
   };
-  const run = async ([step, some]: (typeof calls)[string], around: number): Promise<unknown> => {
+  const run = async (
+    [operation, some]: (typeof calls)[string],
+    around: number,
+  ): Promise<unknown> => {
     const asked = some as readonly never[];
-    const times = step.times?.(asked[0] as never, "", () => around);
-    const { script, args } = step.prepare(asked, composeScript, "", times);
+    const times = operation.times?.(asked[0] as never, "", () => around);
+    const { script, args } = operation.prepare(asked, composeScript, "", times);
     const keys = asked.flatMap(() => counter.key);
     return own.client.callBuffer("EVAL", script.source, keys.length, ...keys, ...args);
   };

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { createClient } from "redis";
-import { recordKeyOf } from "../../packages/core/src/fleet/control/steps.ts";
+import { recordKeyOf } from "../../packages/core/src/control/steps.ts";
 
 const CONTROL = recordKeyOf("headgate");
 

@@ -12,7 +12,7 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { probe, probeKeyFor } from "../../packages/core/src/store/probe.ts";
+import { probe, probeKeyFor } from "../../packages/core/src/operations/probe.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { readCommandStats, resetCommandStats } from "./command-stats.ts";

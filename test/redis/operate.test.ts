@@ -4,7 +4,7 @@ import type { ControlRecord, NewOverride, Operator } from "@headgate/core/operat
 import { operate } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import { writeBody } from "../../packages/core/src/fleet/control/record-text.ts";
+import { writeBody } from "../../packages/core/src/control/record-text.ts";
 import { useLosableRedis } from "../http/support/losable-redis.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { HeadgateError, memoryStore } from "@headgate/core";
-import type { CountingStore, Step } from "@headgate/core/internal";
+import type { CountingStore, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
-import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
+import { onServers } from "../../packages/core/src/limiter/redis-limiter.ts";
 import { asStore } from "../../packages/core/src/store/store.ts";
 import { sendBy } from "./send-by.ts";
 
@@ -78,11 +78,11 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
       lastError: () => undefined,
     },
     now: () => now * 1_000,
-    run<Call>(step: Step<Call>, call: Call) {
+    run<Call>(operation: Operation<Call>, call: Call) {
       return new Promise<readonly number[]>((resolve, reject) => {
         let answer = (): void => {};
         const execute = async (): Promise<void> => {
-          answer = await memory.run(step, call).then(
+          answer = await memory.run(operation, call).then(
             (reply) => () => resolve(reply),
             (error) => () => reject(error),
           );
@@ -99,7 +99,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
           reject(error);
           return letRun();
         };
-        held.push({ name: step.name, execute, deliver, carryOut, refuse });
+        held.push({ name: operation.name, execute, deliver, carryOut, refuse });
       });
     },
   });

@@ -1,11 +1,11 @@
 import type { Store } from "@headgate/core";
-import type { CountingStore, Remote } from "@headgate/core/internal";
+import type { CountingStore, ScriptTransport } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { prefixPart } from "../../packages/core/src/common/client-state.ts";
-import type { Control, Follower } from "../../packages/core/src/fleet/control/control.ts";
-import type { ControlRecord, Override } from "../../packages/core/src/fleet/control/record.ts";
-import { NO_RECORD } from "../../packages/core/src/fleet/control/record.ts";
-import { onServers } from "../../packages/core/src/limiter/on-servers.ts";
+import type { Control, Follower } from "../../packages/core/src/control/control.ts";
+import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
+import { NO_RECORD } from "../../packages/core/src/control/record.ts";
+import { onServers } from "../../packages/core/src/limiter/redis-limiter.ts";
 import { sendBy } from "./send-by.ts";
 
 /** An override without what is the same in all: for whom, of what, and until when in microseconds. */
@@ -27,7 +27,7 @@ export interface OverriddenStore {
 }
 
 /** The one server of a store that is in this process. */
-const HERE: Omit<Remote, "send"> = {
+const HERE: Omit<ScriptTransport, "send"> = {
   slotOf: () => 0,
   isAcrossSlots: () => false,
   nodeOf: () => "",
@@ -59,7 +59,7 @@ export function overridden(given: Store): OverriddenStore {
 
   function answer(): void {
     known = record;
-    for (const follower of followers) follower.hear({ record, orders: [], isAll: false });
+    for (const follower of followers) follower.onNews({ record, orders: [], isAll: false });
     pending = undefined;
     resolve();
   }

@@ -1,9 +1,9 @@
-import type { CountingStore, Remote } from "@headgate/core/internal";
+import type { CountingStore, ScriptTransport } from "@headgate/core/internal";
 
 /** Sends the calls that are watched as `run` runs the others. */
-export function sendBy(run: CountingStore["run"]): Remote["send"] {
+export function sendBy(run: CountingStore["run"]): ScriptTransport["send"] {
   return (sent) => {
-    run(sent.step, sent.call).then(
+    run(sent.operation, sent.call).then(
       (reply) => sent.resolve(reply),
       (error) => sent.reject(error),
     );

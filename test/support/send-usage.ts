@@ -1,7 +1,7 @@
 import type { Store } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { usageOf } from "../../packages/core/src/fleet/usage/usage.ts";
-import { usageTimes } from "../../packages/core/src/fleet/usage/usage-counter.ts";
+import { usageOf } from "../../packages/core/src/usage/usage.ts";
+import { usageTimes } from "../../packages/core/src/usage/usage-counter.ts";
 
 /** Sends what the limiters on a store have counted, also subjects, whose time may not have come. */
 export async function sendUsage(store: Store): Promise<void> {

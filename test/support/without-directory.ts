@@ -1,4 +1,4 @@
-import { directoryTimes } from "../../packages/core/src/fleet/directory/process-directory.ts";
+import { directoryTimes } from "../../packages/core/src/registry/process-registry.ts";
 
 // Suites that look at all keys of a server, or count what is sent to it, may last longer than ten seconds. Those that are about
 // the directory write it when they want to.

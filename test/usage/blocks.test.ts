@@ -6,8 +6,8 @@ import { hashSubject, operate, readBlocks, readDirectory } from "@headgate/core/
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { SeenBlocks } from "../../packages/core/src/fleet/usage/seen-blocks.ts";
-import { addUsage } from "../../packages/core/src/fleet/usage/steps.ts";
+import { BlockSightings } from "../../packages/core/src/usage/block-sightings.ts";
+import { addUsage } from "../../packages/core/src/usage/steps.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -202,7 +202,7 @@ describe("the list", () => {
 });
 
 test("a process sends a block once, again after ten minutes, and remembers at most 1,000", () => {
-  const seen = new SeenBlocks();
+  const seen = new BlockSightings();
   const blocked = (i: number) =>
     ({ limiter: "api", dimension: "ip", subject: `${i}`, subjects: "hashed" }) as const;
   seen.note(blocked(1), 0, 5_000_000);

@@ -4,9 +4,9 @@ import { requireStore } from "@headgate/core/internal";
 import { operate, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import type { LimiterCount } from "../../packages/core/src/fleet/usage/steps.ts";
-import { addUsage } from "../../packages/core/src/fleet/usage/steps.ts";
-import { limiterId } from "../../packages/core/src/fleet/usage/usage-counter.ts";
+import type { LimiterCount } from "../../packages/core/src/usage/steps.ts";
+import { addUsage } from "../../packages/core/src/usage/steps.ts";
+import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const own = useOwnRedis();

@@ -3,8 +3,8 @@ import type { OperatedLimiter } from "@headgate/core/operate";
 import { hashSubject, operate, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import { topsKey } from "../../packages/core/src/fleet/usage/steps.ts";
-import { limiterId } from "../../packages/core/src/fleet/usage/usage-counter.ts";
+import { topsKey } from "../../packages/core/src/usage/steps.ts";
+import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const own = useOwnRedis();

@@ -4,9 +4,9 @@ import { requireStore } from "@headgate/core/internal";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { LimiterCount, UsageCall } from "../../packages/core/src/fleet/usage/steps.ts";
-import { addUsage, USAGE_STATES } from "../../packages/core/src/fleet/usage/steps.ts";
-import { limiterId, UsageCounter } from "../../packages/core/src/fleet/usage/usage-counter.ts";
+import type { LimiterCount, UsageCall } from "../../packages/core/src/usage/steps.ts";
+import { addUsage, USAGE_STATES } from "../../packages/core/src/usage/steps.ts";
+import { limiterId, UsageCounter } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const own = useOwnRedis();

@@ -8,7 +8,7 @@ import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
-import { ProcessUsage } from "../../packages/core/src/fleet/usage/process-usage.ts";
+import { ProcessUsage } from "../../packages/core/src/usage/process-usage.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import type { TcpProxy } from "../support/tcp-proxy.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";

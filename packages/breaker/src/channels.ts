@@ -101,7 +101,7 @@ export function publishRejected(describe: () => RejectedCall): void {
 }
 
 /** Whether calls have subscribers: each call is a message. */
-export function areCallsHeard(): boolean {
+export function haveCallsSubscribers(): boolean {
   return breakerCalls.hasSubscribers;
 }
 
@@ -110,7 +110,7 @@ export function publishCall(call: BreakerCall): void {
 }
 
 /** Whether snapshots have subscribers; they come with each call if counts are in memory. */
-export function areSnapshotsHeard(): boolean {
+export function haveSnapshotsSubscribers(): boolean {
   return breakerSnapshots.hasSubscribers;
 }
 

@@ -1,5 +1,5 @@
 import { memoryStore } from "@headgate/core";
-import type { CountingStore, Step } from "@headgate/core/internal";
+import type { CountingStore, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
 import { asStore } from "../../core/src/store/store.ts";
@@ -12,9 +12,9 @@ function countAsks(options = {}) {
   let asked = 0;
   const store = asStore({
     ...memory,
-    runNow<Call>(step: Step<Call>, call: Call) {
+    runNow<Call>(operation: Operation<Call>, call: Call) {
       asked += 1;
-      return (memory.runNow as NonNullable<CountingStore["runNow"]>)(step, call);
+      return (memory.runNow as NonNullable<CountingStore["runNow"]>)(operation, call);
     },
   });
   const breaker = createBreaker({ name: "payments", store, minimumCalls: 4, ...options });

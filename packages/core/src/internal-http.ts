@@ -12,7 +12,7 @@ export { rejectUnreadKeys } from "./http/conflicts.ts";
 export type { Failure } from "./http/denied-response.ts";
 export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./http/denied-response.ts";
 export type { Guard } from "./http/guard.ts";
-export { createGuard, settle } from "./http/guard.ts";
+export { applyVerdict, createGuard } from "./http/guard.ts";
 export type { GuardLimiters } from "./http/guard-limiters.ts";
 export { areReady, makeGuardLimiters, readStore } from "./http/guard-limiters.ts";
 export type { CheckedGuardTimes } from "./http/guard-options.ts";

@@ -1,4 +1,8 @@
 // The base of other Headgate packages that count; it changes with them, and is not an API for applications.
+
+export type { CounterKey } from "./admin/counter-keys.ts";
+export { counterKeysOf } from "./admin/counter-keys.ts";
+export { isInShadow } from "./admin/in-shadow.ts";
 export type { LuaSource } from "./algorithms/algorithm.ts";
 export { onceAborted } from "./common/abort-listeners.ts";
 export type { Awaitable } from "./common/awaitable.ts";
@@ -25,24 +29,21 @@ export {
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
-export type { BreakerRecord } from "./fleet/directory/directory.ts";
-export {
-  list as listInDirectory,
-  unlist as unlistInDirectory,
-} from "./fleet/directory/listings.ts";
 export type { StoreMonitor, StoreTimes } from "./health/outage.ts";
 export { storeFailure } from "./health/store-failure.ts";
 export { watchStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
 export { partsOf } from "./limiter/limiter-parts.ts";
-export type { CounterKey } from "./operate/counter-keys.ts";
-export { counterKeysOf } from "./operate/counter-keys.ts";
-export { isInShadow } from "./operate/in-shadow.ts";
+export { runList } from "./operations/list-script.ts";
 export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";
 export { rejectWrongType } from "./policy/wrong-type.ts";
-export { runList } from "./store/list-script.ts";
-export type { CountingStore, Moment, Remote, Step, TwinMemory } from "./store/store.ts";
+export {
+  list as listInDirectory,
+  unlist as unlistInDirectory,
+} from "./registry/listings.ts";
+export type { BreakerRecord } from "./registry/registry.ts";
+export type { CountingStore, Now, Operation, ScriptTransport, TwinMemory } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";
 export { within } from "./store/within.ts";
 export { VERSION } from "./version.generated.ts";

@@ -15,17 +15,17 @@ import { viewSession } from "./views/session.ts";
 import { viewSubject } from "./views/subject.ts";
 
 /** The input of an endpoint: the dashboard, with the part of its reading that this visitor may see. */
-export interface Asking {
+export interface RequestTo {
   readonly dashboard: Dashboard;
   readonly visitor: Visitor;
   readonly reading: Reading;
 }
 
 /** An endpoint that reads: GET, with a query. */
-type Read = (asking: Asking, query: URLSearchParams) => object | Promise<object>;
+type Read = (asking: RequestTo, query: URLSearchParams) => object | Promise<object>;
 
 /** An endpoint with a body, only for requests from the page itself: POST. */
-type Write = (asking: Asking, body: Record<string, unknown>) => Promise<object>;
+type Write = (asking: RequestTo, body: Record<string, unknown>) => Promise<object>;
 
 /** The endpoints below `api/` for reading. */
 export const READS: Readonly<Record<string, Read>> = {

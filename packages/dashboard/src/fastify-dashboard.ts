@@ -1,7 +1,7 @@
-import { answer } from "./answer.ts";
 import { createDashboard } from "./dashboard.ts";
 import type { FastifyLike, FastifyReplyLike, FastifyRequestLike } from "./fastify-like.ts";
 import type { DashboardOptions } from "./options.ts";
+import { answer } from "./router.ts";
 import type { Exchange } from "./serve/exchange.ts";
 import { splitUrl } from "./serve/exchange.ts";
 

@@ -10,7 +10,12 @@ import type {
 } from "@headgate/core/http";
 import { clientOf, HeadgateDenied, sendRejection, setHeaders } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
-import { createAdapterGuard, invalidOption, settle, warnOnce } from "@headgate/core/internal-http";
+import {
+  applyVerdict,
+  createAdapterGuard,
+  invalidOption,
+  warnOnce,
+} from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
 import { watchMaking } from "./made-per-request.ts";
@@ -88,7 +93,7 @@ export function rateLimit(
     // On a request of Express, `request.ip` would take longer: V8's caches do not know its hidden class.
     const address: string | undefined = Reflect.get(request, "ip");
     const decided = check(request, clientOf(address, request), res);
-    settle(decided, "then" in decided ? answerLater : answer, request, res as Response, next);
+    applyVerdict(decided, "then" in decided ? answerLater : answer, request, res as Response, next);
   }
 
   /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with an error for the error handler. */

@@ -3,6 +3,7 @@ import type { Verdict, Warn } from "@headgate/core/http";
 import { clientOf, HeadgateDenied } from "@headgate/core/http";
 import type { Awaitable, Guard, GuardLimiters, GuardSettings } from "@headgate/core/internal-http";
 import {
+  applyVerdict,
   createGuard,
   invalidOption,
   invalidValue,
@@ -10,7 +11,6 @@ import {
   parseGuard,
   partsOf,
   readStore,
-  settle,
   showOnRaw,
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -122,7 +122,7 @@ function limitersFor(
     const [named] = Object.keys(route.behaviour);
     // The plugin's limiters, which the plugin closes.
     if (named === undefined) return { ...(plugin.rule as Rule).limiters, close: async () => {} };
-    if (settings.limiter !== undefined) throw besideLimiter(owner, named);
+    if (settings.limiter !== undefined) throw withLimiter(owner, named);
     // The same name and limits share the plugin's counts, whatever happens to its decisions.
     const { count } = route;
     return makeGuardLimiters(owner, { ...settings, behaviour, count, name: plugin.name, store });
@@ -183,7 +183,7 @@ function ruleFor(
     hook,
     decide(request, reply, done) {
       const client = clientOf(request.ip, request.raw);
-      settle(guard.check(request, client, reply.raw, reply), answer, request, reply, done);
+      applyVerdict(guard.check(request, client, reply.raw, reply), answer, request, reply, done);
     },
   };
 }
@@ -194,7 +194,7 @@ function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | un
 }
 
 /** A limiter that was passed in has its own options for outages of its store. */
-function besideLimiter(owner: string, option: string): HeadgateError {
+function withLimiter(owner: string, option: string): HeadgateError {
   return invalidOption(
     `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is made`,
   );

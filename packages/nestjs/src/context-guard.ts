@@ -7,7 +7,7 @@ import type { ExecutionContext } from "@nestjs/common";
 import type { Limited, NestRequest } from "./limited.ts";
 import { carrierOf, limitedIn, routeOf, serverOf } from "./limited.ts";
 import type { OnDenied } from "./on-denied.ts";
-import { askOnDenied } from "./on-denied.ts";
+import { callOnDenied } from "./on-denied.ts";
 import { exceptionFor } from "./rate-limit-exception.ts";
 import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 
@@ -60,7 +60,7 @@ export class ContextGuard {
     const { reply, carrier } = limited;
     if (verdict.kind !== "refused") carrier.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof this.#onDenied === "function") {
-      const outcome = await askOnDenied(
+      const outcome = await callOnDenied(
         this.#onDenied as OnDenied,
         context,
         limited,

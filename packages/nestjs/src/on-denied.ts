@@ -26,7 +26,7 @@ export type Outcome = "allowed" | "answered" | "denied";
 type Denied = Verdict & { readonly kind: "denied" };
 
 /** Lets `onDenied` have its way. Rejects with what goes to the exception filters. */
-export async function askOnDenied(
+export async function callOnDenied(
   onDenied: OnDenied,
   context: ExecutionContext,
   { reply }: Limited,

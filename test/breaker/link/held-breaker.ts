@@ -1,7 +1,7 @@
 import type { Breaker, BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { CountingStore, Step } from "@headgate/core/internal";
+import type { CountingStore, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { vi } from "vitest";
 import { composeScript } from "../../../packages/core/src/scripts/compose-script.ts";
@@ -60,9 +60,9 @@ export function holdBreaker<Result = unknown>(
       lastError: () => undefined,
     },
     now,
-    run: (step, call) =>
+    run: (operation, call) =>
       new Promise((resolve, reject) => {
-        held.push(holdCall(memory, step, call, resolve, reject));
+        held.push(holdCall(memory, operation, call, resolve, reject));
       }),
   });
   const options = { name: "payments", store, minimumCalls: 4, probes: 2, ...chosen };
@@ -84,14 +84,14 @@ export function holdBreaker<Result = unknown>(
 
 function holdCall<Call>(
   memory: CountingStore,
-  step: Step<Call>,
+  operation: Operation<Call>,
   call: Call,
   resolve: (reply: readonly number[]) => void,
   reject: (error: Error) => void,
 ): HeldCall {
   let answer = (): void => {};
   const execute = async (): Promise<void> => {
-    const reply = await memory.run(step, call);
+    const reply = await memory.run(operation, call);
     answer = () => resolve(reply);
   };
   const deliver = (): Promise<void> => {
@@ -99,9 +99,9 @@ function holdCall<Call>(
     return letRun();
   };
   return {
-    step: step.name,
-    key: step.keys(call)[0] as string,
-    words: step.prepare([call], composeScript, "").args.slice(4),
+    step: operation.name,
+    key: operation.keys(call)[0] as string,
+    words: operation.prepare([call], composeScript, "").args.slice(4),
     execute,
     deliver,
     async carryOut() {

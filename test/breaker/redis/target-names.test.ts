@@ -3,7 +3,7 @@ import { createLimiter, gcra, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { probeKeyFor } from "../../../packages/core/src/store/probe.ts";
+import { probeKeyFor } from "../../../packages/core/src/operations/probe.ts";
 import { Random } from "../../conformance/random.ts";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import type { RedisProcess } from "../../support/redis-process.ts";

@@ -104,7 +104,7 @@ test("a preview of forget counts what it would erase, and forget erases as much"
   await limiter.consume("ann");
   await limiter.consume("bob");
   await writeDirectory(store);
-  const { usageOf } = await import("../../../packages/core/src/fleet/usage/usage.ts");
+  const { usageOf } = await import("../../../packages/core/src/usage/usage.ts");
   await expect
     .poll(async () => {
       await usageOf(store).send();

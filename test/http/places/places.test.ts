@@ -111,9 +111,9 @@ describeSites((serve) => {
     const store: CountingStore = {
       ...memory,
       runNow: undefined,
-      run(step, call) {
-        if (step.name === "places") renewals += 1;
-        return memory.run(step, call);
+      run(operation, call) {
+        if (operation.name === "places") renewals += 1;
+        return memory.run(operation, call);
       },
     };
     const running: Handled[] = [];

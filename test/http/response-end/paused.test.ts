@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { concurrency, createLimiter, memoryStore } from "@headgate/core";
-import type { Step } from "@headgate/core/internal";
+import type { Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { expect, onTestFinished, test } from "vitest";
 import { asStore } from "../../../packages/core/src/store/store.ts";
@@ -25,9 +25,9 @@ function watchRenewals() {
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
-    run<Call>(step: Step<Call>, call: Call) {
+    run<Call>(operation: Operation<Call>, call: Call) {
       if ((call as { renews?: boolean }).renews) seen.renewals += 1;
-      return memory.run(step, call);
+      return memory.run(operation, call);
     },
   });
   return { clock, store, seen };

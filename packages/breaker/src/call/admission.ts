@@ -13,14 +13,14 @@ export interface Admission {
 
 /** A call that is counted in the window. */
 export function admitCall(link: TargetLink): Admission {
-  const { era } = link;
+  const { generation } = link;
   let hasEnded = false;
   return {
     end(outcome) {
       if (hasEnded) return undefined;
       hasEnded = true;
       if (outcome === -1) return undefined;
-      return link.note(outcome, era);
+      return link.note(outcome, generation);
     },
   };
 }

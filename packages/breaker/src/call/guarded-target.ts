@@ -10,7 +10,7 @@ import { CLOSED, DISABLED, FORCED_OPEN, METRICS_ONLY } from "../machine/period.t
 import type { OutcomeCode } from "../machine/window.ts";
 import type { Admission } from "./admission.ts";
 import { admitCall, admitTrial, codeOfOutcome, toPermit } from "./admission.ts";
-import { judgeCall } from "./judge-call.ts";
+import { classifyCall } from "./classify-call.ts";
 import type { Ending } from "./made-call.ts";
 import { makeCall } from "./made-call.ts";
 import { OpenRefusal, refusalOf } from "./refusal.ts";
@@ -44,7 +44,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
   }
 
   /** Reports how a call ended, and settles it for its caller. */
-  function conclude<T extends Result>(
+  function recordOutcome<T extends Result>(
     ending: Ending<T>,
     admission: Admission,
     started: number,
@@ -52,7 +52,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
   ): T | Promise<T> {
     let outcome: 0 | 1 | -1 = 1;
     try {
-      outcome = judgeCall(ending, settings);
+      outcome = classifyCall(ending, settings);
     } finally {
       const slow = isTimed && performance.now() - started > slowCallMs ? 2 : 0;
       const code = outcome === -1 ? -1 : ((outcome + slow) as OutcomeCode);
@@ -76,7 +76,7 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       const timeoutMs = readRunOptions(call, options);
       const { fallback, signal } = options;
       signal?.throwIfAborted();
-      const answer = link.answer() ?? (await link.ask());
+      const answer = link.answer() ?? (await link.requestTrial());
       if (signal?.aborted) {
         if (answer > 0) link.settle(answer, -1).catch(() => {});
         throw signal.reason;
@@ -88,13 +88,13 @@ export function guardTarget<Result>(link: TargetLink, guard: Guard<Result>): Tar
       }
       const admission = admit(answer);
       const started = isTimed ? performance.now() : 0;
-      return conclude(await makeCall(call, signal, timeoutMs), admission, started, fallback);
+      return recordOutcome(await makeCall(call, signal, timeoutMs), admission, started, fallback);
     },
 
     async admit(more?: unknown) {
       requireUsable();
       rejectMore("admit()", more);
-      const answer = link.answer() ?? (await link.ask());
+      const answer = link.answer() ?? (await link.requestTrial());
       if (answer !== 0) {
         return toPermit(admit(answer), { ...rejected(), retryAfterMs: 0 }, slowCallMs);
       }

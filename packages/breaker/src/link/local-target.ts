@@ -1,4 +1,4 @@
-import type { CountingStore, Step } from "@headgate/core/internal";
+import type { CountingStore, Operation } from "@headgate/core/internal";
 import type { Contact } from "../machine/contact.ts";
 import { contact } from "../machine/contact.ts";
 import type { Order } from "../machine/order.ts";
@@ -28,8 +28,8 @@ export interface LocalTarget {
 /** `store` is memory of this process, on the clock of the shared one. */
 export function createLocalTarget(store: CountingStore, target: TargetKeys): LocalTarget {
   /** A clock without a valid time is reported where the store is asked, which always happens before. */
-  function run<Call>(step: Step<Call>, call: Call): void {
-    store.run(step, call).catch(() => {});
+  function run<Call>(operation: Operation<Call>, call: Call): void {
+    store.run(operation, call).catch(() => {});
   }
 
   let hasBegun = false;

@@ -1,7 +1,7 @@
 import { toMilliseconds } from "@headgate/core/internal";
 import {
-  areCallsHeard,
-  areSnapshotsHeard,
+  haveCallsSubscribers,
+  haveSnapshotsSubscribers,
   publishCall,
   publishSnapshot,
   publishStateChange,
@@ -20,7 +20,7 @@ export interface TargetNames {
 
 /** Publishes how a call ended. */
 export function publishOutcome(names: TargetNames, code: OutcomeCode): void {
-  if (!areCallsHeard()) return;
+  if (!haveCallsSubscribers()) return;
   const outcome = (code & 1) === 1 ? "failure" : "success";
   publishCall({ ...names, outcome, slow: code > 1 });
 }
@@ -41,5 +41,5 @@ export function publishView(names: TargetNames, before: number, view: View): voi
       degraded: view.degraded,
     });
   }
-  if (areSnapshotsHeard()) publishSnapshot({ ...names, ...toSnapshot(view) });
+  if (haveSnapshotsSubscribers()) publishSnapshot({ ...names, ...toSnapshot(view) });
 }

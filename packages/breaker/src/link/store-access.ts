@@ -1,5 +1,5 @@
 import type { HeadgateError } from "@headgate/core";
-import type { CountingStore, Step, StoreTimes } from "@headgate/core/internal";
+import type { CountingStore, Operation, StoreTimes } from "@headgate/core/internal";
 import { rejectWrongType, storeFailure, watchStore } from "@headgate/core/internal";
 
 /** How a breaker asks a store. */
@@ -10,12 +10,12 @@ export interface StoreAccess {
   readonly isShared: boolean;
   /** Runs a step. Rejects as the store does, within its time; a reply that comes after that is handed to `onLate`. */
   run<Call>(
-    step: Step<Call>,
+    step: Operation<Call>,
     call: Call,
     onLate?: (reply: readonly number[]) => void,
   ): Promise<readonly number[]>;
   /** Sends a step without a time limit, even to a store that is known to be away. Rejects with the store's errors. */
-  send<Call>(step: Step<Call>, call: Call): Promise<unknown>;
+  send<Call>(step: Operation<Call>, call: Call): Promise<unknown>;
   /** Like `run`, but at once, if the store is this process's memory. */
   readonly runNow: CountingStore["runNow"];
   /** Why the store did not answer; throws every other error. */
@@ -26,8 +26,8 @@ export interface StoreAccess {
 
 export function accessStore(store: CountingStore, times: StoreTimes): StoreAccess {
   const { remote, now } = store;
-  const send = <Call>(step: Step<Call>, call: Call): Promise<readonly number[]> =>
-    store.run(step, call);
+  const send = <Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> =>
+    store.run(operation, call);
   if (remote === undefined) {
     return {
       now,
@@ -57,10 +57,10 @@ export function accessStore(store: CountingStore, times: StoreTimes): StoreAcces
   return {
     now,
     isShared: true,
-    async run(step, call, onLate) {
-      const keys = step.keys(call);
+    async run(operation, call, onLate) {
+      const keys = operation.keys(call);
       const late = onLate && ((reply?: readonly number[]) => reply && onLate(reply));
-      const reply = await waitFor(watch.run(store, step, call, keys[0] as string, 0, late));
+      const reply = await waitFor(watch.run(store, operation, call, keys[0] as string, 0, late));
       rejectWrongType(
         reply,
         keys.map((key) => ({ key })),

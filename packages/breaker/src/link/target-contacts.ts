@@ -15,10 +15,10 @@ import { readPermit, readView } from "./view.ts";
 export type Report = Pick<Contact, "admitted" | "outcomes">;
 
 /** How a trial call ended, and whether one more call is asked for. */
-export type Question = Pick<Contact, "lease" | "outcome" | "asks">;
+export type TrialRequest = Pick<Contact, "lease" | "outcome" | "asks">;
 
 /** The result of a contact. */
-export interface Heard {
+export interface TargetReply {
   readonly view: View;
   /** The answer to a call that was asked for: 0 no, -1 yes, or the lease of a trial call. */
   readonly permit: number;
@@ -49,7 +49,7 @@ export class TargetContacts {
   }
 
   /** One contact. If the store is memory, it ends at once. */
-  contact(report: Report, question: Question): Heard | Promise<Heard> {
+  contact(report: Report, question: TrialRequest): TargetReply | Promise<TargetReply> {
     const { access, keys } = this.#options;
     const call: Contact = {
       target: keys,
@@ -64,7 +64,7 @@ export class TargetContacts {
     return hear(access.runNow(contact, call), access.now(), false, this.#made);
   }
 
-  async #ask(call: Contact, number: number): Promise<Heard> {
+  async #ask(call: Contact, number: number): Promise<TargetReply> {
     const { access } = this.#options;
     try {
       const reply = await access.run(contact, call, call.asks ? this.#onLate : undefined);
@@ -82,7 +82,7 @@ export class TargetContacts {
   async order(
     kind: number,
     empties: boolean,
-  ): Promise<{ readonly heard: Heard; readonly failure?: HeadgateError }> {
+  ): Promise<{ readonly heard: TargetReply; readonly failure?: HeadgateError }> {
     const { access, keys } = this.#options;
     const call: Order = { target: keys, kind, lasts: 0, opened: 0, empties };
     this.#made += 1;
@@ -132,6 +132,11 @@ export class TargetContacts {
   }
 }
 
-function hear(reply: readonly number[], now: number, degraded: boolean, number: number): Heard {
+function hear(
+  reply: readonly number[],
+  now: number,
+  degraded: boolean,
+  number: number,
+): TargetReply {
   return { view: readView(reply, now, degraded), permit: readPermit(reply), number };
 }

@@ -10,7 +10,7 @@ import type { TargetNames } from "./publish-target.ts";
 import { publishOutcome, publishView } from "./publish-target.ts";
 import { Ramp } from "./ramp.ts";
 import type { StoreAccess } from "./store-access.ts";
-import type { Heard, Question, Report } from "./target-contacts.ts";
+import type { Report, TargetReply, TrialRequest } from "./target-contacts.ts";
 import { TargetContacts } from "./target-contacts.ts";
 import type { View } from "./view.ts";
 import { isAnotherEra } from "./view.ts";
@@ -32,7 +32,7 @@ export interface LinkContext {
   readonly unsent: Set<TargetLink>;
 }
 
-const NO_QUESTION: Question = { lease: 0, outcome: 0, asks: false };
+const NO_QUESTION: TrialRequest = { lease: 0, outcome: 0, asks: false };
 
 /**
  * One target in this process. It collects outcomes and sends them together; each contact brings the state of the fleet, by which
@@ -49,7 +49,7 @@ export class TargetLink {
   readonly #outbox: Outbox;
   #view: View | undefined;
   /** Increases with each change that makes earlier calls irrelevant. */
-  #era = 0;
+  #generation = 0;
   /** The report under way: at most one, if outcomes are collected. */
   #sending: Promise<void> | undefined;
   #asking: Promise<number> | undefined;
@@ -80,8 +80,8 @@ export class TargetLink {
   }
 
   /** The era of calls that are let through now. */
-  get era(): number {
-    return this.#era;
+  get generation(): number {
+    return this.#generation;
   }
 
   /** Decides a call by the known state: 0 no, -1 yes; undefined if only the store can tell. */
@@ -107,7 +107,7 @@ export class TargetLink {
   }
 
   /** Asks the store: 0 no, -1 yes, or the lease of a trial call. */
-  ask(): Promise<number> {
+  requestTrial(): Promise<number> {
     const view = this.#view;
     const mayBeTrial = view?.kind === HALF_OPEN || view?.kind === OPEN;
     if (mayBeTrial || this.#context.freshFor === 0) return this.#askStore();
@@ -122,7 +122,7 @@ export class TargetLink {
   /** Notes the outcome of a call that was let through in an era, -1 for any; if each is sent by itself, resolves when it is counted. */
   note(outcome: OutcomeCode, era: number): Promise<unknown> | undefined {
     publishOutcome(this.#names, outcome);
-    if (era !== -1 && era !== this.#era) return undefined;
+    if (era !== -1 && era !== this.#generation) return undefined;
     // Periods of this process alone are unknown to the store.
     const period = era === -1 || this.view.degraded ? -1 : this.view.period;
     const { access, flushInterval, unsent } = this.#context;
@@ -211,7 +211,7 @@ export class TargetLink {
   }
 
   /** One contact; at once, where the store is memory. Returns the answer to a call that was asked for. */
-  #contact(report: Report, question: Question): number | Promise<number> {
+  #contact(report: Report, question: TrialRequest): number | Promise<number> {
     const heard = this.#contacts.contact(report, question);
     if (!(heard instanceof Promise)) return this.#learn(heard);
     const learned = heard.then((later) => this.#learn(later));
@@ -230,7 +230,7 @@ export class TargetLink {
     return window.batch(size);
   }
 
-  #learn({ view, permit, number }: Heard): number {
+  #learn({ view, permit, number }: TargetReply): number {
     // An answer to an earlier contact that comes later is ignored.
     if (number < this.#learned) return permit;
     this.#learned = number;
@@ -242,7 +242,7 @@ export class TargetLink {
   }
 
   #beginEra(view: View): void {
-    this.#era += 1;
+    this.#generation += 1;
     this.#outbox.forgetAdmitted();
     if (this.#outbox.isEmpty) this.#context.unsent.delete(this);
     if (view.kind === CLOSED && !view.degraded) this.#local?.empty();

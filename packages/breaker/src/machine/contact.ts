@@ -1,9 +1,9 @@
-import type { Step } from "@headgate/core/internal";
+import type { Operation } from "@headgate/core/internal";
 import { contactLua } from "./lua.generated.ts";
 import { isCounted, judge } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
 import { emptyWindow, readTarget, targetStep, writeTarget } from "./target.ts";
-import { ask, settle } from "./trial-calls.ts";
+import { requestTrial, settle } from "./trial-calls.ts";
 import type { OutcomeBatch } from "./window.ts";
 
 export interface Contact {
@@ -21,7 +21,7 @@ export interface Contact {
 }
 
 /** Contacts a target: reports how calls ended, asks for one more, and learns its state. contact.lua documents the reply. */
-export const contact: Step<Contact> = targetStep(
+export const contact: Operation<Contact> = targetStep(
   "contact",
   contactLua,
   ({ admitted, outcomes, lease, outcome, asks }) => [
@@ -41,7 +41,7 @@ export const contact: Step<Contact> = targetStep(
     if (lease !== 0 && settle(period, policy, id, now, lease, outcome)) {
       emptyWindow(read, policy, now);
     }
-    const permit = asks ? ask(period, policy, id, now) : 0;
+    const permit = asks ? requestTrial(period, policy, id, now) : 0;
     return writeTarget(target, read, memory, now, permit);
   },
 );

@@ -1,4 +1,4 @@
-import type { Step } from "@headgate/core/internal";
+import type { Operation } from "@headgate/core/internal";
 import { orderLua } from "./lua.generated.ts";
 import {
   beginByHand,
@@ -25,7 +25,7 @@ export interface Order {
 }
 
 /** Sets the state of a target by hand. The reply is that of a contact. */
-export const order: Step<Order> = targetStep(
+export const order: Operation<Order> = targetStep(
   "order",
   orderLua,
   ({ kind, lasts, opened, empties }) => [kind, lasts, opened, empties ? 1 : 0],

@@ -3,7 +3,7 @@ A target: the key of its period and the key of its window, and the policy that a
   the kind of its window and its size, calls at least, the success rate at least, the rate of slow calls at which it opens,
   trial calls, microseconds that a lease and the ramp last, then for how long it opens the first, the second, ... time
 ]]
---- @include "../../../core/src/store/call" calls
+--- @include "../../../core/src/operations/call" calls
 local windows = {}
 --- @include "time-window"
 --- @include "call-window"

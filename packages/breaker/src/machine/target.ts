@@ -1,4 +1,4 @@
-import type { LuaSource, Moment, Step, TwinMemory } from "@headgate/core/internal";
+import type { LuaSource, Now, Operation, TwinMemory } from "@headgate/core/internal";
 import { runList } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
 import type { Period } from "./period.ts";
@@ -39,8 +39,8 @@ export function targetStep<Call extends { readonly target: TargetKeys }>(
   name: string,
   source: LuaSource,
   parameters: (call: Call) => readonly (string | number)[],
-  twin: Step<Call>["twin"],
-): Step<Call> {
+  twin: Operation<Call>["twin"],
+): Operation<Call> {
   return {
     isReport: true,
     ...runList<Call>(name, {
@@ -57,7 +57,7 @@ export function targetStep<Call extends { readonly target: TargetKeys }>(
 export function readTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   memory: TwinMemory,
-  { now, generation }: Moment,
+  { now, generation }: Now,
 ): ReadTarget {
   const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
   const known = memory.get(periodKey) as Period | undefined;

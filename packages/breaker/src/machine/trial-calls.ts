@@ -27,7 +27,12 @@ export function settle(
 }
 
 /** Asks for a call: 0 no, -1 yes, or the lease of a trial call. */
-export function ask(period: Period, policy: BreakerPolicy, id: number, now: number): number {
+export function requestTrial(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+): number {
   if (period.kind === OPEN || period.kind === FORCED_OPEN) return 0;
   if (period.kind !== HALF_OPEN) return -1;
   period.leases = period.leases.filter((lease) => lease.ends > now);

@@ -5,7 +5,7 @@ import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { nameRefused } from "../connect/name-refused.ts";
-import { warnUnread } from "../look/directory.ts";
+import { warnUnread } from "../list/directory.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { formatSubject } from "../output/subject.ts";

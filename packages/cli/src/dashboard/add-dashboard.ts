@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import { createBreaker } from "@headgate/breaker";
 import { dashboard } from "@headgate/dashboard";
-import { readSecretFile } from "../acting/given-subject.ts";
+import { readSecretFile } from "../actions/given-subject.ts";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, messageOf } from "../command/command-error.ts";
@@ -13,7 +13,7 @@ import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { gatherFacts } from "../doctor/facts/gather.ts";
 import type { Report } from "../doctor/report.ts";
-import { judgeAll } from "../doctor/report.ts";
+import { examineAll } from "../doctor/report.ts";
 import { openBrowser } from "./open-browser.ts";
 import { createOwnVisitors } from "./own-visitors.ts";
 
@@ -120,7 +120,7 @@ async function examine(connection: Connection): Promise<Report> {
     storeTimeout: STORE_TIMEOUT_MS,
     clock: Date.now,
   });
-  return judgeAll(connection.place, facts);
+  return examineAll(connection.place, facts);
 }
 
 /** Resolves when the command is interrupted and the server has let go of all connections. */

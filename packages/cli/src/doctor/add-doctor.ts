@@ -10,7 +10,7 @@ import type { Facts } from "./facts/facts.ts";
 import { gatherFacts } from "./facts/gather.ts";
 import { formatReport } from "./print-report.ts";
 import { explainFailure } from "./reach.ts";
-import { judgeAll } from "./report.ts";
+import { examineAll } from "./report.ts";
 import type { Role } from "./roles.ts";
 import { ROLES } from "./roles.ts";
 import { SECTIONS } from "./sections.generated.ts";
@@ -61,7 +61,7 @@ async function examine(options: DoctorOptions, context: CommandContext): Promise
     // An interruption closes the connection: facts gathered after it are of the closed client.
     context.signal.throwIfAborted();
     if (facts.servers.length === 0) throw nobodyAnswers(connection.place, facts);
-    const report = judgeAll(connection.place, facts);
+    const report = examineAll(connection.place, facts);
     const { stdout, environment } = context;
     if (options.json) writeJson(stdout, report);
     else stdout.write(formatReport(report, styleFor(stdout, environment)));

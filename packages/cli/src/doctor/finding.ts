@@ -29,15 +29,15 @@ export interface PlacedFinding extends Finding {
 export interface Check {
   /** A section of docs/how-to/doctor.md has the same name. */
   readonly name: string;
-  judge(facts: Facts): readonly PlacedFinding[];
+  examine(facts: Facts): readonly PlacedFinding[];
 }
 
 /** Judges each server by itself, if there is anything to judge. */
 export function eachServer(
   judge: (server: ServerFacts, facts: Facts) => Finding | undefined,
-): Pick<Check, "judge"> {
+): Pick<Check, "examine"> {
   return {
-    judge: (facts) =>
+    examine: (facts) =>
       facts.servers.flatMap((server): PlacedFinding[] => {
         const finding = judge(server, facts);
         return finding === undefined ? [] : [{ ...finding, server: server.place }];

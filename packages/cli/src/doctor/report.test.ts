@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Unknown } from "./facts/fact.ts";
 import type { Facts } from "./facts/facts.ts";
-import { judgeAll } from "./report.ts";
+import { examineAll } from "./report.ts";
 
 const unsaid = new Unknown("INFO", "no answer within 5 s");
 
@@ -39,7 +39,7 @@ const facts: Facts = {
 };
 
 test("servers of which the same is said are named together, the worst first, each with its command", () => {
-  const { checks, counts } = judgeAll("redis://a", facts);
+  const { checks, counts } = examineAll("redis://a", facts);
   const eviction = checks.find(({ name }) => name === "eviction");
   expect(eviction).toMatchObject({ status: "warning", docs: "headgate doctor --explain eviction" });
   expect(eviction?.findings.map(({ status, servers }) => [status, servers])).toEqual([

@@ -28,7 +28,7 @@ interface ReportedFinding extends Finding {
 }
 
 /** Judges what was found out. */
-export function judgeAll(place: string, facts: Facts): Report {
+export function examineAll(place: string, facts: Facts): Report {
   const checks = CHECKS.map((check) => judge(check, facts));
   const counts = Object.fromEntries(
     STATUSES.map((status) => [status, checks.filter((one) => one.status === status).length]),
@@ -37,7 +37,7 @@ export function judgeAll(place: string, facts: Facts): Report {
 }
 
 function judge(check: Check, facts: Facts): CheckReport {
-  const findings = together(check.judge(facts)).sort((a, b) => rank(b.status) - rank(a.status));
+  const findings = together(check.examine(facts)).sort((a, b) => rank(b.status) - rank(a.status));
   const status = findings[0]?.status ?? "ok";
   return { name: check.name, status, findings, docs: `headgate doctor --explain ${check.name}` };
 }

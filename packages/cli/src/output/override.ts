@@ -1,4 +1,4 @@
-import type { OverrideReach } from "@headgate/core/operate";
+import type { OverrideCoverage } from "@headgate/core/operate";
 import { counted } from "./number.ts";
 import { toMs } from "./time.ts";
 
@@ -12,7 +12,7 @@ export function withTimesInMs<State>(state: State): State {
 }
 
 /** Where an override is in force: `in 3 processes`, or `ignored: ` and the reason. */
-export function formatReach({ state, appliedBy, ignored, unknownTo }: OverrideReach): string {
+export function formatCoverage({ state, appliedBy, ignored, unknownTo }: OverrideCoverage): string {
   const applied = appliedBy === 0 ? [] : [`in ${processes(appliedBy)}`];
   const misfits = ignored.map(({ why, processes: ignoring }) => {
     if (ignoring === 0) return `${state}: ${why}`;

@@ -1,5 +1,5 @@
 --[[
-What a limit that notifies has beside its algorithm: after a charge it tells which thresholds are reached. Twin of store/tell.ts.
+What a limit that notifies has beside its algorithm: after a charge it tells which thresholds are reached. Twin of operations/notify-thresholds.ts.
 
 Each threshold is told by one charge. What was told is in a key of its own, MARK, and nowhere until a threshold is reached:
   4 bytes  told: the most units that were told

@@ -4,7 +4,7 @@ import type { CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
 import { wholeWindow } from "./whole-window.ts";
 
-/* The shares of a limit that are reported when they are used. A charge reports them by thresholds.lua and its twin, store/tell.ts. */
+/* The shares of a limit that are reported when they are used. A charge reports them by thresholds.lua and its twin, operations/notify-thresholds.ts. */
 
 /** The most thresholds of a limit: the rule in thresholds.lua has room for them. */
 export const MOST_THRESHOLDS = 8;

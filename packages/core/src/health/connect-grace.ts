@@ -1,5 +1,5 @@
 import { clientPart } from "../common/client-state.ts";
-import type { Remote } from "../store/store.ts";
+import type { ScriptTransport } from "../store/store.ts";
 
 /** The state of a client that all of its users share. */
 interface FirstContact {
@@ -28,11 +28,11 @@ export class Connecting {
   /** Calls sent until then are given up, because the client reported that it cannot connect. */
   failedAt: number = Number.NEGATIVE_INFINITY;
   readonly connectMs: number;
-  readonly #remote: Remote;
+  readonly #remote: ScriptTransport;
   readonly #timeoutMs: number;
   readonly #contact: FirstContact;
 
-  constructor(client: object, remote: Remote, timeoutMs: number, connectMs: number) {
+  constructor(client: object, remote: ScriptTransport, timeoutMs: number, connectMs: number) {
     this.#remote = remote;
     this.#timeoutMs = timeoutMs;
     this.connectMs = connectMs;

@@ -1,6 +1,6 @@
 import type { HeadgateError } from "../common/errors.ts";
 import type { OperatorLog } from "../common/operator-log.ts";
-import type { CountingStore, Step } from "../store/store.ts";
+import type { CountingStore, Operation } from "../store/store.ts";
 
 /** How long to wait for a store, in milliseconds in which this process runs. */
 export interface StoreTimes {
@@ -28,7 +28,7 @@ export interface StoreMonitor extends StoreTimes {
    */
   run<Call>(
     store: CountingStore,
-    step: Step<Call>,
+    step: Operation<Call>,
     call: Call,
     counterKey: string,
     waitedMs?: number,

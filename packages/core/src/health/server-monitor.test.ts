@@ -7,8 +7,8 @@ import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { sendBy } from "../../../../test/support/send-by.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { probe as probeStep } from "../store/probe.ts";
-import type { CountingStore, Remote, Step } from "../store/store.ts";
+import { probe as probeStep } from "../operations/probe.ts";
+import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
 import { asStore } from "../store/store.ts";
 import { Connecting } from "./connect-grace.ts";
 import { RunningClock } from "./event-loop-clock.ts";
@@ -26,7 +26,7 @@ interface Client {
   connectsTo?: "one" | "several";
 }
 
-const REMOTE: Remote = {
+const REMOTE: ScriptTransport = {
   send() {},
   slotOf: () => 0,
   nodeOf: () => "",
@@ -39,7 +39,7 @@ const REMOTE: Remote = {
 function callOf(
   send: () => Promise<unknown>,
   askAgain: () => Promise<unknown>,
-): [store: CountingStore, step: Step<string>, call: string, key: string] {
+): [store: CountingStore, step: Operation<string>, call: string, key: string] {
   const run = askAgain as CountingStore["run"];
   const store = { owner: {}, prefix: "hg", now: () => 0, run };
   const remote = { ...REMOTE, send: sendBy(send as CountingStore["run"]) };

@@ -2,8 +2,8 @@ import { background } from "../common/background.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import type { Waiting } from "../common/waiting-list.ts";
 import { WaitingList } from "../common/waiting-list.ts";
-import { probe, probeKeyFor } from "../store/probe.ts";
-import type { CountingStore, Remote, SentCall, Step } from "../store/store.ts";
+import { probe, probeKeyFor } from "../operations/probe.ts";
+import type { CountingStore, Operation, ScriptTransport, SentCall } from "../store/store.ts";
 import type { Connecting } from "./connect-grace.ts";
 import type { Awaited } from "./event-loop-clock.ts";
 import type { Late } from "./outage.ts";
@@ -31,7 +31,7 @@ class WatchedCall implements SentCall, Waiting {
   sent = 0;
   readonly watch: ServerMonitor;
   readonly store: CountingStore;
-  readonly step: Step<never>;
+  readonly operation: Operation<never>;
   readonly call: never;
   /** A key in the hash slot of the call. */
   readonly key: string;
@@ -45,7 +45,7 @@ class WatchedCall implements SentCall, Waiting {
   constructor(
     watch: ServerMonitor,
     store: CountingStore,
-    step: Step<never>,
+    step: Operation<never>,
     call: never,
     key: string,
     waitedMs: number,
@@ -53,7 +53,7 @@ class WatchedCall implements SentCall, Waiting {
   ) {
     this.watch = watch;
     this.store = store;
-    this.step = step;
+    this.operation = step;
     this.call = call;
     this.key = key;
     this.waitedMs = waitedMs;
@@ -131,7 +131,7 @@ export class ServerMonitor implements Awaited {
   /** Runs a call as `StoreMonitor.run` does. Rejects at once if the server is down. */
   run<Call>(
     store: CountingStore,
-    step: Step<Call>,
+    step: Operation<Call>,
     call: Call,
     key: string,
     waitedMs = 0,
@@ -155,7 +155,7 @@ export class ServerMonitor implements Awaited {
       this.#waiting.add(watched);
       if (waitedMs > 0) this.#hurried.add(watched);
       try {
-        (store.remote as Remote).send(watched);
+        (store.remote as ScriptTransport).send(watched);
       } catch (error) {
         this.failed(watched, error);
       }

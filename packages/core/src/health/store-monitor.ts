@@ -4,7 +4,7 @@ import { clientPart } from "../common/client-state.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
 import { createOperatorLog, explain } from "../common/operator-log.ts";
 import { publish } from "../common/publish.ts";
-import type { Remote } from "../store/store.ts";
+import type { ScriptTransport } from "../store/store.ts";
 import { Connecting } from "./connect-grace.ts";
 import type { Awaited } from "./event-loop-clock.ts";
 import { RunningClock } from "./event-loop-clock.ts";
@@ -22,7 +22,11 @@ const MANY_NODES = 64;
 const watchesOf = clientPart("watches", () => new Map<string, StoreMonitor>());
 
 /** The watch of a client, for the same times. */
-export function watchStore(client: object, remote: Remote, times: StoreTimes): StoreMonitor {
+export function watchStore(
+  client: object,
+  remote: ScriptTransport,
+  times: StoreTimes,
+): StoreMonitor {
   const watches = watchesOf(client);
   const key = `${times.timeoutMs} ${times.connectMs}`;
   const known = watches.get(key);
@@ -53,7 +57,7 @@ function notConnected(cause?: Error): HeadgateError {
 
 function createWatch(
   client: object,
-  remote: Remote,
+  remote: ScriptTransport,
   { timeoutMs, connectMs }: StoreTimes,
   onUnused: () => void,
 ): StoreMonitor {
@@ -138,11 +142,11 @@ function createWatch(
       return () => clock.leave(awaited);
     },
 
-    run(store, step, call, counterKey, waitedMs, late) {
+    run(store, operation, call, counterKey, waitedMs, late) {
       const node = isOne ? "" : remote.nodeOf(counterKey);
       const watch = nodes.get(node) ?? watchNode(node);
       if (storeServers.hasSubscribers) reports.onRequest(node, watch.state);
-      return watch.run(store, step, call, counterKey, waitedMs, late);
+      return watch.run(store, operation, call, counterKey, waitedMs, late);
     },
 
     downReason: (counterKey) => nodes.get(remote.nodeOf(counterKey))?.downReason,

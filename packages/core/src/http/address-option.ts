@@ -9,7 +9,7 @@ import { createNetworkSet } from "../net/network-set.ts";
 import type { Arrival, Client, HttpRequest, TrustWatch } from "./client.ts";
 import { headerValue } from "./client.ts";
 import { requireHeaderName } from "./keys.ts";
-import type { Step } from "./visit.ts";
+import type { GuardStep } from "./request-context.ts";
 import type { Warn } from "./warn.ts";
 
 /** The header in which a proxy passes the client's address, and the proxies trusted to send it. */
@@ -51,10 +51,10 @@ export function createAddressStep<Request extends HttpRequest>(
   address: AddressHeader,
   watchTrust: TrustWatch | undefined,
   warn: Warn,
-): Step<Request> {
-  return (visit) => {
-    visit.client = readAddressHeader(address, visit, warn);
-    return visit.client === visit.connected ? watchTrust?.(visit) : undefined;
+): GuardStep<Request> {
+  return (context) => {
+    context.client = readAddressHeader(address, context, warn);
+    return context.client === context.connected ? watchTrust?.(context) : undefined;
   };
 }
 

@@ -79,7 +79,7 @@ function impossibleFor(
  * progress are charged, and a denial because of them must not lock a client out. A request that waits is not denied at once, so
  * it would never set a block.
  */
-export function rejectBesideBlocks(
+export function rejectWithBlocks(
   owner: string,
   limiters: readonly MadeLimiter[],
   { count, waitMs }: Pick<GuardSettings<never>, "count" | "waitMs">,

@@ -1,14 +1,14 @@
-import type { DeniedNetwork } from "../fleet/control/record.ts";
-import { lasts } from "../fleet/control/record.ts";
+import type { DeniedNetwork } from "../control/record.ts";
+import { lasts } from "../control/record.ts";
 import type { LimiterParts } from "../limiter/limiter-parts.ts";
 import { positionOf, readNetwork } from "../net/network.ts";
 import type { NetworkSet } from "../net/network-set.ts";
 import { createNetworkSet } from "../net/network-set.ts";
 import type { HttpRequest, TrustWatch } from "./client.ts";
 import { BLOCKED } from "./refusals.ts";
+import type { GuardStep, RequestContext } from "./request-context.ts";
 import type { Verdict } from "./verdict.ts";
 import { LEFT } from "./verdict.ts";
-import type { Step, Visit } from "./visit.ts";
 
 /**
  * The step that reads operators' changes, and refuses clients on the deny list. `watchTrust` is called before an address is
@@ -18,39 +18,39 @@ export function createControlStep<Request extends HttpRequest>(
   { control, watch }: Pick<LimiterParts, "control" | "watch">,
   watchTrust: TrustWatch | undefined,
   note: (request: Request, list: "denyList") => void,
-): Step<Request> | undefined {
+): GuardStep<Request> | undefined {
   if (control === undefined) return undefined;
   const { known } = control;
 
   /** A client without an address is not on any list. */
-  function check(visit: Visit<Request>): Verdict | undefined {
+  function check(context: RequestContext<Request>): Verdict | undefined {
     const { denied } = known.record;
     if (denied === undefined) return undefined;
-    const { request, client } = visit;
+    const { request, client } = context;
     const { address } = client;
     if (!address) return client.hasLeft() ? LEFT : undefined;
-    if (client === visit.connected) watchTrust?.(visit);
+    if (client === context.connected) watchTrust?.(context);
     if (!isDenied(denied, address, known.now())) return undefined;
     note(request, "denyList");
     return BLOCKED;
   }
 
   async function checkLater(
-    visit: Visit<Request>,
+    context: RequestContext<Request>,
     refreshed: Promise<void>,
   ): Promise<Verdict | undefined> {
     const began = watch?.now() ?? 0;
     await refreshed;
-    visit.controlMs = (watch?.now() ?? 0) - began;
-    visit.isFresh = true;
-    return check(visit);
+    context.controlMs = (watch?.now() ?? 0) - began;
+    context.isFresh = true;
+    return check(context);
   }
 
-  return (visit) => {
+  return (context) => {
     const refreshed = performance.now() >= known.due ? control.refresh() : undefined;
-    if (refreshed !== undefined) return checkLater(visit, refreshed);
-    visit.isFresh = true;
-    return known.record.denied === undefined ? undefined : check(visit);
+    if (refreshed !== undefined) return checkLater(context, refreshed);
+    context.isFresh = true;
+    return known.record.denied === undefined ? undefined : check(context);
   };
 }
 

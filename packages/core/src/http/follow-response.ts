@@ -9,7 +9,7 @@ import { isClientSeen, watchResponse } from "./response/response-end.ts";
  * longer renewed but also not released, so that disconnecting frees no slot. They are not renewed either while Node could not
  * notice that the client disconnected.
  */
-export function holdPlaces(places: SlotHandle, response: object): void {
+export function holdSlots(places: SlotHandle, response: object): void {
   places.keep(() => isClientSeen(response));
   watchResponse(response, {
     onEnded() {

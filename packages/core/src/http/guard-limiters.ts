@@ -63,7 +63,7 @@ export function makeGuardLimiters(
   const { limiter, limits, behaviour, count } = settings;
   const parent = extended === undefined ? undefined : requireMade(extended);
   if (limiter !== undefined) {
-    rejectBeside(owner, settings);
+    rejectWith(owner, settings);
     return oneLimiter(requireMade(limiter), async () => {});
   }
   if (limits === undefined) throw invalidOption(`${owner}: limits or a limiter is required`);
@@ -199,7 +199,7 @@ function limitersIn(choices: ReadonlyMap<string, Choice | null>): MadeLimiter[] 
   return [...choices.values()].flatMap((choice) => choice?.limiter ?? []);
 }
 
-function rejectBeside(owner: string, settings: LimiterSettings): void {
+function rejectWith(owner: string, settings: LimiterSettings): void {
   const given = (["limits", "store", "name"] as const).find((name) => settings[name] !== undefined);
   const option = given ?? LIMITER_OPTIONS.find((name) => settings.behaviour[name] !== undefined);
   if (option === undefined) return;

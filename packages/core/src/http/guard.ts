@@ -3,7 +3,7 @@ import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { done, InFlight } from "../pipeline/in-flight.ts";
 import type { Client, HttpRequest } from "./client.ts";
-import { rejectBesideBlocks, rejectImpossibleCost, rejectUnreadKeys } from "./conflicts.ts";
+import { rejectImpossibleCost, rejectUnreadKeys, rejectWithBlocks } from "./conflicts.ts";
 import type { Count } from "./count.ts";
 import { countsAll, createCount } from "./count.ts";
 import { forgiveClient, requireForgivable } from "./forgive.ts";
@@ -12,10 +12,10 @@ import type { GuardSettings } from "./parse-guard.ts";
 import type { Adapter, Plan } from "./plan.ts";
 import { createPlan } from "./plan.ts";
 import { prepareLimiters } from "./prepare.ts";
+import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import type { RequestDecision } from "./request-decision.ts";
 import { decisionOf, takeUnsettled } from "./request-decision.ts";
 import type { Verdict } from "./verdict.ts";
-import type { Prepared, Step, Visit } from "./visit.ts";
 import { toError } from "./warn.ts";
 
 /** Decides requests of one framework under one set of options. */
@@ -58,7 +58,7 @@ export function createGuard<Request extends HttpRequest>(
 ): Guard<Request> {
   try {
     rejectUnreadKeys(owner, settings.ownKey, limiters.all);
-    rejectBesideBlocks(owner, limiters.all, settings);
+    rejectWithBlocks(owner, limiters.all, settings);
     rejectImpossibleCost(owner, settings.cost, limiters);
     requireForgivable(owner, settings.ownForgive, limiters.all);
     return prepareGuard(owner, limiters, settings, adapter);
@@ -89,7 +89,7 @@ function prepareGuard<Request extends HttpRequest>(
       (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
-  const flights = only?.[LIMITER].flights ?? new InFlight();
+  const flights = only?.[LIMITER].inFlight ?? new InFlight();
   return {
     check: createCheck(limiters, plan, first, count, flights, adapter.carriedBy),
     needsResponse:
@@ -109,7 +109,7 @@ function prepareGuard<Request extends HttpRequest>(
 function createCheck<Request extends HttpRequest>(
   { all, only }: GuardLimiters,
   plan: Plan<Request>,
-  first: Prepared<Request> | undefined,
+  first: PreparedLimiter<Request> | undefined,
   count: Count<Request> | undefined,
   flights: InFlight,
   carriedBy: Adapter<Request>["carriedBy"],
@@ -124,7 +124,7 @@ function createCheck<Request extends HttpRequest>(
   ): Awaitable<Verdict> {
     const flight = flights.current;
     flight.count += 1;
-    const visit: Visit<Request> = {
+    const context: RequestContext<Request> = {
       request,
       carried: carriedBy === undefined ? request : carriedBy(request),
       response,
@@ -136,7 +136,7 @@ function createCheck<Request extends HttpRequest>(
       limits: undefined,
       subjects: undefined,
       charge: first?.charge,
-      entry: undefined,
+      limiterCall: undefined,
       started: undefined,
       controlMs: 0,
       isFresh: true,
@@ -146,7 +146,7 @@ function createCheck<Request extends HttpRequest>(
       // Most requests find no deny list, and a control record that is not due: they skip the step.
       const isQuiet =
         known === undefined || (known.record.denied === undefined && performance.now() < known.due);
-      decided = follow(isQuiet ? plan.quiet : plan.whole, visit, 0);
+      decided = follow(isQuiet ? plan.quiet : plan.whole, context, 0);
     } catch (error) {
       decided = Promise.reject(error as Error);
     }
@@ -168,26 +168,26 @@ function isClosed(limiter: MadeLimiter): boolean {
 
 /** Runs a plan until a step returns a verdict. The last step always does. */
 function follow<Request>(
-  plan: readonly Step<Request>[],
-  visit: Visit<Request>,
+  plan: readonly GuardStep<Request>[],
+  context: RequestContext<Request>,
   start: number,
 ): Awaitable<Verdict> {
   const last = plan.length - 1;
   for (let i = start; i < last; i += 1) {
-    const verdict = plan[i]?.(visit);
+    const verdict = plan[i]?.(context);
     if (verdict === undefined) continue;
     if (!("then" in verdict)) return verdict;
-    visit.isFresh = false;
-    return verdict.then((later) => later ?? follow(plan, visit, i + 1));
+    context.isFresh = false;
+    return verdict.then((later) => later ?? follow(plan, context, i + 1));
   }
-  return (plan[last] as Step<Request>)(visit) as Awaitable<Verdict>;
+  return (plan[last] as GuardStep<Request>)(context) as Awaitable<Verdict>;
 }
 
 /**
  * Handles a request in an adapter: `answer` applies the verdict to the response, and returns, now or later, whether the request
  * goes on. Then `next` is called, without an argument or with an error; never twice.
  */
-export function settle<Request, Reply>(
+export function applyVerdict<Request, Reply>(
   decided: Awaitable<Verdict>,
   answer: (verdict: Verdict, request: Request, reply: Reply) => Awaitable<boolean>,
   request: Request,
@@ -196,7 +196,7 @@ export function settle<Request, Reply>(
 ): void {
   if ("then" in decided) {
     decided.then(
-      (verdict) => settle(verdict, answer, request, reply, next),
+      (verdict) => applyVerdict(verdict, answer, request, reply, next),
       (reason) => next(toError(reason)),
     );
     return;

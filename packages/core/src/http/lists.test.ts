@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { Client } from "./client.ts";
 import type { ClientList } from "./lists.ts";
 import { createListStep, readList } from "./lists.ts";
-import type { Visit } from "./visit.ts";
+import type { RequestContext } from "./request-context.ts";
 
 interface Lists {
   readonly allowList?: ClientList<object>;
@@ -21,7 +21,7 @@ function stepOf({ allowList, blockList }: Lists) {
     allowList: readList("limit", "allowList", allowList),
   };
   const step = createListStep<object>("limit", read, () => {});
-  return step && ((client: Client) => step({ request: {}, client } as Visit<object>));
+  return step && ((client: Client) => step({ request: {}, client } as RequestContext<object>));
 }
 
 /** What becomes of a client: the status it is answered with, or how it goes on. */

@@ -6,15 +6,15 @@ import type { HeadgateError } from "../common/errors.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import { publish } from "../common/publish.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
-import type { ListSource } from "../fleet/directory/directory.ts";
 import { addressSubject, WHOLE } from "../net/client-address.ts";
+import type { ListSource } from "../registry/registry.ts";
 import type { AddressList } from "./address-option.ts";
 import { readAddressList } from "./address-option.ts";
 import { withoutAddress } from "./client.ts";
 import { BLOCKED } from "./refusals.ts";
+import type { GuardStep } from "./request-context.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
-import type { Step } from "./visit.ts";
 
 /**
  * The clients on a list: addresses and networks (CIDR), a `net.BlockList`, or a function. `address` is the client's,
@@ -70,7 +70,7 @@ export function createListStep<Request>(
   owner: string,
   { blockList, allowList }: Readonly<Record<"blockList" | "allowList", List<Request> | undefined>>,
   note: (request: Request, list: ListedRequest["list"]) => void,
-): Step<Request> | undefined {
+): GuardStep<Request> | undefined {
   const lists = [
     { option: "blockList", list: blockList, verdict: BLOCKED } as const,
     { option: "allowList", list: allowList, verdict: PASS } as const,

@@ -2,15 +2,18 @@ import type { Decision } from "../common/decision.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import type { SlotHandle } from "../policy/slot.ts";
-import { holdPlaces } from "./follow-response.ts";
+import { holdSlots } from "./follow-response.ts";
+import type { RequestContext } from "./request-context.ts";
 import { isNodeResponse } from "./response/node-response.ts";
 import type { RequestSubjects } from "./subject.ts";
-import type { Visit } from "./visit.ts";
 
 /* A request's own limits, which may have another shape than those that its guard was created with. */
 
 /** Whether a request lacks every subject that its own limits count by, so that it is not limited. */
-export function asksNobody<Request>({ limits, subjects }: Visit<Request>, error: unknown): boolean {
+export function hasNoSubject<Request>(
+  { limits, subjects }: RequestContext<Request>,
+  error: unknown,
+): boolean {
   if (limits === undefined || codeOf(error) !== "HEADGATE_EMPTY_KEY") return false;
   return Object.values(subjects as RequestSubjects).includes(null);
 }
@@ -21,14 +24,14 @@ export function isNamedAs({ limits }: MadeLimiter, decision: Decision): boolean 
 }
 
 /** Holds the slots of a request until its response ends. Throws `HEADGATE_INVALID_LIMIT` if the response cannot be watched. */
-export function holdOwnPlaces(
+export function holdOwnSlots(
   owner: string,
   places: SlotHandle | undefined,
   response: unknown,
 ): void {
   if (places === undefined) return;
   if (isNodeResponse(response)) {
-    holdPlaces(places, response);
+    holdSlots(places, response);
     return;
   }
   // If the store cannot be reached, they expire.
@@ -40,7 +43,10 @@ export function holdOwnPlaces(
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for limits that block in a guard with `wait`: a request that waits sets no block. */
-export function rejectBlocksInTurn<Request>(owner: string, { limits }: Visit<Request>): void {
+export function rejectBlocksInTurn<Request>(
+  owner: string,
+  { limits }: RequestContext<Request>,
+): void {
   const blocks = [limits].flat().some((limit) => limit && "block" in limit && limit.block);
   if (!blocks) return;
   throw new HeadgateError(

@@ -3,18 +3,18 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { createAddressStep } from "./address-option.ts";
-import { createAskStep } from "./ask.ts";
 import type { HttpRequest } from "./client.ts";
 import { watchProxyTrust } from "./client.ts";
+import { createConsumeStep } from "./consume-step.ts";
 import { createControlStep } from "./deny-list.ts";
 import type { Choice, GuardLimiters } from "./guard-limiters.ts";
 import type { ListedRequest } from "./lists.ts";
 import { createListStep, publishListed } from "./lists.ts";
 import type { GuardSettings } from "./parse-guard.ts";
+import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import { createCostStep } from "./request-cost.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
-import type { Prepared, Step, Visit } from "./visit.ts";
 import type { Warn } from "./warn.ts";
 
 /** The framework of a guard. */
@@ -36,9 +36,9 @@ export interface Adapter<Request> {
 /** The path of a request. Both variants end with the step that asks. */
 export interface Plan<Request> {
   /** All steps. */
-  readonly whole: readonly Step<Request>[];
+  readonly whole: readonly GuardStep<Request>[];
   /** Without the step that reads the control record, for a record that is not due and has no deny list. */
-  readonly quiet: readonly Step<Request>[];
+  readonly quiet: readonly GuardStep<Request>[];
 }
 
 /** The steps that these options need, in order. All limiters of a guard are on one store. */
@@ -47,7 +47,7 @@ export function createPlan<Request extends HttpRequest>(
   limiters: GuardLimiters,
   settings: GuardSettings<Request>,
   { warn, routeOf, costOf }: Adapter<Request>,
-  prepared: ReadonlyMap<MadeLimiter, Prepared<Request>>,
+  prepared: ReadonlyMap<MadeLimiter, PreparedLimiter<Request>>,
   ending: AbortSignal,
 ): Plan<Request> {
   const { address, allowList, blockList, skip, cost } = settings;
@@ -78,20 +78,22 @@ export function createPlan<Request extends HttpRequest>(
     createChoiceStep(choose, prepared),
     createSubjectStep(only),
     createCostStep(cost, costOf),
-    createAskStep(owner, settings, ending, routeOf),
+    createConsumeStep(owner, settings, ending, routeOf),
   ]);
   const quiet = [...before, ...after];
   return { quiet, whole: control === undefined ? quiet : [...before, control, ...after] };
 }
 
-function stepsOf<Request>(steps: readonly (Step<Request> | undefined)[]): readonly Step<Request>[] {
+function stepsOf<Request>(
+  steps: readonly (GuardStep<Request> | undefined)[],
+): readonly GuardStep<Request>[] {
   return steps.filter((step) => step !== undefined);
 }
 
 function createSkipStep<Request>(
   owner: string,
   skip: GuardSettings<Request>["skip"],
-): Step<Request> | undefined {
+): GuardStep<Request> | undefined {
   if (skip === undefined) return undefined;
   const read = (skipped: unknown): Verdict | undefined => {
     if (skipped === true) return PASS;
@@ -106,23 +108,27 @@ function createSkipStep<Request>(
 
 function createChoiceStep<Request>(
   choose: GuardLimiters["choose"],
-  prepared: ReadonlyMap<MadeLimiter, Prepared<Request>>,
-): Step<Request> | undefined {
+  prepared: ReadonlyMap<MadeLimiter, PreparedLimiter<Request>>,
+): GuardStep<Request> | undefined {
   if (choose === undefined) return undefined;
-  const put = (visit: Visit<Request>, choice: Choice | null): Verdict | undefined => {
+  const put = (context: RequestContext<Request>, choice: Choice | null): Verdict | undefined => {
     if (choice === null) return PASS;
-    visit.prepared = prepared.get(choice.limiter);
-    visit.charge = visit.prepared?.charge;
-    visit.limits = choice.limits;
+    context.prepared = prepared.get(choice.limiter);
+    context.charge = context.prepared?.charge;
+    context.limits = choice.limits;
     return undefined;
   };
-  return (visit) => {
-    const choice = choose(visit.request);
-    return isPromiseLike(choice) ? choice.then((later) => put(visit, later)) : put(visit, choice);
+  return (context) => {
+    const choice = choose(context.request);
+    return isPromiseLike(choice)
+      ? choice.then((later) => put(context, later))
+      : put(context, choice);
   };
 }
 
 /** If the limiter depends on the request, so do its keys. */
-function createSubjectStep<Request>(only: Prepared<Request> | undefined): Step<Request> {
-  return only?.readSubjects ?? ((visit) => visit.prepared?.readSubjects(visit));
+function createSubjectStep<Request>(
+  only: PreparedLimiter<Request> | undefined,
+): GuardStep<Request> {
+  return only?.readSubjects ?? ((context) => context.prepared?.readSubjects(context));
 }

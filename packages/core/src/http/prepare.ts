@@ -1,14 +1,14 @@
-import type { HttpUse } from "../fleet/directory/directory.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
-import { serverSideOf } from "../limiter/server-side.ts";
+import { serverSideOf } from "../limiter/store-backend.ts";
+import type { HttpUse } from "../registry/registry.ts";
 import { writePolicy } from "./answer.ts";
 import type { HttpRequest } from "./client.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import { createSubjectReader } from "./read-subjects.ts";
+import type { PreparedLimiter } from "./request-context.ts";
 import { fixedCharge } from "./request-cost.ts";
-import type { Prepared } from "./visit.ts";
 
 /**
  * Prepares the limiters of a guard, and lists their use in the directory. Throws `HEADGATE_INVALID_OPTION`,
@@ -19,8 +19,8 @@ export function prepareLimiters<Request extends HttpRequest>(
   { all, only, tiers }: GuardLimiters,
   settings: GuardSettings<Request>,
   adapter: string,
-): ReadonlyMap<MadeLimiter, Prepared<Request>> {
-  const prepared = new Map<MadeLimiter, Prepared<Request>>();
+): ReadonlyMap<MadeLimiter, PreparedLimiter<Request>> {
+  const prepared = new Map<MadeLimiter, PreparedLimiter<Request>>();
   for (const limiter of all) {
     const parts = limiter[LIMITER];
     const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings);

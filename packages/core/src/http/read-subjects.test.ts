@@ -8,7 +8,7 @@ import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import type { KeyFunction } from "./keys.ts";
 import { byHeader, byIp } from "./keys.ts";
 import { createSubjectReader } from "./read-subjects.ts";
-import type { Visit } from "./visit.ts";
+import type { RequestContext } from "./request-context.ts";
 
 type Key = GuardOptions<HttpRequest>["key"];
 
@@ -35,9 +35,9 @@ async function readRequest(
   request: HttpRequest,
   from: Client,
 ): Promise<object> {
-  const visit = { request, client: from } as Visit<HttpRequest>;
+  const context = { request, client: from } as RequestContext<HttpRequest>;
   // Spread, because subjects have no prototype.
-  return { ...((await read(visit)) ?? visit.subjects) };
+  return { ...((await read(context)) ?? context.subjects) };
 }
 
 function errorOf(make: () => unknown): HeadgateError {

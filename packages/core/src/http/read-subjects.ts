@@ -1,22 +1,22 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
-import type { SubjectSource } from "../fleet/directory/directory.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { closedError } from "../limiter/open-limiter.ts";
 import { addressSubject } from "../net/client-address.ts";
+import type { SubjectSource } from "../registry/registry.ts";
 import type { HttpRequest } from "./client.ts";
 import { withoutAddress } from "./client.ts";
 import type { KeyFunction, KeyReader } from "./keys.ts";
 import { byIp, countsByAddress, keyReaderOf, prefixOf, readsAddress, sourceOf } from "./keys.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import { refuseMissing } from "./refusals.ts";
+import type { GuardStep, RequestContext } from "./request-context.ts";
 import type { SubjectText } from "./subject.ts";
 import { InvalidSubject, kindText } from "./subject.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
-import type { Step, Visit } from "./visit.ts";
 
 type MadeSubjects = Record<string, string | null>;
 
@@ -37,7 +37,7 @@ export interface SubjectReader<Request> {
   /** The source of the subjects in each dimension. */
   readonly sources: Readonly<Record<string, SubjectSource>>;
   /** Returns a verdict for a request without its key. Fails if a key is not a string, or if there is no address. */
-  readonly read: Step<Request>;
+  readonly read: GuardStep<Request>;
 }
 
 /** Prepares the key functions that a limiter needs. Throws `HEADGATE_INVALID_OPTION` if one is missing. */
@@ -54,24 +54,24 @@ export function createSubjectReader<Request extends HttpRequest>(
   });
   const put = createPut<Request>(owner, limiter, missing);
 
-  function read(visit: Visit<Request>, start = 0): Awaitable<Verdict | undefined> {
+  function read(context: RequestContext<Request>, start = 0): Awaitable<Verdict | undefined> {
     if (start === 0) {
-      if (visit.isOver) throw closedError(limiter.name);
-      visit.subjects = new Subjects();
+      if (context.isOver) throw closedError(limiter.name);
+      context.subjects = new Subjects();
     }
-    const { address } = visit.client;
+    const { address } = context.client;
     for (let i = start; i < keys.length; i += 1) {
       const key = keys[i] as SubjectKey<Request>;
       const text =
         address && key.prefix !== undefined
           ? addressSubject(address, key.prefix)
-          : key.read(visit.request, address);
+          : key.read(context.request, address);
       if (typeof text === "object" && "then" in text) {
-        return text.then((later) => put(key, later, visit) ?? read(visit, i + 1));
+        return text.then((later) => put(key, later, context) ?? read(context, i + 1));
       }
-      if (typeof text === "string") (visit.subjects as MadeSubjects)[key.dimension] = text;
+      if (typeof text === "string") (context.subjects as MadeSubjects)[key.dimension] = text;
       else {
-        const verdict = put(key, text, visit);
+        const verdict = put(key, text, context);
         if (verdict !== undefined) return verdict;
       }
     }
@@ -102,7 +102,7 @@ function createPut<Request extends HttpRequest>(
 ): (
   key: SubjectKey<Request>,
   text: SubjectText,
-  visit: Visit<Request>,
+  visit: RequestContext<Request>,
 ) => Awaitable<Verdict> | undefined {
   return ({ dimension, key }, text, { client, subjects }) => {
     const made = subjects as MadeSubjects;

@@ -7,7 +7,7 @@ import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { requireCost, unitsFor } from "../policy/costs.ts";
 import type { GuardSettings } from "./parse-guard.ts";
-import type { Step, Visit } from "./visit.ts";
+import type { GuardStep, RequestContext } from "./request-context.ts";
 
 /**
  * The step that determines a request's cost: `costOf` of the adapter, then the option. Undefined if there is neither, or if the
@@ -16,22 +16,22 @@ import type { Step, Visit } from "./visit.ts";
 export function createCostStep<Request>(
   cost: GuardSettings<Request>["cost"],
   costOf: ((request: Request) => unknown) | undefined,
-): Step<Request> | undefined {
+): GuardStep<Request> | undefined {
   const option = typeof cost === "function" ? cost : undefined;
   if (option === undefined && costOf === undefined) return undefined;
 
-  function put(visit: Visit<Request>, units: unknown): undefined {
-    const { limiter, isOwn } = visit.prepared as NonNullable<typeof visit.prepared>;
-    visit.charge = chargeOf(units, limiter, isOwn);
+  function put(context: RequestContext<Request>, units: unknown): undefined {
+    const { limiter, isOwn } = context.prepared as NonNullable<typeof context.prepared>;
+    context.charge = chargeOf(units, limiter, isOwn);
   }
 
-  return (visit) => {
-    const own = costOf?.(visit.request);
+  return (context) => {
+    const own = costOf?.(context.request);
     // Without a cost of its own, a request has the fixed cost.
     if (own === undefined && option === undefined) return undefined;
-    const units: unknown = own === undefined ? option?.(visit.request) : own;
-    if (!isPromiseLike(units)) return put(visit, units);
-    return Promise.resolve(units).then((later) => put(visit, later));
+    const units: unknown = own === undefined ? option?.(context.request) : own;
+    if (!isPromiseLike(units)) return put(context, units);
+    return Promise.resolve(units).then((later) => put(context, later));
   };
 }
 

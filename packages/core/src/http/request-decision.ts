@@ -9,7 +9,7 @@ import { LIMITER } from "../limiter/limiter-parts.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
 import { requireFormOf } from "../policy/costs.ts";
 import { carriedBy } from "./client.ts";
-import type { DecidedEntry, Entry } from "./request-record.ts";
+import type { DecidedEntry, LimiterCall } from "./request-record.ts";
 import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 
@@ -112,21 +112,21 @@ function join(
 
 /** The units for an entry's limits. A name that no entry knows is kept, so that all of them reject it. */
 function unitsFor<Units extends Cost>(
-  entry: Entry,
+  limiterCall: LimiterCall,
   units: Units,
-  entries: readonly Entry[],
+  entries: readonly LimiterCall[],
 ): Units {
   if (!isPlainObject(units) || entries.length === 1) return units;
-  const knows = ({ limiter, decision }: Entry, name: string) =>
+  const knows = ({ limiter, decision }: LimiterCall, name: string) =>
     [...limiter.limits, ...(decision?.limits ?? [])].some((limit) => limit.name === name);
   const own = Object.entries(units).filter(
-    ([name]) => knows(entry, name) || !entries.some((other) => knows(other, name)),
+    ([name]) => knows(limiterCall, name) || !entries.some((other) => knows(other, name)),
   );
   return Object.fromEntries(own) as Units;
 }
 
 /** The subjects that a limiter counted in these entries. */
-function subjectIn(limiter: MadeLimiter, entries: readonly Entry[]): RequestSubjects {
+function subjectIn(limiter: MadeLimiter, entries: readonly LimiterCall[]): RequestSubjects {
   const own = limiter[LIMITER].counted.groups.map(({ dimension }) => dimension);
   const asked = entries.map(({ groups, subjects }) => ({
     groups: groups.filter(({ dimension }) => own.includes(dimension)),

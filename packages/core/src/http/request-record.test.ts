@@ -10,7 +10,7 @@ import { requireStore } from "../store/store.ts";
 import { readHeadersOption } from "./headers-option.ts";
 import { Subjects } from "./read-subjects.ts";
 import { decisionOf, subjectOf } from "./request-decision.ts";
-import type { Entry } from "./request-record.ts";
+import type { LimiterCall } from "./request-record.ts";
 import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
 
 function limiterOn(name: string, limits: Policy, store: CountingStore): MadeLimiter {
@@ -48,8 +48,8 @@ async function decide(
   request: object,
   limiter: MadeLimiter,
   subjects: Readonly<Record<string, string | null>> = ann,
-): Promise<Entry> {
-  const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS) as Entry;
+): Promise<LimiterCall> {
+  const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS) as LimiterCall;
   const decision = await limiter.consume(subjects);
   part.decision = decision;
   return part;
@@ -90,11 +90,11 @@ describe("a limiter", () => {
     const [limiter, bystander] = [limiterOf("a", 5), limiterOf("b", 5)];
     const [one, other] = [{}, {}];
     const parts = [one, other].map((request) => {
-      const part = takeEntry(request, limiter, subjectsOf(ann), false, OPTIONS) as Entry;
+      const part = takeEntry(request, limiter, subjectsOf(ann), false, OPTIONS) as LimiterCall;
       take(request, bystander);
       return part;
     });
-    forgetEntry(one, parts[0] as Entry);
+    forgetEntry(one, parts[0] as LimiterCall);
     expect(take(one, bystander)).toBeUndefined();
     expect(take(other, limiter)).toBeUndefined();
     expect(take(one, limiter)).toEqual(["5-per-1m"]);
@@ -160,7 +160,7 @@ describe("limiters that extend another one", () => {
 
   test("are asked again with it when neither could answer", () => {
     const request = {};
-    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as LimiterCall);
     expect(take(request, base)).toEqual(["5-per-1m"]);
     expect(take(request, one)).toEqual(["one"]);
   });
@@ -168,7 +168,7 @@ describe("limiters that extend another one", () => {
   test("leave it asked when only what they add could not answer", () => {
     const request = {};
     take(request, base);
-    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as Entry);
+    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as LimiterCall);
     expect(take(request, base)).toBeUndefined();
     expect(take(request, one)).toEqual(["one"]);
     expect(take(request, one)).toBeUndefined();
@@ -281,7 +281,7 @@ describe("a limiter's own word on a request", () => {
       subjectsOf({ ip: "1.2.3.4", user: "ann" }),
       false,
       OPTIONS,
-    ) as Entry;
+    ) as LimiterCall;
     const decision = await limiter.consume({ ip: null, user: "ann" });
     part.decision = decision;
     const own = decisionOf(request, [limiter]);

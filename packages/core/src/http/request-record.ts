@@ -21,7 +21,7 @@ export interface Reported {
  * One call of a limiter for a request: the groups that had a subject and were not asked before, and the decision. All guards
  * that a request passes share its entries.
  */
-export interface Entry extends Omit<Reported, "decision"> {
+export interface LimiterCall extends Omit<Reported, "decision"> {
   readonly limiter: MadeLimiter;
   readonly groups: readonly DimensionLimits[];
   readonly subjects: RequestSubjects;
@@ -38,19 +38,19 @@ export interface Entry extends Omit<Reported, "decision"> {
 }
 
 /** An entry with its decision. */
-export type DecidedEntry = Entry & Reported;
+export type DecidedEntry = LimiterCall & Reported;
 
 /** Under this symbol a request carries its entries, shared by all copies of Headgate that it passes. */
 const ENTRIES: unique symbol = Symbol.for("@headgate/core.entries") as never;
 
 /** What keeps the entries: a request itself, not an object that stands for it. */
 export interface Carrier {
-  [ENTRIES]?: readonly Entry[];
+  [ENTRIES]?: readonly LimiterCall[];
 }
 
 const NONE: readonly never[] = [];
 
-export function entriesOf(request: Carrier): readonly Entry[] {
+export function entriesOf(request: Carrier): readonly LimiterCall[] {
   return request[ENTRIES] ?? NONE;
 }
 
@@ -63,18 +63,22 @@ export function takeEntry(
   limiter: MadeLimiter,
   subjects: RequestSubjects,
   hasAll: boolean,
-  { cost, count, headers }: Pick<Partial<Entry>, "cost" | "count"> & Pick<Entry, "headers">,
-): Entry | undefined {
+  {
+    cost,
+    count,
+    headers,
+  }: Pick<Partial<LimiterCall>, "cost" | "count"> & Pick<LimiterCall, "headers">,
+): LimiterCall | undefined {
   const { counted } = limiter[LIMITER];
   const entries = request[ENTRIES] ?? NONE;
   const isAll = hasAll && entries.length === 0;
   const groups = isAll
     ? counted.groups
     : counted.groups.filter(
-        (group) => isCounted(group, subjects) && !isAsked(entries, counted, group),
+        (group) => isCounted(group, subjects) && !isRequested(entries, counted, group),
       );
   if (groups.length === 0) return undefined;
-  const entry: Entry = {
+  const limiterCall: LimiterCall = {
     limiter,
     groups,
     subjects,
@@ -87,8 +91,8 @@ export function takeEntry(
     passed: undefined,
   };
   // A new list: copies of the request, and objects that inherit from it, may have the old one.
-  request[ENTRIES] = entries.length === 0 ? [entry] : [...entries, entry];
-  return entry;
+  request[ENTRIES] = entries.length === 0 ? [limiterCall] : [...entries, limiterCall];
+  return limiterCall;
 }
 
 function isCounted({ dimension }: DimensionLimits, subjects: RequestSubjects): boolean {
@@ -96,8 +100,8 @@ function isCounted({ dimension }: DimensionLimits, subjects: RequestSubjects): b
 }
 
 /** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
-function isAsked(
-  entries: readonly Entry[],
+function isRequested(
+  entries: readonly LimiterCall[],
   counted: CompiledPolicy,
   group: DimensionLimits,
 ): boolean {
@@ -123,28 +127,31 @@ function isSame(
 }
 
 /** Whether a request has asked every group of a limiter, and had every subject. */
-export function hasAskedAll(request: Carrier, limiter: MadeLimiter): boolean {
+export function hasRequestedAll(request: Carrier, limiter: MadeLimiter): boolean {
   const { counted } = limiter[LIMITER];
-  return counted.groups.every((group) => isAsked(entriesOf(request), counted, group));
+  return counted.groups.every((group) => isRequested(entriesOf(request), counted, group));
 }
 
 /** Removes an entry whose limiter failed. */
-export function forgetEntry(request: Carrier, entry: Entry): void {
-  request[ENTRIES] = entriesOf(request).filter((one) => one !== entry);
+export function forgetEntry(request: Carrier, limiterCall: LimiterCall): void {
+  request[ENTRIES] = entriesOf(request).filter((one) => one !== limiterCall);
 }
 
 /** A request's calls of these limiters, or of limiters that count together with them. */
-export function entriesWith(request: Carrier, limiters: readonly MadeLimiter[]): readonly Entry[] {
-  return entriesOf(request).filter((entry) =>
+export function entriesWith(
+  request: Carrier,
+  limiters: readonly MadeLimiter[],
+): readonly LimiterCall[] {
+  return entriesOf(request).filter((limiterCall) =>
     limiters.some((limiter) => {
       const { counted } = limiter[LIMITER];
-      return counted.groups.some((group) => isAsked([entry], counted, group));
+      return counted.groups.some((group) => isRequested([limiterCall], counted, group));
     }),
   );
 }
 
-export function isDecided(entry: Entry): entry is DecidedEntry {
-  return entry.decision !== undefined;
+export function isDecided(limiterCall: LimiterCall): limiterCall is DecidedEntry {
+  return limiterCall.decision !== undefined;
 }
 
 /** Every decision on a request so far, except those in shadow mode. */

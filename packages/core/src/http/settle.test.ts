@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { settle } from "./guard.ts";
+import { applyVerdict } from "./guard.ts";
 import type { Verdict } from "./verdict.ts";
 
 const pass: Verdict = { kind: "pass" };
@@ -11,7 +11,7 @@ async function nextAfter(
   verdict: Promise<Verdict> = Promise.resolve(pass),
 ): Promise<unknown[][]> {
   const next = vi.fn();
-  settle(verdict, answer, {}, {}, next);
+  applyVerdict(verdict, answer, {}, {}, next);
   await new Promise(setImmediate);
   return next.mock.calls;
 }
@@ -25,7 +25,7 @@ test("a request goes on once it is allowed to, sooner or later", async () => {
 
 test("a verdict that is known already is answered at once", () => {
   const next = vi.fn();
-  settle(pass, () => true, {}, {}, next);
+  applyVerdict(pass, () => true, {}, {}, next);
   expect(next.mock.calls).toEqual([[]]);
 });
 
@@ -55,14 +55,14 @@ describe("an error that comes after a request went on is not ours to answer", ()
 
   test("at once: its caller gets it, as from any middleware", () => {
     const answer = vi.fn(() => true);
-    expect(() => settle(pass, answer, {}, {}, next)).toThrow(wrong);
+    expect(() => applyVerdict(pass, answer, {}, {}, next)).toThrow(wrong);
     expect(next.mock.calls).toEqual([[]]);
     expect(answer).toHaveBeenCalledOnce();
   });
 
   test.each([
-    ["the decision", () => settle(Promise.resolve(pass), () => true, {}, {}, next)],
-    ["the answer", () => settle(pass, async () => true, {}, {}, next)],
+    ["the decision", () => applyVerdict(Promise.resolve(pass), () => true, {}, {}, next)],
+    ["the answer", () => applyVerdict(pass, async () => true, {}, {}, next)],
   ])("after a wait for %s: the process gets it", async (_, run) => {
     next.mockClear();
     const listeners = process.listeners("unhandledRejection");

@@ -10,7 +10,7 @@ import { compileOtherShape } from "../policy/per-call-policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import { CalledLimits } from "./called-limits.ts";
-import { MOST_SHAPES, OtherShapes } from "./other-shapes.ts";
+import { MOST_SHAPES, PerCallPolicies } from "./per-call-policies.ts";
 
 /** Policies of calls under a base, and how often one of them was compiled. */
 function start(base: Policy) {
@@ -24,7 +24,7 @@ function start(base: Policy) {
     ofOtherShape: (limits: readonly Limit[]) => compileOtherShape(counted, limits, "denial"),
     join: (own: CompiledPolicy) => own,
   };
-  const shapes = new OtherShapes("api", undefined);
+  const shapes = new PerCallPolicies("api", undefined);
   const called = new CalledLimits(compiler, shapes);
   return {
     called,

@@ -3,7 +3,7 @@ import type { Limit, Policy } from "../common/policy.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { Properties } from "../policy/same-limits.ts";
 import { areSameLimits, copyLimits } from "../policy/same-limits.ts";
-import type { OtherShapes } from "./other-shapes.ts";
+import type { PerCallPolicies } from "./per-call-policies.ts";
 
 /** The most policies cached; the least recently used is evicted first. */
 const MAX_POLICIES = 10_000;
@@ -34,10 +34,10 @@ interface KnownPolicy {
  */
 export class CalledLimits {
   readonly #compiler: PolicyCompiler;
-  readonly #shapes: OtherShapes;
+  readonly #shapes: PerCallPolicies;
   readonly #known = new LruMap<number, KnownPolicy>(MAX_POLICIES);
 
-  constructor(compiler: PolicyCompiler, shapes: OtherShapes) {
+  constructor(compiler: PolicyCompiler, shapes: PerCallPolicies) {
     this.#compiler = compiler;
     this.#shapes = shapes;
   }

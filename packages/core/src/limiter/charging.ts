@@ -7,6 +7,9 @@ import type { HeadgateError } from "../common/errors.ts";
 import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
 import type { LimitDescription } from "../common/policy.ts";
 import { requireUnreached } from "../health/store-failure.ts";
+import type { Counter } from "../operations/counter.ts";
+import { areByName } from "../operations/counter.ts";
+import type { Receipt } from "../operations/refund.ts";
 import { chargeCounters, confirmOf, isDone, refundOf } from "../pipeline/changes.ts";
 import type { Mutation, Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
@@ -16,10 +19,7 @@ import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { unitsOnly } from "../policy/counters.ts";
 import { limitsBefore, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
 import { isUnchanged, planSettle, settled, unsettled } from "../policy/settle.ts";
-import type { Counter } from "../store/counter.ts";
-import { areByName } from "../store/counter.ts";
-import type { Receipt } from "../store/refund.ts";
-import type { Asking } from "./asking.ts";
+import type { ConsumePath } from "./consume.ts";
 import type { ChargeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { readCharge, readUnits } from "./read-cost.ts";
@@ -27,7 +27,7 @@ import { readCharge, readUnits } from "./read-cost.ts";
 /** Charges without a decision, settles and refunds. */
 export function createCharging(
   core: LimiterCore,
-  { policyOf, countersAsked }: Pick<Asking, "policyOf" | "countersAsked">,
+  { policyOf, countersOf }: Pick<ConsumePath, "policyOf" | "countersOf">,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
   const { counted, shapes, chain, fallback, watch, overrides } = core;
   const chargeable = limitsOfUnits(counted);
@@ -39,7 +39,7 @@ export function createCharging(
   }
 
   /** Charges in this process if the store did not get the charge, provided that the failure policy counts locally. */
-  async function chargeHere(
+  async function chargeLocally(
     missed: readonly Counter[],
     cost: number,
     error: unknown,
@@ -56,7 +56,7 @@ export function createCharging(
     subject: Subjects,
     cost: Cost,
   ): Promise<Charged<Cost>> {
-    const named = unitsOnly(countersAsked(policy, subject));
+    const named = unitsOnly(countersOf(policy, subject));
     // If there is nothing to wait for, the call is sent at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
@@ -65,7 +65,7 @@ export function createCharging(
       return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(limitsOfUnits(policy));
     }
     return chargeCounters(chain, requestedOf(units.counters), units.cost, 0, (missed, error) =>
-      chargeHere(missed, units.cost, error),
+      chargeLocally(missed, units.cost, error),
     );
   }
 
@@ -153,7 +153,7 @@ export function createCharging(
     async refund(decision, more?: unknown) {
       rejectMore("refund(decision)", more);
       const receipts = takeReceipts(decision, counted);
-      if (receipts[0]?.putBack?.() === true) return true;
+      if (receipts[0]?.returnToLease?.() === true) return true;
       const charged = receipts.filter(({ cost }) => cost > 0).map(refundOf);
       if (decision.source === "local") return isDone(fallback as Stage, charged);
       const down = downReason(receipts);

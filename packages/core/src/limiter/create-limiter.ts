@@ -18,14 +18,14 @@ import type { CheckedTimes } from "./failure-policy.ts";
 import type { LimiterTerms } from "./kept-limiters.ts";
 import { findLimiter, keepLimiter } from "./kept-limiters.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
+import type { LimiterInstance } from "./limiter-instance.ts";
+import { makeShared } from "./limiter-instance.ts";
 import type { MadeLimiter } from "./limiter-parts.ts";
 import { partsOf } from "./limiter-parts.ts";
 import { closedError, openLimiter } from "./open-limiter.ts";
 import { readBlockOn } from "./read-block-on.ts";
-import { serverSideOf } from "./server-side.ts";
-import type { SharedLimiter } from "./shared-limiter.ts";
-import { makeShared } from "./shared-limiter.ts";
 import { warnOfShortDuration } from "./short-durations.ts";
+import { serverSideOf } from "./store-backend.ts";
 
 const OPTIONS = [
   "name",
@@ -74,7 +74,7 @@ export function makeLimiter(
   return openLimiter(made, parent);
 }
 
-interface Place {
+interface CreatedAt {
   readonly name: string;
   readonly store: CountingStore;
   readonly plugin: string | undefined;
@@ -84,8 +84,8 @@ interface Place {
 /** Validates the options and claims the name. */
 function make(
   options: LimiterOptions<string>,
-  { name, store, plugin, isShared }: Place,
-): SharedLimiter {
+  { name, store, plugin, isShared }: CreatedAt,
+): LimiterInstance {
   const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
     throw invalidValue("maxQueue must be a whole number of at least 1", maxQueue);

@@ -5,7 +5,7 @@ import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { Properties } from "../policy/same-limits.ts";
 import { areSameLimits, copyLimits, isSameValue } from "../policy/same-limits.ts";
 import type { CountingStore } from "../store/store.ts";
-import type { SharedLimiter } from "./shared-limiter.ts";
+import type { LimiterInstance } from "./limiter-instance.ts";
 
 /** The most names kept for each client; the oldest is dropped first. */
 const MAX_NAMES = 1_000;
@@ -26,20 +26,20 @@ export interface LimiterTerms {
 
 interface KeptLimiter extends Omit<LimiterTerms, "limits"> {
   readonly limits: readonly Properties[];
-  readonly shared: SharedLimiter;
+  readonly shared: LimiterInstance;
 }
 
 /** By the object that holds the counts, then by prefix and name. A dropped limiter goes on working for its users. */
 const kept = new WeakMap<object, LruMap<string, readonly KeptLimiter[]>>();
 
 /** Finds an open limiter that was created under equal terms. */
-export function findLimiter(terms: LimiterTerms): SharedLimiter | undefined {
+export function findLimiter(terms: LimiterTerms): LimiterInstance | undefined {
   const alike = kept.get(terms.store.owner)?.get(idOf(terms));
   return alike?.find((one) => isUnder(one, terms))?.shared;
 }
 
 /** Keeps a limiter, to be returned for equal terms later. */
-export function keepLimiter(shared: SharedLimiter, terms: LimiterTerms): void {
+export function keepLimiter(shared: LimiterInstance, terms: LimiterTerms): void {
   const { owner } = terms.store;
   const names = kept.get(owner) ?? new LruMap<string, readonly KeptLimiter[]>(MAX_NAMES);
   kept.set(owner, names);
@@ -54,7 +54,7 @@ export function keepLimiter(shared: SharedLimiter, terms: LimiterTerms): void {
 
 /** Drops a closed limiter. */
 export function dropLimiter(
-  shared: SharedLimiter,
+  shared: LimiterInstance,
   place: Pick<LimiterTerms, "name" | "store">,
 ): void {
   const names = kept.get(place.store.owner);

@@ -1,12 +1,12 @@
-import type { LimiterControl } from "../fleet/control/control.ts";
-import type { Overrides } from "../fleet/control/overrides.ts";
-import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
+import type { LimiterControl } from "../control/control.ts";
+import type { Overrides } from "../control/overrides.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { Fallback } from "../pipeline/fallback.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import type { OtherShapes } from "./other-shapes.ts";
+import type { UsageCounter } from "../usage/usage-counter.ts";
+import type { PerCallPolicies } from "./per-call-policies.ts";
 
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
 export interface ServerParts {
@@ -26,11 +26,11 @@ export interface LimiterCore extends ServerParts {
   readonly name: string;
   readonly counted: CompiledPolicy;
   /** The shapes of limits passed with calls, besides its own. */
-  readonly shapes: OtherShapes;
+  readonly shapes: PerCallPolicies;
   /** The first link of the chain that decides. */
   readonly chain: Stage;
   /** Whether it leases units, which count for all of its limits alike. */
   readonly hasLease: boolean;
   /** The calls in progress. */
-  readonly flights: InFlight;
+  readonly inFlight: InFlight;
 }

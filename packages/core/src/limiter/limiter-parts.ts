@@ -1,15 +1,15 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
-import type { LimiterControl } from "../fleet/control/control.ts";
-import type { UsageCounter } from "../fleet/usage/usage-counter.ts";
+import type { LimiterControl } from "../control/control.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
 import type { Turn, TurnOptions } from "../queue/line.ts";
+import type { UsageCounter } from "../usage/usage-counter.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
-import type { OtherShapes } from "./other-shapes.ts";
+import type { PerCallPolicies } from "./per-call-policies.ts";
 
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
@@ -18,7 +18,7 @@ export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as ne
 export interface LimiterParts {
   readonly counted: CompiledPolicy;
   /** The shapes of limits passed with calls, besides its own. */
-  readonly shapes: Pick<OtherShapes, "isUsed" | "hasPlaces" | "keeps">;
+  readonly shapes: Pick<PerCallPolicies, "isUsed" | "hasSlots" | "keeps">;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
@@ -29,7 +29,7 @@ export interface LimiterParts {
     groups: readonly DimensionLimits[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
-    learned?: Learned,
+    learned?: ControlFreshness,
   ): Awaitable<Decision>;
   /** Operators' changes, as far as this process knows; undefined if the store has no control record. */
   readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
@@ -43,7 +43,7 @@ export interface LimiterParts {
   /** Settles its decisions, also after `close`. */
   readonly charging: Pick<Limiter, "settle" | "refund">;
   /** The calls in progress, which `close` waits for. */
-  readonly flights: InFlight;
+  readonly inFlight: InFlight;
   /** The watch of its store; undefined if the store is in this process's memory. */
   readonly watch: StoreMonitor | undefined;
   /**
@@ -74,7 +74,7 @@ export function requireMade(limiter: Limiter): MadeLimiter {
 }
 
 /** How a request learned of operators' changes before its decision. */
-export interface Learned {
+export interface ControlFreshness {
   /** How long it waited for them. */
   readonly waitedMs: number;
   /** Whether that was just now, so that the decision need not ask again. */

@@ -23,7 +23,7 @@ export interface LimiterQueue {
 
 /** The queue of a limiter, for at most `maxQueue` calls at once. Operators' orders wake it. */
 export function createLimiterQueue(
-  { counted, control, flights }: LimiterCore,
+  { counted, control, inFlight }: LimiterCore,
   { refund }: Pick<Limiter, "refund">,
   maxQueue: number,
 ): LimiterQueue {
@@ -32,7 +32,7 @@ export function createLimiterQueue(
     await Promise.all([refund(decision), places?.release().catch(() => false)]);
   }
 
-  const giveBack = (decision: Decision) => flights.track(giveAllBack(decision));
+  const giveBack = (decision: Decision) => inFlight.track(giveAllBack(decision));
   const queue = createWaitQueue(maxQueue, giveBack, counted.store.now, () =>
     noteInUse("waiting", counted.reported),
   );

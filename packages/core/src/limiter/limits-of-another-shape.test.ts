@@ -10,7 +10,7 @@ import type { Policy } from "../common/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
-import { MOST_SHAPES } from "./other-shapes.ts";
+import { MOST_SHAPES } from "./per-call-policies.ts";
 
 const START = 1_800_000_000_000;
 

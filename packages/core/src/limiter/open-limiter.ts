@@ -3,21 +3,21 @@ import { rejectCloseOptions } from "../common/options.ts";
 import type { Waiters } from "../queue/line.ts";
 import { dropLimiter } from "./kept-limiters.ts";
 import type { Limiter } from "./limiter.ts";
+import type { LimiterInstance } from "./limiter-instance.ts";
 import type { LimiterParts, MadeLimiter } from "./limiter-parts.ts";
 import { LIMITER } from "./limiter-parts.ts";
-import { serverSideOf } from "./server-side.ts";
-import type { SharedLimiter } from "./shared-limiter.ts";
+import { serverSideOf } from "./store-backend.ts";
 import { createWaiting } from "./waiting.ts";
 
-type Ask<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
+type LimiterFunction<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
 /** A handle of a limiter, closed separately: the limiter ends with its last handle. */
-export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined): MadeLimiter {
-  const { core, limits, asking, charging, blocking, line } = shared;
-  const { name, counted, shapes, watch, control, overrides, usage, hasLease, flights } = core;
-  const { consume, peek, consumeIn } = asking;
+export function openLimiter(shared: LimiterInstance, parent: Limiter | undefined): MadeLimiter {
+  const { core, limits, consumePath, charging, blocking, line } = shared;
+  const { name, counted, shapes, watch, control, overrides, usage, hasLease, inFlight } = core;
+  const { consume, peek, consumeIn } = consumePath;
   const waiters: Waiters = { ended: undefined };
-  const { wait, run, consumeInTurn } = createWaiting(core, asking, line, waiters);
+  const { wait, run, consumeInTurn } = createWaiting(core, consumePath, line, waiters);
   const parts: { isClosed: boolean } & LimiterParts = {
     counted,
     shapes,
@@ -26,7 +26,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
     consumeIn,
     consumeInTurn,
     charging,
-    flights,
+    inFlight,
     watch,
     usage,
     hasLease,
@@ -36,13 +36,17 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
   shared.handles += 1;
 
   /** A method that rejects once this handle is closed. */
-  function open<Args extends unknown[], Answer>(ask: Ask<Args, Answer>): Ask<Args, Answer> {
+  function open<Args extends unknown[], Answer>(
+    ask: LimiterFunction<Args, Answer>,
+  ): LimiterFunction<Args, Answer> {
     return (...args) => (parts.isClosed ? Promise.reject(closedError(name)) : ask(...args));
   }
 
   /** The same for a method that `close` waits for. */
-  function tracked<Args extends unknown[], Answer>(ask: Ask<Args, Answer>): Ask<Args, Answer> {
-    return open((...args) => flights.track(ask(...args)));
+  function tracked<Args extends unknown[], Answer>(
+    ask: LimiterFunction<Args, Answer>,
+  ): LimiterFunction<Args, Answer> {
+    return open((...args) => inFlight.track(ask(...args)));
   }
 
   async function close(...given: unknown[]): Promise<void> {
@@ -53,7 +57,7 @@ export function openLimiter(shared: SharedLimiter, parent: Limiter | undefined):
     const isLast = shared.handles === 0;
     if (isLast) dropLimiter(shared, { name, store: counted.store });
     line.queue.close(closedError(name), waiters);
-    await (isLast ? shared.end() : flights.allDone());
+    await (isLast ? shared.end() : inFlight.allDone());
   }
 
   return {

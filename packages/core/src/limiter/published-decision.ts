@@ -54,7 +54,7 @@ export function publishTaken(
 }
 
 /** The groups that were asked, and their subjects. */
-export interface AskedGroups {
+export interface RequestedGroups {
   readonly groups: readonly DimensionLimits[];
   readonly subjects: Subjects;
 }
@@ -63,7 +63,7 @@ export interface AskedGroups {
 function onlySubjectIn({
   groups,
   subjects,
-}: AskedGroups): Readonly<Record<string, string>> | undefined {
+}: RequestedGroups): Readonly<Record<string, string>> | undefined {
   const dimension = groups.length === 1 ? groups[0]?.dimension : undefined;
   if (dimension === undefined || dimension === GLOBAL_DIMENSION) return undefined;
   const subject = subjectOf(subjects, dimension);
@@ -75,8 +75,8 @@ function subjectOf(subjects: Subjects, dimension: string): unknown {
 }
 
 /** The counted subjects. `global` is included only if there is no other dimension, so that a reset does not forget all clients. */
-export function subjectsIn(...asked: readonly AskedGroups[]): Readonly<Record<string, string>> {
-  const only = asked.length === 1 ? onlySubjectIn(asked[0] as AskedGroups) : undefined;
+export function subjectsIn(...asked: readonly RequestedGroups[]): Readonly<Record<string, string>> {
+  const only = asked.length === 1 ? onlySubjectIn(asked[0] as RequestedGroups) : undefined;
   if (only !== undefined) return only;
   const named: [dimension: string, subject: string][] = [];
   for (const { groups, subjects } of asked) {

@@ -15,7 +15,7 @@ import type { Denial, Turn, TurnOptions, Waiters } from "../queue/line.ts";
 import { lineOf } from "../queue/line-of.ts";
 import { takeTurn } from "../queue/take-turn.ts";
 import { releasesOf } from "../slots/slot-store.ts";
-import type { Asking } from "./asking.ts";
+import type { ConsumePath } from "./consume.ts";
 import type { ConsumeOptions, Limiter, RunOptions, WaitForOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterParts } from "./limiter-parts.ts";
@@ -30,7 +30,7 @@ import { runAdmitted } from "./run-admitted.ts";
  */
 export function createWaiting(
   core: LimiterCore,
-  { consumeAs, policyOf, countersAsked }: Asking,
+  { consumeAs, policyOf, countersOf }: ConsumePath,
   { queue, maxLine, giveBack }: LimiterQueue,
   waiters: Waiters,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterParts, "consumeInTurn"> {
@@ -70,7 +70,7 @@ export function createWaiting(
     const { signal, limits } = options;
     const policy = policyOf(limits);
     const given = readCost(core, options.cost, policy);
-    const { counters, cost } = requestedUnits(countersAsked(policy, subject), given);
+    const { counters, cost } = requestedUnits(countersOf(policy, subject), given);
     requireSignal(signal);
     // The overrides in force may have to be read first. That is part of the wait, and of its timeout.
     const isKnown = overrides?.refresh() === undefined;
@@ -116,7 +116,7 @@ export function createWaiting(
   ): Promise<Turn | undefined> {
     const policy = policyOf(options.limits);
     const { counters, cost } = requestedUnits(
-      countersAsked(policy, subject, groups),
+      countersOf(policy, subject, groups),
       readCost(core, options.cost, policy),
     );
     const by = decidedBy(policy);

@@ -2,18 +2,18 @@ import type { Awaitable } from "../common/awaitable.ts";
 import type { Charged } from "../common/charged.ts";
 import { joinCharged } from "../common/charged.ts";
 import type { Cost } from "../common/cost.ts";
+import { charge, countedBy } from "../operations/charge.ts";
+import type { Confirmation } from "../operations/confirm.ts";
+import { confirm } from "../operations/confirm.ts";
+import type { Counter } from "../operations/counter.ts";
+import { areByName } from "../operations/counter.ts";
+import { forget } from "../operations/forget.ts";
+import type { BlockCall } from "../operations/manual-block.ts";
+import { block } from "../operations/manual-block.ts";
+import type { Receipt } from "../operations/refund.ts";
+import { receiptOf, refund } from "../operations/refund.ts";
 import { readCharged } from "../policy/costs.ts";
-import type { BlockCall } from "../store/block-by-hand.ts";
-import { block } from "../store/block-by-hand.ts";
-import { charge, countedBy } from "../store/charge.ts";
-import type { Counter } from "../store/counter.ts";
-import { areByName } from "../store/counter.ts";
-import { forget } from "../store/forget.ts";
-import type { Judgement } from "../store/judge.ts";
-import { judge } from "../store/judge.ts";
-import type { Receipt } from "../store/refund.ts";
-import { receiptOf, refund } from "../store/refund.ts";
-import type { Step } from "../store/store.ts";
+import type { Operation } from "../store/store.ts";
 import type { Mutation, MutationResult, Stage } from "./stage.ts";
 
 /** Refunds a charge. */
@@ -22,11 +22,11 @@ export function refundOf(receipt: Receipt): Mutation<Receipt> {
 }
 
 /** Confirms a charge, for limits that block on confirmed charges. */
-export function confirmOf(judgement: Judgement): Mutation<Judgement> {
-  return changeOf(judge, judgement);
+export function confirmOf(judgement: Confirmation): Mutation<Confirmation> {
+  return changeOf(confirm, judgement);
 }
 
-function changeOf<R extends Receipt>(operation: Step<R>, receipt: R): Mutation<R> {
+function changeOf<R extends Receipt>(operation: Operation<R>, receipt: R): Mutation<R> {
   return { operation, counters: receipt.counters, callOf: (some) => receiptOf(receipt, some) };
 }
 
@@ -70,7 +70,7 @@ export async function chargeCounters(
   stage: Stage,
   counters: readonly Counter[],
   cost: number,
-  beside: number,
+  alreadyCharged: number,
   otherwise: (counters: readonly Counter[], error: unknown) => Awaitable<Charged<Cost>>,
 ): Promise<Charged<Cost>> {
   // A reply by name covers one counter's limits: names do not tell several counters apart.
@@ -80,8 +80,10 @@ export async function chargeCounters(
       stage.change({
         operation: charge,
         counters: some,
-        callOf: (own) => ({ cost, beside, counters: own }),
-        thresholdsAt: some.some(({ marks }) => marks.length > 0) ? 1 + countedBy(some) : undefined,
+        callOf: (own) => ({ cost, alreadyCharged, counters: own }),
+        thresholdsAt: some.some(({ thresholdMarks }) => thresholdMarks.length > 0)
+          ? 1 + countedBy(some)
+          : undefined,
       }),
     ),
   );

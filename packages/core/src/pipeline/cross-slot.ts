@@ -1,14 +1,14 @@
 import type { LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { StoreMonitor } from "../health/outage.ts";
+import type { Counter } from "../operations/counter.ts";
+import { stepFor } from "../operations/decide.ts";
+import type { DecideCall, DecideMode } from "../operations/decide-call.ts";
+import { isCharging } from "../operations/decide-call.ts";
+import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import type { Counter } from "../store/counter.ts";
-import { stepFor } from "../store/decide.ts";
-import type { DecideCall, DecideMode } from "../store/decide-call.ts";
-import { isCharging } from "../store/decide-call.ts";
-import type { Receipt } from "../store/refund.ts";
-import type { Remote } from "../store/store.ts";
+import type { ScriptTransport } from "../store/store.ts";
 import type { ReadReply } from "./decode-reply.ts";
 import { present, readReply } from "./decode-reply.ts";
 import type { CountersReply, DecisionRequest, StoreDecision } from "./stage.ts";
@@ -16,7 +16,7 @@ import type { CountersReply, DecisionRequest, StoreDecision } from "./stage.ts";
 /** Counters that can go in one call, grouped. */
 export function bySlot<C extends Counter>(
   counters: readonly C[],
-  remote: Remote,
+  remote: ScriptTransport,
 ): readonly (readonly C[])[] {
   if (counters.length === 1) return [counters];
   const slots = new Map<number, C[]>();
@@ -33,7 +33,7 @@ export function bySlot<C extends Counter>(
 export function bySlotAfter<C extends Counter>(
   error: unknown,
   counters: readonly C[],
-  remote: Remote,
+  remote: ScriptTransport,
 ): readonly (readonly C[])[] | undefined {
   if (!remote.isAcrossSlots(error)) return undefined;
   const slots = bySlot(counters, remote);
@@ -44,7 +44,7 @@ export function bySlotAfter<C extends Counter>(
 export interface CrossSlotDeps {
   readonly counted: CompiledPolicy;
   readonly watch: StoreMonitor;
-  readonly remote: Remote;
+  readonly remote: ScriptTransport;
   refund(receipt: Receipt): Promise<unknown>;
   /**
    * Handles a call that was answered too late, or failed: releases its concurrency slots, and
@@ -143,7 +143,7 @@ export class AcrossSlots {
     const { key } = counters[0] as SubjectCounter;
     const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
     const needsLateReply =
-      call.holder !== undefined || counters.some(({ marks }) => marks.length > 0);
+      call.holder !== undefined || counters.some(({ thresholdMarks }) => thresholdMarks.length > 0);
     const late = needsLateReply
       ? (reply: LateReply) => this.#deps.onLateReply(call, reply)
       : undefined;

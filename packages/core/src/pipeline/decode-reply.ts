@@ -3,6 +3,10 @@ import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact.ts";
 import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
+import type { DecideMode } from "../operations/decide-call.ts";
+import { isCharging } from "../operations/decide-call.ts";
+import { TOLD_NUMBERS } from "../operations/notify-thresholds.ts";
+import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { requestedOf } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
@@ -11,10 +15,6 @@ import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { takeSlots } from "../slots/slot-store.ts";
-import type { DecideMode } from "../store/decide-call.ts";
-import { isCharging } from "../store/decide-call.ts";
-import type { Receipt } from "../store/refund.ts";
-import { TOLD_NUMBERS } from "../store/tell.ts";
 import type { DecisionRequest, StoreDecision } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
 
@@ -168,7 +168,10 @@ export function readReply(
 
 /** The length of the report of a charge of these counters. */
 function thresholdsIn(counters: readonly SubjectCounter[]): number {
-  return counters.reduce((count, { marks }) => count + TOLD_NUMBERS * marks.length, 0);
+  return counters.reduce(
+    (count, { thresholdMarks }) => count + TOLD_NUMBERS * thresholdMarks.length,
+    0,
+  );
 }
 
 /** The receipt of units only: concurrency slots are released, not refunded. */

@@ -1,7 +1,7 @@
 import type { Decision } from "../common/decision.ts";
+import { isCharging } from "../operations/decide-call.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { isCharging } from "../store/decide-call.ts";
 import { decisionOf } from "./decode-reply.ts";
 import { denyCacheOf } from "./deny-cache.ts";
 import { closeLeases } from "./lease-holders.ts";

@@ -14,14 +14,21 @@ const NONE: readonly never[] = [];
  */
 export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) {
-    return (counter) => (counter.marks.length === 0 ? counter : { ...counter, marks: NONE });
+    return (counter) =>
+      counter.thresholdMarks.length === 0 ? counter : { ...counter, thresholdMarks: NONE };
   }
   // Also for groups with overridden numbers, which come and go.
   const shared = new WeakMap<DimensionLimits, DimensionLimits>();
   return (counter) => {
     const group = shared.get(counter.group) ?? shareGroup(counter.group, share);
     shared.set(counter.group, group);
-    return { ...counter, group, limits: group.limits, marks: NONE, key: `${counter.key}:${share}` };
+    return {
+      ...counter,
+      group,
+      limits: group.limits,
+      thresholdMarks: NONE,
+      key: `${counter.key}:${share}`,
+    };
   };
 }
 

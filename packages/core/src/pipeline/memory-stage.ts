@@ -1,9 +1,9 @@
 import type { DecisionSource } from "../common/decision.ts";
+import { stepFor } from "../operations/decide.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { createLocalSlotStore } from "../slots/slot-store.ts";
-import { stepFor } from "../store/decide.ts";
 import type { CountingStore } from "../store/store.ts";
 import { decisionOf, readAnswer, requestSlots } from "./decode-reply.ts";
 import type { Stage } from "./stage.ts";
@@ -24,12 +24,12 @@ export function decideLocally(
         keeping ??= createLocalSlotStore(store, counted.reported, owner);
         requestSlots(request, keeping);
       }
-      const step = stepFor(request.mode);
+      const operation = stepFor(request.mode);
       if (store.runNow !== undefined) {
-        return decisionOf(request, readAnswer(request, store.runNow(step, request)), source);
+        return decisionOf(request, readAnswer(request, store.runNow(operation, request)), source);
       }
       return store
-        .run(step, request)
+        .run(operation, request)
         .then((reply) => decisionOf(request, readAnswer(request, reply), source));
     },
 

@@ -4,16 +4,16 @@ import type { Decision } from "../common/decision.ts";
 import { publish } from "../common/publish.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import { storeFailure } from "../health/store-failure.ts";
+import type { Counter } from "../operations/counter.ts";
+import { stepFor } from "../operations/decide.ts";
+import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { slotsOnly } from "../policy/counters.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { createSlotStore } from "../slots/slot-store.ts";
-import type { Counter } from "../store/counter.ts";
-import { stepFor } from "../store/decide.ts";
-import { places } from "../store/places.ts";
-import type { Remote } from "../store/store.ts";
+import type { ScriptTransport } from "../store/store.ts";
 import { refundOf } from "./changes.ts";
 import type { CrossSlotDeps, LateReply } from "./cross-slot.ts";
 import { AcrossSlots, bySlot, bySlotAfter } from "./cross-slot.ts";
@@ -36,7 +36,7 @@ const degradedDecisions = channel(CHANNELS.degraded);
 export interface RedisStageDeps {
   readonly counted: CompiledPolicy;
   readonly watch: StoreMonitor;
-  readonly remote: Remote;
+  readonly remote: ScriptTransport;
 }
 
 /** The last link of a limiter on servers: asks them, and uses `fallback` if they do not answer in time. */
@@ -49,7 +49,7 @@ export function decideOnServers(place: RedisStageDeps, fallback: Stage, flights:
   function keepSlots(): SlotKeeper {
     return createSlotStore(
       store,
-      (call, key) => watch.run(store, places, call, key),
+      (call, key) => watch.run(store, slotsOperation, call, key),
       counted.reported,
     );
   }
@@ -117,7 +117,7 @@ function decideTogether(
 ): Promise<readonly number[]> {
   const { key } = request.counters[0] as SubjectCounter;
   let needsLateReply = request.slots !== undefined;
-  for (const { marks } of request.counters) needsLateReply ||= marks.length > 0;
+  for (const { thresholdMarks } of request.counters) needsLateReply ||= thresholdMarks.length > 0;
   const late = needsLateReply ? (reply: LateReply) => onLateReply(request, reply) : undefined;
   return watch.run(counted.store, stepFor(request.mode), request, key, request.waitedMs, late);
 }
@@ -152,7 +152,7 @@ export function crossSlotDepsOf(place: RedisStageDeps): CrossSlotDeps {
     // expire.
     for (const counter of slotsOnly(counters)) {
       counted.store
-        .run(places, { counters: [counter], holders: [holder], renews: false })
+        .run(slotsOperation, { counters: [counter], holders: [holder], renews: false })
         .catch(() => {});
     }
   }

@@ -1,13 +1,13 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
+import type { Counter } from "../operations/counter.ts";
+import type { DecideCall } from "../operations/decide-call.ts";
+import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import type { HeldSlots } from "../slots/held-slots.ts";
-import type { Counter } from "../store/counter.ts";
-import type { DecideCall } from "../store/decide-call.ts";
-import type { Receipt } from "../store/refund.ts";
-import type { Step } from "../store/store.ts";
+import type { Operation } from "../store/store.ts";
 
 /** A request for a decision: one record, created once, that every link and the store see. */
 export interface DecisionRequest extends DecideCall {
@@ -51,7 +51,7 @@ export interface CountersReply {
 
 /** A change of counters other than a decision: charge, refund, judge, block, forget. */
 export interface Mutation<Call = never> {
-  readonly operation: Step<Call>;
+  readonly operation: Operation<Call>;
   readonly counters: readonly Counter[];
   /** The call for some of the counters: those in one hash slot. */
   callOf(counters: readonly Counter[]): Call;

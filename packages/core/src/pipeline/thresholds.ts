@@ -6,11 +6,11 @@ import type { LimitDescription } from "../common/policy.ts";
 import { publish } from "../common/publish.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import { toMilliseconds } from "../common/time.ts";
+import type { Counter } from "../operations/counter.ts";
+import { TOLD_NUMBERS } from "../operations/notify-thresholds.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { areInShadow } from "../policy/counters.ts";
-import type { Counter } from "../store/counter.ts";
-import { TOLD_NUMBERS } from "../store/tell.ts";
 
 /** Published on `headgate:threshold`: a subject has used a share of a limit that is in the limit's `notifyAt`. */
 export interface ThresholdReached extends ReportedLimiter, LimitDescription {
@@ -38,7 +38,7 @@ export function publishThresholds(
   if (!thresholds.hasSubscribers) return;
   let next = at;
   for (const counter of counters as readonly SubjectCounter[]) {
-    for (const i of counter.marks) {
+    for (const i of counter.thresholdMarks) {
       const [reached, remaining, reset] = reply.slice(
         next,
         next + TOLD_NUMBERS,

@@ -4,8 +4,8 @@ import { formatReceived, HeadgateError, invalidOption } from "../common/errors.t
 import { escapePart, fingerprint } from "../common/key.ts";
 import type { BlockOn, Policy } from "../common/policy.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
-import type { CounterLimits } from "../store/counter.ts";
-import { counterLimits } from "../store/counter.ts";
+import type { CounterLimits } from "../operations/counter.ts";
+import { counterLimits } from "../operations/counter.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** The limits of a policy that count by one dimension. */

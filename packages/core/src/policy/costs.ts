@@ -3,8 +3,8 @@ import { joinCharged } from "../common/charged.ts";
 import type { Cost, CostByName } from "../common/cost.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../common/errors.ts";
 import { isPlainObject } from "../common/plain-object.ts";
-import type { Counter } from "../store/counter.ts";
-import { areByName } from "../store/counter.ts";
+import type { Counter } from "../operations/counter.ts";
+import { areByName } from "../operations/counter.ts";
 
 interface Named {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { escapeSubject } from "../common/key.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import type { Counter } from "../store/counter.ts";
+import type { Counter } from "../operations/counter.ts";
 import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
 
 /**
@@ -145,8 +145,8 @@ export function counterOf(group: DimensionLimits, subject: string): SubjectCount
     numbers: group.numbers,
     weight: group.weight,
     logs: group.logs,
-    marks: group.marks,
-    keysBeside: group.keysBeside,
+    thresholdMarks: group.thresholdMarks,
+    extraKeys: group.extraKeys,
     scripts: group.scripts,
     timesAt: group.timesAt,
     key: group.recentKeys.get(subject) ?? makeKey(group, subject),

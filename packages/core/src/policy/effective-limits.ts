@@ -2,7 +2,7 @@ import type { CompiledLimit, LimitShape } from "../algorithms/algorithm.ts";
 import { compileLimit } from "../algorithms/compile-limit.ts";
 import { eachLimit } from "../algorithms/compile-policy.ts";
 import type { Limit } from "../common/policy.ts";
-import { counterLimits } from "../store/counter.ts";
+import { counterLimits } from "../operations/counter.ts";
 import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
 
 /**

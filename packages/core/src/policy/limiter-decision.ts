@@ -3,8 +3,8 @@ import type { Decision, DecisionSource, LimitState } from "../common/decision.ts
 import { bindingLimit } from "../common/decision.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { LimitDescription } from "../common/policy.ts";
-import type { Counter } from "../store/counter.ts";
-import type { Receipt } from "../store/refund.ts";
+import type { Counter } from "../operations/counter.ts";
+import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
 import { costByName, leftOutOf } from "./costs.ts";
 import type { OverriddenTerms, SubjectCounter } from "./counters.ts";

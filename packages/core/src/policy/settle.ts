@@ -1,11 +1,11 @@
 import type { Charged } from "../common/charged.ts";
 import type { Cost, CostByName } from "../common/cost.ts";
-import type { Counter } from "../store/counter.ts";
-import { areByName } from "../store/counter.ts";
-import type { Judgement } from "../store/judge.ts";
-import { judgementsOf } from "../store/judge.ts";
-import type { Receipt } from "../store/refund.ts";
-import { receiptBut } from "../store/refund.ts";
+import type { Confirmation } from "../operations/confirm.ts";
+import { confirmationsOf } from "../operations/confirm.ts";
+import type { Counter } from "../operations/counter.ts";
+import { areByName } from "../operations/counter.ts";
+import type { Receipt } from "../operations/refund.ts";
+import { receiptBut } from "../operations/refund.ts";
 import { largestCost, unitsFor } from "./costs.ts";
 
 /** The name used when a settle has one number. */
@@ -27,7 +27,7 @@ export interface Settlement {
   /** Refunds for limits that were charged too much. */
   readonly less: readonly Receipt[];
   /** Confirmed charges, for counters that block on them. */
-  readonly kept: readonly Judgement[];
+  readonly kept: readonly Confirmation[];
 }
 
 /** Plans the changes that bring charges to this many units. `mayBlock`: whether confirmed charges may set a block. */
@@ -49,7 +49,7 @@ export function planSettle(
       beside: cost,
     },
     less: units < cost ? charged.map((receipt) => receiptBut(receipt, units)) : [],
-    kept: judgementsOf(charged, units, mayBlock),
+    kept: confirmationsOf(charged, units, mayBlock),
   };
 }
 
@@ -67,7 +67,7 @@ function planByName(
   const named = new Map<string, Units>();
   const more: Counter[] = [];
   const less: Receipt[] = [];
-  const kept: Judgement[] = [];
+  const kept: Confirmation[] = [];
   for (const receipt of receipts) {
     const charged = receipt.counters.map((counter) => {
       const costs = counter.costs ?? counter.limits.map(() => receipt.cost);
@@ -81,21 +81,22 @@ function planByName(
     });
     for (const { counter, costs, wants } of charged) {
       const missing = wants.map((count, i) => Math.max(0, count - (costs[i] as number)));
-      if (Math.max(...missing) > 0) more.push({ ...counter, costs: missing, besides: costs });
+      if (Math.max(...missing) > 0)
+        more.push({ ...counter, costs: missing, alreadyCharged: costs });
     }
     const given = charged.map(({ counter, costs, wants }) => ({
       ...counter,
       costs: wants.map((count, i) => Math.max(0, (costs[i] as number) - count)),
-      besides: wants,
+      alreadyCharged: wants,
     }));
     const cost = largestCost(given);
     if (cost > 0) less.push({ ...receipt, cost, counters: given });
     const counters = charged.map(({ counter, costs, wants }) => ({
       ...counter,
       costs: wants,
-      besides: costs,
+      alreadyCharged: costs,
     }));
-    kept.push(...judgementsOf([{ ...receipt, counters }], largestCost(counters), mayBlock));
+    kept.push(...confirmationsOf([{ ...receipt, counters }], largestCost(counters), mayBlock));
   }
   const charges = { counters: more, units: more.length === 0 ? 0 : largestCost(more), beside: 0 };
   return { isNamed: true, units: named, more: charges, less, kept };

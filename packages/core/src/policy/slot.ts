@@ -1,4 +1,4 @@
-import type { Counter } from "../store/counter.ts";
+import type { Counter } from "../operations/counter.ts";
 
 /** The slots taken by a decision, in each concurrency limit. */
 export interface SlotHandle {

@@ -1,9 +1,9 @@
 import type { LimitState } from "../common/decision.ts";
 import { isOfSlots } from "../common/decision.ts";
+import { areByName } from "../operations/counter.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
-import { areByName } from "../store/counter.ts";
 import type { Denial } from "./line.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
+import { unitsAt } from "../operations/counter.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { unitsAt } from "../store/counter.ts";
 
 interface ImpossibleCost {
   readonly units: number;

@@ -30,9 +30,9 @@ function start(
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
-    run(step, call) {
-      asked.push(step.name);
-      const reply = memory.run(step, call);
+    run(operation, call) {
+      asked.push(operation.name);
+      const reply = memory.run(operation, call);
       return gateOf(asked.length)?.then(() => reply) ?? reply;
     },
   });

@@ -35,9 +35,9 @@ function start(limits: Policy, maxQueue?: number) {
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
-    async run(step, call) {
-      asked.push(step.name);
-      const reply = await memory.run(step, call);
+    async run(operation, call) {
+      asked.push(operation.name);
+      const reply = await memory.run(operation, call);
       await gate;
       return reply;
     },
@@ -399,12 +399,12 @@ describe("wait", () => {
       owner: memory.owner,
       prefix: memory.prefix,
       now: memory.now,
-      run: async (step, call) => {
+      run: async (operation, call) => {
         if (failures > 0) {
           failures -= 1;
           throw new Error("connection lost");
         }
-        return memory.run(step, call);
+        return memory.run(operation, call);
       },
     });
     const limiter = createLimiter({

@@ -13,14 +13,14 @@ interface AclClient {
 /** The user that a client is connected as; undefined if it may not ask, or gets no answer in time. */
 export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
   try {
-    const user = await within(withinMs, ask(client), () => undefined);
+    const user = await within(withinMs, readUser(client), () => undefined);
     return user === undefined ? undefined : String(user);
   } catch {
     return undefined;
   }
 }
 
-async function ask(client: AclClient): Promise<unknown> {
+async function readUser(client: AclClient): Promise<unknown> {
   if (typeof client.call === "function") return client.call("ACL", "WHOAMI");
   if (typeof client.aclWhoAmI === "function") return client.aclWhoAmI();
   return typeof client.customCommand === "function"

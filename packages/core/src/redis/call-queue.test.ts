@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { probe } from "../store/probe.ts";
-import type { SentCall, Step } from "../store/store.ts";
+import { probe } from "../operations/probe.ts";
+import type { Operation, SentCall } from "../store/store.ts";
 import { CallQueue, ENOUGH, MAX_TOGETHER } from "./call-queue.ts";
 
 setFlagsFromString("--expose-gc");
@@ -48,7 +48,7 @@ function startQueue() {
 
 function call(name: string, more: Partial<SentCall> = {}): SentCall {
   return {
-    step: probe as Step<never>,
+    operation: probe as Operation<never>,
     call: name as never,
     keys: [name],
     weight: 1,
@@ -206,7 +206,7 @@ describe("a queue of calls", () => {
   test("sends nothing for calls that are over meanwhile, unless they report", async () => {
     const { addCall, sent, fill, answer } = startQueue();
     const a = call("a");
-    const report = call("c", { step: { ...a.step, isReport: true } });
+    const report = call("c", { operation: { ...a.operation, isReport: true } });
     await fill();
     for (const one of [a, call("b"), report]) addCall(one);
     Object.assign(a, { isOver: true });
@@ -261,7 +261,7 @@ describe("a queue of calls", () => {
     const { queue, add, sent, fill } = startQueue();
     await fill();
     add("a", "b");
-    queue.hasten();
+    queue.flush();
     expect(sent[4]?.names).toEqual(["a", "b"]);
     await turn();
     expect(sent).toHaveLength(5);

@@ -44,7 +44,7 @@ export class CallQueue {
   #waiting: SentCall[] = [];
   #next = 0;
   /** When each script in flight was sent, oldest first. */
-  readonly #underWay = new Set<SentScript>();
+  readonly #inFlight = new Set<SentScript>();
   #isScheduled = false;
   /** Whether the last script had more than one call. */
   #hadCompany = false;
@@ -58,17 +58,17 @@ export class CallQueue {
 
   add(call: SentCall): void {
     this.#waiting.push(call);
-    if (this.#underWay.size < FEW_UNDER_WAY || this.#areEnough()) this.#schedule();
+    if (this.#inFlight.size < FEW_UNDER_WAY || this.#areEnough()) this.#schedule();
     else this.#hurryLater();
   }
 
   /** Sends everything that waits, so that it arrives before anything sent elsewhere afterwards. */
-  hasten(): void {
+  flush(): void {
     if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#sendAll, this);
   }
 
   #sendAll(): void {
-    while (this.#waiting.length > this.#next && this.#underWay.size < MAX_UNDER_WAY) {
+    while (this.#waiting.length > this.#next && this.#inFlight.size < MAX_UNDER_WAY) {
       this.#sendNext();
     }
   }
@@ -77,7 +77,7 @@ export class CallQueue {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    if (this.#underWay.size === 0 && !this.#hadCompany) process.nextTick(this.#flush);
+    if (this.#inFlight.size === 0 && !this.#hadCompany) process.nextTick(this.#flush);
     else background.runInAsyncScope(setImmediate, undefined, this.#flush);
   }
 
@@ -92,7 +92,7 @@ export class CallQueue {
     this.#timer = undefined;
     if (this.#waiting.length === this.#next) return;
     this.#forgetLost();
-    if (this.#underWay.size < MAX_UNDER_WAY) this.#sendNext();
+    if (this.#inFlight.size < MAX_UNDER_WAY) this.#sendNext();
     this.#flush();
   }
 
@@ -100,16 +100,16 @@ export class CallQueue {
   readonly #flush = (): void => {
     this.#isScheduled = false;
     while (this.#waiting.length > this.#next) {
-      if (this.#underWay.size >= FEW_UNDER_WAY && !this.#areEnough()) break;
+      if (this.#inFlight.size >= FEW_UNDER_WAY && !this.#areEnough()) break;
       this.#sendNext();
     }
     if (this.#waiting.length > this.#next) this.#hurryLater();
-    else if (this.#underWay.size === 0) this.#onIdle?.();
+    else if (this.#inFlight.size === 0) this.#onIdle?.();
   };
 
   /** Whether enough calls wait to be sent even if several scripts are in flight. */
   #areEnough(): boolean {
-    return this.#waiting.length - this.#next >= ENOUGH && this.#underWay.size < MAX_UNDER_WAY;
+    return this.#waiting.length - this.#next >= ENOUGH && this.#inFlight.size < MAX_UNDER_WAY;
   }
 
   #sendNext(): void {
@@ -117,16 +117,16 @@ export class CallQueue {
     if (calls.length === 0) return;
     this.#hadCompany = calls.length > 1;
     const script = { sent: performance.now() };
-    this.#underWay.add(script);
+    this.#inFlight.add(script);
     const end = this.#end.bind(this, script);
     void this.#send(calls).then(end, end);
   }
 
   /** The waiting calls are not among those that were answered. */
   #end(script: SentScript): void {
-    this.#underWay.delete(script);
+    this.#inFlight.delete(script);
     if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#schedule, this);
-    else if (this.#underWay.size === 0) this.#onIdle?.();
+    else if (this.#inFlight.size === 0) this.#onIdle?.();
   }
 
   /** The calls to send next. Calls that are over are dropped, so that they cost nothing. */
@@ -135,14 +135,14 @@ export class CallQueue {
     const length = waiting.length - this.#next;
     const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(length / 2)));
     const calls: SentCall[] = [];
-    const { clock, step } = waiting[this.#next] as SentCall;
+    const { clock, operation } = waiting[this.#next] as SentCall;
     let weight = 0;
     for (; this.#next < waiting.length; this.#next += 1) {
       const call = waiting[this.#next] as SentCall;
-      if (call.isOver && !call.step.isReport) continue;
+      if (call.isOver && !call.operation.isReport) continue;
       weight += call.weight;
       const isFull = calls.length >= most || (weight > MAX_WEIGHT && calls.length > 0);
-      if (isFull || call.clock !== clock || call.step !== step) break;
+      if (isFull || call.clock !== clock || call.operation !== operation) break;
       calls.push(call);
     }
     if (this.#next === waiting.length) this.#waiting = [];
@@ -154,9 +154,9 @@ export class CallQueue {
 
   #forgetLost(): void {
     const now = performance.now();
-    for (const script of this.#underWay) {
+    for (const script of this.#inFlight) {
       if (now - script.sent < LOST_MS) break;
-      this.#underWay.delete(script);
+      this.#inFlight.delete(script);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { GlideLike } from "./glide.ts";
-import { askGlide } from "./glide.ts";
+import { callGlide } from "./glide.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
 /**
@@ -66,7 +66,7 @@ function fromNodeRedis(client: NodeRedisLike): ClientPort {
 function fromGlide(client: GlideLike): ClientPort {
   const slots = isGlideCluster(client) ? glideSlotsOf(client) : undefined;
   const run = (name: string, script: string, count: number, keysAndArgs: readonly string[]) =>
-    askGlide(client, [name, script, String(count), ...keysAndArgs], () =>
+    callGlide(client, [name, script, String(count), ...keysAndArgs], () =>
       slots?.noteSilent(keysAndArgs[0] as string),
     );
   return {

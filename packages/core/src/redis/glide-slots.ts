@@ -81,10 +81,10 @@ class GlideSlots {
     if (this.#asked.has(address)) return;
     this.#asked.add(address);
     const answered = (): void => void this.#asked.delete(address);
-    void this.#ask(route).then(answered, answered);
+    void this.#request(route).then(answered, answered);
   }
 
-  async #ask(route: Route): Promise<void> {
+  async #request(route: Route): Promise<void> {
     const command = ["CLUSTER", "SLOTS"];
     const reply = await this.#client.customCommand(command, { decoder: STRING, route });
     const owners: string[] = [];

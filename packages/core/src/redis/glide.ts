@@ -17,7 +17,7 @@ const BYTES: GlideOptions = { decoder: 0 };
  * Sends a command, whose keys determine the server of a cluster. Rejects with the server's own error. `onTimeout` is called if
  * GLIDE itself stops waiting for the answer.
  */
-export function askGlide(
+export function callGlide(
   client: GlideLike,
   command: string[],
   onTimeout?: () => void,

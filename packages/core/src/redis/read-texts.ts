@@ -1,5 +1,5 @@
-import { readInteger } from "../store/list-script.ts";
-import { textsLua } from "../store/lua.generated.ts";
+import { readInteger } from "../operations/list-script.ts";
+import { textsLua } from "../operations/lua.generated.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { recoverOn } from "./script-recovery.ts";

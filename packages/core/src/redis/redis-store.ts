@@ -2,10 +2,10 @@ import { LRUCache } from "lru-cache";
 import { invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/plain-object.ts";
-import { onServers } from "../limiter/on-servers.ts";
+import { onServers } from "../limiter/redis-limiter.ts";
 import type { Clock } from "../store/clock.ts";
 import { clockOf } from "../store/clock.ts";
-import type { CountingStore, SentCall, Step, Store, UsageSubjects } from "../store/store.ts";
+import type { CountingStore, Operation, SentCall, Store, UsageSubjects } from "../store/store.ts";
 import { asStore } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
@@ -105,9 +105,18 @@ function makeStore(
       lastError: errors.recent,
     },
     now,
-    run<Call>(step: Step<Call>, call: Call) {
+    run<Call>(operation: Operation<Call>, call: Call) {
       return new Promise<readonly number[]>((resolve, reject) => {
-        const sent = { step, call, keys: [], weight: 1, clock: "", isOver: false, resolve, reject };
+        const sent = {
+          operation,
+          call,
+          keys: [],
+          weight: 1,
+          clock: "",
+          isOver: false,
+          resolve,
+          reject,
+        };
         send(sent as unknown as SentCall);
       });
     },

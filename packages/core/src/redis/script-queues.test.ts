@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { probe } from "../store/probe.ts";
-import type { Step } from "../store/store.ts";
+import { probe } from "../operations/probe.ts";
+import type { Operation } from "../store/store.ts";
 import type { ClientPort } from "./client-port.ts";
 import { sendInLines } from "./script-queues.ts";
 import { topologyOf } from "./topology.ts";
@@ -31,7 +31,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
   const ask = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
-        step: several as unknown as Step<never>,
+        operation: several as unknown as Operation<never>,
         call: keys as never,
         keys,
         weight: 1,
@@ -53,7 +53,7 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
     return answer(times);
   });
   const add = sendInLines(client, topologyOf({}), () => 1_000);
-  const step: Step<string> = {
+  const operation: Operation<string> = {
     ...probe,
     times: (_, clock, guess) => clock || String(guess()),
     prepare: (_, __, ___, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
@@ -61,7 +61,12 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
   };
   const ask = (key: string, clock = "", over = { isOver: false }): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
-      const pending = { step: step as Step<never>, call: key as never, keys: [key], weight: 1 };
+      const pending = {
+        operation: operation as Operation<never>,
+        call: key as never,
+        keys: [key],
+        weight: 1,
+      };
       const sent = { ...pending, clock, isOver: false, resolve, reject };
       Object.defineProperty(sent, "isOver", { get: () => over.isOver });
       add(sent);
@@ -206,7 +211,7 @@ test("calls that go together bring their keys in order, and one for which the st
         new Promise((resolve, reject) => {
           const call = name as never;
           const rest = { keys: [], weight: 1, clock: "", isOver: false, resolve, reject };
-          add({ step: step as Step<never>, call, ...rest });
+          add({ operation: step as Operation<never>, call, ...rest });
         }),
     ),
   );

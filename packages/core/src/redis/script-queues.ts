@@ -1,7 +1,7 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
+import { readInteger } from "../operations/list-script.ts";
 import { composeScript } from "../scripts/compose-script.ts";
-import { readInteger } from "../store/list-script.ts";
-import type { Remote, SentCall } from "../store/store.ts";
+import type { ScriptTransport, SentCall } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ClientPort } from "./client-port.ts";
 import type { Recover } from "./script-recovery.ts";
@@ -16,7 +16,7 @@ const MOST_LINES = 1_000;
 interface Line {
   add(call: SentCall): void;
   /** Sends all calls that wait, so that calls sent elsewhere after this arrive after them. */
-  hasten(): void;
+  flush(): void;
 }
 
 /**
@@ -28,7 +28,7 @@ export function sendInLines(
   topology: Topology,
   now: () => number,
   writeClock?: () => string,
-): Remote["send"] {
+): ScriptTransport["send"] {
   const recover = recoverOn(port);
   /** By the kind of step. */
   const kinds = new Map<string, Map<object, Line>>();
@@ -37,7 +37,7 @@ export function sendInLines(
 
   /** The calls that wait in lines of another kind were made earlier, and are sent first. */
   function changeKind(next: string): void {
-    for (const line of lines.values()) line.hasten();
+    for (const line of lines.values()) line.flush();
     kind = next;
     lines = kinds.get(next) ?? new Map<object, Line>();
     kinds.set(next, lines);
@@ -53,19 +53,19 @@ export function sendInLines(
   /** Sends its calls now, before those of the line that replaces it. */
   function closeOldest(): void {
     for (const [oldest, line] of lines) {
-      line.hasten();
+      line.flush();
       lines.delete(oldest);
       return;
     }
   }
 
   return (call) => {
-    const { step } = call;
-    call.keys = step.keys(call.call);
-    call.weight = step.weight(call.call);
+    const { operation } = call;
+    call.keys = operation.keys(call.call);
+    call.weight = operation.weight(call.call);
     if (writeClock !== undefined) call.clock = writeClock();
-    if (step.kind !== kind) changeKind(step.kind);
-    const id = step.line(call.call);
+    if (operation.kind !== kind) changeKind(operation.kind);
+    const id = operation.line(call.call);
     const line = lines.get(id) ?? openLine(id);
     line.add(call);
   };
@@ -112,12 +112,12 @@ function createLine(
       return;
     }
     try {
-      const { step, call, clock: given } = sent[0] as SentCall;
-      const times = step.times?.(call, given, guess);
+      const { operation, call, clock: given } = sent[0] as SentCall;
+      const times = operation.times?.(call, given, guess);
       const calls = sent.length === 1 ? [call] : callsOf(sent);
       const reply = await run(sent, calls, times);
       const clock = times ? readClockAlone(reply) : undefined;
-      if (clock === undefined) settle(sent, calls, reply);
+      if (clock === undefined) resolveCalls(sent, calls, reply);
       else await askAgain(sent, clock);
     } catch (error) {
       failTogether(sent, error);
@@ -127,11 +127,11 @@ function createLine(
   /** Asks once more, with times around the server's clock. Nothing was done, so calls that are over by now are left out. */
   async function askAgain(sent: readonly SentCall[], clock: number): Promise<void> {
     ahead = clock - now();
-    const waiting = sent.filter(({ isOver, step }) => !isOver || step.isReport);
+    const waiting = sent.filter(({ isOver, operation }) => !isOver || operation.isReport);
     if (waiting.length === 0) return;
-    const { step, call, clock: given } = waiting[0] as SentCall;
+    const { operation, call, clock: given } = waiting[0] as SentCall;
     const calls = callsOf(waiting);
-    settle(waiting, calls, await run(waiting, calls, step.times?.(call, given, guess)));
+    resolveCalls(waiting, calls, await run(waiting, calls, operation.times?.(call, given, guess)));
   }
 
   function run(
@@ -139,8 +139,8 @@ function createLine(
     calls: readonly never[],
     times: string | undefined,
   ): Promise<unknown> {
-    const { step, clock, keys: own } = sent[0] as SentCall;
-    const { script, args } = step.prepare(calls, composeScript, clock, times);
+    const { operation, clock, keys: own } = sent[0] as SentCall;
+    const { script, args } = operation.prepare(calls, composeScript, clock, times);
     const keys = sent.length === 1 ? own : keysOf(sent);
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
     return port
@@ -167,8 +167,8 @@ function createLine(
 
   return {
     add,
-    hasten() {
-      for (const queue of queues.values()) queue.hasten();
+    flush() {
+      for (const queue of queues.values()) queue.flush();
     },
   };
 }
@@ -188,12 +188,12 @@ function keysOf(sent: readonly SentCall[]): readonly string[] {
 }
 
 /** Gives each call its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid. */
-function settle(sent: readonly SentCall[], calls: readonly never[], reply: unknown): void {
-  const { step } = sent[0] as SentCall;
-  const replies = step.read(calls, reply);
+function resolveCalls(sent: readonly SentCall[], calls: readonly never[], reply: unknown): void {
+  const { operation } = sent[0] as SentCall;
+  const replies = operation.read(calls, reply);
   for (let i = 0; i < sent.length; i += 1) {
     const own = replies[i];
-    if (own === undefined) (sent[i] as SentCall).reject(badReply(step.name, reply));
+    if (own === undefined) (sent[i] as SentCall).reject(badReply(operation.name, reply));
     else (sent[i] as SentCall).resolve(own);
   }
 }

@@ -1,6 +1,6 @@
 import calculateSlot from "cluster-key-slot";
 import { clientPart } from "../common/client-state.ts";
-import type { Remote } from "../store/store.ts";
+import type { ScriptTransport } from "../store/store.ts";
 import type { GlideCluster } from "./glide-slots.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
 
@@ -23,7 +23,7 @@ interface ClusterLike {
 }
 
 /** Which server answers for a key, and which keys can go in one script. */
-export interface Topology extends Pick<Remote, "slotOf" | "nodeOf" | "refresh"> {
+export interface Topology extends Pick<ScriptTransport, "slotOf" | "nodeOf" | "refresh"> {
   /**
    * Equal for keys that may be in one script. With a plain client, all keys may, until its server turns out to have hash slots;
    * then, those of one hash slot. With a cluster client, where few keys share a hash slot, only equal keys: while a hash slot

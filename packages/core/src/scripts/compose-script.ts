@@ -22,12 +22,12 @@ import {
   nameIn,
   namesInLimits,
   namesOfCall,
-  namesTold,
+  namesReported,
   numbersOf,
   stateFields,
   valueFields,
 } from "./script-names.ts";
-import { besideOf, sectionBeside, sectionIn } from "./sections.ts";
+import { sectionIn, siblingOf, siblingSection } from "./sections.ts";
 
 /** Names that stand for a section of a limit as an expression; the expressions of several limits are joined by this. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
@@ -62,7 +62,7 @@ export function composeScript(
 
 class Composition {
   readonly #script: ScriptName;
-  readonly #isLone: boolean;
+  readonly #isSingle: boolean;
   /** Whether names are fields of tables. */
   readonly #inTables: boolean;
   /** Suffixes of section names that take precedence. */
@@ -75,7 +75,7 @@ class Composition {
   constructor(script: ScriptName, shapes: readonly CounterShape[], isByName: boolean) {
     const limits = shapes.flatMap((shape) => shape.limits);
     this.#script = script;
-    this.#isLone = script === "decide-lone";
+    this.#isSingle = script === "decide-lone";
     this.#inTables = areFields(shapes, isByName);
     if (isByName) this.#variants.push("by-name");
     // A batch writes its keys at the end; a log, which is read in parts, cannot wait for that.
@@ -85,7 +85,7 @@ class Composition {
     let keys = 0;
     const nextKey = () => {
       keys += 1;
-      return this.#isLone ? `KEYS[${keys}]` : `KEYS[keyAt + ${keys}]`;
+      return this.#isSingle ? `KEYS[${keys}]` : `KEYS[keyAt + ${keys}]`;
     };
     // A judgement need not remember until the end of a call that a block was set.
     const named =
@@ -96,7 +96,7 @@ class Composition {
   }
 
   compose(): string {
-    const text = this.#expand(this.#section(this.#isLone ? "lone" : "batch"));
+    const text = this.#expand(this.#section(this.#isSingle ? "lone" : "batch"));
     return text.replace(/^\s+/gm, "").trim();
   }
 
@@ -107,13 +107,13 @@ class Composition {
         (shape.reported ?? []).map((name) => nameIn(own, name)),
       ),
     ]);
-    const digits = this.#isLone ? "ARGV[1]" : "ARGV[run]";
+    const digits = this.#isSingle ? "ARGV[1]" : "ARGV[run]";
     return new Map([
-      ["CLOCK", this.#isLone ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
+      ["CLOCK", this.#isSingle ? "ARGV[2]" : 'ARGV[1] ~= "" and ARGV[1]'],
       ["DIGITS", digits],
       // The holder of slots comes last.
       ["HOLDER", `string.sub(${digits}, -${HOLDER_DIGITS})`],
-      ["COST_AT", String(this.#argument.placeOf("cost"))],
+      ["COST_AT", String(this.#argument.offsetOf("cost"))],
       ["HOLDERS_AT", String(this.#argument.size + 1)],
       ["KEY_COUNT", String(keyCount)],
       ["CHARGED", listed([...values, ...namesInLimits(this.#counters, "reached")])],
@@ -125,7 +125,7 @@ class Composition {
   /** The answer of a charge: the units, and its report. */
   #counted(): string {
     const byName = namesInLimits(this.#counters, "counted");
-    const told = this.#counters.flatMap(namesTold);
+    const told = this.#counters.flatMap(namesReported);
     return byName.length > 0 ? [...byName, ...told].join(", ") : listed(["counted", ...told]);
   }
 
@@ -145,7 +145,7 @@ class Composition {
   #follow(directive: string, operand: string, counter?: NamedCounter, limit?: NamedLimit): string {
     switch (directive) {
       case "include": {
-        const own = limit && (this.#ownSection(limit, operand) || sectionBeside(operand));
+        const own = limit && (this.#ownSection(limit, operand) || siblingSection(operand));
         return this.#expand(own ?? this.#section(operand), counter, limit);
       }
       case "counters":
@@ -192,7 +192,7 @@ class Composition {
     return counters.flatMap((each) =>
       (limit === undefined ? each.limits : [limit]).flatMap((own) => {
         if (OF_BLOCKING.includes(section) && !this.#argument.mayBlock(own)) return [];
-        const texts = [this.#ownSection(own, section), ...besideOf(own.shape, section)];
+        const texts = [this.#ownSection(own, section), ...siblingOf(own.shape, section)];
         return texts.filter((text) => text !== "").map((text) => this.#expand(text, each, own));
       }),
     );
@@ -207,14 +207,14 @@ class Composition {
     }
     if (name === "PACKED" && counter !== undefined) return this.#pack(counter);
     if (limit === undefined || !PLACES.includes(name)) return undefined;
-    if (name === "THRESHOLDS_AT") return String(this.#placeIn(limit, "thresholds"));
-    const ruleAt = this.#placeIn(limit, "rules");
+    if (name === "THRESHOLDS_AT") return String(this.#offsetIn(limit, "thresholds"));
+    const ruleAt = this.#offsetIn(limit, "rules");
     return String(name === "RULE_AT" ? ruleAt : ruleAt + RULE_DIGITS);
   }
 
   /** How many digits of the argument are before a field of a limit. */
-  #placeIn({ names }: NamedLimit, field: string): number {
-    return this.#argument.placeOf(nameIn(names, field));
+  #offsetIn({ names }: NamedLimit, field: string): number {
+    return this.#argument.offsetOf(nameIn(names, field));
   }
 
   /** Statements about numbers: those of the argument, one that is read later, or those of a counter or limit. */

@@ -22,19 +22,19 @@ export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
 export const BLOCK_BYTES: number = sizeOf(BLOCK);
 
 /** The position of a number in a value: its first byte, from 0, and how many there are. */
-export type Place = readonly [at: number, bytes: number];
+export type FieldOffset = readonly [at: number, bytes: number];
 
 /** The limits of a counter, in canonical order, and their positions in its value: first the numbers of all, then their tails. */
 export interface CounterShape {
   readonly limits: readonly LimitShape[];
   /** Where the numbers of each limit are, with those of its tail. */
-  readonly places: ReadonlyArray<readonly Place[]>;
+  readonly offsets: ReadonlyArray<readonly FieldOffset[]>;
   /** Where the tail of each limit begins. */
   readonly tailAt: readonly number[];
   /** The length of a value without a block. */
   readonly width: number;
   /** Where the numbers of a block are, in a value that has one. */
-  readonly block: readonly Place[];
+  readonly block: readonly FieldOffset[];
   /** Whether the denials of one of its limits block. */
   readonly blocks: boolean;
   /** Whether confirmed charges of one of its limits block. */
@@ -67,7 +67,7 @@ function sizeOf(fields: ReadonlyArray<readonly [name: string, bytes: number]>): 
 
 function layOut(limits: readonly LimitShape[]): CounterShape {
   let width = HEADER_BYTES;
-  const take = (bytes: number): Place => {
+  const take = (bytes: number): FieldOffset => {
     width += bytes;
     return [width - bytes, bytes];
   };
@@ -79,7 +79,7 @@ function layOut(limits: readonly LimitShape[]): CounterShape {
   const end = width;
   return {
     limits,
-    places: numbers.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
+    offsets: numbers.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
     tailAt: tails.map(({ at }) => at),
     width: end,
     block: BLOCK.map(([, bytes]) => take(bytes)),

@@ -1,4 +1,4 @@
-import type { CounterShape, Place } from "./counter-shape.ts";
+import type { CounterShape, FieldOffset } from "./counter-shape.ts";
 import { BLOCK_BYTES, GENERATION_BYTES, STAMP_BYTES } from "./counter-shape.ts";
 
 /*
@@ -51,7 +51,7 @@ export function newHolder(): string {
 }
 
 /** The positions of the clock, in microseconds, and the generation in every value. */
-export const STAMP_AND_GENERATION: readonly Place[] = [
+export const STAMP_AND_GENERATION: readonly FieldOffset[] = [
   [0, STAMP_BYTES],
   [STAMP_BYTES, GENERATION_BYTES],
 ];
@@ -62,10 +62,10 @@ export function isValue(value: unknown, { width }: CounterShape): value is Buffe
 }
 
 /** The numbers at some positions of a value. */
-export function numbersIn(value: Buffer, places: readonly Place[]): number[] {
+export function numbersIn(value: Buffer, places: readonly FieldOffset[]): number[] {
   const numbers = new Array<number>(places.length);
   for (let i = 0; i < places.length; i += 1) {
-    const place = places[i] as Place;
+    const place = places[i] as FieldOffset;
     const end = place[0] + place[1];
     let number = 0;
     for (let at = place[0]; at < end; at += 1) number = number * 256 + (value[at] as number);

@@ -89,7 +89,7 @@ export class ScriptArgument {
   }
 
   /** How many digits are before a field. */
-  placeOf(field: string): number {
+  offsetOf(field: string): number {
     const index = this.#fields.findIndex(([name]) => name === field);
     return sizeOf(this.#fields.slice(0, index));
   }
@@ -104,7 +104,7 @@ export class ScriptArgument {
   readLater(field: string): string {
     return readDigits(
       this.#fields.filter(([name]) => name === field),
-      this.placeOf(field) + 1,
+      this.offsetOf(field) + 1,
     );
   }
 }

@@ -129,7 +129,7 @@ export function namesInLimits(counters: readonly NamedCounter[], name: string): 
 }
 
 /** The answer of a charge about a counter that notifies: its value, and the report on each limit. */
-export function namesTold({ shape, names, limits }: NamedCounter): readonly string[] {
+export function namesReported({ shape, names, limits }: NamedCounter): readonly string[] {
   if (!shape.notifies) return [];
   const told = limits.flatMap((limit) =>
     TOLD_OF_LIMIT.flatMap((name) => limit.names.get(name) ?? []),

@@ -4,7 +4,7 @@ import { parts } from "./lua.generated.ts";
 /* The sections of the Lua files from which scripts are composed; empty if there is none of that name. */
 
 /** The sections that a limit has because it blocks or notifies. */
-export function besideOf(
+export function siblingOf(
   { keeps, countsDenials, blocks, notifies }: LimitShape,
   section: string,
 ): readonly string[] {
@@ -15,7 +15,7 @@ export function besideOf(
 }
 
 /** A section that those include. */
-export function sectionBeside(section: string): string {
+export function siblingSection(section: string): string {
   return sectionIn("blocks", section) || sectionIn("thresholds", section);
 }
 

@@ -1,10 +1,10 @@
 import { HeadgateError } from "../common/errors.ts";
 import { noteInUse } from "../common/in-use.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
+import type { Counter } from "../operations/counter.ts";
+import { unitsAt } from "../operations/counter.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import type { SlotHandle, SlotStore } from "../policy/slot.ts";
-import type { Counter } from "../store/counter.ts";
-import { unitsAt } from "../store/counter.ts";
 import type { Releases } from "./releases.ts";
 import type { Renewals, RenewedSlot } from "./renewals.ts";
 

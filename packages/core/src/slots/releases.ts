@@ -1,4 +1,4 @@
-import type { Counter } from "../store/counter.ts";
+import type { Counter } from "../operations/counter.ts";
 
 /** Notifies calls that wait for a slot in this process when one was released here. */
 export class Releases {

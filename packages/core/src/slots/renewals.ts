@@ -1,6 +1,6 @@
 import { Alarm } from "../common/background.ts";
+import type { Counter } from "../operations/counter.ts";
 import type { SlotStore } from "../policy/slot.ts";
-import type { Counter } from "../store/counter.ts";
 
 /** How often slots are renewed within their `ttl`, so that one call may fail, and the next be late, before any slot is lost. */
 const RENEWALS = 3;

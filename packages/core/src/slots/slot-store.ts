@@ -1,12 +1,12 @@
 import { clientPart } from "../common/client-state.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
+import type { Counter } from "../operations/counter.ts";
+import type { SlotsCall } from "../operations/slots.ts";
+import { MOST_HOLDERS, slotsOperation } from "../operations/slots.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { slotsOnly } from "../policy/counters.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import { newHolder } from "../scripts/digits.ts";
-import type { Counter } from "../store/counter.ts";
-import type { PlacesCall } from "../store/places.ts";
-import { MOST_HOLDERS, places } from "../store/places.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { SlotKeeper } from "./held-slots.ts";
 import { HeldSlots } from "./held-slots.ts";
@@ -14,7 +14,7 @@ import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
 
 /** Asks a store about the slots of a counter. Rejects like the store. */
-type TakeSlots = (call: PlacesCall, counterKey: string) => Promise<readonly number[]>;
+type TakeSlots = (call: SlotsCall, counterKey: string) => Promise<readonly number[]>;
 
 /** The renewals of a store. */
 const renewalsOn = clientPart("renewals", () => new Renewals());
@@ -26,7 +26,7 @@ export function createSlotStore(
   reported: ReportedLimiter,
   owner: object = store.owner,
 ): SlotKeeper {
-  async function tendSome(call: PlacesCall): Promise<readonly boolean[]> {
+  async function tendSome(call: SlotsCall): Promise<readonly boolean[]> {
     const [counter] = call.counters;
     const reply = await ask(call, counter.key);
     rejectWrongType(reply, [counter]);
@@ -38,7 +38,7 @@ export function createSlotStore(
     holders: readonly string[],
     renews: boolean,
   ): Promise<readonly boolean[]> {
-    const calls: PlacesCall[] = [];
+    const calls: SlotsCall[] = [];
     for (let at = 0; at < holders.length; at += MOST_HOLDERS) {
       calls.push({ counters: [counter], holders: holders.slice(at, at + MOST_HOLDERS), renews });
     }
@@ -59,7 +59,7 @@ export function createLocalSlotStore(
   reported: ReportedLimiter,
   owner: object = store.owner,
 ): SlotKeeper {
-  return createSlotStore(store, (call) => store.run(places, call), reported, owner);
+  return createSlotStore(store, (call) => store.run(slotsOperation, call), reported, owner);
 }
 
 /** The slots that a request asks for, set up as if it held them; undefined if it asks for none. */

@@ -7,10 +7,10 @@ import { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
+import type { SlotsCall } from "../operations/slots.ts";
+import { slotsOperation } from "../operations/slots.ts";
 import { countersOf } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { PlacesCall } from "../store/places.ts";
-import { places } from "../store/places.ts";
 import { asStore, requireStore } from "../store/store.ts";
 
 beforeEach(() => {
@@ -25,18 +25,18 @@ const two = concurrency({ limit: 2, ttl: "30s" });
 /** A limiter on the faked clock, whose store notes which places it is asked about, and can refuse to say. */
 function start(limits: Policy = two, options: object = {}) {
   const memory = requireStore(memoryStore({ clock: Date.now }));
-  const tended: PlacesCall[] = [];
+  const tended: SlotsCall[] = [];
   let isAway = false;
   const store = asStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
-    async run(step, call) {
-      if ((step as unknown) === places) {
-        tended.push(call as PlacesCall);
+    async run(operation, call) {
+      if ((operation as unknown) === slotsOperation) {
+        tended.push(call as SlotsCall);
         if (isAway) throw new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "away");
       }
-      return memory.run(step, call);
+      return memory.run(operation, call);
     },
   });
   const limiter = createLimiter({ name: "test", limits, store, ...options });
@@ -547,7 +547,7 @@ describe("whoever waits for a place", () => {
     const admitted = vi.fn();
     const waiting = limiter.wait("ann").then(admitted);
     await vi.advanceTimersByTimeAsync(999);
-    expect(run.mock.calls.filter(([step]) => step.name === "decide")).toHaveLength(1 + 4);
+    expect(run.mock.calls.filter(([operation]) => operation.name === "decide")).toHaveLength(1 + 4);
     memory.clear();
     await vi.advanceTimersByTimeAsync(1);
     await waiting;
@@ -604,6 +604,6 @@ test("a place is on record under its holder alone, whoever else knows the subjec
   const { limiter, memory } = start();
   await limiter.consume("ann");
   const [counter] = countersOf(partsOf(limiter).counted, "ann");
-  const call = { counters: [counter], holders: ["stranger"], renews: true } as PlacesCall;
-  expect(await memory.run(places, call)).toEqual([expect.any(Number), 0]);
+  const call = { counters: [counter], holders: ["stranger"], renews: true } as SlotsCall;
+  expect(await memory.run(slotsOperation, call)).toEqual([expect.any(Number), 0]);
 });

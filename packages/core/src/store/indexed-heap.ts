@@ -18,7 +18,7 @@ export class IndexedHeap {
   readonly #majors: number[] = [];
   readonly #minors: number[] = [];
   // By item: its position, and its rank.
-  readonly #places: number[] = [];
+  readonly #positions: number[] = [];
   readonly #majorOf: number[] = [];
   readonly #minorOf: number[] = [];
 
@@ -54,7 +54,7 @@ export class IndexedHeap {
 
   /** Gives an item another rank. */
   update(item: number, major: number, minor: number): void {
-    const place = this.#places[item] as number;
+    const place = this.#positions[item] as number;
     this.#majorOf[item] = major;
     this.#minorOf[item] = minor;
     const under = this.#majors[place] as number;
@@ -68,7 +68,7 @@ export class IndexedHeap {
     const major = this.#majors.pop() as number;
     const minor = this.#minors.pop() as number;
     if (last === item) return;
-    const place = this.#places[item] as number;
+    const place = this.#positions[item] as number;
     if (this.#rise(last, major, minor, place) === place) this.#sink(last, major, minor, place);
   }
 
@@ -124,7 +124,7 @@ export class IndexedHeap {
     this.#items[place] = item;
     this.#majors[place] = major;
     this.#minors[place] = minor;
-    this.#places[item] = place;
+    this.#positions[item] = place;
   }
 }
 

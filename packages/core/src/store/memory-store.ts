@@ -3,7 +3,7 @@ import { rejectUnknownOptions } from "../common/options.ts";
 import type { Clock } from "./clock.ts";
 import { clockOf } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
-import type { Step, Store } from "./store.ts";
+import type { Operation, Store } from "./store.ts";
 import { asStore } from "./store.ts";
 
 /** Options of `memoryStore`. */
@@ -46,18 +46,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   /** A single object, changed with each call. If the clock steps back, time goes on from the last moment. */
   const moment = { now: 0, generation: 0 };
   let ahead = 0;
-  function runNow<Call>(step: Step<Call>, call: Call): readonly number[] {
+  function runNow<Call>(operation: Operation<Call>, call: Call): readonly number[] {
     const read = now();
     if (read + ahead < moment.now) ahead = moment.now - read;
     moment.now = read + ahead;
     moment.generation += 1;
-    return step.twin(call, table, moment);
+    return operation.twin(call, table, moment);
   }
   return asStore({
     owner: table,
     prefix: "memory",
     now,
-    run: async (step, call) => runNow(step, call),
+    run: async (operation, call) => runNow(operation, call),
     runNow,
     get evicted() {
       return table.evicted;

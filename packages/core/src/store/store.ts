@@ -4,7 +4,7 @@ import type { Compose } from "../scripts/shape-scripts.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
 /** The time of a call, and a number for what it creates. */
-export interface Moment {
+export interface Now {
   /** Microseconds since the epoch. */
   readonly now: number;
   /**
@@ -18,7 +18,7 @@ export interface Moment {
 export type Replies = ReadonlyArray<readonly number[] | undefined>;
 
 /** A script and its arguments. */
-export interface Prepared {
+export interface ScriptCall {
   readonly script: LuaSource;
   readonly args: readonly string[];
 }
@@ -32,7 +32,7 @@ export type TwinMemory = Pick<MemoryTable, "get" | "set" | "delete">;
  * A call's reply begins with the server's clock in microseconds, or 0 if that does not matter. The integer after it is -1 if
  * one of the call's keys holds a value of the wrong type, and nothing was done.
  */
-export interface Step<Call> {
+export interface Operation<Call> {
   readonly name: string;
   /**
    * Steps of one kind keep their order only within a line; waiting steps of another kind were requested earlier, and are sent
@@ -51,7 +51,7 @@ export interface Step<Call> {
    * The script for calls that are sent together, all of one line. `compose` comes from the store, so that no Lua is loaded where
    * counts are in this process. `clock` is empty for the server's own.
    */
-  prepare(calls: readonly Call[], compose: Compose, clock: string, times?: string): Prepared;
+  prepare(calls: readonly Call[], compose: Compose, clock: string, times?: string): ScriptCall;
   read(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one hash slot. */
   keys(call: Call): readonly string[];
@@ -60,11 +60,11 @@ export interface Step<Call> {
   /** The most work that a call is for the server: 1 for a decision on one counter, about 3 µs. */
   weight(call: Call): number;
   /** The same step in this process: returns the reply to a call. */
-  twin(call: Call, memory: TwinMemory, moment: Moment): readonly number[];
+  twin(call: Call, memory: TwinMemory, moment: Now): readonly number[];
 }
 
 /** The servers of a store, which may fail to answer. */
-export interface Remote {
+export interface ScriptTransport {
   /** Sends a call, which is resolved with its reply, or rejected like `CountingStore.run`. Throws the errors of a clock. */
   send(call: SentCall): void;
   /**
@@ -96,7 +96,7 @@ export type UsageSubjects = "plain" | "hashed";
 
 /** A call on its way to a server and back: one record, created once, shared by its watch, its queue and its script. */
 export interface SentCall<Call = never> {
-  readonly step: Step<Call>;
+  readonly operation: Operation<Call>;
   readonly call: Call;
   /** Filled in by the store, like the two below. */
   keys: readonly string[];
@@ -130,21 +130,23 @@ export interface CountingStore extends Store {
   readonly directory?: boolean | undefined;
   /** How subjects are written in the usage that its limiters keep; undefined if they keep none. */
   readonly usage?: UsageSubjects | undefined;
-  /** The part that it adds to its limiters, if it is on servers: `OnServers` of limiter/server-side.ts. */
+  /** The part that it adds to its limiters, if it is on servers: `OnServers` of limiter/store-backend.ts. */
   readonly side?: object | undefined;
   /**
    * The connection to counts outside this process; undefined if they are in this process, and always answer: then nothing
    * limits the wait for `run`.
    */
-  readonly remote?: Remote | undefined;
+  readonly remote?: ScriptTransport | undefined;
   /**
    * Microseconds since the epoch on a clock of this process, which may differ from the store's. It runs while a call is in
    * progress, and follows a clock given to the store.
    */
   now(): number;
-  run<Call>(step: Step<Call>, call: Call): Promise<readonly number[]>;
+  run<Call>(step: Operation<Call>, call: Call): Promise<readonly number[]>;
   /** The same synchronously, if the counts are in this process: throws the errors of `run`. */
-  readonly runNow?: (<Call>(step: Step<Call>, call: Call) => readonly number[]) | undefined;
+  readonly runNow?:
+    | (<Call>(operation: Operation<Call>, call: Call) => readonly number[])
+    | undefined;
 }
 
 /** What a store is made of. */

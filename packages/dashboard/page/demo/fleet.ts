@@ -10,7 +10,7 @@ import type {
   Span,
   TopRow,
 } from "../../src/api.ts";
-import type { Series } from "../src/words/rates.ts";
+import type { Series } from "../src/format/rates.ts";
 import { blocksAt, deniedAt, overridesAt } from "./control.ts";
 import type { DemoLimiter } from "./limiters.ts";
 import { LIMITERS } from "./limiters.ts";

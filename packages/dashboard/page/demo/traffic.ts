@@ -1,6 +1,6 @@
 import { NOTHING, plus, REPORTED_AFTER, SPAN_MS, sumOf } from "../../src/api/usage.ts";
 import type { Counts, Point, Span } from "../../src/api.ts";
-import type { Series } from "../src/words/rates.ts";
+import type { Series } from "../src/format/rates.ts";
 import { randomFrom } from "./random.ts";
 
 /** The length of a step of each span, in milliseconds. */

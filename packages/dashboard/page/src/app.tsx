@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Session } from "../../src/api.ts";
-import { ActionDialog } from "./acting/dialog.tsx";
+import { ActionDialog } from "./actions/dialog.tsx";
 import type { Failure } from "./client/failure.ts";
 import { asFailure, failureInWords, isFinal } from "./client/failure.ts";
 import { pauseAfter } from "./client/polling.ts";
@@ -9,8 +9,8 @@ import type { Source } from "./client/source.ts";
 import { Shell } from "./shell.tsx";
 import { useRoute } from "./use-route.ts";
 import { ViewOf } from "./views/view-of.tsx";
-import type { Draft, LiveState, VisitState } from "./visit.ts";
-import { Visit } from "./visit.ts";
+import type { Draft, LiveState, PageState } from "./visit.ts";
+import { PageContext } from "./visit.ts";
 
 const NOT_YET: LiveState = { at: undefined, failure: undefined, refresh: () => {} };
 
@@ -63,7 +63,7 @@ function Ready({ source, session }: { source: Source; session: Session }): JSX.E
   const route = useRoute();
   const [draft, open] = useState<Draft>();
   const [live, setLive] = useState<LiveState>(NOT_YET);
-  const visit = useMemo<VisitState>(
+  const visit = useMemo<PageState>(
     () => ({ source, session, open, setLive, may: (kind) => session.actions.includes(kind) }),
     [source, session],
   );
@@ -72,11 +72,11 @@ function Ready({ source, session }: { source: Source; session: Session }): JSX.E
     if (done) live.refresh();
   };
   return (
-    <Visit.Provider value={visit}>
+    <PageContext.Provider value={visit}>
       <Shell route={route} live={live}>
         <ViewOf route={route} />
       </Shell>
       {draft && <ActionDialog draft={draft} onClose={close} />}
-    </Visit.Provider>
+    </PageContext.Provider>
   );
 }

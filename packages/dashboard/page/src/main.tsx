@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { askAhead } from "./client/ahead.ts";
+import { prefetch } from "./client/ahead.ts";
 import { httpSource } from "./client/http-source.ts";
 import { recordedSource } from "./client/recorded-source.ts";
 import type { Source } from "./client/source.ts";
@@ -15,6 +15,6 @@ const box = document.getElementById("page");
 const place = document.querySelector<HTMLMetaElement>("meta[name=headgate-source]")?.content;
 if (box) {
   const source = await sourceOf(place ?? "api/");
-  askAhead(source, parseRoute(location.hash));
+  prefetch(source, parseRoute(location.hash));
   render(<App source={source} />, box);
 }

@@ -1,14 +1,14 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useContext, useEffect, useRef } from "preact/hooks";
 import { failureInWords, isFinal } from "./client/failure.ts";
+import { formatLength } from "./format/time.ts";
+import { visibleStart } from "./format/visible.ts";
 import { Name } from "./parts/text.tsx";
 import { useNow } from "./parts/use-now.ts";
 import type { Route, View } from "./route.ts";
 import { hrefOf } from "./route.ts";
 import type { LiveState } from "./visit.ts";
-import { Visit } from "./visit.ts";
-import { formatLength } from "./words/time.ts";
-import { visibleStart } from "./words/visible.ts";
+import { PageContext } from "./visit.ts";
 
 const TABS: readonly (readonly [View, string])[] = [
   ["overview", "Overview"],
@@ -59,7 +59,7 @@ export function Shell({
 
 /** Sets the window's title to the location, and scrolls another view to its top. */
 function useTitle({ view, params }: Route, main: { current: HTMLElement | null }): void {
-  const { session } = useContext(Visit);
+  const { session } = useContext(PageContext);
   const isFirst = useRef(true);
   useEffect(() => {
     const tab = TABS.find(([one]) => one === view)?.[1] ?? "";
@@ -75,7 +75,7 @@ function useTitle({ view, params }: Route, main: { current: HTMLElement | null }
 }
 
 function Mark(): JSX.Element {
-  const { session } = useContext(Visit);
+  const { session } = useContext(PageContext);
   return (
     <a class="mark" href="#/">
       <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
@@ -151,7 +151,7 @@ function Age({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Eleme
 }
 
 function Visitor(): JSX.Element {
-  const { session } = useContext(Visit);
+  const { session } = useContext(PageContext);
   const canAct = session.by !== null && session.actions.length > 0;
   return (
     <span

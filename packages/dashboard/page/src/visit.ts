@@ -36,7 +36,7 @@ export type Draft =
   | { readonly form: "deny"; readonly network?: string };
 
 /** The state of this visit, shared by all parts of the page. */
-export interface VisitState {
+export interface PageState {
   readonly source: Source;
   readonly session: Session;
   readonly may: (kind: ActionName) => boolean;
@@ -44,6 +44,6 @@ export interface VisitState {
   readonly setLive: (live: LiveState) => void;
 }
 
-export const Visit: Context<VisitState> = createContext<VisitState>(
-  undefined as unknown as VisitState,
+export const PageContext: Context<PageState> = createContext<PageState>(
+  undefined as unknown as PageState,
 );

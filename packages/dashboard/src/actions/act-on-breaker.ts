@@ -1,9 +1,9 @@
 import type { ActionOptions, OrderedState } from "@headgate/core/operate";
-import { foreseeOrder } from "@headgate/core/operate";
+import { previewOrder } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
 import { findOptions, look, openBreaker, unknownBreaker } from "../breakers.ts";
 import type { OrderedTarget, TargetSnapshot } from "../options.ts";
-import type { Performed, Workplace } from "./perform.ts";
+import type { ActionContext, Performed } from "./perform.ts";
 import { stateOf } from "./state.ts";
 
 type BreakerAction = Extract<Action, { kind: "breaker" }>;
@@ -25,7 +25,7 @@ const ORDERS = {
 
 /** Gives an order to a target of a breaker. It stays in force until `reset`. */
 export async function actOnBreaker(
-  { reading, createBreaker }: Workplace,
+  { reading, createBreaker }: ActionContext,
   { breaker: name, target, order }: BreakerAction,
   { dryRun, reason, by }: ActionOptions,
 ): Promise<Performed> {
@@ -36,7 +36,7 @@ export async function actOnBreaker(
     const own = breaker.for(target);
     const before = await look(own);
     const { give, state } = ORDERS[order];
-    let after = foreseeOrder(before, state);
+    let after = previewOrder(before, state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
     const at = await operator.logBreaker(
       { breaker: name, target: own.target, before, after },

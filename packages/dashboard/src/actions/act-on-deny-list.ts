@@ -1,7 +1,7 @@
 import type { ActionOptions, DeniedNetwork } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
+import { endMs, formatEnd } from "../format/time.ts";
 import type { Reading } from "../reading.ts";
-import { endMs, formatEnd } from "../words/time.ts";
 import type { Performed } from "./perform.ts";
 import { stateOf } from "./state.ts";
 

@@ -1,9 +1,9 @@
 import type { ActionOptions, NewOverride, Override } from "@headgate/core/operate";
-import { knownLimiters, reachOf, requireFit } from "@headgate/core/operate";
+import { knownLimiters, overrideCoverageOf, requireFit } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
+import { describeOverride, formatIgnored } from "../format/override.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
-import { describeOverride, formatIgnored } from "../words/override.ts";
 import type { Performed } from "./perform.ts";
 import { stateOf } from "./state.ts";
 
@@ -27,7 +27,7 @@ export async function actOnOverride(
   const listed = await directory();
   if (!listed.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
   requireFit(knownLimiters(listed.limiters, override.limiter), override);
-  const reach = reachOf(override, listed);
+  const reach = overrideCoverageOf(override, listed);
   const notes = reach.state === "in-force" ? [] : formatIgnored(reach);
   const lasting = {
     ...options,

@@ -8,11 +8,11 @@ import type {
 } from "@headgate/core/operate";
 import { dimensionsOf, knownLimiters } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
+import { describeOverride } from "../format/override.ts";
+import { formatInspection } from "../format/state.ts";
+import { formatSubject } from "../format/subject.ts";
 import type { Reading } from "../reading.ts";
 import { badRequest, unknownLimiter } from "../serve/refusal.ts";
-import { describeOverride } from "../words/override.ts";
-import { formatInspection } from "../words/state.ts";
-import { formatSubject } from "../words/subject.ts";
 import type { Performed } from "./perform.ts";
 import { stateOfSubject } from "./state.ts";
 

@@ -4,7 +4,7 @@ import type { Visitor } from "../access/visitor.ts";
 import type { Action, ActionDone, ActionPreview } from "../api.ts";
 import type { Reading } from "../reading.ts";
 import { badRequest, Refusal } from "../serve/refusal.ts";
-import type { Performed, Workplace } from "./perform.ts";
+import type { ActionContext, Performed } from "./perform.ts";
 import { perform } from "./perform.ts";
 import { readAction } from "./read-action.ts";
 import type { Tokens } from "./tokens.ts";
@@ -13,12 +13,12 @@ const MOST_REASON = 1_000;
 
 /** Previews actions and performs them, within the part of a reading that each visitor may see. */
 export class Acting {
-  readonly #createBreaker: Workplace["createBreaker"];
+  readonly #createBreaker: ActionContext["createBreaker"];
   readonly #tokens: Tokens;
   /** Limits each visitor's actions; in memory, so that it works while Redis is slow. */
   readonly #limiter: Limiter;
 
-  constructor(createBreaker: Workplace["createBreaker"], tokens: Tokens) {
+  constructor(createBreaker: ActionContext["createBreaker"], tokens: Tokens) {
     this.#createBreaker = createBreaker;
     this.#tokens = tokens;
     this.#limiter = createLimiter({
@@ -67,12 +67,12 @@ export class Acting {
     return { ...statesOf(done), at: await reading.now() };
   }
 
-  #placeOf(reading: Reading): Workplace {
+  #placeOf(reading: Reading): ActionContext {
     return { reading, createBreaker: this.#createBreaker };
   }
 
   async #foresee(
-    place: Workplace,
+    place: ActionContext,
     action: Action,
     by: string,
   ): Promise<{ readonly preview: ActionPreview; readonly performed: Performed }> {

@@ -19,14 +19,14 @@ export interface Performed {
 }
 
 /** The context of actions. */
-export interface Workplace {
+export interface ActionContext {
   readonly reading: Reading;
   readonly createBreaker: ((options: never) => OrderedBreaker) | undefined;
 }
 
 /** Performs an action or, with `dryRun`, determines what it would change. Rejects with a `Refusal`, and like `Operator`. */
 export function perform(
-  place: Workplace,
+  place: ActionContext,
   action: Action,
   options: ActionOptions,
 ): Promise<Performed> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { answer } from "../answer.ts";
 import type { Dashboard } from "../dashboard.ts";
+import { answer } from "../router.ts";
 import type { Answer, Exchange } from "./exchange.ts";
 import { splitUrl } from "./exchange.ts";
 

@@ -1,7 +1,7 @@
-import type { KnownLimiter, SoughtClient } from "@headgate/core/operate";
+import type { KnownLimiter, SubjectQuery } from "@headgate/core/operate";
 import { dimensionsOf, EVERYBODY, sourcesOf, subjectsOf } from "@headgate/core/operate";
 import type { SubjectOf } from "../api.ts";
-import { formatSource } from "../words/use.ts";
+import { formatSource } from "../format/use.ts";
 
 /** The given client, in the forms that one limiter counts. */
 interface MadeSubjects {
@@ -14,7 +14,7 @@ interface MadeSubjects {
 /** Creates the subjects of a limiter in the same way as its adapters. A limiter that counts all clients together counts this one, too. */
 export async function makeSubjects(
   known: KnownLimiter,
-  client: SoughtClient,
+  client: SubjectQuery,
 ): Promise<MadeSubjects> {
   const dimensions = dimensionsOf(known.limiter.limits);
   const isForEverybody = dimensions.every((dimension) => dimension === "global");

@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
-import type { SoughtClient } from "@headgate/core/operate";
+import type { SubjectQuery } from "@headgate/core/operate";
 import { badRequest } from "../serve/refusal.ts";
 
 /** A question about a subject. */
 export interface Question {
-  readonly client: SoughtClient;
+  readonly client: SubjectQuery;
   /** In words, without the value of a header. */
   readonly asked: string;
   readonly limiter: string | undefined;
@@ -37,7 +37,7 @@ export function readQuestion(
     throw badRequest("header must be the name of a header");
   }
   const name = header.toLowerCase();
-  const client: SoughtClient = {
+  const client: SubjectQuery = {
     header: { name, value: subject },
     hasHashSecret: hashSecret !== undefined,
     hashSecret: () => hashSecret,

@@ -3,11 +3,11 @@ import type { DirectoryBreaker, LogEntry } from "@headgate/core/operate";
 import { whoInWords } from "@headgate/core/operate";
 import type { BreakersView, TargetRow } from "../api.ts";
 import { findOptions, look, openBreaker } from "../breakers.ts";
+import { formatStates } from "../format/change.ts";
+import { formatBreaker } from "../format/policy.ts";
 import type { DashboardOptions } from "../options.ts";
 import type { Reading } from "../reading.ts";
 import { Refusal } from "../serve/refusal.ts";
-import { formatStates } from "../words/change.ts";
-import { formatBreaker } from "../words/policy.ts";
 import { newestEntries } from "./newest-entries.ts";
 
 type Breaker = BreakersView["breakers"][number];

@@ -1,7 +1,7 @@
 import { toMilliseconds } from "@headgate/core/internal";
 import type { DeniedNetwork } from "@headgate/core/operate";
 import type { DeniedRow } from "../api.ts";
-import { endMs } from "../words/time.ts";
+import { endMs } from "../format/time.ts";
 
 /** Entries of the deny list. */
 export function viewDenied(denied: readonly DeniedNetwork[] = []): readonly DeniedRow[] {

@@ -3,11 +3,11 @@ import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/
 import { formatPolicy } from "@headgate/core/operate";
 import { NOTHING } from "../api/usage.ts";
 import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
+import { formatLimit, numbersOfLimit } from "../format/policy.ts";
+import { formatUse } from "../format/use.ts";
 import { namedLimits } from "../named-limits.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
-import { formatLimit, numbersOfLimit } from "../words/policy.ts";
-import { formatUse } from "../words/use.ts";
 import { viewOverrides } from "./override-rows.ts";
 import { viewProcesses } from "./processes.ts";
 import { coverageOf, lastMinuteOf, pointsOf, STEP_MS } from "./usage-series.ts";

@@ -1,9 +1,9 @@
 import type { LogEntry } from "@headgate/core/operate";
 import { whoInWords } from "@headgate/core/operate";
 import type { LogRow, LogView } from "../api.ts";
+import { formatStates, textOf } from "../format/change.ts";
 import type { Reading } from "../reading.ts";
 import { badRequest } from "../serve/refusal.ts";
-import { formatStates, textOf } from "../words/change.ts";
 
 /** The most rows in an answer. */
 const MOST_ROWS = 100;

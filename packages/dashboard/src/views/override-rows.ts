@@ -1,10 +1,10 @@
 import { toMilliseconds } from "@headgate/core/internal";
 import type { Directory, LogEntry, Override } from "@headgate/core/operate";
-import { formatPlace, overrideInWords, reachOf } from "@headgate/core/operate";
+import { formatKey, overrideCoverageOf, overrideInWords } from "@headgate/core/operate";
 import type { OverrideRow } from "../api.ts";
-import { textOf } from "../words/change.ts";
-import { formatIgnored } from "../words/override.ts";
-import { endMs } from "../words/time.ts";
+import { textOf } from "../format/change.ts";
+import { formatIgnored } from "../format/override.ts";
+import { endMs } from "../format/time.ts";
 import { newestEntries } from "./newest-entries.ts";
 
 /** Overrides with the processes that apply them and, from the log, who set them and why. */
@@ -16,10 +16,10 @@ export function viewOverrides(
   const setBy = newestEntries(log, "setOverride");
   return overrides.map((override): OverrideRow => {
     const { limiter, subject, from, until } = override;
-    const reach = reachOf(override, directory);
+    const reach = overrideCoverageOf(override, directory);
     const { by, reason } = setBy(limiter, subject) ?? {};
     return {
-      id: formatPlace(override),
+      id: formatKey(override),
       limiter,
       subject,
       what: overrideInWords(override),

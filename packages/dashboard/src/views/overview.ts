@@ -6,12 +6,12 @@ import type {
   UsageNumbers,
   UsageSeries,
 } from "@headgate/core/operate";
-import { reachOf } from "@headgate/core/operate";
+import { overrideCoverageOf } from "@headgate/core/operate";
 import { NOTHING, sumOf } from "../api/usage.ts";
 import type { LimiterSummary, Overview, Span } from "../api.ts";
+import { formatIgnored } from "../format/override.ts";
+import { formatLimit } from "../format/policy.ts";
 import type { Reading, TimedControl } from "../reading.ts";
-import { formatIgnored } from "../words/override.ts";
-import { formatLimit } from "../words/policy.ts";
 import { readBlocks } from "./blocks.ts";
 import { viewProcesses } from "./processes.ts";
 import {
@@ -156,7 +156,7 @@ function mixedOf({ limiters }: Directory): Overview["mixed"] {
 
 function ignoredOf({ record }: TimedControl, directory: Directory): Overview["ignoredOverrides"] {
   return record.overrides
-    .map((override) => ({ override, reach: reachOf(override, directory) }))
+    .map((override) => ({ override, reach: overrideCoverageOf(override, directory) }))
     .filter(({ reach }) => reach.state === "ignored" || reach.state === "partly")
     .map(({ override: { limiter, subject }, reach }) => ({
       limiter,

@@ -1,7 +1,7 @@
 import type { ControlRecord, Directory, LogEntry, OperatedLimiter } from "@headgate/core/operate";
 import { overridesFor } from "@headgate/core/operate";
 import type { BlockRow, LogRow, OverrideRow, SubjectOf } from "../api.ts";
-import { textOf } from "../words/change.ts";
+import { textOf } from "../format/change.ts";
 import { toLogRow } from "./log.ts";
 import { viewOverrides } from "./override-rows.ts";
 

@@ -1,14 +1,14 @@
 import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
-import type { DeniedNetwork, Inspection, KnownLimiter, SoughtClient } from "@headgate/core/operate";
+import type { DeniedNetwork, Inspection, KnownLimiter, SubjectQuery } from "@headgate/core/operate";
 import { dimensionsOf, EVERYBODY, knownLimiters } from "@headgate/core/operate";
 import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
+import { formatLimit } from "../format/policy.ts";
 import { namedLimits } from "../named-limits.ts";
 import type { Reading } from "../reading.ts";
 import { unknownLimiter } from "../serve/refusal.ts";
 import { makeSubjects } from "../subjects/make-subjects.ts";
 import type { Question } from "../subjects/read-question.ts";
-import { formatLimit } from "../words/policy.ts";
 import { viewDenied } from "./denied-rows.ts";
 import type { SubjectContext } from "./subject-context.ts";
 import { historyOf, overrideFor, setBy } from "./subject-context.ts";
@@ -74,7 +74,7 @@ function distinct(asked: readonly Asked[]): readonly Asked[] {
 /** The entries of the deny list that contain an address, or the first address of a subject's network. */
 async function deniedFor(
   { denyList }: Reading,
-  { ip, text = "" }: SoughtClient,
+  { ip, text = "" }: SubjectQuery,
 ): Promise<readonly DeniedNetwork[]> {
   const address = (ip ?? text).split("/")[0]?.replace(/%.*$/s, "") ?? "";
   return isIP(address) === 0 ? [] : denyList(address);

@@ -9,7 +9,7 @@ const APART = 1_000;
 
 export const clock: Check = {
   name: "clock",
-  judge({ servers }) {
+  examine({ servers }) {
     const findings = servers.map(
       ({ clock, place }): PlacedFinding => ({ ...ifKnown(clock, judge), server: place }),
     );

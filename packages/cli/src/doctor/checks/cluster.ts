@@ -18,7 +18,7 @@ const PLAIN_MEND =
 
 export const cluster: Check = {
   name: "cluster",
-  judge(facts) {
+  examine(facts) {
     const findings = facts.servers.flatMap((server): PlacedFinding[] => {
       const view = viewOf(server);
       return view === undefined ? [] : [{ ...judge(server, view, facts), server: server.place }];

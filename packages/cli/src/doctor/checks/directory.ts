@@ -11,7 +11,7 @@ const NAMED = 5;
 
 export const directory: Check = {
   name: "directory",
-  judge(facts) {
+  examine(facts) {
     const { directory, servers, prefix } = facts;
     const [server] = servers;
     const findings: Finding[] = [];
@@ -118,6 +118,6 @@ const UNREAD_USAGE = {
 /** Says nothing where all of it can be read, or none is kept. */
 export const usage: Check = {
   name: "usage",
-  judge: ({ unreadUsage, servers: [server] }) =>
+  examine: ({ unreadUsage, servers: [server] }) =>
     unreadUsage instanceof Unknown ? [] : unreadIn(unreadUsage, server, UNREAD_USAGE),
 };

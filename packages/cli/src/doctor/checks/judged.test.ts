@@ -40,7 +40,7 @@ const FACTS: Facts = {
 
 function judge(name: string, ...servers: readonly Partial<ServerFacts>[]): PlacedFinding[] {
   const facts = { ...FACTS, servers: servers.map((server) => ({ ...SERVER, ...server })) };
-  return [...(CHECKS.find((check) => check.name === name)?.judge(facts) ?? [])];
+  return [...(CHECKS.find((check) => check.name === name)?.examine(facts) ?? [])];
 }
 
 describe("version", () => {
@@ -232,7 +232,7 @@ describe("directory", () => {
     });
     const judgeVersions = (...versions: readonly string[]) => {
       const directory = { ...NOBODY, processes: versions.map(processOf) };
-      return CHECKS.find(({ name }) => name === "directory")?.judge({ ...FACTS, directory });
+      return CHECKS.find(({ name }) => name === "directory")?.examine({ ...FACTS, directory });
     };
     expect(judgeVersions("1.0.0", "1.0.0")?.[0]?.status).toBe("ok");
     expect(judgeVersions("1.1.0", "1.0.0")).toMatchObject([

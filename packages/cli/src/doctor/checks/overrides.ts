@@ -1,7 +1,7 @@
 import type { Override } from "@headgate/core/operate";
-import { reachOf } from "@headgate/core/operate";
+import { overrideCoverageOf } from "@headgate/core/operate";
 import { counted } from "../../output/number.ts";
-import { formatReach } from "../../output/override.ts";
+import { formatCoverage } from "../../output/override.ts";
 import { formatSubject } from "../../output/subject.ts";
 import { quote } from "../../output/visible.ts";
 import { commandOnKey } from "../command-at.ts";
@@ -12,7 +12,7 @@ import { ifKnown } from "../finding.ts";
 
 export const overrides: Check = {
   name: "overrides",
-  judge(facts) {
+  examine(facts) {
     const ignored: Finding[] = [];
     const summary = ifKnown(facts.control, (record) => {
       if (record === "damaged") return judgeDamaged(facts);
@@ -29,14 +29,17 @@ const WRITTEN = 5;
 /** Those that listed processes ignore, some or all. */
 function ignoredOf(all: readonly Override[], { directory, prefix }: Facts): readonly Finding[] {
   if (directory instanceof Unknown) return [];
-  const reached = all.map((override) => ({ override, reach: reachOf(override, directory) }));
+  const reached = all.map((override) => ({
+    override,
+    reach: overrideCoverageOf(override, directory),
+  }));
   const ignored = reached.filter(
     ({ reach }) => reach.state === "ignored" || reach.state === "partly",
   );
   const findings = ignored.slice(0, WRITTEN).map(
     ({ override, reach }): Finding => ({
       status: "warning",
-      found: `the override of ${override.limiter} for ${formatSubject(override.subject)} is ${reach.state === "partly" ? "only in force " : ""}${formatReach(reach)}`,
+      found: `the override of ${override.limiter} for ${formatSubject(override.subject)} is ${reach.state === "partly" ? "only in force " : ""}${formatCoverage(reach)}`,
       means: "where it is ignored, the limiter decides by its deployed limits",
       mend: `set it again with the names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with the options by which you connect`,
     }),

@@ -6,7 +6,7 @@ import { eachServer, ifKnown } from "../finding.ts";
 
 export const servers: Check = {
   name: "servers",
-  judge({ servers, silent, way }) {
+  examine({ servers, silent, way }) {
     const hows = { server: "", cluster: " of the cluster", sentinel: " that Sentinels watch" };
     const found = `${counted(servers.length, "server")}${hows[way]} asked: ${servers.map(({ place }) => place).join(", ")}`;
     if (silent.length === 0) return [{ status: "ok", found }];
@@ -71,7 +71,7 @@ const FEW = 3;
 
 export const sentinels: Check = {
   name: "sentinels",
-  judge({ sentinels, way }) {
+  examine({ sentinels, way }) {
     if (way !== "sentinel") return [{ status: "ok", found: "not asked for" }];
     const named = new Set(
       sentinels.flatMap(({ primary }) => (primary instanceof Unknown ? [] : [primary])),

@@ -1,5 +1,5 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
-import type { Receipt } from "../../store/refund.ts";
+import type { Receipt } from "../../operations/refund.ts";
 import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
 
 /*

@@ -598,9 +598,9 @@ test("what looks for leases that are over keeps nothing of a request", async () 
   const requests = new AsyncLocalStorage<string>();
   const { store, held, pass } = holdStore(() => 0);
   const askers: (string | undefined)[] = [];
-  const run: CountingStore["run"] = (step, call) => {
-    if (step.name === "refund") askers.push(requests.getStore());
-    return store.run(step, call);
+  const run: CountingStore["run"] = (operation, call) => {
+    if (operation.name === "refund") askers.push(requests.getStore());
+    return store.run(operation, call);
   };
   const limiter = createLimiter({
     name: "api",

@@ -1,10 +1,10 @@
 import type { Decision } from "../../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../../common/policy.ts";
+import { isCharging } from "../../operations/decide-call.ts";
+import type { Receipt } from "../../operations/refund.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
 import { EVERYBODY } from "../../policy/counters.ts";
 import { LimiterDecision, uncharged } from "../../policy/limiter-decision.ts";
-import { isCharging } from "../../store/decide-call.ts";
-import type { Receipt } from "../../store/refund.ts";
 import type { DecisionRequest, Stage } from "../stage.ts";
 import type { LeaseStore, SubjectAccount } from "./lease-accounts.ts";
 import { LeaseAccounts } from "./lease-accounts.ts";
@@ -43,7 +43,7 @@ export function leaseStage(next: Stage, rule: LeaseRule, place: LeaseStore): Sta
   function receiptOf(account: SubjectAccount, lease: Lease, cost: number): Receipt {
     const { charged, counters, generations } = lease.receipt;
     const putBackHere = (): boolean => returnToLease(account, lease, cost, store.now());
-    return { cost, charged, counters, generations, putBack: putBackHere };
+    return { cost, charged, counters, generations, returnToLease: putBackHere };
   }
 
   /** The request goes first: a lease takes from what the request leaves. */

@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { LimitState } from "../../common/decision.ts";
+import type { Receipt } from "../../operations/refund.ts";
 import type { DimensionLimits } from "../../policy/compiled-policy.ts";
-import type { Receipt } from "../../store/refund.ts";
 import { COUNTER_HEAD, LIMIT_NUMBERS, REPLY_HEAD, readState } from "../decode-reply.ts";
 import { leaseTime } from "./lease-book.ts";
 import type { Lease, LeaseRule } from "./leases.ts";

@@ -1,5 +1,5 @@
 import type { Duration } from "../../common/time.ts";
-import type { Receipt } from "../../store/refund.ts";
+import type { Receipt } from "../../operations/refund.ts";
 
 /** How a process leases units for a busy subject, and spends them by itself. */
 export interface LeaseOptions {

@@ -2,10 +2,10 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { SPAN_MS } from "../../../src/api/usage.ts";
 import type { Coverage, Span } from "../../../src/api.ts";
-import { formatRate } from "../words/numbers.ts";
-import type { Columns, Series } from "../words/rates.ts";
-import { columnsOf } from "../words/rates.ts";
-import { formatMoment } from "../words/time.ts";
+import { formatRate } from "../format/numbers.ts";
+import type { Columns, Series } from "../format/rates.ts";
+import { columnsOf } from "../format/rates.ts";
+import { formatMoment } from "../format/time.ts";
 import { Figures } from "./figures.tsx";
 import { Plot } from "./plot.tsx";
 

@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Span } from "../../../src/api.ts";
+import { formatCount } from "../format/numbers.ts";
+import type { Series } from "../format/rates.ts";
+import { inParts } from "../format/rates.ts";
 import { When } from "../parts/text.tsx";
-import { formatCount } from "../words/numbers.ts";
-import type { Series } from "../words/rates.ts";
-import { inParts } from "../words/rates.ts";
 
 const PARTS: Readonly<Record<Span, number>> = { "1h": 12, "24h": 24, "30d": 30 };
 

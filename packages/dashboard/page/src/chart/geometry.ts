@@ -1,4 +1,4 @@
-import { formatClock, formatDay } from "../words/time.ts";
+import { formatClock, formatDay } from "../format/time.ts";
 
 /** A position on an axis, in its own unit. */
 export interface Tick {
@@ -6,17 +6,17 @@ export interface Tick {
   readonly label: string;
 }
 
-type Place = (value: number) => number;
+type Scale = (value: number) => number;
 
 /** The lines through the known points: one for each unbroken run of them. */
-export function linesOf(values: readonly (number | null)[], x: Place, y: Place): string {
+export function linesOf(values: readonly (number | null)[], x: Scale, y: Scale): string {
   return runsOf(values)
     .map((run) => `M${run.map((i) => pointOf(values, i, x, y)).join("L")}`)
     .join("");
 }
 
 /** The areas under them. */
-export function areasOf(values: readonly (number | null)[], x: Place, y: Place): string {
+export function areasOf(values: readonly (number | null)[], x: Scale, y: Scale): string {
   const base = round(y(0));
   return runsOf(values)
     .map((run) => {
@@ -27,7 +27,7 @@ export function areasOf(values: readonly (number | null)[], x: Place, y: Place):
     .join("");
 }
 
-function pointOf(values: readonly (number | null)[], i: number, x: Place, y: Place): string {
+function pointOf(values: readonly (number | null)[], i: number, x: Scale, y: Scale): string {
   return `${round(x(i))} ${round(y(values[i] ?? 0))}`;
 }
 

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { formatShort } from "../words/numbers.ts";
-import type { Columns } from "../words/rates.ts";
+import { formatShort } from "../format/numbers.ts";
+import type { Columns } from "../format/rates.ts";
 import { areasOf, linesOf, rateTicks, timeTicks } from "./geometry.ts";
 
 const HEIGHT = 230;
@@ -48,7 +48,7 @@ export function Plot({
 }
 
 /** The positions of a column and a rate, in pixels. */
-function placesOf({ times, requests }: Columns, right: number) {
+function positionsOf({ times, requests }: Columns, right: number) {
   const most = Math.max(0.1, ...requests.map((rate) => (rate ?? 0) * 1.08));
   const last = Math.max(1, times.length - 1);
   return {
@@ -61,7 +61,7 @@ function placesOf({ times, requests }: Columns, right: number) {
 function Drawing({ columns, right }: { columns: Columns; right: number }): JSX.Element {
   return useMemo(() => {
     const { requests, allowed, degraded, times } = columns;
-    const { x, y, most } = placesOf(columns, right);
+    const { x, y, most } = positionsOf(columns, right);
     const [first = 0, end = first] = [times[0], times.at(-1)];
     const xOf = (ms: number): number =>
       LEFT + ((ms / 1_000 - first) / Math.max(1, end - first)) * (right - LEFT);
@@ -103,7 +103,7 @@ function Cursor({
   right: number;
   at: number;
 }): JSX.Element {
-  const { x, y } = placesOf(columns, right);
+  const { x, y } = positionsOf(columns, right);
   const dots = [
     ["denied", columns.requests[at]],
     ["allowed", columns.allowed[at]],

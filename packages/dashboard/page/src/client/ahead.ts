@@ -6,7 +6,7 @@ import type { Source } from "./source.ts";
 let asked: { readonly key: string; readonly answer: Promise<Overview> } | undefined;
 
 /** Requests the overview before the session is answered, if the page opens with it: a slow machine shows it sooner. */
-export function askAhead(source: Source, route: Route): void {
+export function prefetch(source: Source, route: Route): void {
   if (route.view !== "overview") return;
   const span = spanOf(route);
   const answer = source.overview(span, new AbortController().signal);

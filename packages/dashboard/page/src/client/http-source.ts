@@ -8,10 +8,10 @@ const LONGEST = 15_000;
 export function httpSource(base: string): Source {
   const get = <T>(path: string, signal: AbortSignal, query: Record<string, string> = {}) => {
     const search = new URLSearchParams(query).toString();
-    return ask<T>(`${base}${path}${search === "" ? "" : `?${search}`}`, { signal });
+    return fetchJson<T>(`${base}${path}${search === "" ? "" : `?${search}`}`, { signal });
   };
   const post = <T>(path: string, body: unknown, signal: AbortSignal): Promise<T> =>
-    ask<T>(`${base}${path}`, {
+    fetchJson<T>(`${base}${path}`, {
       signal,
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -31,7 +31,10 @@ export function httpSource(base: string): Source {
   };
 }
 
-async function ask<T>(url: string, options: RequestInit & { signal: AbortSignal }): Promise<T> {
+async function fetchJson<T>(
+  url: string,
+  options: RequestInit & { signal: AbortSignal },
+): Promise<T> {
   const tooLong = AbortSignal.timeout(LONGEST);
   try {
     const response = await fetch(url, {

@@ -24,7 +24,7 @@ describe("polling", () => {
     polling = new Polling<number>({
       pollMs: 5_000,
       onChange: (polled) => seen.push(polled),
-      ask: (signal) =>
+      load: (signal) =>
         new Promise((resolve, reject) => {
           questions.push({
             signal,
@@ -44,13 +44,13 @@ describe("polling", () => {
         return () => timers.splice(timers.indexOf(timer) >>> 0, 1);
       },
     });
-    polling.ask();
+    polling.load();
   });
 
   const last = (): Question => questions.at(-1) as Question;
 
   test("asks one question at a time, and the next after a pause", async () => {
-    polling.ask();
+    polling.load();
     expect(questions).toHaveLength(1);
     await last().answer(1);
     expect(questions).toHaveLength(2);

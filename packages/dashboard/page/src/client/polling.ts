@@ -14,7 +14,7 @@ export interface Polled<T> {
 
 /** The environment that polling needs. */
 export interface PollingOptions<T> {
-  readonly ask: (signal: AbortSignal) => Promise<T>;
+  readonly load: (signal: AbortSignal) => Promise<T>;
   /** The pause between an answer and the next request, in milliseconds. */
   readonly pollMs: number;
   readonly onChange: (polled: Polled<T>) => void;
@@ -32,7 +32,7 @@ export class Polling<T> {
   readonly #leaving = new AbortController();
   #polled: Polled<T>;
   #failed = 0;
-  #isAsking = false;
+  #isLoading = false;
   #isPaused = false;
   #isDue = false;
   #cancel: () => void = () => {};
@@ -43,10 +43,10 @@ export class Polling<T> {
   }
 
   /** Sends a request now, or right after the one in progress; also while paused. */
-  ask(): void {
+  load(): void {
     this.#cancel();
-    if (this.#isAsking) this.#isDue = true;
-    else void this.#askOnce();
+    if (this.#isLoading) this.#isDue = true;
+    else void this.#loadOnce();
   }
 
   pause(): void {
@@ -57,7 +57,7 @@ export class Polling<T> {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    if (!this.#isAsking) this.ask();
+    if (!this.#isLoading) this.load();
   }
 
   stop(): void {
@@ -65,34 +65,34 @@ export class Polling<T> {
     this.#leaving.abort();
   }
 
-  async #askOnce(): Promise<void> {
+  async #loadOnce(): Promise<void> {
     const { signal } = this.#leaving;
     if (signal.aborted) return;
-    this.#isAsking = true;
+    this.#isLoading = true;
     this.#isDue = false;
     try {
-      const data = await this.#options.ask(signal);
+      const data = await this.#options.load(signal);
       this.#failed = 0;
       this.#polled = { data, failure: undefined };
     } catch (error) {
       this.#failed += 1;
       this.#polled = { ...this.#polled, failure: asFailure(error) };
     }
-    this.#isAsking = false;
+    this.#isLoading = false;
     if (signal.aborted) return;
     this.#options.onChange(this.#polled);
-    this.#askLater();
+    this.#loadLater();
   }
 
-  #askLater(): void {
+  #loadLater(): void {
     if (this.#isDue) {
-      this.ask();
+      this.load();
       return;
     }
     const { failure } = this.#polled;
     if (this.#isPaused || (failure && isFinal(failure))) return;
     const pause = pauseAfter(this.#failed, this.#options.pollMs, failure?.retryAfterMs);
-    this.#cancel = this.#options.schedule(() => this.ask(), pause);
+    this.#cancel = this.#options.schedule(() => this.load(), pause);
   }
 }
 

@@ -1,5 +1,5 @@
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Visit } from "../visit.ts";
+import { PageContext } from "../visit.ts";
 import { takeAhead } from "./ahead.ts";
 import { keep, kept } from "./kept.ts";
 import type { Polled } from "./polling.ts";
@@ -22,7 +22,7 @@ export function usePolled<T extends { readonly at: number }>(
   ask: (source: Source, signal: AbortSignal) => Promise<T>,
   isPrivate = false,
 ): Live<T> {
-  const { source, session, setLive } = useContext(Visit);
+  const { source, session, setLive } = useContext(PageContext);
   const [state, setState] = useState<{ key: string } & Polled<T>>();
   const polling = useRef<Polling<T> | undefined>(undefined);
   // Before the paint: the answer may be there, and is shown in this frame then.
@@ -32,10 +32,10 @@ export function usePolled<T extends { readonly at: number }>(
       if (polled.data) noteServerTime(polled.data.at);
       if (polled.data && !isPrivate) keep(key, polled.data);
       setState({ key, ...polled });
-      setLive({ at: polled.data?.at, failure: polled.failure, refresh: () => poll.ask() });
+      setLive({ at: polled.data?.at, failure: polled.failure, refresh: () => poll.load() });
     };
     const poll = new Polling<T>({
-      ask: (signal) => (takeAhead(key) as Promise<T> | undefined) ?? ask(source, signal),
+      load: (signal) => (takeAhead(key) as Promise<T> | undefined) ?? ask(source, signal),
       pollMs: session.pollMs,
       onChange: show,
       schedule: later,
@@ -46,14 +46,14 @@ export function usePolled<T extends { readonly at: number }>(
     const watch = (): void => (document.hidden ? poll.pause() : poll.resume());
     document.addEventListener("visibilitychange", watch);
     if (document.hidden) poll.pause();
-    poll.ask();
+    poll.load();
     return () => {
       document.removeEventListener("visibilitychange", watch);
       poll.stop();
       setLive({ at: undefined, failure: undefined, refresh: () => {} });
     };
   }, [key, source]);
-  const refresh = (): void => polling.current?.ask();
+  const refresh = (): void => polling.current?.load();
   if (state?.key === key) return { ...state, refresh };
   return {
     data: isPrivate ? undefined : (kept(key) as T | undefined),

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { formatCount, formatShare } from "../words/numbers.ts";
+import { formatCount, formatShare } from "../format/numbers.ts";
 
 export interface Bar {
   readonly key: string;

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatCount } from "../words/numbers.ts";
+import { formatCount } from "../format/numbers.ts";
 import type { Order, Sortable } from "./sort-rows.ts";
 import { sortRows } from "./sort-rows.ts";
 

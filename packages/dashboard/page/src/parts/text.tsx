@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SubjectOf } from "../../../src/api.ts";
-import { subjectInWords } from "../words/subject.ts";
-import { formatFromNow, formatFully, formatLength, formatMoment } from "../words/time.ts";
-import { visibleStart } from "../words/visible.ts";
+import { subjectInWords } from "../format/subject.ts";
+import { formatFromNow, formatFully, formatLength, formatMoment } from "../format/time.ts";
+import { visibleStart } from "../format/visible.ts";
 import { useNow } from "./use-now.ts";
 
 /** Longer texts are cut for their titles. */

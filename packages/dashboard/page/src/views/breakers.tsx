@@ -2,6 +2,8 @@ import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { BreakersView, TargetRow } from "../../../src/api.ts";
 import { usePolled } from "../client/use-polled.ts";
+import { counted, formatCount, formatShare } from "../format/numbers.ts";
+import { visibleStart } from "../format/visible.ts";
 import type { Tone } from "../parts/badge.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Loading } from "../parts/loading.tsx";
@@ -11,10 +13,8 @@ import { Empty, Notice, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table, toolsColumn } from "../parts/table.tsx";
 import { Ago, Name, Until, Words } from "../parts/text.tsx";
-import type { VisitState } from "../visit.ts";
-import { Visit } from "../visit.ts";
-import { counted, formatCount, formatShare } from "../words/numbers.ts";
-import { visibleStart } from "../words/visible.ts";
+import type { PageState } from "../visit.ts";
+import { PageContext } from "../visit.ts";
 
 type Breaker = BreakersView["breakers"][number];
 
@@ -121,7 +121,7 @@ function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.E
 }
 
 function Targets({ breaker: { name, targets, targetsKnown } }: { breaker: Breaker }): JSX.Element {
-  const { may, open } = useContext(Visit);
+  const { may, open } = useContext(PageContext);
   const columns = may("breaker") ? [...COLUMNS, toolsOf(name, open)] : COLUMNS;
   return (
     <>
@@ -208,7 +208,7 @@ const COLUMNS: readonly Column<TargetRow>[] = [
   },
 ];
 
-function toolsOf(breaker: string, open: VisitState["open"]): Column<TargetRow> {
+function toolsOf(breaker: string, open: PageState["open"]): Column<TargetRow> {
   return toolsColumn(({ target }) => {
     const item = (title: string, order: "open" | "close" | "reset", note: string): MenuItem => ({
       title: `${title}…`,

@@ -1,15 +1,15 @@
 import type { JSX } from "preact";
 import type { LogRow, LogView } from "../../../src/api.ts";
-import { DID } from "../acting/names.ts";
+import { DID } from "../actions/names.ts";
 import { usePolled } from "../client/use-polled.ts";
+import { counted } from "../format/numbers.ts";
+import { subjectInWords } from "../format/subject.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Empty, Panel } from "../parts/panel.tsx";
 import { Lines, Name, Subject, When, Words } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
 import { hrefOf } from "../route.ts";
 import { replaceHash } from "../use-route.ts";
-import { counted } from "../words/numbers.ts";
-import { subjectInWords } from "../words/subject.ts";
 
 /** Operators' actions, newest first. */
 export function Log({ route }: { route: Route }): JSX.Element {

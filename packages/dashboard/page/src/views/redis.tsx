@@ -2,15 +2,15 @@ import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { Finding, RedisView } from "../../../src/api.ts";
 import { usePolled } from "../client/use-polled.ts";
+import { counted, formatBytes, formatCount } from "../format/numbers.ts";
+import { formatLength, formatMeasured } from "../format/time.ts";
+import { visibleStart } from "../format/visible.ts";
 import type { Tone } from "../parts/badge.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Empty, Panel } from "../parts/panel.tsx";
 import { Name, Words } from "../parts/text.tsx";
-import { Visit } from "../visit.ts";
-import { counted, formatBytes, formatCount } from "../words/numbers.ts";
-import { formatLength, formatMeasured } from "../words/time.ts";
-import { visibleStart } from "../words/visible.ts";
+import { PageContext } from "../visit.ts";
 
 const LEVELS = ["error", "warning", "note", "ok"] as const;
 
@@ -44,7 +44,7 @@ function factInWords(value: string | number, unit: "bytes" | "seconds" | undefin
 
 /** The doctor's findings on Redis. */
 export function RedisFindings(): JSX.Element {
-  const { session } = useContext(Visit);
+  const { session } = useContext(PageContext);
   const { data, failure } = usePolled<RedisView>("redis", (source, signal) => source.redis(signal));
   if (data === undefined) return <Loading title="Redis" failure={failure} />;
   const { findings, server, latencyMs } = data;

@@ -1,12 +1,12 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { SubjectOf } from "../../../src/api.ts";
+import { NOTES } from "../format/notes.ts";
+import { subjectInWords } from "../format/subject.ts";
+import { visibleStart } from "../format/visible.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { Draft } from "../visit.ts";
-import { Visit } from "../visit.ts";
-import { NOTES } from "../words/notes.ts";
-import { subjectInWords } from "../words/subject.ts";
-import { visibleStart } from "../words/visible.ts";
+import { PageContext } from "../visit.ts";
 
 /** The actions on a subject of a limiter that the visitor is allowed. */
 export function SubjectTools({
@@ -16,7 +16,7 @@ export function SubjectTools({
   limiter: string;
   subject: SubjectOf;
 }): JSX.Element | null {
-  const { may, open } = useContext(Visit);
+  const { may, open } = useContext(PageContext);
   const items = draftsOf(limiter, subject)
     .filter(([, kind]) => may(kind))
     .map(([title, , draft]) => ({ title, run: () => open(draft) }));

@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { BlockRow } from "../../../../src/api.ts";
+import { subjectInWords } from "../../format/subject.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name, Subject } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { Visit } from "../../visit.ts";
-import { subjectInWords } from "../../words/subject.ts";
+import { PageContext } from "../../visit.ts";
 import { ActionButton, ENDS, LIMITER, WHY } from "./cells.tsx";
 
 /** Blocks in force. */
@@ -19,7 +19,7 @@ export function Blocks({
   blocks: readonly BlockRow[];
   isKnown: boolean;
 }): JSX.Element {
-  const { may } = useContext(Visit);
+  const { may } = useContext(PageContext);
   if (blocks.length === 0) {
     return (
       <Empty>

@@ -1,14 +1,14 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { Action, DeniedRow } from "../../../../src/api.ts";
+import { formatLength } from "../../format/time.ts";
+import { visibleStart } from "../../format/visible.ts";
 import { Unknown } from "../../parts/badge.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Name, When, Words } from "../../parts/text.tsx";
 import { useNow } from "../../parts/use-now.ts";
 import { hrefOf } from "../../route.ts";
-import { Visit } from "../../visit.ts";
-import { formatLength } from "../../words/time.ts";
-import { visibleStart } from "../../words/visible.ts";
+import { PageContext } from "../../visit.ts";
 
 export const LIMITER: Column<{ readonly limiter: string }> = {
   title: "Limiter",
@@ -73,7 +73,7 @@ export function ActionButton({
   action: Action;
   children: ComponentChildren;
 }): JSX.Element {
-  const { open } = useContext(Visit);
+  const { open } = useContext(PageContext);
   return (
     <button
       type="button"

@@ -2,17 +2,17 @@ import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { ControlView } from "../../../../src/api.ts";
 import { usePolled } from "../../client/use-polled.ts";
+import { counted } from "../../format/numbers.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { Panel } from "../../parts/panel.tsx";
-import { Visit } from "../../visit.ts";
-import { counted } from "../../words/numbers.ts";
+import { PageContext } from "../../visit.ts";
 import { Blocks } from "./blocks.tsx";
 import { DenyList } from "./deny-list.tsx";
 import { Overrides } from "./overrides.tsx";
 
 /** Everything that operators and limits have in force, and until when. */
 export function Control(): JSX.Element {
-  const { may, open } = useContext(Visit);
+  const { may, open } = useContext(PageContext);
   const { data, failure } = usePolled<ControlView>("control", (source, signal) =>
     source.control(signal),
   );

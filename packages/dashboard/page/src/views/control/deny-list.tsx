@@ -5,12 +5,12 @@ import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name } from "../../parts/text.tsx";
-import { Visit } from "../../visit.ts";
+import { PageContext } from "../../visit.ts";
 import { ActionButton, ENDS, SET_BY, WHY } from "./cells.tsx";
 
 /** The networks that are refused by all limiters. */
 export function DenyList({ denied }: { denied: readonly DeniedRow[] }): JSX.Element {
-  const { may } = useContext(Visit);
+  const { may } = useContext(PageContext);
   if (denied.length === 0) return <Empty>No address is on the deny list.</Empty>;
   const remove = toolsColumn<DeniedRow>(({ network }) => (
     <ActionButton

@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { OverrideRow } from "../../../../src/api.ts";
+import { counted } from "../../format/numbers.ts";
+import { subjectInWords } from "../../format/subject.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Subject, Words } from "../../parts/text.tsx";
-import { Visit } from "../../visit.ts";
-import { counted } from "../../words/numbers.ts";
-import { subjectInWords } from "../../words/subject.ts";
+import { PageContext } from "../../visit.ts";
 import { ActionButton, ENDS, LIMITER, SET_BY, WHY } from "./cells.tsx";
 
 /** Overrides in force, and whether processes apply them. */
@@ -20,7 +20,7 @@ export function Overrides({
   /** Whether all of them belong to one limiter, whose name is then left out. */
   isOfOne?: boolean;
 }): JSX.Element {
-  const { may } = useContext(Visit);
+  const { may } = useContext(PageContext);
   if (overrides.length === 0) {
     return (
       <Empty>

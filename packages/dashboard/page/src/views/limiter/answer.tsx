@@ -1,13 +1,13 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LimiterView } from "../../../../src/api.ts";
+import { counted, formatCount, formatRate, formatShare } from "../../format/numbers.ts";
+import { ofMinute } from "../../format/rates.ts";
+import { SPAN_WORDS } from "../../format/span.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Name } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { Visit } from "../../visit.ts";
-import { counted, formatCount, formatRate, formatShare } from "../../words/numbers.ts";
-import { ofMinute } from "../../words/rates.ts";
-import { SPAN_WORDS } from "../../words/span.ts";
+import { PageContext } from "../../visit.ts";
 
 /** What the limiter does, in words, with the actions on all of it. */
 export function LimiterAnswer({ view }: { view: LimiterView }): JSX.Element {
@@ -75,7 +75,7 @@ function OverSpan({ view: { totals, span, byLimit, denied } }: { view: LimiterVi
 }
 
 function Tools({ view }: { view: LimiterView }): JSX.Element | null {
-  const { may, open } = useContext(Visit);
+  const { may, open } = useContext(PageContext);
   const { name: limiter, shadow, policies, overrides } = view;
   if (!may("setOverride")) return null;
   const hasOwn = overrides.some(({ subject }) => subject === undefined);

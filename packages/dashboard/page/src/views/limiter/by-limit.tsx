@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import type { LimiterView } from "../../../../src/api.ts";
+import { SPAN_WORDS } from "../../format/span.ts";
 import { Bars } from "../../parts/bars.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
 import { Name } from "../../parts/text.tsx";
-import { SPAN_WORDS } from "../../words/span.ts";
 
 /** Denials by limit. */
 export function ByLimit({

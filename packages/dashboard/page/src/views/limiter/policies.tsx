@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import { visible } from "../../../../../cli/src/output/visible.ts";
 import type { LimiterView, PolicyView } from "../../../../src/api.ts";
+import { counted } from "../../format/numbers.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
 import { Name, When, Words } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { counted } from "../../words/numbers.ts";
 
 /** The limits in words and as code; if there are several versions, each of them. */
 export function Policies({

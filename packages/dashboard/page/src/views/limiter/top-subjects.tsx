@@ -1,15 +1,15 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LimiterView, TopRow } from "../../../../src/api.ts";
+import { formatCount, formatShare } from "../../format/numbers.ts";
+import { isPlain } from "../../format/subject.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name, When } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { Visit } from "../../visit.ts";
-import { formatCount, formatShare } from "../../words/numbers.ts";
-import { isPlain } from "../../words/subject.ts";
+import { PageContext } from "../../visit.ts";
 import { SubjectTools } from "../subject-tools.tsx";
 
 const TITLES = { denied: "Most denied", used: "Most requests" } as const;
@@ -22,7 +22,7 @@ export function TopSubjects({
   view: LimiterView;
   kind: "denied" | "used";
 }): JSX.Element {
-  const { may } = useContext(Visit);
+  const { may } = useContext(PageContext);
   const rows = view[kind];
   const total = kind === "denied" ? view.totals.denied : view.totals.allowed + view.totals.denied;
   const columns = columnsOf(view, kind, total);

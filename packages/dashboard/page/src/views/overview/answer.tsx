@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
+import { formatCount, formatShare } from "../../format/numbers.ts";
+import { SPAN_WORDS } from "../../format/span.ts";
 import { Name } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { formatCount, formatShare } from "../../words/numbers.ts";
-import { SPAN_WORDS } from "../../words/span.ts";
 
 /** The current state in a sentence, and the totals over the span. */
 export function OverviewAnswer({ overview }: { overview: Overview }): JSX.Element {

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
+import { counted } from "../../format/numbers.ts";
+import { SPAN_WORDS } from "../../format/span.ts";
 import { Name, Subject, Words } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { counted } from "../../words/numbers.ts";
-import { SPAN_WORDS } from "../../words/span.ts";
 
 /** The most items of one kind that are listed. */
 const MOST = 5;

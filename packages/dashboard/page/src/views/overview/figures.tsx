@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
+import { formatCount, formatRate, formatShare, formatShort } from "../../format/numbers.ts";
+import { ofMinute } from "../../format/rates.ts";
+import { SPAN_WORDS } from "../../format/span.ts";
+import { formatMeasured } from "../../format/time.ts";
 import { Tile } from "../../parts/tile.tsx";
 import { hrefOf } from "../../route.ts";
-import { formatCount, formatRate, formatShare, formatShort } from "../../words/numbers.ts";
-import { ofMinute } from "../../words/rates.ts";
-import { SPAN_WORDS } from "../../words/span.ts";
-import { formatMeasured } from "../../words/time.ts";
 
 /** The figures of the fleet. */
 export function Figures({ overview }: { overview: Overview }): JSX.Element {

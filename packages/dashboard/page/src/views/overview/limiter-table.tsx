@@ -1,6 +1,9 @@
 import type { JSX } from "preact";
 import { SPAN_MS } from "../../../../src/api/usage.ts";
 import type { LimiterSummary, Overview } from "../../../../src/api.ts";
+import { counted, formatCount, formatShare, formatShort } from "../../format/numbers.ts";
+import { lineParts } from "../../format/rates.ts";
+import { limitInWords } from "../../format/subject.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
@@ -9,9 +12,6 @@ import { Table } from "../../parts/table.tsx";
 import { Name, Words } from "../../parts/text.tsx";
 import type { Route } from "../../route.ts";
 import { hrefOf } from "../../route.ts";
-import { counted, formatCount, formatShare, formatShort } from "../../words/numbers.ts";
-import { lineParts } from "../../words/rates.ts";
-import { limitInWords } from "../../words/subject.ts";
 
 /** The limiters by denials, each with its small line. */
 export function LimiterTable({

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import type { DeniedRow, SubjectInLimiter, SubjectView } from "../../../../src/api.ts";
+import { counted } from "../../format/numbers.ts";
 import { Empty, Notice } from "../../parts/panel.tsx";
 import { Name, Until, When, Words } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { counted } from "../../words/numbers.ts";
 import { Cause } from "./cause.tsx";
 import { InLimiter } from "./in-limiter.tsx";
 import { askedInWords } from "./question.ts";

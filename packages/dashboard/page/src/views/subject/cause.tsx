@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { SubjectInLimiter } from "../../../../src/api.ts";
+import { limitInWords } from "../../format/subject.ts";
 import { Name, When, Words } from "../../parts/text.tsx";
-import { limitInWords } from "../../words/subject.ts";
 
 /** "`burst` of `login` (20 per 10 seconds) until 14:03:12."; without the limiter if it is clear from the context. */
 export function Cause({

@@ -1,16 +1,16 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { LimitRow, SubjectInLimiter } from "../../../../src/api.ts";
+import { NOTES } from "../../format/notes.ts";
+import { formatCount } from "../../format/numbers.ts";
+import { isPlain, limitInWords } from "../../format/subject.ts";
+import { visibleStart } from "../../format/visible.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Gauge } from "../../parts/bars.tsx";
 import { Name, Until, When, Words } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 import type { Draft } from "../../visit.ts";
-import { Visit } from "../../visit.ts";
-import { NOTES } from "../../words/notes.ts";
-import { formatCount } from "../../words/numbers.ts";
-import { isPlain, limitInWords } from "../../words/subject.ts";
-import { visibleStart } from "../../words/visible.ts";
+import { PageContext } from "../../visit.ts";
 import { Actions } from "../log.tsx";
 import { Cause } from "./cause.tsx";
 
@@ -145,7 +145,7 @@ function Tools({
 }: {
   one: SubjectInLimiter;
 }): JSX.Element {
-  const { may, open } = useContext(Visit);
+  const { may, open } = useContext(PageContext);
   const tool = (title: string, draft: Draft): JSX.Element => (
     <button type="button" onClick={() => open(draft)}>
       {title}…

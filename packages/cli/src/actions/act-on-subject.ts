@@ -1,0 +1,223 @@
+import type { Duration } from "@headgate/core";
+import { subjectOfMissing } from "@headgate/core/http";
+import type {
+  Inspection,
+  KnownLimiter,
+  ActionOptions as Logged,
+  Operator,
+  SubjectQuery,
+} from "@headgate/core/operate";
+import type { Command } from "commander";
+import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
+import { CommandError } from "../command/command-error.ts";
+import { readDuration } from "../command/duration.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import type { Session } from "../connect/session.ts";
+import { withSession } from "../connect/session.ts";
+import { formatSubject } from "../output/subject.ts";
+import type { ActionOptions, Done, Skipped, Task } from "./action.ts";
+import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
+import type { SubjectOptions } from "./given-subject.ts";
+import { addSubjectOptions, readSubject } from "./given-subject.ts";
+import type { LimiterOptions } from "./known-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
+import type { Subject } from "./make-subjects.ts";
+import { makeSubjects, nothingFits } from "./make-subjects.ts";
+import { describeOverride, formatInspection } from "./words.ts";
+
+type Options = ConnectionOptions &
+  SubjectOptions &
+  LimiterOptions &
+  ActionOptions & { readonly all?: boolean };
+
+type Target = readonly [limiter: KnownLimiter["limiter"], subject: Subject, logged: Logged];
+
+/** What is done to a subject of a limiter. */
+interface Verb {
+  /** The verb in the sentence, as in `This would block 203.0.113.7 in api`. */
+  readonly name: string;
+  /** Whether it is done in every limiter if none is named. */
+  readonly isForAll?: boolean;
+  /** For how long it denies everything. */
+  readonly blocksFor?: string;
+  act(operator: Operator, ...target: Target): Promise<Done>;
+}
+
+export const addReset: AddCommand = (cli) => {
+  const command = cli.program
+    .command("reset [subject]")
+    .summary("give a subject its whole limit back")
+    .description("Forgets what a subject has used, and any block that a limit has set.");
+  addExamples(command, {
+    "headgate reset ada --limiter api --reason 'a mistake of ours'":
+      "in one limiter, with the reason for the log",
+    "headgate reset --ip 203.0.113.7 --all --dry-run": "show what it would do, and do nothing",
+  });
+  addSubjectCommand(command).action(
+    handle(cli, {
+      name: "reset",
+      act: (operator, ...target) => operator.reset(...target),
+    }),
+  );
+};
+
+export const addUnblock: AddCommand = (cli) => {
+  const command = cli.program
+    .command("unblock [subject]")
+    .summary("lift the blocks of a subject")
+    .description("Lifts the blocks of a subject. What it has used stays used.");
+  addExamples(command, {
+    "headgate unblock ada --limiter api": "in one limiter",
+    "headgate unblock --ip 203.0.113.7 --all --yes": "in all of them, without a question",
+  });
+  addSubjectCommand(command).action(
+    handle(cli, {
+      name: "unblock",
+      act: (operator, ...target) => operator.unblock(...target),
+    }),
+  );
+};
+
+export const addForget: AddCommand = (cli) => {
+  const command = cli.program
+    .command("forget [subject]")
+    .summary("erase a subject: counters, blocks, overrides, its name in the log")
+    .description(
+      "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, usage, its name in the log.",
+    );
+  addExamples(command, {
+    "headgate forget ada": "in every limiter, after a question",
+    "headgate forget ada --dry-run": "show what there is to erase",
+  });
+  addSubjectCommand(command).action(
+    handle(cli, {
+      name: "forget",
+      isForAll: true,
+      async act(operator, ...target) {
+        const forgotten = await operator.forget(...target);
+        const { overrides, logged, listed } = forgotten;
+        const isDry = target[2].dryRun === true;
+        const [removed, taken] = isDry
+          ? ["override to be removed", "would be taken"]
+          : ["override removed", "taken"];
+        const notes = overrides.map((override) => `${removed}: ${describeOverride(override)}`);
+        if (logged > 0) notes.push(`${taken} out of ${logged} entries of the log`);
+        if (listed > 0) notes.push(`${taken} out of ${listed} lists of usage`);
+        return { ...forgotten, notes };
+      },
+    }),
+  );
+};
+
+export const addBlock: AddCommand = (cli) => {
+  const command = cli.program
+    .command("block <subject-or-duration> [duration]")
+    .usage("[options] [subject] <duration>")
+    .summary("deny every request of a subject for a time")
+    .description("Denies every request of a subject for a time, such as 10m, 1h or 7d.");
+  addExamples(command, {
+    "headgate block --ip 203.0.113.7 1h --limiter api --reason flood": "for an hour",
+    "headgate block ada 7d --all": "in every limiter, after a question",
+  });
+  addSubjectCommand(command).action(
+    cli.handle((first: string, second: string | undefined, options: Options) => {
+      const [subject, duration] = second === undefined ? [undefined, first] : [first, second];
+      readDuration("the duration of block", duration, "1ms", "366d");
+      const verb: Verb = {
+        name: `block for ${duration}`,
+        blocksFor: duration,
+        act: (operator, limiter, blocked, logged) =>
+          operator.block(limiter, blocked, duration as Duration, logged),
+      };
+      return actOnSubject(verb, subject, options, cli.context);
+    }),
+  );
+};
+
+function addSubjectCommand(command: Command): Command {
+  addConnectionOptions(addLimiterOptions(addSubjectOptions(command)));
+  return addActionOptions(command.option("--all", "in every limiter of the directory"));
+}
+
+function handle(
+  cli: Cli,
+  verb: Verb,
+): (subject: string | undefined, options: Options) => Promise<void> {
+  return cli.handle((subject: string | undefined, options: Options) =>
+    actOnSubject(verb, subject, options, cli.context),
+  );
+}
+
+async function actOnSubject(
+  verb: Verb,
+  text: string | undefined,
+  options: Options,
+  context: CommandContext,
+): Promise<number> {
+  const { limiter, all, dryRun, yes, json = false } = options;
+  if (limiter !== undefined && all === true)
+    throw new CommandError("give --limiter NAME or --all, not both");
+  if (limiter === undefined && all !== true && verb.isForAll !== true) {
+    throw new CommandError(
+      "say where: --limiter NAME, or --all for every limiter of the directory",
+    );
+  }
+  return withSession(options, context, async (session) => {
+    const given = await readSubject(text, options, context);
+    const known = await findLimiters(session.connection, options, context);
+    const tasks = new Map<string, Task>();
+    const skipped: Skipped[] = [];
+    for (const one of known) {
+      const { subjects, needed } = await makeSubjects(one, given);
+      const { name } = one.limiter;
+      if (subjects.length === 0) skipped.push({ limiter: name, why: needed });
+      const keys = keysMissing(subjects, given);
+      if (keys.length > 0) {
+        const why = `counts by ${keys.join(", ")}: this is only for requests without that key`;
+        skipped.push({ limiter: name, why });
+      }
+      for (const subject of subjects) {
+        // Policies that differ only in their numbers have the same counters.
+        const id = JSON.stringify([name, one.counters, subject]);
+        if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, loggedOf(options)));
+      }
+    }
+    if (tasks.size === 0) throw nothingFits(skipped);
+    const names = new Set([...tasks.values()].map(({ name }) => name));
+    if (names.size > 1 && dryRun !== true) {
+      await confirm(`${verb.name}: ${[...names].join("; ")}`, yes, context);
+    }
+    const exitCode = await workOff(verb.name, [...tasks.values()], options, context, skipped);
+    if (skipped.length > 0 && verb.blocksFor !== undefined && given.ip !== undefined && !json) {
+      context.stdout.write(
+        `to refuse the address in every limiter: headgate deny-list add ${given.ip} --for ${verb.blocksFor}\n`,
+      );
+    }
+    return exitCode;
+  });
+}
+
+/** The dimensions whose subject is that of a request that lacks its key, which counts by its address. */
+function keysMissing(subjects: readonly Subject[], { ip }: SubjectQuery): readonly string[] {
+  if (ip === undefined) return [];
+  const missing = subjectOfMissing(ip);
+  const entries = subjects.flatMap((subject) => Object.entries(subject));
+  return entries.filter(([, text]) => text === missing).map(([dimension]) => dimension);
+}
+
+function taskOf(
+  verb: Verb,
+  { operator, now }: Session,
+  { limiter }: KnownLimiter,
+  subject: Subject,
+  logged: Logged,
+): Task {
+  return {
+    limiter: limiter.name,
+    name: `${limiter.name}, ${formatSubject(subject)}`,
+    act: () => verb.act(operator, limiter, subject, logged),
+    format: (state) => formatInspection(state as Inspection, now()),
+  };
+}

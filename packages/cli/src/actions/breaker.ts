@@ -1,0 +1,169 @@
+import type { Breaker, Snapshot } from "@headgate/breaker";
+import { createBreaker } from "@headgate/breaker";
+import type { Duration } from "@headgate/core";
+import type { OrderedState } from "@headgate/core/operate";
+import { previewOrder } from "@headgate/core/operate";
+import type { AddCommand, CommandContext } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
+import { CommandError, EXIT } from "../command/command-error.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import type { Session } from "../connect/session.ts";
+import { withSession } from "../connect/session.ts";
+import { findBreaker } from "../list/listed-breaker.ts";
+import { writeJson } from "../output/json.ts";
+import { printSection } from "../output/section.ts";
+import { formatSpan } from "../output/time.ts";
+import type { ActionOptions } from "./action.ts";
+import { addActionOptions, workOff } from "./action.ts";
+
+type Options = ConnectionOptions & ActionOptions & { readonly options?: string | undefined };
+
+type Target = ReturnType<Breaker["for"]>;
+
+/** An order for a target, and the state that it leads to. */
+interface OrderKind {
+  give(target: Target): Promise<void>;
+  readonly state: OrderedState;
+}
+
+const RESET: OrderKind = { give: (target) => target.reset(), state: "closed" };
+
+/** The orders, by their words. */
+const ORDERS = {
+  open: { give: (target) => target.forceOpen(), state: "forced-open" },
+  close: RESET,
+  reset: RESET,
+  disable: { give: (target) => target.disable(), state: "disabled" },
+  "metrics-only": { give: (target) => target.metricsOnly(), state: "metrics-only" },
+} satisfies Readonly<Record<string, OrderKind>>;
+
+type Order = keyof typeof ORDERS;
+
+/** An open target is looked at once a second by those who call it, and any other as often as outcomes are sent. */
+const LOOK_AGAIN_MS = 1_000;
+
+export const addBreaker: AddCommand = ({ program, context, handle }) => {
+  const command = program
+    .command("breaker <name> [target] [order]")
+    .summary("show how a target of a breaker is doing, or set it by hand")
+    .description(
+      "Shows how a target of a breaker is doing; or, with an order, sets it by hand in the whole fleet.",
+    );
+  addExamples(command, {
+    "headgate breaker payments": "how its one target is doing",
+    "headgate breaker payments eu open --reason 'they are down'":
+      "no call goes there, from any process",
+    "headgate breaker payments eu reset": "by itself again",
+  });
+  addActionOptions(addConnectionOptions(command))
+    .option(
+      "--options <json>",
+      "the breaker's options as JSON, or @FILE, if the directory does not have it",
+    )
+    .addHelpText(
+      "after",
+      [
+        "",
+        'The target is "default" if left out. An order is',
+        "  open          lets no call through, until reset",
+        "  reset, close  closes it, and forgets all calls",
+        "  disable       lets every call through and counts none, until reset",
+        "  metrics-only  lets every call through and counts them, until reset",
+      ].join("\n"),
+    )
+    .action(
+      handle(
+        (name: string, target: string | undefined, order: string | undefined, options: Options) =>
+          onBreaker(name, target ?? "default", order, options, context),
+      ),
+    );
+};
+
+async function onBreaker(
+  name: string,
+  target: string,
+  order: string | undefined,
+  options: Options,
+  context: CommandContext,
+): Promise<number> {
+  if (order !== undefined && !Object.hasOwn(ORDERS, order)) {
+    throw new CommandError(
+      `an order is ${Object.keys(ORDERS).join(", ")}, got ${JSON.stringify(order)}`,
+    );
+  }
+  return withSession(options, context, async (session) => {
+    const { store, timeoutMs } = session.connection;
+    const breaker = createBreaker({
+      ...(await findBreaker(session.connection, name, options.options)),
+      name,
+      store,
+      storeTimeout: timeoutMs as Duration,
+    });
+    try {
+      const own = breaker.for(target);
+      if (order === undefined) return await show(name, own, options, context);
+      return await give(order as Order, name, own, session, options, context);
+    } finally {
+      await breaker.close();
+    }
+  });
+}
+
+async function show(
+  name: string,
+  target: Target,
+  { json }: Options,
+  context: CommandContext,
+): Promise<number> {
+  const snapshot = await look(target);
+  const document = { breaker: name, target: target.target, ...snapshot };
+  if (json === true) writeJson(context.stdout, document);
+  else printSection(context, `${name}, ${target.target}`, formatSnapshot(snapshot));
+  return 0;
+}
+
+async function give(
+  order: Order,
+  name: string,
+  target: Target,
+  { operator, now }: Session,
+  options: Options,
+  context: CommandContext,
+): Promise<number> {
+  const act = async () => {
+    const { reason, by } = options;
+    const before = await look(target);
+    const foreseen = previewOrder(before, ORDERS[order].state);
+    // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
+    const at = await operator.logBreaker(
+      { breaker: name, target: target.target, before, after: foreseen },
+      { reason, by, dryRun: options.dryRun },
+    );
+    if (options.dryRun) return { before, after: foreseen, inForceAt: new Date(now()) };
+    await ORDERS[order].give(target);
+    return { before, after: await look(target), inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS) };
+  };
+  const task = {
+    limiter: name,
+    name: `${name}, ${target.target}`,
+    act,
+    format: (snapshot: unknown) => formatSnapshot(snapshot as Snapshot),
+  };
+  return workOff(order, [task], options, context);
+}
+
+/** The state of a target in the fleet. It is not known while the store does not answer: rejects with a `CommandError`. */
+async function look(target: Target): Promise<Snapshot> {
+  const snapshot = await target.snapshot();
+  if (!snapshot.degraded) return snapshot;
+  throw new CommandError("the store does not answer: try again when it does", EXIT.store);
+}
+
+function formatSnapshot(snapshot: Snapshot): readonly string[] {
+  const { state, calls, failures, slow, successRate, opened, retryAfterMs } = snapshot;
+  const rate = successRate === null ? "" : `, ${Math.floor(successRate * 1_000) / 10} % succeeded`;
+  const times = opened > 0 ? [`opened ${opened} times in a row`] : [];
+  const trial = retryAfterMs > 0 ? [`trial calls in ${formatSpan(retryAfterMs)}`] : [];
+  return [`${state}, ${calls} calls, ${failures} failed, ${slow} slow${rate}`, ...times, ...trial];
+}

@@ -1,0 +1,160 @@
+import type {
+  Directory,
+  DirectoryLimiter,
+  Override,
+  OverrideCoverage,
+} from "@headgate/core/operate";
+import { overrideCoverageOf, overrideInWords, readDirectory } from "@headgate/core/operate";
+import type { Cli, CommandContext } from "../command/cli.ts";
+import { addExamples } from "../command/cli.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { addConnectionOptions } from "../connect/connection.ts";
+import { nameRefused } from "../connect/name-refused.ts";
+import { withSession } from "../connect/session.ts";
+import { writeJson } from "../output/json.ts";
+import { formatCoverage } from "../output/override.ts";
+import { formatLimit } from "../output/policy.ts";
+import type { Style } from "../output/style.ts";
+import { styleFor, widthOf } from "../output/style.ts";
+import { formatSubject } from "../output/subject.ts";
+import type { Cell } from "../output/table.ts";
+import { formatTable } from "../output/table.ts";
+import { formatFromNow, formatTime } from "../output/time.ts";
+import { visible } from "../output/visible.ts";
+import { formatProcesses, warnUnread } from "./directory.ts";
+import { readOverrides } from "./read-overrides.ts";
+
+interface LimitersOptions extends ConnectionOptions {
+  readonly processes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/** `headgate limiters`: which limiters there are, with which limits, in how many processes, and what is overridden. */
+export function addLimiters({ program, context, handle }: Cli): void {
+  const command = program
+    .command("limiters")
+    .summary("list the limiters, their limits and overrides")
+    .description(
+      "Lists the limiters that processes have on this Redis and prefix, with their limits, and the overrides, with the processes that apply them. A process lists itself ten seconds after it has started.",
+    )
+    .option("--processes", "list the processes as well")
+    .option("--json", "print one JSON document");
+  addExamples(addConnectionOptions(command), {
+    "headgate limiters": "of the Redis that $REDIS_URL names",
+    "headgate limiters --redis redis://10.0.0.7:6379 --prefix shop": "of another one",
+    "headgate limiters --json | jq '.limiters[] | select(.isMixed)'":
+      "where processes differ, as while a deploy rolls",
+  });
+  command.action(handle((options: LimitersOptions) => listLimiters(options, context)));
+}
+
+function listLimiters(options: LimitersOptions, context: CommandContext): Promise<number> {
+  return withSession(options, context, async (session) => {
+    const { connection } = session;
+    const now = session.now();
+    const { stdout, stderr } = context;
+    const { store, prefix, timeoutMs } = connection;
+    const directory = await nameRefused(connection, readDirectory(store, { timeout: timeoutMs }));
+    const { limiters, processes, unread } = directory;
+    const overrides = await readOverrides(session.operator);
+    if (typeof overrides === "string") {
+      stderr.write(`headgate: warning: cannot read the overrides: ${visible(overrides)}\n`);
+    }
+    warnUnread(stderr, unread);
+    const known =
+      typeof overrides === "string"
+        ? null
+        : overrides.map((one) => ({ ...one, reach: overrideCoverageOf(one, directory) }));
+    if (options.json) {
+      writeJson(stdout, { limiters, overrides: known, processes, unread });
+      return 0;
+    }
+    if (limiters.length === 0) {
+      stderr.write(
+        `headgate: no limiter is listed with the prefix ${prefix}: a process lists itself ten seconds after it has started; check --prefix and the database\n`,
+      );
+    }
+    const look = lookOf(context);
+    const tables = [
+      formatLimiters(limiters, look),
+      formatOverrides(known ?? [], now, look),
+      options.processes ? formatProcesses(processes, now, look.width) : "",
+    ];
+    stdout.write(tables.filter((table) => table !== "").join("\n"));
+    return 0;
+  });
+}
+
+/** How something is shown. */
+interface Look {
+  readonly style: Style;
+  readonly width: number;
+}
+
+function lookOf({ stdout, environment }: CommandContext): Look {
+  return { style: styleFor(stdout, environment), width: widthOf(stdout) };
+}
+
+function formatLimiters(limiters: Directory["limiters"], { style, width }: Look): string {
+  if (limiters.length === 0) return "";
+  const rows = limiters.map((limiter): readonly Cell[] => [
+    limiter.name,
+    limiter.isCut ? "(too long to be listed)" : limiter.limits.map(formatLimit).join("; "),
+    String(limiter.processes.length),
+    { text: notesOf(limiter), style: (shown) => style("yellow", shown) },
+  ]);
+  const columns = [
+    { head: "LIMITER" },
+    { head: "LIMITS", wraps: true },
+    { head: "PROCESSES", align: "right" },
+    { head: "NOTES", wraps: true },
+  ] as const;
+  return formatTable(columns, rows, width);
+}
+
+function notesOf(limiter: DirectoryLimiter): string {
+  const { isMixed, shadow, extends: other, blockOn, others = [], moreOthers = 0 } = limiter;
+  const shapes = others.length + moreOthers;
+  const notes = [
+    isMixed ? "mixed: others have another policy" : "",
+    shadow ? "in shadow" : "",
+    other === undefined ? "" : `together with ${other}`,
+    blockOn === "settle" ? "blocks by what is kept" : "",
+    shapes === 0
+      ? ""
+      : `calls bring ${shapes} other ${shapes === 1 ? "shape" : "shapes"} of limits`,
+  ];
+  return notes.filter((note) => note !== "").join(", ");
+}
+
+function formatOverrides(
+  overrides: readonly (Override & { readonly reach: OverrideCoverage })[],
+  now: number,
+  { style, width }: Look,
+): string {
+  if (overrides.length === 0) return "";
+  const rows = overrides.map((override): readonly Cell[] => [
+    override.limiter,
+    formatSubject(override.subject),
+    overrideInWords(override),
+    endOf(override, now),
+    {
+      text: formatCoverage(override.reach),
+      style: (shown) => style(override.reach.state === "in-force" ? "yellow" : "red", shown),
+    },
+  ]);
+  const columns = [
+    { head: "OVERRIDE OF" },
+    { head: "SUBJECT" },
+    { head: "SETS", wraps: true },
+    { head: "ENDS", wraps: true },
+    { head: "IN FORCE", wraps: true },
+  ] as const;
+  return formatTable(columns, rows, width);
+}
+
+function endOf({ until }: Override, now: number): string {
+  return until === null
+    ? "when it is removed"
+    : `${formatTime(until)} (${formatFromNow(until, now)})`;
+}

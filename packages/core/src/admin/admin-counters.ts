@@ -1,0 +1,219 @@
+import { readPolicy } from "../algorithms/read-policy.ts";
+import type { Decision } from "../common/decision.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import type { Policy } from "../common/policy.ts";
+import type { ReadControl } from "../control/control-edit.ts";
+import { createOverrides } from "../control/limiter-overrides.ts";
+import type { StoreMonitor } from "../health/outage.ts";
+import { readFailureOptions } from "../limiter/failure-options.ts";
+import type { FailurePolicy } from "../limiter/failure-policy.ts";
+import { readBlockOn } from "../limiter/read-block-on.ts";
+import { stepFor } from "../operations/decide.ts";
+import { copyTo } from "../operations/peek-one.ts";
+import { createDecisionRequest, present, readReply } from "../pipeline/decode-reply.ts";
+import { rememberDenials } from "../pipeline/deny-cache-stage.ts";
+import { decideWithoutStore } from "../pipeline/fallback.ts";
+import { InFlight } from "../pipeline/in-flight.ts";
+import { decideLocally } from "../pipeline/memory-stage.ts";
+import { crossSlotDepsOf, decideOnServers, sendDecision } from "../pipeline/redis-stage.ts";
+import type { Stage, StoreDecision } from "../pipeline/stage.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import { requestedUnits, requireCost } from "../policy/costs.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
+import { namedCountersOf } from "../policy/counters.ts";
+import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
+import { requireName } from "../policy/names.ts";
+import type { Part } from "../policy/per-call-policy.ts";
+import { otherParts } from "../policy/per-call-policy.ts";
+import { rejectWrongType } from "../policy/wrong-type.ts";
+import { MemoryTable } from "../store/memory-table.ts";
+import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
+import { asStore } from "../store/store.ts";
+import { requireShortSubject } from "./action-options.ts";
+import type { Run } from "./look-at-block.ts";
+import { lookAtBlock } from "./look-at-block.ts";
+import type { Inspection, OperatedLimiter, SubjectBlock } from "./operator.ts";
+import { limitsTold, readOthers } from "./other-policies.ts";
+
+/** Where the counters are, and how to ask for them. */
+export interface OperatedStore {
+  readonly store: CountingStore;
+  readonly remote: ScriptTransport;
+  /** The watch of the client, while it is in use. */
+  readonly watch: StoreMonitor;
+}
+
+/** Work that a limiter would do on counters. */
+export type Work = (link: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
+
+interface Changed {
+  readonly before: Inspection;
+  readonly after: Inspection;
+}
+
+/** The room for copies: a policy has at most 100 limits, and a subject no more counters than that. */
+const COPIES = 10_000;
+
+/** The counters of a limiter's subject. The limiter need not exist in this process. */
+export class AdminCounters {
+  readonly limiter: string;
+  /** By dimension, as given. */
+  readonly subject: Readonly<Record<string, string>>;
+  readonly #place: OperatedStore;
+  readonly #counted: CompiledPolicy;
+  readonly #counters: readonly SubjectCounter[];
+  /** The counters under the limiter's own policy, then those under each other one. */
+  readonly #parts: readonly Part[];
+  readonly #failure: FailurePolicy;
+
+  /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
+  constructor(place: OperatedStore, limiter: OperatedLimiter, subject: Subjects, partial = false) {
+    rejectUnknownOptions("a limiter to operate on", limiter, [
+      "name",
+      "limits",
+      "others",
+      "blockOn",
+      "shadow",
+    ]);
+    const { name, limits, others = [], blockOn, shadow } = limiter;
+    requireName(name);
+    this.limiter = name;
+    this.#place = place;
+    const how = { blockOn: readBlockOn(blockOn), shadow: readBoolean("shadow", shadow) };
+    const compile = (policy: Policy) =>
+      compileCountedPolicy(name, readPolicy(policy), place.store, how);
+    this.#counted = compile(limits);
+    this.#counters = namedCountersOf(this.#counted, subject, partial);
+    const own = { counted: this.#counted, counters: this.#counters };
+    this.#parts = [own, ...otherParts(own, readOthers(others).map(compile))];
+    const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
+    this.subject = Object.fromEntries(named);
+    requireShortSubject(this.subject);
+    this.#failure = readFailureOptions({ storeTimeout: place.watch.timeoutMs, denyCache: false });
+  }
+
+  /** Whether the limiter counts by none of the named dimensions. */
+  get isEmpty(): boolean {
+    return this.#counters.length === 0;
+  }
+
+  /** The current state of the limits. Rejects with the store's errors. */
+  async look(): Promise<Inspection> {
+    const answers = await Promise.all(this.#parts.map((part) => this.#ask(part, part.counters, 0)));
+    const blocked = answers.some((answer) => answer.blocked);
+    const { store, watch } = this.#place;
+    const blocks = blocked ? await this.#lookBlocks((...call) => watch.run(store, ...call)) : [];
+    return { limits: limitsTold(answers.map(({ limits }) => limits)), blocked, blocks };
+  }
+
+  /** Does work, or with `isDry` does it on copies; resolves with the limits before and after. Rejects with the store's errors. */
+  async change(work: Work, isDry: boolean): Promise<Changed> {
+    if (isDry) return this.#preview(work);
+    const before = await this.look();
+    await this.#withChain((chain) => this.#workOn(chain, work));
+    return { before, after: await this.look() };
+  }
+
+  /**
+   * Previews the effect of work: does it on copies of the counters in this process's memory, using the twins of the scripts.
+   * Rejects with the store's errors.
+   */
+  async #preview(work: Work): Promise<Changed> {
+    const { store, watch } = this.#place;
+    const copies = new MemoryTable(COPIES);
+    let now = 0;
+    for (const counter of this.#parts.flatMap(({ counters }) => counters)) {
+      const call = { cost: 0, mode: "peek", counters: [counter] } as const;
+      const reply = await watch.run(store, copyTo(copies), call, counter.key);
+      rejectWrongType(reply, [counter]);
+      now = Math.max(now, reply[0] as number);
+    }
+    const runNow: CountingStore["runNow"] = (operation, call) =>
+      operation.twin(call, copies, { now, generation: 1 });
+    const run = async <Call>(operation: Operation<Call>, call: Call) => runNow(operation, call);
+    const copied = asStore({ owner: copies, prefix: store.prefix, now: () => now, run, runNow });
+    const look = async (): Promise<Inspection> => {
+      const replies = this.#parts.map(({ counted, counters }) => {
+        const reply = runNow(stepFor("peek"), { cost: 0, mode: "peek", counters });
+        return readReply(counted, counters, 0, reply);
+      });
+      const blocked = replies.some((reply) => reply.blocked);
+      const limits = limitsTold(replies.map(({ states }) => present(states)));
+      return { limits, blocked, blocks: await this.#lookBlocks(run) };
+    };
+    const before = await look();
+    await this.#workOn(decideLocally({ ...this.#counted, store: copied }), work);
+    return { before, after: await look() };
+  }
+
+  /**
+   * The answer to a request at a moment, without charging, under the overrides of a record that was read then. Rejects with
+   * `HEADGATE_INVALID_COST`, and with the store's errors.
+   */
+  async peek(cost: unknown, { record, now }: ReadControl): Promise<Decision> {
+    const given = requireCost("cost", cost, this.#counted.limits);
+    const known = { record, due: Number.POSITIVE_INFINITY, now: () => now };
+    const control = { known, refresh: () => undefined, onRecord() {}, onOrder() {}, stop() {} };
+    return this.#withChain(async ({ endLeases }) => {
+      const { watch } = this.#place;
+      const overrides = createOverrides(control, this.#counted, {
+        watch,
+        endLeases,
+        otherPolicies: () => [],
+      });
+      const inForce = overrides.apply(this.#counters);
+      const { counters, cost: most } = requestedUnits(inForce, given);
+      const { allowed, blocked, limits } = await this.#ask(
+        { counted: this.#counted },
+        counters,
+        most,
+      );
+      const outcome = {
+        allowed,
+        blocked,
+        limits,
+        cost: most,
+        source: "store",
+        receipts: [],
+        terms: counters[0]?.terms,
+      } as const;
+      const isNamed = typeof given !== "number" && most > 0;
+      return new LimiterDecision(this.#counted, isNamed ? withNamed(counters, outcome) : outcome);
+    });
+  }
+
+  #ask(
+    { counted }: Pick<Part, "counted">,
+    counters: readonly SubjectCounter[],
+    cost: number,
+  ): Promise<StoreDecision> {
+    const place = crossSlotDepsOf({ ...this.#place, counted });
+    return sendDecision(place, createDecisionRequest(counted, counters, cost, "peek"));
+  }
+
+  async #workOn(chain: Stage, work: Work): Promise<void> {
+    await Promise.all(this.#parts.map(({ counters }) => work(chain, counters)));
+  }
+
+  async #lookBlocks(run: Run): Promise<readonly SubjectBlock[]> {
+    const counters = this.#parts.flatMap((part) => part.counters);
+    const found = await Promise.all(counters.map((counter) => lookAtBlock(counter, run)));
+    const blocks = new Map<string, SubjectBlock>();
+    for (const block of found) {
+      if (block === undefined) continue;
+      // A block by hand is stored in each counter of a dimension.
+      const id = JSON.stringify([block.per, block.limit]);
+      const known = blocks.get(id);
+      if (known === undefined || known.endsInMs < block.endsInMs) blocks.set(id, block);
+    }
+    return [...blocks.values()];
+  }
+
+  async #withChain<T>(work: (chain: Stage) => Promise<T>): Promise<T> {
+    const counted = this.#counted;
+    const fallback = decideWithoutStore(counted, this.#failure);
+    const server = decideOnServers({ ...this.#place, counted }, fallback, new InFlight());
+    return work(rememberDenials(server, counted, false));
+  }
+}

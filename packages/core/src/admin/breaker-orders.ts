@@ -1,0 +1,17 @@
+/** The states that operators' orders lead to. */
+export type OrderedState = "closed" | "forced-open" | "disabled" | "metrics-only";
+
+/** Closing forgets all calls. */
+const NO_CALLS = {
+  ...{ calls: 0, successes: 0, failures: 0, slow: 0 },
+  ...{ successRate: null, slowRate: null },
+} as const;
+
+/**
+ * A target's snapshot, as `snapshot()` of its breaker returns it, after an order that leads to a state: for a preview, and for
+ * the log, whose entry comes before the order. Every order ends a period of waiting, and a row of openings.
+ */
+export function previewOrder<Before extends object>(before: Before, state: OrderedState): Before {
+  const calls = state === "closed" ? NO_CALLS : {};
+  return { ...before, ...calls, state, opened: 0, retryAfterMs: 0 };
+}

@@ -1,0 +1,55 @@
+import { readPolicy } from "../algorithms/read-policy.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
+import { readBlockOn } from "../limiter/read-block-on.ts";
+import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { EVERYBODY, namedCountersOf } from "../policy/counters.ts";
+import type { CountingStore } from "../store/store.ts";
+import type { DirectoryLimiter } from "./registry.ts";
+
+/** The counters of a subject, given as part of a key, in a dimension of a limiter and of those that it extends. */
+type CountersOfPart = (
+  limiter: string,
+  dimension: string,
+  part: string,
+) => readonly SubjectCounter[];
+
+/** Makes counters under the policies of limiters, by name; each is compiled once for a dimension. */
+export function countersOfParts(
+  store: CountingStore,
+  policies: ReadonlyMap<string, readonly DirectoryLimiter[]>,
+): CountersOfPart {
+  const models = new Map<string, readonly SubjectCounter[]>();
+
+  /** Counters of any subject. */
+  function modelsOf(limiter: string, dimension: string, seen: readonly string[]): SubjectCounter[] {
+    const listed = seen.includes(limiter) ? [] : (policies.get(limiter) ?? []);
+    return listed.flatMap(
+      ({ name, limits, blockOn, shadow, shapes, others = [], extends: base }) => {
+        const extended = base === undefined ? [] : modelsOf(base, dimension, [...seen, limiter]);
+        const subject = dimension === GLOBAL_DIMENSION ? EVERYBODY : "any";
+        const own = [{ limits, shapes }, ...others]
+          .filter((policy) => policy.shapes.some(({ per }) => per === dimension))
+          .flatMap((policy) => {
+            const how = { blockOn: readBlockOn(blockOn), shadow };
+            const counted = compileCountedPolicy(name, readPolicy(policy.limits), store, how);
+            return namedCountersOf(counted, { [dimension]: subject });
+          });
+        return [...own, ...extended];
+      },
+    );
+  }
+
+  return (limiter, dimension, part) => {
+    const id = JSON.stringify([limiter, dimension]);
+    const known = models.get(id) ?? modelsOf(limiter, dimension, []);
+    models.set(id, known);
+    const byKey = new Map<string, SubjectCounter>();
+    for (const counter of known) {
+      const { keyPrefix, keySuffix } = counter.group;
+      const key = keyPrefix + part + keySuffix;
+      byKey.set(key, { ...counter, key });
+    }
+    return [...byKey.values()];
+  };
+}

@@ -1,0 +1,47 @@
+import { isPlainObject } from "../common/plain-object.ts";
+import type { LogEntry } from "../control/log-entry.ts";
+
+/** Who acted: the operator's name, and the user of Redis unless it is `default`. The log may hold values of any type. */
+export function whoInWords(entry: Pick<LogEntry, "by" | "aclUser">): string {
+  const [by, user] = [textOf(entry.by), textOf(entry.aclUser)];
+  if (user === "" || user === "default" || user === by) return by;
+  return by === "" ? user : `${by} (${user})`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** A subject by dimension as one text, the default dimension without its name; `everybody` for none. */
+export function subjectInWords(subject: LogEntry["subject"], everybody: string): string {
+  if (subject === undefined) return everybody;
+  const entries = Object.entries(subject);
+  const [first] = entries;
+  if (entries.length === 1 && first?.[0] === "default") return first[1];
+  return entries.map(([per, text]) => `${per}=${text}`).join(" ");
+}
+
+/**
+ * What an override puts in force, or was in force in an entry of the log, which may hold values of any type:
+ * `100-per-1m: limit 500, burst 50; in shadow mode`.
+ */
+export function overrideInWords(override: unknown): string {
+  const { limits, shadow } = fieldsOf(override);
+  const numbers = Object.entries(fieldsOf(limits)).map(([name, given]) => {
+    const written = Object.entries(fieldsOf(given)).map(
+      ([what, number]) => `${what} ${valueInWords(number)}`,
+    );
+    return `${name}: ${written.join(", ")}`;
+  });
+  if (typeof shadow !== "boolean") return numbers.join("; ");
+  return [...numbers, shadow ? "in shadow mode" : "not in shadow mode"].join("; ");
+}
+
+/** A text or a number of the log; `?` for anything else, of which the log may hold what cannot even be written. */
+export function valueInWords(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "?";
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isPlainObject(value) ? value : {};
+}

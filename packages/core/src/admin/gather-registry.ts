@@ -1,0 +1,115 @@
+import type { SeenProcess } from "../registry/read-records.ts";
+import type {
+  BreakerRecord,
+  LimiterRecord,
+  ListedRecord,
+  ProcessRecord,
+} from "../registry/registry.ts";
+import type { GatheredTargets } from "./gather-targets.ts";
+import type {
+  Directory,
+  DirectoryBreaker,
+  DirectoryLimiter,
+  DirectoryProcess,
+} from "./registry.ts";
+
+/** The processes, and the ones that have each record, by hash. */
+interface Gathered {
+  readonly processes: readonly DirectoryProcess[];
+  readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Gathers the listed processes. One without a record is gone; one with several clients is listed for each, and is one process. */
+export function gatherProcesses(
+  seen: readonly SeenProcess[],
+  records: readonly (ProcessRecord | undefined)[],
+): Gathered {
+  const processes = new Map<string, DirectoryProcess>();
+  const owners = new Map<string, Set<string>>();
+  for (const [i, record] of records.entries()) {
+    if (record === undefined) continue;
+    const { process: id, host, pid, startedAt, version } = record;
+    const before = processes.get(id);
+    const seenAt = Math.max(seen[i]?.seenAt ?? 0, before?.seenAt ?? 0);
+    const more = record.more + (before?.more ?? 0);
+    const names = [...(before?.names ?? []), seen[i]?.name ?? ""];
+    processes.set(id, { id, host, pid, startedAt, seenAt, version, names, more });
+    for (const hash of record.records) owners.set(hash, (owners.get(hash) ?? new Set()).add(id));
+  }
+  return { processes: [...processes.values()], owners };
+}
+
+/** A record that processes have; undefined if it could not be read. */
+interface FoundRecord {
+  readonly record: ListedRecord | undefined;
+  /** The `id` of each. */
+  readonly processes: readonly string[];
+  /** Undefined if no process names any. */
+  readonly targets: GatheredTargets | undefined;
+}
+
+/** The limiters and breakers of some records. */
+export function gatherListed(
+  listed: readonly FoundRecord[],
+): Pick<Directory, "limiters" | "breakers"> {
+  const limiters: (LimiterRecord & Pick<DirectoryLimiter, "processes">)[] = [];
+  const breakers: (BreakerRecord & Pick<DirectoryBreaker, "processes"> & GatheredTargets)[] = [];
+  for (const { record, processes, targets } of inOne(listed)) {
+    if (record?.kind === "limiter") limiters.push({ ...record, processes });
+    if (record?.kind === "breaker") breakers.push({ ...record, ...targets, processes });
+  }
+  return { limiters: inOrder(limiters), breakers: inOrder(breakers) };
+}
+
+/** Merges records of limiters that differ only in the policies of other shapes in use. */
+function inOne(listed: readonly FoundRecord[]): readonly FoundRecord[] {
+  const found = new Map<string, FoundRecord>();
+  for (const [i, one] of listed.entries()) {
+    const { record, processes } = one;
+    const id = record?.kind === "limiter" ? idOf(record) : String(i);
+    const before = found.get(id);
+    if (before?.record?.kind !== "limiter" || record?.kind !== "limiter") {
+      found.set(id, one);
+      continue;
+    }
+    found.set(id, {
+      ...before,
+      record: withOthers(before.record, record),
+      processes: [...new Set([...before.processes, ...processes])],
+    });
+  }
+  return [...found.values()];
+}
+
+function idOf({ others, moreOthers, ...record }: LimiterRecord): string {
+  return JSON.stringify(record);
+}
+
+function withOthers(one: LimiterRecord, other: LimiterRecord): LimiterRecord {
+  const all = [...(one.others ?? []), ...(other.others ?? [])];
+  const others = new Map(all.map((policy) => [JSON.stringify(policy.shapes), policy]));
+  const more = Math.max(one.moreOthers ?? 0, other.moreOthers ?? 0);
+  return {
+    ...one,
+    ...(others.size > 0 ? { others: [...others.values()] } : {}),
+    ...(more > 0 ? { moreOthers: more } : {}),
+  };
+}
+
+/** Orders by name and policy, and marks names that have several policies. */
+function inOrder<Listed extends ListedRecord>(
+  listed: readonly Listed[],
+): (Listed & { isMixed: boolean })[] {
+  const policies = new Map<string, Set<string>>();
+  for (const { name, policy } of listed) {
+    policies.set(name, (policies.get(name) ?? new Set()).add(policy));
+  }
+  return listed
+    .map((one) => ({ ...one, isMixed: (policies.get(one.name)?.size ?? 0) > 1 }))
+    .sort((a, b) => compare(a.name, b.name) || compare(a.policy, b.policy));
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,105 @@
+import type { KeptLimits, KeptList, UsageCounts, UsageSpan } from "../usage/read-records.ts";
+import { readItem } from "../usage/read-records.ts";
+import { HOUR_SPAN } from "../usage/steps.ts";
+import { BY_BLOCK, BY_MORE } from "../usage/usage-counter.ts";
+import type { LimitDenials, TopList, TopSubject, UsageLimits } from "./usage.ts";
+
+/** The most subjects in a list. */
+const MOST_SUBJECTS = 50;
+
+/** The least and the most that a subject may have asked. */
+interface Bounds {
+  least: number;
+  most: number;
+}
+
+/** Adds up the decisions since a time. */
+export function totalOf(spans: readonly UsageSpan[]): UsageCounts {
+  const total = { allowed: 0, denied: 0, degraded: 0 };
+  for (const { allowed, denied, degraded } of spans) {
+    total.allowed += allowed;
+    total.denied += denied;
+    total.degraded += degraded;
+  }
+  return total;
+}
+
+/**
+ * The hours after a time in microseconds. Each is taken from its hour record or from the ten-minute slots of the last day,
+ * whichever is larger: hour records are written half a minute later, and the slots may have been deleted.
+ */
+export function hoursAfter(
+  kept: readonly UsageSpan[],
+  tenMinutes: readonly UsageSpan[],
+  after: number,
+): readonly UsageSpan[] {
+  const hours = new Map(kept.map((span) => [span.from, span]));
+  const summed = new Map<number, UsageSpan>();
+  for (const span of tenMinutes) {
+    const hour = HOUR_SPAN / 1_000;
+    const from = Math.floor(span.from / hour) * hour;
+    const before = summed.get(from);
+    summed.set(from, { from, ...totalOf(before === undefined ? [span] : [before, span]) });
+  }
+  for (const [from, sum] of summed) {
+    const known = hours.get(from) ?? sum;
+    hours.set(from, {
+      from,
+      allowed: Math.max(known.allowed, sum.allowed),
+      denied: Math.max(known.denied, sum.denied),
+      degraded: Math.max(known.degraded, sum.degraded),
+    });
+  }
+  const all = [...hours.values()].sort((one, other) => one.from - other.from);
+  return all.filter(({ from }) => from * 1_000 > after);
+}
+
+/** Adds up the denials by limit of several periods, the first of which begins at `from`. */
+export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLimits {
+  const counts = new Map<string, number>();
+  for (const limits of kept) {
+    for (const [key, count] of Object.entries(limits)) {
+      counts.set(key, (counts.get(key) ?? 0) + count);
+    }
+  }
+  const byLimit = [...counts].flatMap(([key, denied]): LimitDenials[] => {
+    const at = key.indexOf(" ");
+    return at < 0 ? [] : [{ per: key.slice(0, at), limit: key.slice(at + 1), denied }];
+  });
+  return {
+    from,
+    byLimit: byLimit.sort((one, other) => other.denied - one.denied),
+    byBlock: counts.get(BY_BLOCK) ?? 0,
+    more: counts.get(BY_MORE) ?? 0,
+  };
+}
+
+/**
+ * Merges the lists of several periods: a subject missing from one of them may have asked in that period as often as the list's
+ * bound for unlisted subjects.
+ */
+export function gatherTops(lists: readonly KeptList[]): TopList {
+  const unlisted = lists.reduce((sum, { missed, floor }) => sum + missed + floor, 0);
+  const bounds = new Map<string, Bounds>();
+  for (const { floor, subjects } of lists) {
+    for (const { item, count, error } of subjects) {
+      const known = bounds.get(item) ?? { least: 0, most: unlisted };
+      known.least += count - error;
+      // In this list its count replaces the bound for unlisted subjects.
+      known.most += count - floor;
+      bounds.set(item, known);
+    }
+  }
+  const most = [...bounds].sort(([, one], [, other]) => other.most - one.most);
+  const top = most.slice(0, MOST_SUBJECTS).map(readSubject);
+  return {
+    top: top.filter((one) => one !== undefined).sort((one, other) => other.count - one.count),
+    total: lists.reduce((sum, { total }) => sum + total, 0),
+    unlisted: Math.max(unlisted, most[MOST_SUBJECTS]?.[1].most ?? 0),
+  };
+}
+
+function readSubject([item, { least, most }]: readonly [string, Bounds]): TopSubject | undefined {
+  const who = readItem(item);
+  return who && { ...who, count: least, error: most - least };
+}

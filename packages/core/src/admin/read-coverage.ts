@@ -1,0 +1,88 @@
+import { rejectUnknownOptions } from "../common/options.ts";
+import type { RedisClient } from "../redis/client-port.ts";
+import type { CountingStore, Store } from "../store/store.ts";
+import { readReport } from "../usage/read-records.ts";
+import { readUsageClock, usageProcessKey } from "../usage/steps.ts";
+import type { SourceOptions, UnreadRecord } from "./admin-source.ts";
+import { eachReader, readFrom } from "./admin-source.ts";
+import { readDirectoryOf } from "./read-registry.ts";
+import type { Directory } from "./registry.ts";
+
+/** Options of `readCoverage`. */
+export interface ReadCoverageOptions extends SourceOptions {
+  /** The directory, if it was read already. Default: it is read. */
+  readonly directory?: Directory | undefined;
+}
+
+/** When a process last reported usage. */
+export interface UsageReport {
+  /** Its `id` in the directory. */
+  readonly id: string;
+  /** Milliseconds since the epoch, by the server's clock, to the second; missing if it reported nothing within an hour. */
+  readonly at?: number | undefined;
+}
+
+/** Which processes report usage, and how old it is. */
+export interface UsageCoverage {
+  /** The server's clock, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The processes that reported within 90 seconds, even if they had nothing to count. */
+  readonly reporting: readonly UsageReport[];
+  /**
+   * All others that have limiters: usage is off or refused there, or the process runs a version that does not record when it
+   * reports.
+   */
+  readonly silent: readonly UsageReport[];
+  /** When the last report arrived, in milliseconds since the epoch: usage is no newer than that. Missing if there is none. */
+  readonly newest?: number | undefined;
+  /** The records that could not be read. */
+  readonly unread: readonly UnreadRecord[];
+}
+
+/** A process reports every 35 seconds at the latest. */
+const RECENT_MS = 90_000;
+
+/**
+ * Reads which processes of the directory report usage, from a store in Redis or a Redis client. Rejects with
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ */
+export async function readCoverage(
+  source: Store | RedisClient,
+  options: ReadCoverageOptions = {},
+): Promise<UsageCoverage> {
+  rejectUnknownOptions("readCoverage", options, ["prefix", "timeout", "directory"]);
+  return readFrom("readCoverage", source, options, async (store) =>
+    readAll(store, options.directory ?? (await readDirectoryOf(store))),
+  );
+}
+
+async function readAll(
+  store: CountingStore,
+  { limiters, processes, unread: notListed }: Directory,
+): Promise<UsageCoverage> {
+  const { prefix } = store;
+  const unread: UnreadRecord[] = [...notListed];
+  const readEach = eachReader(store.owner as RedisClient, unread);
+  const [now = 0] = await store.run(readUsageClock, { prefix });
+  const at = Math.floor(now / 1_000);
+  const limiting = new Set(limiters.flatMap((one) => one.processes));
+  const names = processes
+    .filter(({ id }) => limiting.has(id))
+    .flatMap(({ id, names }) => names.map((name) => ({ id, name })));
+  const keys = names.map(({ name }) => usageProcessKey(prefix, name));
+  const reports = await readEach(keys, readReport);
+  const latest = new Map<string, number>();
+  for (const [i, { id }] of names.entries()) {
+    latest.set(id, Math.max(latest.get(id) ?? 0, reports[i]?.at ?? 0));
+  }
+  const all = [...latest].map(([id, time]): UsageReport => (time > 0 ? { id, at: time } : { id }));
+  const isRecent = ({ at: time = 0 }: UsageReport): boolean => at - time < RECENT_MS;
+  const newest = Math.max(0, ...latest.values());
+  return {
+    at,
+    reporting: all.filter(isRecent),
+    silent: all.filter((one) => !isRecent(one)),
+    ...(newest > 0 ? { newest } : {}),
+    unread,
+  };
+}

@@ -1,0 +1,52 @@
+import type { BreakerRecord, LimiterRecord } from "../registry/registry.ts";
+import type { UnreadRecord } from "./admin-source.ts";
+
+/** A process that has limiters or breakers. */
+export interface DirectoryProcess {
+  /** Random, and different in each process. */
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Milliseconds since the epoch, by its own clock. */
+  readonly startedAt: number;
+  /** The same by the server's clock, to the second. */
+  readonly seenAt: number;
+  /** Of Headgate. */
+  readonly version: string;
+  /** Its names in keys, one for each of its clients. */
+  readonly names: readonly string[];
+  /** How many more limiters and breakers it has than the 1,000 that are listed for a client and prefix. */
+  readonly more: number;
+}
+
+/** Something that processes have. */
+interface Owned {
+  /** The `id` of each. */
+  readonly processes: readonly string[];
+  /** Whether other processes have another policy under its name. */
+  readonly isMixed: boolean;
+}
+
+/** A limiter, and the processes that have it. */
+export interface DirectoryLimiter extends LimiterRecord, Owned {}
+
+/** A breaker, and the processes that have it. */
+export interface DirectoryBreaker extends BreakerRecord, Owned {
+  /**
+   * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters. Missing if no process reports
+   * them: processes of earlier versions do not.
+   */
+  readonly targets?: readonly string[] | undefined;
+  /** The least number of targets beyond those; missing if there are none. */
+  readonly moreTargets?: number | undefined;
+}
+
+/** The limiters and breakers of one prefix, and the processes that have them. */
+export interface Directory {
+  /** Ordered by name. A limiter that differs between processes has an entry for each version. */
+  readonly limiters: readonly DirectoryLimiter[];
+  readonly breakers: readonly DirectoryBreaker[];
+  readonly processes: readonly DirectoryProcess[];
+  /** The records that could not be read; if there are any, the rest may be incomplete. */
+  readonly unread: readonly UnreadRecord[];
+}

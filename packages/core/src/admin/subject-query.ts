@@ -1,0 +1,65 @@
+import { isIP } from "node:net";
+import type { Awaitable } from "../common/awaitable.ts";
+import { addressSubject } from "../net/client-address.ts";
+import type { HttpUse, SubjectSource } from "../registry/registry.ts";
+import type { KnownLimiter } from "./known-limiters.ts";
+
+/** Where the subjects of requests come from. */
+export type SubjectUse = Pick<HttpUse, "keys" | "missing">;
+
+/** What is known of a client, from which each limiter makes its subjects. */
+export interface SubjectQuery {
+  /**
+   * Alone, a subject as it is counted, of a limiter with one dimension. With an address or a header, the part of a key that a
+   * function of the application makes.
+   */
+  readonly text?: string | undefined;
+  /** Subjects as they are counted, by dimension. */
+  readonly named?: ReadonlyMap<string, string> | undefined;
+  /** An IP address. */
+  readonly ip?: string | undefined;
+  /** A header that it sends. The name is in lower case. */
+  readonly header?: { readonly name: string; readonly value: string } | undefined;
+  /** Whether the limiter's key has a `hashSecret`, if the directory does not tell. */
+  readonly hasHashSecret?: boolean | undefined;
+  /** Called when the `hashSecret` of a limiter's key is needed; undefined if it is not known. */
+  readonly hashSecret?: (() => Awaitable<string | undefined>) | undefined;
+}
+
+/** How a limiter is used if the directory does not tell. */
+const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
+
+/** The ways in which a limiter is used; one without keys if none is known. */
+export function usesOf({ uses }: Pick<KnownLimiter, "uses">): readonly SubjectUse[] {
+  return uses.length === 0 ? [UNKNOWN_USE] : uses;
+}
+
+/** The source of a dimension's subjects; undefined if the directory does not describe it. */
+export function listedSource({ keys }: SubjectUse, dimension: string): SubjectSource | undefined {
+  // A dimension may have a name that every object has, such as `constructor`.
+  return Object.hasOwn(keys, dimension) ? keys[dimension] : undefined;
+}
+
+/** The likely source of a dimension's subjects, the only dimension or not, if the directory does not describe it. */
+export function likelySource(
+  dimension: string,
+  isAlone: boolean,
+  { ip, header, hasHashSecret }: SubjectQuery,
+): SubjectSource {
+  const isPlain = dimension === "default" && isAlone;
+  if (dimension === "ip" || (ip !== undefined && isPlain)) return { by: "ip", ipv6Prefix: 64 };
+  if (header === undefined || !isAlone) return { by: "function" };
+  return { by: "header", name: header.name, hash: hasHashSecret ? "hmac" : "sha256" };
+}
+
+/** Whether a subject, as it is counted, may come from a source. */
+export function mayComeFrom(source: SubjectSource, subject: string): boolean {
+  if (source.by === "function" || subject.startsWith("~")) return true;
+  if (source.by !== "ip") return false;
+  const { ipv6Prefix } = source;
+  const [address = "", prefix] = subject.split("/");
+  if (isIP(address) === 0) return false;
+  return prefix === undefined
+    ? addressSubject(address, ipv6Prefix) === subject
+    : prefix === String(ipv6Prefix);
+}

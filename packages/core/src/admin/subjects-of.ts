@@ -1,0 +1,103 @@
+import {
+  subjectOfAddress,
+  subjectOfAll,
+  subjectOfHeader,
+  subjectOfMissing,
+} from "../http/known-subjects.ts";
+import { EVERYBODY } from "../policy/counters.ts";
+import type { SubjectSource } from "../registry/registry.ts";
+import type { KnownLimiter } from "./known-limiters.ts";
+import { dimensionsOf } from "./known-limiters.ts";
+import type { SubjectQuery, SubjectUse } from "./subject-query.ts";
+import { likelySource, listedSource, mayComeFrom, usesOf } from "./subject-query.ts";
+
+/**
+ * The subjects of a client, as the adapters make them for a limiter: one for each way in which the limiter is used; none if it
+ * does not count such a client. A dimension that cannot be made is left out. The subject of all clients together is left out
+ * unless it is asked for: a block of it would block everybody. Rejects with `HEADGATE_INVALID_KEY`, `HEADGATE_EMPTY_KEY` and
+ * `HEADGATE_INVALID_OPTION`.
+ */
+export async function subjectsOf(
+  known: KnownLimiter,
+  client: SubjectQuery,
+): Promise<readonly Readonly<Record<string, string>>[]> {
+  const own = dimensionsOf(known.limiter.limits).filter((dimension) => dimension !== "global");
+  const made = new Map<string, Readonly<Record<string, string>>>();
+  for (const use of usesOf(known)) {
+    const entries: [string, string][] = [];
+    for (const dimension of own) {
+      const text = await subjectIn(dimension, own.length === 1, use, client);
+      if (text !== undefined) entries.push([dimension, text]);
+    }
+    if (hasAnySubject(client, own)) entries.push(["global", EVERYBODY]);
+    const subject = Object.fromEntries(entries);
+    if (entries.length > 0) made.set(JSON.stringify(subject), subject);
+  }
+  return [...made.values()];
+}
+
+/** Where the subjects of a dimension come from, in each way in which a limiter is used; undefined if the directory does not tell. */
+export function sourcesOf(
+  known: Pick<KnownLimiter, "uses">,
+  dimension: string,
+): readonly (SubjectSource | undefined)[] {
+  return usesOf(known).map((use) => listedSource(use, dimension));
+}
+
+function hasAnySubject({ named, text }: SubjectQuery, own: readonly string[]): boolean {
+  return named?.get("global") === EVERYBODY || (own.length === 0 && text === EVERYBODY);
+}
+
+/** The subject of a dimension, the only one or not; undefined if it cannot be made. */
+async function subjectIn(
+  dimension: string,
+  isOnly: boolean,
+  use: SubjectUse,
+  client: SubjectQuery,
+): Promise<string | undefined> {
+  const { named, text, ip, header } = client;
+  const given = named?.get(dimension);
+  if (given !== undefined) return given;
+  const source = listedSource(use, dimension) ?? likelySource(dimension, isOnly, client);
+  const isAlone = ip === undefined && header === undefined;
+  if (isAlone && text !== undefined) return isOnly && mayComeFrom(source, text) ? text : undefined;
+  const made = await make(source, client);
+  if (made !== undefined) return made;
+  // A request without a key counts by its address.
+  const isWithoutKey = use.missing === "ip" && header === undefined && text === undefined;
+  return isWithoutKey && ip !== undefined ? subjectOfMissing(ip) : undefined;
+}
+
+async function make(source: SubjectSource, client: SubjectQuery): Promise<string | undefined> {
+  const { ip, header } = client;
+  if (source.by === "ip") {
+    return ip === undefined ? undefined : subjectOfAddress(ip, { ipv6Prefix: source.ipv6Prefix });
+  }
+  if (source.by === "all") return makeAll(source.keys, client);
+  if (source.by === "function" || header?.name !== source.name) return undefined;
+  if (source.hash === "sha256") return subjectOfHeader(header.name, header.value);
+  const hashSecret = await client.hashSecret?.();
+  return hashSecret === undefined
+    ? undefined
+    : subjectOfHeader(header.name, header.value, { hashSecret });
+}
+
+/** Several parts together, of which the application may make one. */
+async function makeAll(
+  keys: readonly SubjectSource[],
+  client: SubjectQuery,
+): Promise<string | undefined> {
+  const parts: string[] = [];
+  for (const key of keys) {
+    const part = key.by === "function" ? textOfFunction(client.text) : await make(key, client);
+    if (part === undefined) return undefined;
+    parts.push(part);
+  }
+  const functions = keys.filter(({ by }) => by === "function").length;
+  return functions > 1 ? undefined : subjectOfAll(...parts);
+}
+
+/** As what a function returned is counted: it can be no subject of Headgate's own. */
+function textOfFunction(text: string | undefined): string | undefined {
+  return text?.startsWith("~") ? `~${text}` : text;
+}

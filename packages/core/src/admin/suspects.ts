@@ -1,0 +1,58 @@
+import { escapePart, escapeSubject } from "../common/key.ts";
+import type { ActionLog } from "../control/log-entry.ts";
+import type { KeptBlock } from "../usage/read-records.ts";
+import type { BlockInForce } from "./blocks.ts";
+
+/** A subject that may be blocked. */
+export interface Suspect {
+  readonly limiter: string;
+  readonly dimension: string;
+  /** The subject as a part of a key. */
+  readonly part: string;
+  /** Whether only its hash may be shown. */
+  readonly isHashed: boolean;
+  /** The log entry of the last block by hand. */
+  readonly log?: Pick<BlockInForce, "setAt" | "by" | "reason"> | undefined;
+}
+
+/** Subjects that may be blocked by the named limiters, and how many listed ones belong to others. */
+interface Suspects {
+  readonly suspects: readonly Suspect[];
+  readonly unknown: number;
+}
+
+/** Merges what is known of subjects: one that an operator has named need not be shown as a hash. */
+export function gatherSuspects(
+  listed: readonly KeptBlock[],
+  { entries }: ActionLog,
+  names: readonly string[],
+): Suspects {
+  const suspects = new Map<string, Suspect>();
+  function add(suspect: Suspect): void {
+    const { limiter, dimension, part, isHashed, log } = suspect;
+    const id = JSON.stringify([limiter, dimension, part]);
+    const known = suspects.get(id);
+    const isHidden = isHashed && (known?.isHashed ?? true);
+    // The log is ordered newest first.
+    suspects.set(id, { ...suspect, isHashed: isHidden, log: known?.log ?? log });
+  }
+  const byPart = new Map(names.map((name) => [escapePart(name), name]));
+  let unknown = 0;
+  for (const { limiter, dimension, part, isHashed } of listed) {
+    const name = byPart.get(limiter);
+    if (name === undefined) unknown += 1;
+    else add({ limiter: name, dimension, part, isHashed });
+  }
+  for (const { kind, limiter, subject, at, by, reason } of entries) {
+    if (kind !== "block" || limiter === undefined || !names.includes(limiter)) continue;
+    const log = {
+      setAt: at.getTime(),
+      ...(by === undefined ? {} : { by }),
+      ...(reason === undefined ? {} : { reason }),
+    };
+    for (const [dimension, text] of Object.entries(subject ?? {})) {
+      add({ limiter, dimension, part: escapeSubject(text), isHashed: false, log });
+    }
+  }
+  return { suspects: [...suspects.values()], unknown };
+}

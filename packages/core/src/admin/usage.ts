@@ -1,0 +1,96 @@
+import type { UsageCounts, UsageSpan } from "../usage/read-records.ts";
+import type { UnreadRecord } from "./admin-source.ts";
+
+/** Numbers of decisions over time. */
+export interface UsageSeries {
+  /** In the requested span. */
+  readonly total: UsageCounts;
+  /** The last hour and the last day, in chronological order, without periods in which nothing was decided. */
+  readonly tenSeconds: readonly UsageSpan[];
+  readonly tenMinutes: readonly UsageSpan[];
+  /** For a span above 24 hours, each of its hours in the same way; otherwise empty. */
+  readonly hours: readonly UsageSpan[];
+}
+
+/** The denials of one limit. */
+export interface LimitDenials {
+  /** The dimension and the name of the limit. */
+  readonly per: string;
+  readonly limit: string;
+  /** The number of denials in which it had the longest wait. */
+  readonly denied: number;
+}
+
+/** The denials of a limiter by limit. Denials by `onUnavailable` do not belong to a limit. */
+export interface UsageLimits {
+  /**
+   * The start of the period that they cover, in milliseconds since the epoch: whole ten minutes for spans up to 24 hours, whole
+   * UTC days above that.
+   */
+  readonly from: number;
+  /** Most denials first. */
+  readonly byLimit: readonly LimitDenials[];
+  /** The number of denials by a block, whoever set it. */
+  readonly byBlock: number;
+  /** The number of denials by limits beyond the first 64 of a limiter. */
+  readonly more: number;
+}
+
+/** A subject that asked, or was denied, often. */
+export interface TopSubject {
+  readonly dimension: string;
+  /** The subject in plain text, or its hash. */
+  readonly subject?: string | undefined;
+  readonly hash?: string | undefined;
+  /** The number of decisions about it: at least `count`, at most `count + error`. */
+  readonly count: number;
+  readonly error: number;
+}
+
+/** The subjects that asked, or were denied, most. */
+export interface TopList {
+  /** At most 50. */
+  readonly top: readonly TopSubject[];
+  /** The number of decisions about all subjects; a decision of several dimensions counts for each. */
+  readonly total: number;
+  /** The most decisions that a subject outside the list can have. */
+  readonly unlisted: number;
+}
+
+/** The subjects that asked a limiter. */
+export interface UsageSubjects {
+  /** The start of the ten minutes in which the span began: milliseconds since the epoch. */
+  readonly from: number;
+  readonly used: TopList;
+  readonly denied: TopList;
+}
+
+/** The decisions of a limiter in all processes, as numbers. */
+export interface LimiterNumbers extends UsageSeries {
+  readonly name: string;
+}
+
+/** The decisions of a limiter in all processes. */
+export interface LimiterUsage extends LimiterNumbers {
+  /** For a span above 24 hours: the subjects of the last 24 hours. */
+  readonly subjects: UsageSubjects;
+  readonly limits: UsageLimits;
+}
+
+/** The decisions of a prefix's limiters, as numbers. */
+export interface UsageNumbers {
+  /** The server's clock, in milliseconds since the epoch. */
+  readonly at: number;
+  /** Ordered by name. */
+  readonly limiters: readonly LimiterNumbers[];
+  /** All limiters beyond the first 500 together; missing if there are none. */
+  readonly others?: UsageSeries | undefined;
+  /** The records that could not be read; if there are any, the rest may be incomplete. */
+  readonly unread: readonly UnreadRecord[];
+}
+
+/** The decisions of a prefix's limiters. */
+export interface Usage extends UsageNumbers {
+  /** Ordered by name. */
+  readonly limiters: readonly LimiterUsage[];
+}

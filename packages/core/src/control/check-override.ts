@@ -1,0 +1,132 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import { compilePolicy } from "../algorithms/compile-policy.ts";
+import {
+  codeOf,
+  formatKind,
+  formatReceived,
+  HeadgateError,
+  invalidOption,
+  invalidValue,
+} from "../common/errors.ts";
+import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import type { Policy } from "../common/policy.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
+import { EVERYBODY } from "../policy/counters.ts";
+import type { Override, OverrideNumbers } from "./record.ts";
+import { OVERRIDE_NUMBERS } from "./record-text.ts";
+import { withOverriddenNumbers } from "./under-override.ts";
+
+/**
+ * Checks that an override fits a policy as configured. Throws `HEADGATE_INVALID_OPTION` for anything that the policy does not
+ * have or an override cannot change, and `HEADGATE_INVALID_LIMIT` for numbers out of range.
+ */
+export function checkOverride(policy: Policy, override: Partial<Override>): void {
+  rejectUnknownOptions("override", override, [
+    "limiter",
+    "subject",
+    "limits",
+    "shadow",
+    "from",
+    "until",
+  ]);
+  const { subject, limits, shadow } = override;
+  if (limits === undefined && shadow === undefined) {
+    throw invalidOption("override changes nothing: it takes limits, shadow, or both");
+  }
+  readBoolean("override: shadow", shadow);
+  const compiled = compilePolicy(policy);
+  if (subject !== undefined) checkSubject(compiled, subject);
+  if (limits === undefined) return;
+  requireEntries("override: limits", limits, "at least one limit by its name");
+  for (const [name, numbers] of Object.entries(limits)) {
+    for (const limit of named(compiled, name, subject)) checkNumbers(limit, numbers);
+  }
+}
+
+/** Why an override does not fit a policy, as `checkOverride` throws it; undefined if it fits. */
+export function incompatibilityOf(
+  policy: Policy,
+  override: Partial<Override>,
+): HeadgateError | undefined {
+  try {
+    checkOverride(policy, override);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HeadgateError) return error;
+    throw error;
+  }
+}
+
+/** Why an override fits none of several policies, as of the first of them; undefined if it fits any. */
+export function incompatibilityAmong(
+  policies: readonly Policy[],
+  override: Partial<Override>,
+): HeadgateError | undefined {
+  const misfits = policies.map((policy) => incompatibilityOf(policy, override));
+  return misfits.includes(undefined) ? undefined : misfits[0];
+}
+
+function checkSubject(compiled: readonly CompiledLimit[], subject: object): void {
+  requireEntries("override: subject", subject, "the subject of at least one dimension");
+  const dimensions = [...new Set(compiled.map(({ per }) => per))];
+  for (const [dimension, value] of Object.entries(subject) as [string, unknown][]) {
+    if (!dimensions.includes(dimension)) {
+      throw invalidOption(
+        `override: no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensions.join(", ")}`,
+      );
+    }
+    if (typeof value !== "string" || value === "") {
+      throw invalidValue(
+        `override: the subject of ${formatReceived(dimension)} must be a non-empty string`,
+        value,
+        formatKind,
+      );
+    }
+    if (dimension === GLOBAL_DIMENSION && value !== EVERYBODY) {
+      throw invalidValue(
+        `override: the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}"`,
+        value,
+        formatKind,
+      );
+    }
+  }
+}
+
+/** The limits with a name; for a subject, those that count by it. */
+function named(
+  compiled: readonly CompiledLimit[],
+  name: string,
+  subject: Override["subject"],
+): readonly CompiledLimit[] {
+  const all = compiled.filter((limit) => limit.name === name);
+  if (all.length === 0) {
+    const names = [...new Set(compiled.map((limit) => formatReceived(limit.name)))].join(", ");
+    throw invalidOption(
+      `override: no limit is called ${formatReceived(name)}; the limits are ${names}`,
+    );
+  }
+  if (subject === undefined) return all;
+  const own = all.filter(({ per }) => Object.hasOwn(subject, per));
+  if (own.length > 0) return own;
+  throw invalidOption(
+    `override: the limit ${formatReceived(name)} counts by ${all.map(({ per }) => per).join(", ")}, and the override is for a subject of ${Object.keys(subject).join(", ")}`,
+  );
+}
+
+function checkNumbers(limit: CompiledLimit, numbers: OverrideNumbers): void {
+  const what = `override of ${formatReceived(limit.name)}`;
+  requireEntries(what, numbers, `at least one of ${OVERRIDE_NUMBERS.join(", ")}`);
+  rejectUnknownOptions(what, numbers, OVERRIDE_NUMBERS);
+  try {
+    withOverriddenNumbers(limit, numbers);
+  } catch (error) {
+    if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") throw error;
+    throw new HeadgateError("HEADGATE_INVALID_LIMIT", `${what}: ${(error as Error).message}`);
+  }
+}
+
+function requireEntries(what: string, value: unknown, rule: string): void {
+  if (isPlainObject(value) && Object.keys(value).length > 0) return;
+  throw invalidValue(`${what} must be an object with ${rule}`, value, formatKind);
+}

@@ -1,0 +1,217 @@
+import { Alarm } from "../common/background.ts";
+import { clientPart } from "../common/client-state.ts";
+import { formatReceived } from "../common/errors.ts";
+import type { StoreMonitor } from "../health/outage.ts";
+import type { Stage } from "../pipeline/stage.ts";
+import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import type { OverriddenTerms, SubjectCounter } from "../policy/counters.ts";
+import { incompatibilityOf } from "./check-override.ts";
+import type { LimiterControl } from "./control.ts";
+import type { LimiterOverrides, Overrides } from "./overrides.ts";
+import type { SubjectIn } from "./overrides-in-force.ts";
+import { overridesIn } from "./overrides-in-force.ts";
+import type { ControlRecord, Override } from "./record.ts";
+import { underOverride } from "./under-override.ts";
+
+/**
+ * How often waiting calls check whether their overrides have changed, in milliseconds: soon enough for when a change is in
+ * force everywhere.
+ */
+const LOOK_MS = 250;
+
+/** How many misfitting overrides are reported for each client. */
+const MOST_REPORTED = 1_000;
+
+/** The misfitting overrides that were reported. */
+const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
+
+/** The limiter that is overridden. */
+interface Holder {
+  readonly watch: StoreMonitor | undefined;
+  readonly endLeases: Stage["endLeases"];
+  /** Policies of other shapes that calls have passed. */
+  readonly otherPolicies: () => Iterable<CompiledPolicy>;
+}
+
+interface Watcher {
+  readonly counters: readonly SubjectCounter[];
+  readonly policy: CompiledPolicy;
+  readonly terms: string;
+  readonly callback: () => void;
+}
+
+/** The overrides of a policy. If a subject turns out to be overridden, its leased units are returned. */
+export function createOverrides(
+  control: LimiterControl,
+  counted: CompiledPolicy,
+  holder: Holder,
+): Overrides {
+  const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
+  const fits = createFitting(counted, holder);
+  const watchers = new Set<Watcher>();
+  const { refresh, known } = control;
+  const alarm = new Alarm(() => {
+    alarm.set(LOOK_MS);
+    const refreshed = refresh();
+    if (refreshed === undefined) look();
+    else void refreshed.then(look);
+  });
+
+  function learn(record: ControlRecord): void {
+    const own = limiters.map((limiter) => ({ limiter, overrides: overridesIn(record, limiter) }));
+    all.inForce = own.some(({ overrides }) => overrides !== undefined) ? own : undefined;
+    if (all.inForce === undefined) return;
+    holder.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
+  }
+
+  /** The overrides in force for a limiter's counters. */
+  function find(
+    { overrides }: LimiterOverrides,
+    subjectIn: SubjectIn,
+    policy = counted,
+  ): readonly Override[] {
+    if (overrides === undefined) return [];
+    const fitting = policy.shape === undefined ? counted : policy;
+    return overrides.of(subjectIn, known.now()).filter((override) => fits(override, fitting));
+  }
+
+  /**
+   * Whether a decision is in shadow mode under overrides. A decision over two limiters is only if both are: an override of one
+   * lifts no limit of the other.
+   */
+  function shadowUnder(overrides: readonly Override[]): boolean {
+    return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? counted.shadow;
+  }
+
+  function apply(
+    counters: readonly SubjectCounter[],
+    policy?: CompiledPolicy,
+  ): readonly SubjectCounter[] {
+    const { inForce } = all;
+    if (inForce === undefined) return counters;
+    const asked = inForce.flatMap((one) => {
+      const own = counters.filter(({ group }) => group.limiter === one.limiter);
+      if (own.length === 0) return [];
+      const subjectIn: SubjectIn = (dimension) =>
+        own.find(({ group }) => group.dimension === dimension)?.subject;
+      return [{ limiter: one.limiter, overrides: find(one, subjectIn, policy) }];
+    });
+    if (asked.every(({ overrides }) => overrides.length === 0)) return counters;
+    const shadow = asked.every(({ overrides }) => shadowUnder(overrides));
+    return counters.map((counter) => {
+      const own = asked.find(({ limiter }) => limiter === counter.group.limiter);
+      return underAll(counter, own?.overrides ?? [], { shadow });
+    });
+  }
+
+  function look(): void {
+    for (const watcher of watchers) {
+      const { counters, policy, terms, callback } = watcher;
+      if (termsOf(apply(counters, policy)) !== terms) callback();
+    }
+  }
+
+  function leave(watcher: Watcher): void {
+    watchers.delete(watcher);
+    if (watchers.size === 0) alarm.stop();
+  }
+
+  const all: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
+    inForce: undefined,
+    refresh,
+    apply,
+
+    async shadow() {
+      await refresh();
+      const found = all.inForce?.map((one) => find(one, () => undefined)) ?? [];
+      if (found.every((overrides) => overrides.length === 0)) return undefined;
+      return found.every(shadowUnder);
+    },
+
+    onChange(counters, policy, asked, callback) {
+      const watcher = { counters, policy, terms: termsOf(asked), callback };
+      watchers.add(watcher);
+      if (!alarm.isSet) alarm.set(LOOK_MS);
+      return () => leave(watcher);
+    },
+  };
+  learn(known.record);
+  control.onRecord(learn);
+  return all;
+}
+
+/** Equal if and only if counters are decided in the same way. */
+function termsOf(counters: readonly SubjectCounter[]): string {
+  return counters.map(({ numbers, terms }) => `${numbers};${terms?.shadow}`).join();
+}
+
+function underAll(
+  counter: SubjectCounter,
+  overrides: readonly Override[],
+  terms: OverriddenTerms,
+): SubjectCounter {
+  let { group } = counter;
+  for (const override of overrides) group = groupUnder(group, override);
+  const { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt } =
+    group;
+  const own = { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt };
+  return { ...counter, group, ...own, terms };
+}
+
+/** Groups under overrides, compiled once. */
+const compiled = new WeakMap<Override, WeakMap<DimensionLimits, DimensionLimits>>();
+
+function groupUnder(group: DimensionLimits, override: Override): DimensionLimits {
+  const known = compiled.get(override) ?? new WeakMap<DimensionLimits, DimensionLimits>();
+  compiled.set(override, known);
+  const made = known.get(group) ?? underOverride(group, override);
+  known.set(group, made);
+  return made;
+}
+
+/**
+ * Checks whether an override fits a policy of the limiter that it names. One that fits neither the limiter's own policy nor any
+ * passed with a call is reported once.
+ */
+function createFitting(
+  counted: CompiledPolicy,
+  { watch, otherPolicies }: Holder,
+): (override: Override, policy: CompiledPolicy) => boolean {
+  const checked = new WeakMap<CompiledPolicy, WeakMap<Override, boolean>>();
+
+  function check(override: Override, policy: CompiledPolicy): boolean {
+    const why = whyIncompatible(override, policy);
+    if (why === undefined) return true;
+    const isOwn = policy === counted;
+    if (
+      isOwn &&
+      [...otherPolicies()].every((other) => whyIncompatible(override, other) !== undefined)
+    ) {
+      reportOnce(override, why);
+    }
+    return false;
+  }
+
+  function reportOnce({ limiter }: Override, why: string): void {
+    const reported = reportedOn(counted.store.owner);
+    const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
+    if (reported.has(message) || reported.size >= MOST_REPORTED) return;
+    reported.add(message);
+    watch?.notices.log("HEADGATE_OVERRIDE_IGNORED", message);
+  }
+
+  return (override, policy) => {
+    const known = checked.get(policy) ?? new WeakMap<Override, boolean>();
+    checked.set(policy, known);
+    const isFit = known.get(override) ?? check(override, policy);
+    known.set(override, isFit);
+    return isFit;
+  };
+}
+
+/** Why an override does not fit a policy; undefined if it fits. */
+function whyIncompatible(override: Override, { groups }: CompiledPolicy): string | undefined {
+  const own = groups.filter(({ limiter }) => limiter === override.limiter);
+  const limits = own.flatMap((group) => group.limits.map(({ source }) => source));
+  return incompatibilityOf(limits, override)?.message;
+}

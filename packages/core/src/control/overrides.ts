@@ -1,0 +1,35 @@
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import type { LimiterControl } from "./control.ts";
+import type { OverridesInForce } from "./overrides-in-force.ts";
+
+/** The overrides of one limiter. */
+export interface LimiterOverrides {
+  readonly limiter: string;
+  readonly overrides: OverridesInForce | undefined;
+}
+
+/** An operator's changes to a limiter, and to the one that it extends. */
+export interface Overrides {
+  /** The overrides of the limiter and of the one that it extends; undefined if there are none, so that `apply` can be skipped. */
+  readonly inForce: readonly LimiterOverrides[] | undefined;
+  /** Reads the record again if it is due. */
+  readonly refresh: LimiterControl["refresh"];
+  /**
+   * Counters with the overrides in force for them; the same list if there are none. `policy` is the policy that they belong to,
+   * by default the limiter's own.
+   */
+  apply(counters: readonly SubjectCounter[], policy?: CompiledPolicy): readonly SubjectCounter[];
+  /** After `refresh`: whether the limiter is in shadow mode for all subjects; undefined if no override applies to all subjects. */
+  shadow(): Promise<boolean | undefined>;
+  /**
+   * Calls back within two seconds once counters have other terms than those they were asked under, until the returned function
+   * is called.
+   */
+  onChange(
+    counters: readonly SubjectCounter[],
+    policy: CompiledPolicy,
+    asked: readonly SubjectCounter[],
+    callback: () => void,
+  ): () => void;
+}

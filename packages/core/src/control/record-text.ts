@@ -1,0 +1,193 @@
+import { isRecordOf, isWhole, parseJson } from "../common/from-json.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import { readNetwork } from "../net/network.ts";
+import type { ControlRecord, DeniedNetwork, Order, Override, OverrideNumbers } from "./record.ts";
+import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
+
+/*
+ * The text of a record: its version, a head as JSON, and a line for each override, order and entry of the deny list, made of
+ * its kind and its JSON. Reading line by line keeps the work in one turn of the event loop small, however large the record is.
+ */
+
+/** The longest record that is read, in bytes, as in read.lua. */
+export const MAX_RECORD_BYTES = 1_000_000;
+
+/** The longest line, in characters: any JSON of that length can be parsed in a few milliseconds. */
+export const MAX_LINE = 65_536;
+
+/** The text begins with the version, in this many digits, so that the version can be read alone. */
+export const VERSION_DIGITS = 16;
+
+/** The unit counts: an override changes nothing else of a limit. */
+export const OVERRIDE_NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
+
+/** A record in another format is not read, rather than guessed at. */
+const FORMAT = 2;
+
+/** The longest work in one turn of the event loop, in milliseconds. */
+const TURN_MS = 5;
+
+type Body = Omit<ControlRecord, "version">;
+
+type Properties = Readonly<Record<string, unknown>>;
+
+/** The kinds of lines: a check for their items, and how many there may be. */
+const KINDS = {
+  override: { isItem: isOverride, most: MAX_OVERRIDES },
+  order: { isItem: isOrder, most: MAX_ORDERS },
+  deny: { isItem: isDenied, most: MAX_DENIED },
+} as const;
+
+type Kind = keyof typeof KINDS;
+
+/** Writes a record as stored. */
+export function writeRecord(record: ControlRecord): string {
+  return writeVersion(record.version) + writeBody(record);
+}
+
+/** Writes the beginning of a record; empty if there is none. */
+export function writeVersion(version: number): string {
+  return version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
+}
+
+/** The text of a record without its version. */
+export function writeBody({ overrides, orders, denied = [], droppedTo }: Body): string {
+  return [
+    JSON.stringify({ format: FORMAT, droppedTo }),
+    ...overrides.map((one) => writeLine("override", one)),
+    ...orders.map((one) => writeLine("order", one)),
+    ...denied.map((one) => writeLine("deny", one)),
+  ].join("\n");
+}
+
+function writeLine(kind: Kind, item: object): string {
+  return `${kind} ${JSON.stringify(item)}`;
+}
+
+/** Reads a stored record; undefined if any part of it is invalid. An empty string means no record. */
+export function readRecord(text: string): ControlRecord | undefined {
+  const steps = readSteps(text);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, in turns of the event loop of about 5 ms each. A small record takes one turn, and resolves without waiting. */
+export async function readRecordInTurns(text: string): Promise<ControlRecord | undefined> {
+  const steps = readSteps(text);
+  for (let began = performance.now(); ; ) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    if (performance.now() - began < TURN_MS) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    began = performance.now();
+  }
+}
+
+/** The version of a text, whether the text is valid or not; undefined if it has none. */
+export function versionOf(text: string): number | undefined {
+  const version = text.slice(0, VERSION_DIGITS);
+  return /^\d{16}$/.test(version) ? Number(version) : undefined;
+}
+
+/** Reads a line with each step. */
+function* readSteps(text: string): Generator<void, ControlRecord | undefined, void> {
+  if (text === "") return NO_RECORD;
+  const version = versionOf(text);
+  let end = endOfLine(text, VERSION_DIGITS);
+  const head = readHead(text.slice(VERSION_DIGITS, end));
+  if (version === undefined || head === undefined) return undefined;
+  const items: Readonly<Record<Kind, object[]>> = { override: [], order: [], deny: [] };
+  while (end < text.length) {
+    const start = end + 1;
+    end = endOfLine(text, start);
+    if (end - start > MAX_LINE || !addLine(items, text.slice(start, end))) return undefined;
+    yield;
+  }
+  const { override, order, deny } = items;
+  return {
+    version,
+    overrides: override as Override[],
+    orders: order as Order[],
+    ...(deny.length === 0 ? {} : { denied: deny as DeniedNetwork[] }),
+    ...head,
+  };
+}
+
+function endOfLine(text: string, start: number): number {
+  const end = text.indexOf("\n", start);
+  return end === -1 ? text.length : end;
+}
+
+function readHead(line: string): Pick<ControlRecord, "droppedTo"> | undefined {
+  const head = line.length > MAX_LINE ? undefined : parseJson(line);
+  if (!hasOnly(head, ["format", "droppedTo"])) return undefined;
+  const { format, ...rest } = head;
+  if (format !== FORMAT || !(rest["droppedTo"] === undefined || isWhole(rest["droppedTo"]))) {
+    return undefined;
+  }
+  return rest;
+}
+
+/** Adds the item of a line; returns whether it is valid. */
+function addLine(items: Readonly<Record<Kind, object[]>>, line: string): boolean {
+  const gap = line.indexOf(" ");
+  const kind = line.slice(0, gap) as Kind;
+  if (!Object.hasOwn(KINDS, kind)) return false;
+  const { isItem, most } = KINDS[kind];
+  const item = parseJson(line.slice(gap + 1));
+  return isItem(item) && items[kind].push(item) <= most;
+}
+
+/** Whether a value has the form of an override; does not check its numbers. */
+function isOverride(value: unknown): value is Override {
+  return (
+    hasOnly(value, ["limiter", "subject", "limits", "shadow", "from", "until"]) &&
+    isName(value["limiter"]) &&
+    (value["subject"] === undefined || isSubject(value["subject"])) &&
+    (value["limits"] === undefined || isRecordOf(value["limits"], isNumbers)) &&
+    (value["shadow"] === undefined || typeof value["shadow"] === "boolean") &&
+    isSpan(value)
+  );
+}
+
+function isOrder(value: unknown): value is Order {
+  return (
+    hasOnly(value, ["limiter", "subject", "kind", "from"]) &&
+    isName(value["limiter"]) &&
+    isSubject(value["subject"]) &&
+    ["reset", "block", "unblock"].includes(value["kind"] as string) &&
+    isWhole(value["from"])
+  );
+}
+
+function isDenied(value: unknown): value is DeniedNetwork {
+  return (
+    hasOnly(value, ["network", "reason", "by", "from", "until"]) &&
+    readNetwork(value["network"]) !== undefined &&
+    (value["reason"] === undefined || typeof value["reason"] === "string") &&
+    (value["by"] === undefined || typeof value["by"] === "string") &&
+    isSpan(value)
+  );
+}
+
+function isSpan({ from, until }: Properties): boolean {
+  return isWhole(from) && (until === null || isWhole(until));
+}
+
+function isNumbers(value: unknown): value is OverrideNumbers {
+  return hasOnly(value, OVERRIDE_NUMBERS) && Object.values(value).every(isWhole);
+}
+
+function isSubject(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecordOf(value, isName) && Object.keys(value).length > 0;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function hasOnly(value: unknown, known: readonly string[]): value is Properties {
+  return isPlainObject(value) && Object.keys(value).every((name) => known.includes(name));
+}

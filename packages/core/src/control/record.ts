@@ -1,0 +1,90 @@
+import { toMilliseconds } from "../common/time.ts";
+
+/** The control record, which every process of a prefix follows. Times are microseconds of the server's clock. */
+export interface ControlRecord {
+  /** Changes with each change of the record: the time of the change. 0 if there is no record. */
+  readonly version: number;
+  readonly overrides: readonly Override[];
+  readonly orders: readonly Order[];
+  /** The addresses and networks that all limiters of the prefix refuse; missing if there are none. */
+  readonly denied?: readonly DeniedNetwork[] | undefined;
+  /** The `from` of the newest order that was dropped to make room: processes drop everything cached before it. */
+  readonly droppedTo?: number | undefined;
+}
+
+/** Other numbers for a limiter, or for one of its subjects, for a time. */
+export interface Override {
+  readonly limiter: string;
+  /** By dimension. Missing for all subjects. */
+  readonly subject?: Readonly<Record<string, string>> | undefined;
+  /** By the name of a limit. */
+  readonly limits?: Readonly<Record<string, OverrideNumbers>> | undefined;
+  /** Whether the limiter is in shadow mode while the override lasts. */
+  readonly shadow?: boolean | undefined;
+  readonly from: number;
+  /** Null for until it is removed. */
+  readonly until: number | null;
+}
+
+/** Unit counts that replace a limit's own. */
+export interface OverrideNumbers {
+  readonly limit?: number | undefined;
+  readonly burst?: number | undefined;
+  readonly capacity?: number | undefined;
+  readonly refill?: number | undefined;
+}
+
+/** An action on a subject: processes that read it drop everything cached about the subject. */
+export interface Order {
+  readonly limiter: string;
+  /** By dimension. */
+  readonly subject: Readonly<Record<string, string>>;
+  readonly kind: "reset" | "block" | "unblock";
+  /** From this time on, nothing cached before the action is used by any process. */
+  readonly from: number;
+}
+
+/** An address or network on the deny list of the prefix. */
+export interface DeniedNetwork {
+  /** An address such as `203.0.113.7`, or a network such as `2001:db8::/32`. */
+  readonly network: string;
+  readonly reason?: string | undefined;
+  /** Who added it. */
+  readonly by?: string | undefined;
+  readonly from: number;
+  /** Null for until it is removed. */
+  readonly until: number | null;
+}
+
+/** Whether an item has not ended, at a time of the server's clock in microseconds. */
+export function lasts({ until }: Pick<Override, "until">, now: number): boolean {
+  return until === null || now < until;
+}
+
+/** A text that is equal for the same limiter and subject. */
+export function formatKey({ limiter, subject }: Pick<Override, "limiter" | "subject">): string {
+  return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
+}
+
+/** Used if there is no record. */
+export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
+
+/** In microseconds: a process does not use a record that it read longer ago than this, unless it cannot read. */
+export const LONGEST_BELIEVED = 1_900_000;
+
+/** In microseconds: how long after a change every process follows it, including those whose clocks run slowly. */
+export const IN_FORCE_AFTER = 2_000_000;
+
+/** The most overrides in a record. */
+export const MAX_OVERRIDES = 1_000;
+
+/** The most orders in a record. */
+export const MAX_ORDERS = 256;
+
+/** The most entries of the deny list. */
+export const MAX_DENIED = 1_000;
+
+/** A time in microseconds as a date, rounded up, so that nothing is in force later than its date says. */
+export function toDate(microseconds: number): Date {
+  return new Date(toMilliseconds(microseconds));
+}

@@ -1,0 +1,57 @@
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Policy } from "../common/policy.ts";
+import type { CostOptions } from "../limiter/limiter.ts";
+import type { LimiterParts, MadeLimiter } from "../limiter/limiter-parts.ts";
+import type { Client, HttpRequest } from "./client.ts";
+import type { Carrier, LimiterCall } from "./request-record.ts";
+import type { RequestSubjects } from "./subject.ts";
+import type { PolicyText, Verdict } from "./verdict.ts";
+
+/** One request at one guard: created once, filled by the steps of the plan, and never copied. */
+export interface RequestContext<Request> {
+  readonly request: Request;
+  /** The request that `request` stands for, which keeps the decisions; mostly itself. */
+  readonly carried: HttpRequest & Carrier;
+  /** Node's response, if the adapter passes it. */
+  readonly response: object | undefined;
+  /** The client as the framework sees it. */
+  readonly connected: Client;
+  /** The client to count, which may come from a trusted header. */
+  client: Client;
+  /** Whether the limiters were closed when the request arrived. */
+  readonly isOver: boolean;
+  /** The limiter to ask. */
+  prepared: PreparedLimiter<Request> | undefined;
+  /** The limits of this request; undefined for the limiter's own. */
+  limits: Policy | undefined;
+  subjects: RequestSubjects | undefined;
+  /** The cost; undefined for one unit. */
+  charge: CostOptions | undefined;
+  /** The limiter's entry for this request, once it is known. */
+  limiterCall: LimiterCall | undefined;
+  /** When the limiter was asked, by `performance.now()`; undefined if the channel of decisions has no subscribers. */
+  started: number | undefined;
+  /** How long the request waited for the control record, in milliseconds. */
+  controlMs: number;
+  /** Whether the request has waited for nothing since the control record was checked. */
+  isFresh: boolean;
+}
+
+/** One step of a guard's plan. A verdict ends the plan. It may throw, or reject. */
+export type GuardStep<Request> = (visit: RequestContext<Request>) => Awaitable<Verdict | undefined>;
+
+/** A limiter, and everything about it that does not depend on the request. */
+export interface PreparedLimiter<Request> {
+  readonly limiter: MadeLimiter;
+  readonly parts: LimiterParts;
+  readonly readSubjects: GuardStep<Request>;
+  readonly usesAddress: boolean;
+  /** The prepared text of its own limits in responses. */
+  readonly text: PolicyText;
+  /** The same names, for the numbers of a request or of an override. */
+  readonly names: PolicyText;
+  /** Whether its limits include the options' own, not only those of the extended limiter. */
+  readonly isOwn: boolean;
+  /** The cost of every request, unless it comes from a function; undefined for one unit. */
+  readonly charge: CostOptions | undefined;
+}

@@ -1,0 +1,168 @@
+import type { Awaitable } from "../common/awaitable.ts";
+import type { Cost } from "../common/cost.ts";
+import type { Decision } from "../common/decision.ts";
+import type { HeadgateError } from "../common/errors.ts";
+import { invalidOption } from "../common/errors.ts";
+import { rejectUnknownOptions } from "../common/options.ts";
+import type { Policy } from "../common/policy.ts";
+import type { DecideMode } from "../operations/decide-call.ts";
+import { createDecisionRequest } from "../pipeline/decode-reply.ts";
+import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import { requestedUnits } from "../policy/costs.ts";
+import type { SubjectCounter, Subjects } from "../policy/counters.ts";
+import { areInShadow, countersOf } from "../policy/counters.ts";
+import { countersUnder } from "../policy/per-call-policy.ts";
+import type { PolicyCompiler } from "./called-limits.ts";
+import { CalledLimits } from "./called-limits.ts";
+import type { ConsumeOptions, Limiter } from "./limiter.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+import type { ControlFreshness, LimiterParts } from "./limiter-parts.ts";
+import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
+import { readCost } from "./read-cost.ts";
+
+/** Asks a limiter once, without waiting. */
+export interface ConsumePath
+  extends Pick<Limiter, "consume" | "peek">,
+    Pick<LimiterParts, "consumeIn"> {
+  /** `consume` in a mode other than the limiter's own. */
+  consumeAs(
+    mode: DecideMode,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+  ): Promise<Decision>;
+  /** The policy of a call: the limiter's own, or that of its `limits`. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
+  policyOf(limits: Policy | undefined): CompiledPolicy;
+  /** The counters that a call asks under its policy. Throws the errors of `countersOf`. */
+  countersOf(
+    policy: CompiledPolicy,
+    subject: Subjects,
+    groups?: readonly DimensionLimits[] | undefined,
+  ): SubjectCounter[];
+}
+
+export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): ConsumePath {
+  const { counted, chain, shapes, watch, control, overrides, usage, hasLease, inFlight } = core;
+  let called: CalledLimits | undefined;
+
+  function policyOf(limits: Policy | undefined): CompiledPolicy {
+    if (limits === undefined) return counted;
+    if (hasLease) throw leasesUnits();
+    called ??= new CalledLimits(compiler, shapes);
+    return called.of(limits);
+  }
+
+  function countersAsked(
+    policy: CompiledPolicy,
+    subject: Subjects,
+    groups?: readonly DimensionLimits[],
+  ): SubjectCounter[] {
+    if (policy === counted) return countersOf(counted, subject, groups);
+    if (policy.shape !== undefined) return countersUnder(policy, counted, subject, groups);
+    const asked = groups?.map(
+      (group) => policy.groups[counted.groups.indexOf(group)] as DimensionLimits,
+    );
+    return countersOf(policy, subject, asked);
+  }
+
+  /** Decides, once operators' changes are known. Throws, or rejects with, the errors of the call. */
+  function consumeIn(
+    groups: readonly DimensionLimits[] | undefined,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    learned?: ControlFreshness,
+    mode: DecideMode = "enforce",
+  ): Awaitable<Decision> {
+    const waitedMs = learned?.waitedMs ?? 0;
+    if (
+      control !== undefined &&
+      learned?.isFresh !== true &&
+      performance.now() >= control.known.due
+    ) {
+      const refreshed = control.refresh();
+      if (refreshed !== undefined) {
+        return inFlight.track(consumeAfter(refreshed, groups, subject, options, mode, waitedMs));
+      }
+    }
+    let cost: Cost = 1;
+    const limits = options?.limits;
+    let policy = counted;
+    if (options !== undefined) {
+      rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
+      if (limits !== undefined) policy = policyOf(limits);
+      cost = readCost(core, options.cost, policy);
+    }
+    if (chain.admit !== undefined && limits === undefined && mode !== "peek") {
+      const admitted =
+        typeof cost === "number" && cost > 0 ? chain.admit(subject, cost) : undefined;
+      if (admitted !== undefined) return admitted;
+    }
+    const counters =
+      limits === undefined
+        ? countersOf(counted, subject, groups)
+        : countersAsked(policy, subject, groups);
+    const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters, policy);
+    // In shadow mode no block is set.
+    const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
+    const by = policy.shape === undefined ? counted : policy;
+    if (typeof cost === "number")
+      return chain.decide(createDecisionRequest(by, inForce, cost, asked, waitedMs));
+    const named = requestedUnits(inForce, cost);
+    return chain.decide(createDecisionRequest(by, named.counters, named.cost, asked, waitedMs));
+  }
+
+  /** Decides after the control record has been read. */
+  async function consumeAfter(
+    refreshed: Promise<unknown>,
+    groups: readonly DimensionLimits[] | undefined,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+    mode: DecideMode,
+    waitedMs: number,
+  ): Promise<Decision> {
+    const began = watch?.now() ?? 0;
+    await refreshed;
+    const learned = { isFresh: true, waitedMs: waitedMs + (watch?.now() ?? 0) - began };
+    return consumeIn(groups, subject, options, learned, mode);
+  }
+
+  // Not async: that would make each decision in this process a third slower.
+  function consumeAs(
+    mode: DecideMode,
+    subject: Subjects,
+    options: ConsumeOptions | undefined,
+  ): Promise<Decision> {
+    const started = decisions.hasSubscribers ? performance.now() : undefined;
+    try {
+      const decided = consumeIn(undefined, subject, options, undefined, mode);
+      if (started === undefined && usage === undefined) return Promise.resolve(decided);
+      return decided instanceof Promise
+        ? decided.then((decision) => noted(subject, decision, started))
+        : Promise.resolve(noted(subject, decided, started));
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  /** The decision, after publishing it and counting it for operators. */
+  function noted(subject: Subjects, decision: Decision, started: number | undefined): Decision {
+    if (started !== undefined) publishTaken(core, subject, decision, performance.now() - started);
+    usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
+    return decision;
+  }
+
+  return {
+    consume: (subject, options) => consumeAs("enforce", subject, options),
+    peek: async (subject, options) => consumeIn(undefined, subject, options, undefined, "peek"),
+    consumeIn,
+    consumeAs,
+    policyOf,
+    countersOf: countersAsked,
+  };
+}
+
+/** Units leased under one set of numbers do not show whether other numbers allow. */
+function leasesUnits(): HeadgateError {
+  return invalidOption(
+    "a limiter with lease takes no limits for a call, because it takes units ahead under its own; leave one of them out",
+  );
+}

@@ -1,0 +1,105 @@
+import { processPart } from "../common/client-state.ts";
+import type { HeadgateErrorCode } from "../common/errors.ts";
+import { formatReceived } from "../common/errors.ts";
+import { LruMap } from "../common/lru-map.ts";
+import { warn } from "../common/operator-log.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import { withKeysOf } from "../policy/per-call-policy.ts";
+
+/** The most shapes of a limiter in use at a time, besides its own. */
+export const MOST_SHAPES = 64;
+
+/** Whether the process was warned. */
+const warnings = processPart("otherShapes", () => ({ isWarnedOf: false }));
+
+/** Receives shapes that come into use, and those that are forgotten: policies without the limits of an extended limiter. */
+export interface ShapeNews {
+  begin(policy: CompiledPolicy): void;
+  end(policy: CompiledPolicy): void;
+}
+
+interface Shape {
+  /** The first policy of this shape, without and with the limits of an extended limiter. */
+  readonly own: CompiledPolicy;
+  readonly counted: CompiledPolicy;
+  /** Its policies, each by its key in the cache, and forgotten together with the shape. */
+  readonly policies: WeakMap<object, CompiledPolicy>;
+}
+
+/**
+ * The shapes of a limiter's calls besides its own. At most 64 are in use at a time: with one more, the least recently used is
+ * forgotten in this process. Its counters stay in the store, and continue when it is used again.
+ */
+export class PerCallPolicies {
+  /** Whether any call has used another shape. */
+  isUsed = false;
+  /** Whether any of them has counted slots. */
+  hasSlots = false;
+  /** Whether any of them has blocked on confirmed charges. */
+  keeps = false;
+  readonly #name: string;
+  readonly #news: ShapeNews | undefined;
+  readonly #inUse = new LruMap<string, Shape>(MOST_SHAPES);
+
+  constructor(name: string, news: ShapeNews | undefined) {
+    this.#name = name;
+    this.#news = news;
+  }
+
+  /** A policy, by its key in the cache; undefined if it, or its shape, was forgotten. */
+  find(shape: string, known: object): CompiledPolicy | undefined {
+    return this.#inUse.get(shape)?.policies.get(known);
+  }
+
+  /** Takes a policy into use, under a key in the cache. `own` is the policy without the limits of an extended limiter, and `join` adds them. */
+  add(
+    known: object,
+    own: CompiledPolicy,
+    join: (own: CompiledPolicy) => CompiledPolicy,
+  ): CompiledPolicy {
+    const id = own.shape as string;
+    this.isUsed = true;
+    this.hasSlots ||= own.hasSlots;
+    this.keeps ||= own.blocksOnSettle;
+    // The same shape; only its limits have other names.
+    if (id === own.keyspace) return join(own);
+    const before = this.#inUse.get(id);
+    if (before !== undefined) {
+      const counted = join(withKeysOf(own, before.own));
+      before.policies.set(known, counted);
+      return counted;
+    }
+    const counted = join(own);
+    this.#begin(id, { own, counted, policies: new WeakMap([[known, counted]]) });
+    return counted;
+  }
+
+  #begin(id: string, shape: Shape): void {
+    const forgotten = this.#inUse.set(id, shape);
+    this.#news?.begin(shape.own);
+    if (forgotten === undefined) return;
+    this.#news?.end(forgotten.own);
+    warnOfMany(this.#name);
+  }
+
+  /** Takes all of them out of use. */
+  close(): void {
+    for (const { own } of this.#inUse.values()) this.#news?.end(own);
+  }
+
+  /** One policy of each shape in use. */
+  *policies(): Generator<CompiledPolicy> {
+    for (const { counted } of this.#inUse.values()) yield counted;
+  }
+}
+
+/** Warns once in a process. */
+function warnOfMany(name: string): void {
+  const warned = warnings();
+  if (warned.isWarnedOf) return;
+  warned.isWarnedOf = true;
+  warn(
+    "HEADGATE_MANY_SHAPES" satisfies HeadgateErrorCode,
+    `calls of the limiter ${formatReceived(name)} brought limits of more than ${MOST_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
+  );
+}

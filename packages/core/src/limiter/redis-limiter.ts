@@ -1,0 +1,52 @@
+import { followControl } from "../control/control-follower.ts";
+import { createOverrides } from "../control/limiter-overrides.ts";
+import { watchStore } from "../health/store-monitor.ts";
+import { rememberDenials } from "../pipeline/deny-cache-stage.ts";
+import { decideWithoutStore } from "../pipeline/fallback.ts";
+import { leaseStage } from "../pipeline/leases/lease-decider.ts";
+import { decideOnServers } from "../pipeline/redis-stage.ts";
+import type { Stage } from "../pipeline/stage.ts";
+import { listLimiter, newsOfShapes, noteUse, unlist } from "../registry/listings.ts";
+import { countUsage, endUsage } from "../usage/usage.ts";
+import type { OnServers } from "./store-backend.ts";
+import { inMemory } from "./store-backend.ts";
+import { makeReady } from "./warm-up.ts";
+
+/** Added by `redisStore` to the limiters on it. */
+export const onServers: OnServers = {
+  open(counted, failure, flights, shapes) {
+    const { store } = counted;
+    const { remote } = store;
+    const { limiter } = counted.reported;
+    const usage = countUsage(store, limiter);
+    if (remote === undefined) return { ...inMemory(counted), usage };
+    const watch = watchStore(store.owner, remote, failure);
+    const release = watch.use();
+    const fallback = decideWithoutStore(counted, failure);
+    const place = { counted, watch, remote };
+    const server = decideOnServers(place, fallback, flights);
+    const denials = rememberDenials(server, counted, failure.denyCache);
+    const { lease } = failure;
+    const first = lease === undefined ? denials : leaseStage(denials, lease, place);
+    const close = async (): Promise<void> => {
+      await first.close();
+      release();
+    };
+    const chain: Stage = { ...first, close };
+    const control = followControl(counted, watch, () => shapes.policies());
+    const overrides =
+      control &&
+      createOverrides(control, counted, {
+        watch,
+        endLeases: chain.endLeases,
+        otherPolicies: () => shapes.policies(),
+      });
+    return { chain, fallback, watch, control, overrides, usage };
+  },
+  list: listLimiter,
+  noteUse,
+  newsOfShapes,
+  unlist: (store, name) => unlist(store, "limiter", name),
+  endUsage,
+  ready: makeReady,
+};

@@ -1,0 +1,77 @@
+import type { LuaSource } from "../algorithms/algorithm.ts";
+import { GLOBAL_DIMENSION } from "../common/policy.ts";
+import { requireUnreached } from "../health/store-failure.ts";
+import { decide, stepFor } from "../operations/decide.ts";
+import { probe, probeKeyFor } from "../operations/probe.ts";
+import { bySlot } from "../pipeline/cross-slot.ts";
+import type { CompiledPolicy } from "../policy/compiled-policy.ts";
+import type { SubjectCounter } from "../policy/counters.ts";
+import { countersOf } from "../policy/counters.ts";
+import { composeScript } from "../scripts/compose-script.ts";
+import type { ScriptTransport } from "../store/store.ts";
+import { within } from "../store/within.ts";
+import type { LimiterCore } from "./limiter-core.ts";
+
+/** How many subjects are tried to find a key on each server of a cluster: with ten servers, one is missed in 1 of 1,000 starts. */
+const SUBJECTS = 64;
+
+/**
+ * Prepares a limiter's store for the first decision: connects, reads the control record, and loads the scripts on each server.
+ * Resolves with whether the store answered in time.
+ */
+export async function makeReady({ counted, watch, control }: LimiterCore): Promise<boolean> {
+  const { store } = counted;
+  const { remote } = store;
+  if (watch === undefined || remote === undefined) return true;
+  const [first] = countersFor(counted, 0) as [SubjectCounter, ...SubjectCounter[]];
+  try {
+    const answered = watch.run(store, probe, probeKeyFor(first.key), first.key);
+    await Promise.all([answered, control?.refresh()]);
+  } catch (error) {
+    requireUnreached(error, watch.notices);
+    return false;
+  }
+  // A script that is not loaded by then is loaded by the first decision that needs it.
+  await within(watch.timeoutMs, loadScripts(counted, remote), () => undefined);
+  return true;
+}
+
+/**
+ * A subject's counters in all dimensions, each under another name: on a cluster they are in different hash slots, like those of
+ * a request. Nothing is counted for it.
+ */
+function countersFor(counted: CompiledPolicy, subject: number): readonly SubjectCounter[] {
+  const dimensions = counted.groups.map(({ dimension }) => dimension);
+  const named = dimensions.filter((dimension) => dimension !== GLOBAL_DIMENSION);
+  return countersOf(
+    counted,
+    Object.fromEntries(named.map((dimension) => [dimension, `ready-${subject}-${dimension}`])),
+  );
+}
+
+/** Once for each server, as far as keys are known to belong to one. */
+async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Promise<void> {
+  if (remote.load === undefined) return;
+  const loads = new Map<string, Promise<unknown>>();
+  for (let subject = 0; subject < SUBJECTS; subject += 1) {
+    for (const counters of bySlot(countersFor(counted, subject), remote)) {
+      const { key } = counters[0] as SubjectCounter;
+      for (const script of scriptsOf(counters)) {
+        const place = `${remote.nodeOf(key)} ${script.sha1}`;
+        if (!loads.has(place)) loads.set(place, remote.load(script, key));
+      }
+    }
+  }
+  await Promise.allSettled(loads.values());
+}
+
+/** The scripts of a single decision, of several together, and of a look. */
+function scriptsOf(counters: readonly SubjectCounter[]): readonly LuaSource[] {
+  const call = { counters, cost: 1, mode: "enforce" } as const;
+  const prepared = [
+    decide.prepare([call], composeScript, ""),
+    decide.prepare([call, call], composeScript, ""),
+    stepFor("peek").prepare([call], composeScript, ""),
+  ];
+  return prepared.map(({ script }) => script);
+}

@@ -1,0 +1,67 @@
+import type { LuaSource } from "../algorithms/algorithm.ts";
+import type { Operation, Replies } from "../store/store.ts";
+import { coalesce } from "./coalesce.ts";
+
+/** The arguments and results of a script that is written as a whole. */
+export interface ListScript<Call> {
+  readonly source: LuaSource;
+  /** The arguments of a call, exactly as many as the script reads. */
+  parameters(call: Call): readonly (string | number)[];
+  /** How many integers the script returns for a call. */
+  replySize(call: Call): number;
+}
+
+/**
+ * The part of a step that runs a script of this name by the conventions of call.lua: it takes a list of calls and returns one
+ * list of integers.
+ */
+export function runList<Call>(
+  name: string,
+  { source, parameters, replySize }: ListScript<Call>,
+): Pick<Operation<Call>, "name" | "kind" | "line" | "prepare" | "read"> {
+  return {
+    name,
+    kind: name,
+    line: () => source,
+    prepare: (calls, _, clock) => ({
+      script: source,
+      args: joinArguments(calls.map(parameters), clock),
+    }),
+    read: (calls, reply) => splitReply(calls.map(replySize), reply),
+  };
+}
+
+type Parameters = readonly (string | number)[];
+
+/**
+ * Consecutive calls with equal arguments are sent as their number and their arguments once, because each argument costs
+ * the server about as much as a decision's arithmetic.
+ */
+function joinArguments(calls: readonly Parameters[], clock: string): string[] {
+  const runs = coalesce(calls, isEqual);
+  const args = runs.flatMap(({ first, count }) => [String(count), ...first.map(String)]);
+  return [clock, String(Math.floor(Math.random() * 2 ** 48)), ...args];
+}
+
+/** Each call's part of the reply, after the clock; none if the number of integers is wrong. */
+function splitReply(sizes: readonly number[], reply: unknown): Replies {
+  const values: readonly unknown[] = Array.isArray(reply) ? reply.map(readInteger) : [];
+  if (values.length !== sizes.reduce((sum, size) => sum + size, 1))
+    return sizes.map(() => undefined);
+  let from = 1;
+  return sizes.map((size) => {
+    const part = [values[0], ...values.slice(from, from + size)];
+    from += size;
+    return part.every(Number.isSafeInteger) ? (part as readonly number[]) : undefined;
+  });
+}
+
+function isEqual(a: Parameters, b: Parameters): boolean {
+  return a === b || (a.length === b.length && a.every((parameter, i) => parameter === b[i]));
+}
+
+/** A client may be configured to return numbers as strings. */
+export function readInteger(value: unknown): number {
+  if (typeof value === "number") return value;
+  return /^-?\d+$/.test(String(value)) ? Number(value) : Number.NaN;
+}

@@ -1,0 +1,50 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Counter, OpenCounter } from "./counter.ts";
+
+/*
+ * How a charge reports the thresholds that it reaches. Twin of thresholds.lua.
+ *
+ * The report is the end of the reply. For each limit that notifies, it has the number of thresholds reported by this charge, which
+ * are the highest ones reached; the units that remain, negative if usage exceeds the limit; and the microseconds until it is unused.
+ */
+
+/** Numbers in a report for each limit. */
+export const TOLD_NUMBERS = 3;
+
+/** Adds the report on a counter to a reply, and marks what it reports. `unitsOf`: the units asked of a limit. */
+export function notifyThresholds(
+  reply: number[],
+  counter: Counter,
+  open: OpenCounter,
+  unitsOf: (i: number) => number,
+): void {
+  for (const i of counter.thresholdMarks) {
+    const { algorithm, quota } = counter.limits[i] as CompiledLimit;
+    const { remaining, reset } = algorithm.report(open.states[i], quota);
+    reply.push(unitsOf(i) > 0 ? crossThreshold(counter, open, i, remaining) : 0, remaining, reset);
+  }
+}
+
+/** The number of thresholds of a limit to report now. */
+function crossThreshold(
+  { limits }: Counter,
+  open: OpenCounter,
+  i: number,
+  remaining: number,
+): number {
+  const { algorithm, quota, limit, notify } = limits[i] as CompiledLimit;
+  const { stamp: now, states } = open;
+  const used = limit - remaining;
+  const [lowest = Number.POSITIVE_INFINITY] = notify?.units ?? [];
+  if (used < lowest) return 0;
+  const known = open.marks?.[i];
+  const mark = known !== undefined && known.ends > now ? known : { units: 0, ends: 0 };
+  const reached = (notify?.units ?? []).filter((units) => units > mark.units && units <= used);
+  const ends = now + (algorithm.left?.(states[i], quota) ?? (notify?.span as number));
+  // If the clock stepped back, or the window is shorter now, the mark lasts no longer than a new one.
+  if (reached.length > 0 || mark.ends > ends) {
+    open.marks ??= [];
+    open.marks[i] = { units: reached.at(-1) ?? mark.units, ends };
+  }
+  return reached.length;
+}

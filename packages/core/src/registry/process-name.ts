@@ -1,0 +1,14 @@
+import { randomBytes } from "node:crypto";
+import { prefixPart } from "../common/client-state.ts";
+import type { CountingStore } from "../store/store.ts";
+
+/** A name for a process in the keys of a prefix: 16 random characters. */
+export function newProcessName(): string {
+  return randomBytes(12).toString("base64url");
+}
+
+/** The name of this process for the client and prefix of a store: the same in the directory and in usage. */
+export const processNameOf: (store: CountingStore) => { readonly name: string } = prefixPart(
+  "processName",
+  () => ({ name: newProcessName() }),
+);

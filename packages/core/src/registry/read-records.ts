@@ -1,0 +1,170 @@
+import { readPolicy } from "../algorithms/read-policy.ts";
+import { isListOf, isRecordOf, isText, isWhole, parseJson } from "../common/from-json.ts";
+import { isPlainObject } from "../common/plain-object.ts";
+import { LONGEST_TARGET, MOST_TARGETS } from "./listed-targets.ts";
+import type {
+  BreakerRecord,
+  BreakerTargets,
+  HttpUse,
+  LimiterRecord,
+  ListedPolicy,
+  ListedRecord,
+  ListedShape,
+  ProcessRecord,
+  SubjectSource,
+} from "./registry.ts";
+import { RECORD_FORMAT } from "./registry.ts";
+import type { Unreadable } from "./unreadable.ts";
+import { readBody } from "./unreadable.ts";
+
+type Properties = Readonly<Record<string, unknown>>;
+
+/** Reads the record of a process. */
+export function readProcessRecord(text: string): ProcessRecord | Unreadable {
+  return readAs(text, isProcess);
+}
+
+/** Reads the record of a limiter or a breaker. */
+export function readListedRecord(text: string): ListedRecord | Unreadable {
+  return readAs(text, isListed);
+}
+
+/** Unknown properties are left in place: a later version may have added them. */
+function readAs<T>(text: string, is: (value: unknown) => value is T): T | Unreadable {
+  const record = parseJson(text);
+  if (!isPlainObject(record) || !isWhole(record["format"])) return "damaged";
+  const { format, ...rest } = record;
+  if (format !== RECORD_FORMAT) return "other-format";
+  return is(rest) ? rest : "damaged";
+}
+
+function isProcess(value: unknown): value is ProcessRecord {
+  return (
+    isPlainObject(value) &&
+    areTexts(value, "process", "host", "version") &&
+    isWhole(value["pid"]) &&
+    isWhole(value["startedAt"]) &&
+    isWhole(value["more"]) &&
+    isListOf(value["records"], isText) &&
+    (value["targets"] === undefined || isListOf(value["targets"], isTargets))
+  );
+}
+
+function isTargets(value: unknown): value is BreakerTargets {
+  return (
+    isPlainObject(value) &&
+    isText(value["record"]) &&
+    isListOf(value["names"], isTarget) &&
+    value["names"].length <= MOST_TARGETS &&
+    isWhole(value["more"])
+  );
+}
+
+function isTarget(value: unknown): value is string {
+  return isText(value) && value !== "" && value.length <= LONGEST_TARGET;
+}
+
+function isListed(value: unknown): value is ListedRecord {
+  return isLimiter(value) || isBreaker(value);
+}
+
+function isLimiter(value: unknown): value is LimiterRecord {
+  return (
+    isPlainObject(value) &&
+    value["kind"] === "limiter" &&
+    areTexts(value, "name", "policy", "version") &&
+    arePolicy(value) &&
+    (value["blockOn"] === undefined || value["blockOn"] === "settle") &&
+    isListOf(value["shapes"], isShape) &&
+    (value["others"] === undefined || isListOf(value["others"], isPolicy)) &&
+    (value["moreOthers"] === undefined || isWhole(value["moreOthers"])) &&
+    (value["extends"] === undefined || isText(value["extends"])) &&
+    typeof value["shadow"] === "boolean" &&
+    isListOf(value["uses"], isUse)
+  );
+}
+
+/** Whether the limits form a policy that this version knows. */
+function arePolicy({ limits, isCut }: Properties): boolean {
+  if (isCut === true) return Array.isArray(limits) && limits.length === 0;
+  try {
+    readPolicy(limits);
+    return Array.isArray(limits);
+  } catch {
+    return false;
+  }
+}
+
+function isPolicy(value: unknown): value is ListedPolicy {
+  return isPlainObject(value) && arePolicy(value) && isListOf(value["shapes"], isShape);
+}
+
+function isShape(value: unknown): value is ListedShape {
+  return (
+    isPlainObject(value) &&
+    areTexts(value, "per", "fingerprint") &&
+    isListOf(value["limits"], isText)
+  );
+}
+
+function isUse(value: unknown): value is HttpUse {
+  return (
+    isPlainObject(value) &&
+    areTexts(value, "adapter", "missing") &&
+    ["ip", "reject", "skip"].includes(value["missing"] as string) &&
+    isRecordOf(value["keys"], (key): key is SubjectSource => isSource(key, MOST_NESTED)) &&
+    (value["addressHeader"] === undefined || isText(value["addressHeader"])) &&
+    isListSource(value["allowList"]) &&
+    isListSource(value["blockList"])
+  );
+}
+
+/** How deep keys may stand in each other: what reads a record goes through them without end. */
+const MOST_NESTED = 8;
+
+function isSource(value: unknown, nested: number): value is SubjectSource {
+  if (!isPlainObject(value) || nested === 0) return false;
+  const { by, ipv6Prefix, name, hash, keys } = value;
+  if (by === "ip") return isWhole(ipv6Prefix);
+  if (by === "header") return isText(name) && (hash === "sha256" || hash === "hmac");
+  if (by !== "all") return by === "function";
+  return isListOf(keys, (key): key is SubjectSource => isSource(key, nested - 1));
+}
+
+function isListSource(value: unknown): boolean {
+  return value === undefined || value === "addresses" || value === "function";
+}
+
+function isBreaker(value: unknown): value is BreakerRecord {
+  return (
+    isPlainObject(value) &&
+    value["kind"] === "breaker" &&
+    areTexts(value, "name", "policy", "fingerprint", "version") &&
+    isPlainObject(value["options"])
+  );
+}
+
+function areTexts(value: Properties, ...names: readonly string[]): boolean {
+  return names.every((name) => isText(value[name]));
+}
+
+/** A process that the index lists. */
+export interface SeenProcess {
+  /** The name in the key of its record. */
+  readonly name: string;
+  /** Milliseconds since the epoch, by the server's clock. */
+  readonly seenAt: number;
+}
+
+/** Reads an index, as directory.lua writes it. */
+export function readIndex(text: string): readonly SeenProcess[] | Unreadable {
+  return readBody("directory", text, (body) => {
+    const lines = body === "" ? [] : body.split("\n");
+    const seen = lines.map((line) => /^([\w-]{16}) (\d{10})$/.exec(line));
+    if (seen.includes(null)) return "damaged";
+    return seen.map((match) => ({
+      name: match?.[1] as string,
+      seenAt: Number(match?.[2]) * 1_000,
+    }));
+  });
+}

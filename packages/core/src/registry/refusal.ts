@@ -1,0 +1,48 @@
+import type { HeadgateErrorCode } from "../common/errors.ts";
+import { HeadgateError } from "../common/errors.ts";
+import { explain, warn } from "../common/operator-log.ts";
+import { INDEX_STATES } from "./step.ts";
+
+/**
+ * How the errors of servers that refuse writes begin, also inside a script's error. Other temporary errors mean that the server
+ * does not answer.
+ */
+const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
+
+/** Why nothing was written, for the log, by the state that the scripts of the directory and of usage report. */
+const REASONS: ReadonlyMap<number | undefined, string> = new Map([
+  [INDEX_STATES.otherFormat, "another version of Headgate keeps it in another format"],
+  [INDEX_STATES.tooLong, "its key holds more than any version writes; delete the key"],
+  [INDEX_STATES.wrongType, "its key holds a value of another type"],
+]);
+
+/**
+ * Logs the first write that a server refuses, in words made from the reason. Writes lost during an outage are not logged: they
+ * are repeated, and the outage is logged by the calls that wait for an answer.
+ */
+export function onceRefused(
+  code: HeadgateErrorCode,
+  wordsOf: (why: string) => string,
+): (error: HeadgateError) => void {
+  let isLogged = false;
+  return (error) => {
+    if (isLogged || !isRefusal(error)) return;
+    isLogged = true;
+    warn(code, wordsOf(explain(error)));
+  };
+}
+
+/** Whether a server refuses to store something, which its operator should know. */
+function isRefusal({ code, cause }: HeadgateError): boolean {
+  if (code !== "HEADGATE_STORE_UNAVAILABLE") return true;
+  return cause instanceof Error && REFUSAL.test(cause.message);
+}
+
+/** The error for a key that holds something else; undefined for all other states. */
+export function refusalOf(
+  state: number | undefined,
+  code: HeadgateErrorCode,
+): HeadgateError | undefined {
+  const why = REASONS.get(state);
+  return why === undefined ? undefined : new HeadgateError(code, why);
+}

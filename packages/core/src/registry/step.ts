@@ -1,0 +1,76 @@
+import { runList } from "../operations/list-script.ts";
+import type { Operation } from "../store/store.ts";
+import { directoryLua } from "./lua.generated.ts";
+
+/** A record that several processes share, identified by a hash of its content. */
+export interface SharedRecord {
+  readonly hash: string;
+  /** Empty to extend the record's life without writing it. */
+  readonly text: string;
+}
+
+/** The part of a directory that one process maintains. */
+export interface DirectoryCall {
+  readonly prefix: string;
+  /** The name of the process: 16 characters. */
+  readonly process: string;
+  /** Its record; empty if the process leaves. */
+  readonly record: string;
+  /** For how many milliseconds the record is kept. */
+  readonly life: number;
+  /** The same for shared records and the index. */
+  readonly sharedLife: number;
+  readonly shared: readonly SharedRecord[];
+}
+
+/** The state of the index, as reported by the step. */
+export const INDEX_STATES = {
+  new: 0,
+  known: 1,
+  full: 2,
+  otherFormat: 3,
+  tooLong: 4,
+  wrongType: -1,
+} as const;
+
+/** The key of the index of a prefix's processes. Counter keys have three parts after the subject, so it cannot be one. */
+export function directoryKey(prefix: string): string {
+  return `${prefix}:{directory}`;
+}
+
+/** The key of a process's record, by the name of the process. */
+export function processKey(prefix: string, process: string): string {
+  return `${directoryKey(prefix)}:process/${process}`;
+}
+
+/** The key of a shared record, by its hash. */
+export function sharedKey(prefix: string, hash: string): string {
+  return `${directoryKey(prefix)}:record/${hash}`;
+}
+
+/**
+ * Extends the life of a process and its records in the directory. The reply has the state of the index, as in `INDEX_STATES`,
+ * and for each shared record 1 if it exists, 0 if it has to be written.
+ */
+export const keepDirectory: Operation<DirectoryCall> = {
+  ...runList("directory", {
+    source: directoryLua,
+    parameters: ({ process, record, life, sharedLife, shared }: DirectoryCall) => [
+      process,
+      record,
+      life,
+      sharedLife,
+      shared.length,
+      ...shared.map(({ text }) => text),
+    ],
+    replySize: ({ shared }) => 1 + shared.length,
+  }),
+  keys: ({ prefix, process, shared }) => [
+    directoryKey(prefix),
+    processKey(prefix, process),
+    ...shared.map(({ hash }) => sharedKey(prefix, hash)),
+  ],
+  weight: ({ shared }) => 1 + shared.length,
+  // This memory belongs to a single process.
+  twin: ({ shared }, _, { now }) => [now, INDEX_STATES.known, ...shared.map(() => 1)],
+};

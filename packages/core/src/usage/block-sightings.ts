@@ -1,0 +1,63 @@
+import { escapePart, escapeSubject } from "../common/key.ts";
+import type { UsageSubjects } from "../store/store.ts";
+
+/** The most blocks that wait to be sent, and the most sent ones that are remembered. */
+const MOST = 1_000;
+
+/** The most in one call. */
+const TOGETHER = 256;
+
+/** After this many microseconds, a block that is still encountered is sent again: it may last longer, or the list may be gone. */
+const AGAIN = 600_000_000;
+
+/** The longest block, in microseconds: 366 days. */
+const LONGEST = 31_622_400_000_000;
+
+/** A block in the form in which a line names it, after its time. */
+export interface BlockedSubject {
+  readonly limiter: string;
+  readonly dimension: string;
+  readonly subject: string;
+  readonly subjects: UsageSubjects;
+}
+
+/**
+ * Writes the blocked subject with the parts of the counter's key, so that a reader can look at the counter. The letter before
+ * the subject is `h` if usage stores subjects as hashes, otherwise `p`.
+ */
+export function writeBlocked({ limiter, dimension, subject, subjects }: BlockedSubject): string {
+  const letter = subjects === "plain" ? "p" : "h";
+  return `${escapePart(limiter)} ${dimension} ${letter}${escapeSubject(subject)}`;
+}
+
+/** The blocks that denied requests of this process and are not sent yet. */
+export class BlockSightings {
+  /** When each ends, in microseconds since the epoch. */
+  readonly #waiting = new Map<string, number>();
+  /** When each was sent. */
+  readonly #sent = new Map<string, number>();
+
+  /** How many wait to be sent. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Records a block that lasts `rest` microseconds from `now` on. */
+  note(blocked: BlockedSubject, now: number, rest: number): void {
+    const who = writeBlocked(blocked);
+    const sent = this.#sent.get(who);
+    if (sent !== undefined && Math.abs(now - sent) < AGAIN) return;
+    if (this.#waiting.size < MOST) this.#waiting.set(who, now + Math.min(rest, LONGEST));
+  }
+
+  /** Takes some of the waiting ones, in the format of blocks.lua; the server's clock is `ahead` microseconds of this process's. */
+  take(now: number, ahead: number): string {
+    const taken = [...this.#waiting].slice(0, TOGETHER);
+    if (this.#sent.size + taken.length > MOST) this.#sent.clear();
+    for (const [who] of taken) {
+      this.#waiting.delete(who);
+      this.#sent.set(who, now);
+    }
+    return taken.map(([who, ends]) => `${Math.ceil((ends + ahead) / 1_000_000)} ${who}`).join("\n");
+  }
+}

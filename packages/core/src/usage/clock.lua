@@ -1,0 +1,12 @@
+--[[
+Reads the clock.
+
+KEYS  for each call one key, which says on which server
+ARGV  as in call.lua; no arguments
+Returns as in call.lua; for each call 0
+]]
+--- @include "../operations/call" calls
+return takeCalls(function()
+  add(0)
+  keyAt = keyAt + 1
+end)

@@ -1,0 +1,440 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { gcra } from "../algorithms/gcra.ts";
+import { HeadgateError } from "../common/errors.ts";
+import { createLimiter } from "../limiter/create-limiter.ts";
+import type { Limiter } from "../limiter/limiter.ts";
+import { onServers } from "../limiter/redis-limiter.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import type { CountingStore } from "../store/store.ts";
+import { requireStore } from "../store/store.ts";
+import type { UsageCall, UsageRow } from "./steps.ts";
+import { addUsage, USAGE_STATES } from "./steps.ts";
+
+/** The latest that a process sends numbers, and that it sends the subjects of a limiter. */
+const LATEST = 5_000;
+const LATEST_SUBJECTS = 1.25 * 25_000 + LATEST;
+const START = 1_800_000_000_000;
+
+beforeEach(() => void vi.useFakeTimers({ now: START }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** What a store was asked to add, and how it answers. */
+interface AddingStore {
+  readonly store: CountingStore;
+  /** In the order in which they were made. */
+  readonly calls: UsageCall[];
+  state: number;
+  /** What it says of each limiter. */
+  each: number;
+  /** Rejects with this. */
+  error: Error | undefined;
+  /** Where set, nothing is answered before it settles. */
+  pause: Promise<void> | undefined;
+}
+
+function addingStore({ usage }: Pick<CountingStore, "usage"> = { usage: "hashed" }): AddingStore {
+  const memory = requireStore(memoryStore({ clock: Date.now }));
+  const it: AddingStore = {
+    calls: [],
+    state: USAGE_STATES.done,
+    each: 1,
+    error: undefined,
+    pause: undefined,
+    store: {
+      ...memory,
+      usage,
+      side: onServers,
+      now: () => Date.now() * 1_000,
+      async run(operation, call) {
+        if ((operation as unknown) !== addUsage) return memory.run(operation, call);
+        const asked = call as UsageCall;
+        it.calls.push(asked);
+        await it.pause;
+        if (it.error !== undefined) throw it.error;
+        return [Date.now() * 1_000, it.state, ...asked.limiters.map(() => it.each)];
+      },
+    },
+  };
+  return it;
+}
+
+function make(store: CountingStore, name = "api", limit = 2): Limiter {
+  return createLimiter({ name, store, limits: gcra({ limit, window: "1000h" }) }) as Limiter;
+}
+
+async function consume(limiter: Limiter, times: number, subject = "u"): Promise<void> {
+  for (let i = 0; i < times; i += 1) await limiter.consume(subject);
+}
+
+function warnings() {
+  return vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+}
+
+/** The rows of calls, each counted once. */
+function rowsIn(calls: readonly UsageCall[]): UsageRow[] {
+  const byNumber = new Map(calls.map((call) => [call.number, call]));
+  return [...byNumber.values()].flatMap(({ limiters }) => limiters.flatMap((one) => one.rows));
+}
+
+/** About how many decisions the lists of a limiter are. */
+function listedIn(calls: readonly UsageCall[], name: string): number {
+  const lists = calls.flatMap(({ limiters }) => limiters.filter((one) => one.name === name));
+  return lists.reduce((sum, { used }) => sum + (used === "" ? 0 : JSON.parse(used)[1]), 0);
+}
+
+/** Of how many limiters a call has subjects. */
+function listsIn({ limiters }: UsageCall): number {
+  return limiters.filter(({ used }) => used !== "").length;
+}
+
+function decisionsIn(calls: readonly UsageCall[]): number {
+  return rowsIn(calls).reduce((sum, { allowed, denied }) => sum + allowed + denied, 0);
+}
+
+describe("a process", () => {
+  test("sends what it counted every four to five seconds, in one call for all limiters", async () => {
+    const { store, calls } = addingStore();
+    const limiters = [make(store, "one"), make(store, "other")];
+    for (const limiter of limiters) await consume(limiter, 3);
+    await vi.advanceTimersByTimeAsync(3_999);
+    expect(calls).toEqual([]);
+    await vi.advanceTimersByTimeAsync(LATEST - 3_999);
+    expect(calls).toMatchObject([
+      {
+        number: 1,
+        limiters: [
+          { name: "one", rows: [{ allowed: 2, denied: 1, degraded: 0 }] },
+          { name: "other", rows: [{ allowed: 2, denied: 1, degraded: 0 }] },
+        ],
+      },
+    ]);
+    await vi.advanceTimersByTimeAsync(LATEST_SUBJECTS);
+    for (const name of ["one", "other"]) {
+      const [list] = calls.flatMap((call) =>
+        call.limiters.filter((one) => one.name === name && one.used !== ""),
+      );
+      expect(list?.used).toMatch(/^\[0,3,"default#[\w-]{16}",3,0\]$/);
+      expect(list?.denied).toMatch(/^\[0,1,"default#[\w-]{16}",1,0\]$/);
+    }
+    const before = calls.length;
+    await consume(limiters[1] as Limiter, 1);
+    await vi.advanceTimersByTimeAsync(LATEST);
+    expect(calls[before]).toMatchObject({
+      number: before + 1,
+      limiters: [{ name: "other", rows: [{ allowed: 0, denied: 1 }] }],
+    });
+    // Nothing is counted any more.
+    await vi.advanceTimersByTimeAsync(LATEST_SUBJECTS);
+    const after = calls.length;
+    await vi.advanceTimersByTimeAsync(2 * LATEST_SUBJECTS);
+    // Calls without numbers tell that the process still reports.
+    expect(calls.slice(after).flatMap(({ limiters: told }) => told)).toEqual([]);
+    expect(decisionsIn(calls)).toBe(7);
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+  });
+
+  test("sends the subjects of a limiter about every 30 seconds, in turns with those of others, and the rest at close", async () => {
+    const { store, calls } = addingStore();
+    const names = Array.from({ length: 60 }, (_, i) => `limiter ${i}`);
+    const limiters = names.map((name) => make(store, name));
+    const turns = 200;
+    for (let turn = 0; turn < turns; turn += 1) {
+      for (const limiter of limiters) await limiter.consume("u");
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    for (const name of names) {
+      const times = calls
+        .filter(({ limiters }) => limiters.some((one) => one.name === name && one.used !== ""))
+        .map(({ clock }) => clock / 1_000);
+      expect(times.length).toBeGreaterThanOrEqual(5);
+      for (const [i, time] of times.entries()) {
+        const wait = time - (times[i - 1] ?? START);
+        expect(wait).toBeLessThanOrEqual(LATEST_SUBJECTS);
+        if (i > 0) expect(wait).toBeGreaterThanOrEqual(25_000);
+      }
+    }
+    // A sixth in each call.
+    expect(Math.max(...calls.map(listsIn))).toBeLessThan(names.length / 2);
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+    for (const name of names) expect(listedIn(calls, name)).toBe(turns);
+    expect(decisionsIn(calls)).toBe(turns * names.length);
+  });
+
+  test("sends the subjects of a limiter that is closed before others with the next numbers", async () => {
+    const { store, calls } = addingStore();
+    const [one, other] = [make(store, "one"), make(store, "other")];
+    await consume(one, 3);
+    await one.close();
+    await vi.advanceTimersByTimeAsync(LATEST);
+    expect(listedIn(calls, "one")).toBe(3);
+    await other.close();
+  });
+
+  test("is not kept alive by it, and has one timer for a client and prefix", () => {
+    const { store } = addingStore();
+    const started = vi.spyOn(globalThis, "setTimeout");
+    for (const name of ["a", "b", "c"]) make(store, name);
+    expect(started).toHaveBeenCalledOnce();
+    const [timer] = started.mock.results as { value: NodeJS.Timeout }[];
+    expect(timer?.value.hasRef()).toBe(false);
+  });
+
+  test("on a store without usage has no timer, and counts nothing", async () => {
+    const { store, calls } = addingStore({});
+    const limiter = make(store);
+    expect(vi.getTimerCount()).toBe(0);
+    await consume(limiter, 3);
+    await limiter.close();
+    expect(calls).toEqual([]);
+  });
+
+  test("writes subjects as they are where it is told so", async () => {
+    const { store, calls } = addingStore({ usage: "plain" });
+    const limiter = make(store);
+    await consume(limiter, 1, "ann");
+    await limiter.close();
+    expect(calls[0]?.limiters[0]?.used).toBe('[0,1,"default ann",1,0]');
+  });
+
+  test("counts what was waited for once, and in shadow what would have been", async () => {
+    const { store, calls } = addingStore();
+    const limits = gcra({ limit: 1, window: "1s" });
+    const limiter = createLimiter({ name: "api", store, limits });
+    const shadow = createLimiter({ name: "shadow", store, limits, shadow: true });
+    await limiter.consume("u");
+    const waiting = limiter.wait("u");
+    for (let i = 0; i < 3; i += 1) await shadow.consume("u");
+    await vi.advanceTimersByTimeAsync(1_000);
+    await waiting;
+    await limiter.close();
+    await shadow.close();
+    const rows = calls.flatMap((call) => call.limiters.map((one) => [one.name, one.rows]));
+    expect(rows).toMatchObject([
+      ["api", [{ allowed: 2, denied: 0 }]],
+      ["shadow", [{ allowed: 1, denied: 2 }]],
+    ]);
+  });
+
+  test("with more than 1,000 limiters counts the others together", async () => {
+    const { store, calls } = addingStore();
+    const limiters = Array.from({ length: 1_003 }, (_, i) => make(store, `limiter ${i}`));
+    for (const limiter of limiters) await consume(limiter, 1);
+    await vi.advanceTimersByTimeAsync(LATEST);
+    const all = calls.flatMap((call) => call.limiters);
+    expect(all).toHaveLength(1_001);
+    expect(all.at(-1)).toMatchObject({ id: "", rows: [{ allowed: 3 }], used: "" });
+    for (const call of calls) expect(call.limiters.length).toBeLessThanOrEqual(64);
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+  });
+});
+
+describe("at close", () => {
+  test("of the last limiter the rest is sent", async () => {
+    const { store, calls } = addingStore();
+    const limiters = [make(store, "one"), make(store, "other")];
+    await consume(limiters[0] as Limiter, 3);
+    await limiters[0]?.close();
+    expect(calls).toEqual([]);
+    await limiters[1]?.close();
+    expect(calls).toMatchObject([{ limiters: [{ name: "one" }] }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("what came while a call is under way is sent, too", async () => {
+    const it = addingStore();
+    const limiter = make(it.store);
+    await consume(limiter, 1);
+    let goOn = () => {};
+    it.pause = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    await vi.advanceTimersByTimeAsync(LATEST);
+    await consume(limiter, 2);
+    const closing = limiter.close();
+    goOn();
+    await closing;
+    expect(decisionsIn(it.calls)).toBe(3);
+  });
+
+  test("a store that does not answer is given 100 ms", async () => {
+    const it = addingStore();
+    const limiter = make(it.store);
+    await consume(limiter, 1);
+    it.pause = new Promise(() => {});
+    let isClosed = false;
+    void limiter.close().then(() => {
+      isClosed = true;
+    });
+    await vi.advanceTimersByTimeAsync(99);
+    expect(isClosed).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isClosed).toBe(true);
+  });
+});
+
+const unavailable = (words: string) =>
+  new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store could not answer", {
+    cause: new Error(words),
+  });
+
+describe("a store that is away", () => {
+  test("is sent the same call again, and then what was counted meanwhile, of its own time", async () => {
+    const warned = warnings();
+    const it = addingStore();
+    it.error = unavailable("Connection is closed.");
+    const limiter = make(it.store);
+    await consume(limiter, 1);
+    await vi.advanceTimersByTimeAsync(LATEST);
+    for (let i = 0; i < 3; i += 1) {
+      await consume(limiter, 1);
+      await vi.advanceTimersByTimeAsync(20_000);
+    }
+    expect(new Set(it.calls.map(({ number }) => number))).toEqual(new Set([1]));
+    const [first, ...rest] = it.calls;
+    for (const { limiters } of rest) expect(limiters).toEqual(first?.limiters);
+    it.error = undefined;
+    await vi.advanceTimersByTimeAsync(LATEST);
+    expect(it.calls.slice(-2).map(({ number }) => number)).toEqual([1, 2]);
+    const rows = it.calls.at(-1)?.limiters[0]?.rows ?? [];
+    expect(rows.map(({ allowed, denied }) => allowed + denied)).toEqual([1, 1, 1]);
+    const [one = 0, two = 0, three = 0] = rows.map(({ at }) => at / 1_000_000);
+    expect(two - one).toBeCloseTo(20, -1);
+    expect(three - two).toBeCloseTo(20, -1);
+    await limiter.close();
+    expect(warned).not.toHaveBeenCalled();
+  });
+
+  test("for a day gets numbers of longer times, and none is missing", async () => {
+    const it = addingStore();
+    it.error = unavailable("Connection is closed.");
+    const limiters = Array.from({ length: 40 }, (_, i) => make(it.store, `limiter ${i}`));
+    let decisions = 0;
+    for (let turn = 0; turn < 1_000; turn += 1) {
+      for (const limiter of limiters) await limiter.consume("u");
+      decisions += limiters.length;
+      await vi.advanceTimersByTimeAsync(LATEST);
+    }
+    it.error = undefined;
+    await vi.advanceTimersByTimeAsync(LATEST);
+    expect(decisionsIn(it.calls)).toBe(decisions);
+    expect(rowsIn(it.calls).length).toBeLessThan(20_000);
+    for (const call of it.calls) {
+      const together = call.limiters.reduce((sum, one) => sum + one.rows.length, 0);
+      expect(together).toBeLessThanOrEqual(1_024);
+    }
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+  });
+
+  test("for minutes gets subjects in turns when it is back, and so it does when a clock is set", async () => {
+    const it = addingStore();
+    const limiters = Array.from({ length: 60 }, (_, i) => make(it.store, `limiter ${i}`));
+    const goOn = async (turns: number): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) {
+        for (const limiter of limiters) await limiter.consume("u");
+        await vi.advanceTimersByTimeAsync(LATEST);
+      }
+    };
+    await goOn(20);
+    it.error = unavailable("Connection is closed.");
+    await goOn(40);
+    it.error = undefined;
+    await goOn(20);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await goOn(20);
+    expect(Math.max(...it.calls.map(listsIn))).toBeLessThan(limiters.length / 2);
+    const last = it.calls.slice(-10);
+    for (let i = 0; i < limiters.length; i += 1) {
+      expect(listedIn(last, `limiter ${i}`)).toBeGreaterThan(0);
+    }
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+    expect(
+      listedIn([...new Map(it.calls.map((call) => [call.number, call])).values()], "limiter 7"),
+    ).toBe(100);
+  });
+
+  test("for an hour is not sent a call that it may have done, and forgotten", async () => {
+    const it = addingStore();
+    it.error = unavailable("Connection is closed.");
+    const limiter = make(it.store);
+    await consume(limiter, 1);
+    await vi.advanceTimersByTimeAsync(49 * 60_000);
+    expect(new Set(it.calls.map(({ number }) => number))).toEqual(new Set([1]));
+    await consume(limiter, 1);
+    await vi.advanceTimersByTimeAsync(2 * 60_000);
+    expect(it.calls.at(-1)).toMatchObject({ number: 2 });
+    await limiter.close();
+  });
+
+  test("holds nobody up, and one call is under way at a time", async () => {
+    const it = addingStore();
+    const limiter = make(it.store);
+    await consume(limiter, 1);
+    it.pause = new Promise(() => {});
+    await vi.advanceTimersByTimeAsync(20 * LATEST);
+    expect(it.calls).toHaveLength(1);
+    expect((await limiter.consume("u")).allowed).toBe(true);
+  });
+});
+
+describe("a clock", () => {
+  test("that is away is set by what the server says, and the call is made again", async () => {
+    // Subjects, whose time is drawn, would come in a call of their own.
+    vi.spyOn(Math, "random").mockReturnValue(0.9);
+    const it = addingStore();
+    const limiter = make(it.store);
+    await consume(limiter, 1);
+    it.state = USAGE_STATES.away;
+    await vi.advanceTimersByTimeAsync(LATEST);
+    expect(it.calls).toHaveLength(2);
+    it.state = USAGE_STATES.done;
+    await vi.advanceTimersByTimeAsync(LATEST);
+    expect(it.calls.map(({ number }) => number)).toEqual([1, 1, 1]);
+    await limiter.close();
+  });
+});
+
+describe("a refusal is logged once, and disturbs nothing", () => {
+  test.each([
+    "READONLY You can't write against a read only replica.",
+    "OOM command not allowed when used memory > 'maxmemory'.",
+    "MISCONF Redis is configured to save RDB snapshots",
+  ])("of the server: %s", async (words) => {
+    const warned = warnings();
+    const it = addingStore();
+    it.error = unavailable(words);
+    const limiter = make(it.store);
+    await consume(limiter, 2);
+    await vi.advanceTimersByTimeAsync(3 * LATEST);
+    expect(it.calls.length).toBeGreaterThanOrEqual(3);
+    expect(warned).toHaveBeenCalledOnce();
+    expect(warned).toHaveBeenCalledWith(
+      expect.stringContaining(words),
+      expect.objectContaining({ code: "HEADGATE_USAGE_REFUSED" }),
+    );
+    expect((await limiter.consume("u")).degraded).toBe(false);
+    it.error = undefined;
+    await limiter.close();
+    expect(decisionsIn(it.calls)).toBe(3);
+  });
+
+  test.each([
+    [USAGE_STATES.otherFormat, "another format"],
+    [USAGE_STATES.wrongType, "another type"],
+  ])("because of what is in the index (%i), or in place of a limiter", async (state, words) => {
+    for (const at of ["state", "each"] as const) {
+      const warned = warnings();
+      const it = addingStore();
+      it[at] = state;
+      const limiter = make(it.store);
+      await consume(limiter, 1);
+      await vi.advanceTimersByTimeAsync(2 * LATEST);
+      expect(warned).toHaveBeenCalledOnce();
+      expect(warned.mock.calls[0]?.[0]).toContain(words);
+      await limiter.close();
+      vi.restoreAllMocks();
+    }
+  });
+});

@@ -1,0 +1,246 @@
+import { runList } from "../operations/list-script.ts";
+import type { Operation } from "../store/store.ts";
+import { clockLua, eraseLua, unlistLua, usageLua } from "./lua.generated.ts";
+
+/** What a process has counted for one limiter since its last call. */
+export interface LimiterCount {
+  /** The limiter's id of 16 characters; empty for limiters that are counted together. */
+  readonly id: string;
+  readonly name: string;
+  readonly rows: readonly UsageRow[];
+  /** The subjects that asked, and those that were denied, as in tops.lua; empty if there are none. */
+  readonly used: string;
+  readonly denied: string;
+  /** The denials of each limit, as JSON; empty if only numbers are sent. */
+  readonly limits: string;
+}
+
+/** Counts for a period. */
+export interface UsageRow {
+  /** The middle of the period, in microseconds since the epoch, by the clock of the process. */
+  readonly at: number;
+  readonly allowed: number;
+  readonly denied: number;
+  /** Of those, the decisions made without the store. */
+  readonly degraded: number;
+}
+
+/** What a process adds to usage. */
+export interface UsageCall {
+  readonly prefix: string;
+  /** The name of the process: 16 characters. */
+  readonly process: string;
+  /** Grows with each new call of a process; a repeated call keeps its number. */
+  readonly number: number;
+  /** The process's estimate of the server's clock, in microseconds; and how far that is ahead of its own. */
+  readonly clock: number;
+  readonly ahead: number;
+  readonly limiters: readonly LimiterCount[];
+  /** The blocks that it has encountered, as returned by `BlockSightings`. */
+  readonly blocks: string;
+}
+
+/** The result of a call. */
+export const USAGE_STATES = {
+  known: 0,
+  done: 1,
+  away: 2,
+  otherFormat: 3,
+  tooLong: 4,
+  wrongType: -1,
+} as const;
+
+/** Microseconds of the spans in which usage is stored, and how many there are of each. */
+export const SHORT_SPAN = 10_000_000;
+export const LONG_SPAN = 600_000_000;
+export const SHORT_PLACES = 360;
+export const LONG_PLACES = 144;
+
+/** Microseconds of the hours in a day's record, and of the day. */
+export const HOUR_SPAN = 3_600_000_000;
+export const DAY_SPAN = 86_400_000_000;
+
+/** For how many microseconds counts are kept after the last change, as in usage.lua. */
+export const KEPT = 90_000_000_000;
+
+/** The longest span for which hours are kept: 30 days. */
+export const LONGEST_SPAN = 2_592_000_000_000;
+
+/** The id of the series for all limiters without one of their own. */
+export const OTHERS = "other";
+
+/** The key of the index of limiters with usage under a prefix. No counter's key has this form. */
+export function usageKey(prefix: string): string {
+  return `${prefix}:{usage}`;
+}
+
+/** The key of the number of a process's last call, by the name of the process. */
+export function usageProcessKey(prefix: string, process: string): string {
+  return `${usageKey(prefix)}:process/${process}`;
+}
+
+/** The key of a limiter's numbers. */
+export function seriesKey(prefix: string, id: string): string {
+  return `${usageKey(prefix)}:series/${id}`;
+}
+
+/** The key of its subjects in ten minutes, numbered since the epoch. */
+export function topsKey(prefix: string, id: string, span: number): string {
+  return `${usageKey(prefix)}:top/${id}/${span}`;
+}
+
+/** The key of its denials by limit in ten minutes, numbered since the epoch. */
+export function limitsKey(prefix: string, id: string, span: number): string {
+  return `${usageKey(prefix)}:limits/${id}/${span}`;
+}
+
+/** The key of the list of a day's limiters, by the number of days since the epoch. */
+export function dayListKey(prefix: string, day: number): string {
+  return `${usageKey(prefix)}:days/${day}`;
+}
+
+/** The key of a limiter's hours in a day. */
+export function dayKey(prefix: string, id: string, day: number): string {
+  return `${usageKey(prefix)}:day/${id}/${day}`;
+}
+
+/**
+ * The key of the list of blocks in force. It is in the hash slot of usage, but matches no key pattern that lets a user read
+ * only usage, because it contains subjects in the form of counter keys. No other key has a prefix without a colon before the
+ * brace.
+ */
+export function blocksKey(prefix: string): string {
+  return `${prefix}:blocks{usage}`;
+}
+
+/**
+ * Adds a process's counts. The reply has the result of the call, as in `USAGE_STATES`, and for each limiter 1 if it was
+ * counted, 2 if it was counted with the others, 3 or -1 if its key holds something else, 4 if its subjects, limits or hours
+ * were not stored.
+ */
+export const addUsage: Operation<UsageCall> = {
+  ...runList("usage", {
+    source: usageLua,
+    parameters: (call: UsageCall) => [
+      call.number,
+      Math.round(call.clock),
+      call.limiters.length,
+      call.blocks,
+      ...call.limiters.flatMap((limiter) => [
+        limiter.id,
+        limiter.name,
+        limiter.rows.map((row) => writeRow(row, call.ahead)).join("\n"),
+        limiter.used,
+        limiter.denied,
+        limitsOf(limiter, call),
+      ]),
+    ],
+    replySize: ({ limiters }) => 1 + limiters.length,
+  }),
+  keys: (call) => {
+    const { prefix, process, clock, limiters } = call;
+    const span = Math.floor(clock / LONG_SPAN);
+    const today = Math.floor(clock / DAY_SPAN);
+    const daysOf = (id: string): string[] => [
+      dayKey(prefix, id, today - 1),
+      dayKey(prefix, id, today),
+    ];
+    return [
+      usageKey(prefix),
+      usageProcessKey(prefix, process),
+      seriesKey(prefix, OTHERS),
+      dayListKey(prefix, today - 1),
+      dayListKey(prefix, today),
+      ...daysOf(OTHERS),
+      blocksKey(prefix),
+      ...limiters.flatMap((limiter) => {
+        const id = limiter.id || OTHERS;
+        const keys = [seriesKey(prefix, id), topsKey(prefix, id, span)];
+        if (limitsOf(limiter, call) === "") return keys;
+        return [...keys, limitsKey(prefix, id, span), ...daysOf(id)];
+      }),
+    ];
+  },
+  // Each call is sent alone.
+  weight: () => 256,
+  // The memory of a process has no other readers.
+  twin: ({ limiters }, _, { now }) => [now, USAGE_STATES.done, ...limiters.map(() => 1)],
+};
+
+/** Hours are sent with the subjects, and with rows of an earlier hour that the server did not accept in time. */
+function limitsOf({ limits, rows }: LimiterCount, { clock, ahead }: UsageCall): string {
+  if (limits !== "") return limits;
+  const isLate = ({ at }: UsageRow): boolean =>
+    Math.floor((at + ahead) / HOUR_SPAN) < Math.floor(clock / HOUR_SPAN);
+  return rows.some(isLate) ? "{}" : "";
+}
+
+function writeRow({ at, allowed, denied, degraded }: UsageRow, ahead: number): string {
+  return `${Math.floor((at + ahead) / SHORT_SPAN)} ${allowed} ${denied} ${degraded}`;
+}
+
+/** Reads the clock of the server that keeps usage. */
+export const readUsageClock: Operation<{ readonly prefix: string }> = {
+  ...runList("read-clock", {
+    source: clockLua,
+    parameters: () => [],
+    replySize: () => 1,
+  }),
+  keys: ({ prefix }) => [usageKey(prefix)],
+  weight: () => 1,
+  twin: (_, __, { now }) => [now, 0],
+};
+
+/** Subjects to erase from lists of a limiter. */
+export interface UnlistCall {
+  readonly prefix: string;
+  /** The limiter's id in keys. */
+  readonly id: string;
+  /** The lists' numbers of ten minutes since the epoch. */
+  readonly spans: readonly number[];
+  /** The server's clock, in microseconds, to determine when the lists expire. */
+  readonly now: number;
+  /** The subjects, as they are in lists. */
+  readonly items: readonly string[];
+}
+
+/** Erases subjects from lists. The reply has the number of lists affected. Leaves other values alone. */
+export const unlist: Operation<UnlistCall> = {
+  ...runList("unlist", {
+    source: unlistLua,
+    parameters: ({ spans, now, items }: UnlistCall) => [
+      spans.length,
+      ...spans.map((span) => Math.max(0, (span + 1) * LONG_SPAN + KEPT - Math.round(now))),
+      items.length,
+      ...items,
+    ],
+    replySize: () => 1,
+  }),
+  keys: ({ prefix, id, spans }) => spans.map((span) => topsKey(prefix, id, span)),
+  // Each call is sent alone.
+  weight: () => 256,
+  // A store in memory has no usage.
+  twin: (_, __, { now }) => [now, 0],
+};
+
+/** Subjects to erase from the list of blocks. */
+export interface EraseCall {
+  readonly prefix: string;
+  /** As in the list, after the time. */
+  readonly blocked: readonly string[];
+}
+
+/**
+ * Erases subjects from the list of blocks. The reply says whether any was in it. A value that is not such a list is left alone.
+ */
+export const eraseBlocks: Operation<EraseCall> = {
+  ...runList("erase-blocks", {
+    source: eraseLua,
+    parameters: ({ blocked }: EraseCall) => [blocked.length, ...blocked],
+    replySize: () => 1,
+  }),
+  keys: ({ prefix }) => [blocksKey(prefix)],
+  weight: () => 256,
+  // A store in memory has no usage.
+  twin: (_, __, { now }) => [now, 0],
+};

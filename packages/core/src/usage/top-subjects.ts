@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import { escapeSubject } from "../common/key.ts";
+
+/** Longer subjects are counted by their hash, so that a client cannot choose how much memory it takes. */
+const LONGEST_SUBJECT = 64;
+
+/** The most subjects that are sent. */
+const MOST_SENT = 64;
+
+/** How often a subject asked: at most `count` times, and at least `count - error` times. */
+interface Counted {
+  count: number;
+  error: number;
+}
+
+/**
+ * The most frequent subjects, by space-saving (Metwally, Agrawal, El Abbadi 2005), with one change: the list is cut now and
+ * then, not at each new subject. A new subject may have asked before, as often as the most frequent one that was ever cut. That
+ * bound never exceeds the total divided by `capacity + 1`.
+ */
+export class TopSubjects {
+  readonly #capacity: () => number;
+  readonly #counted = new Map<string, Counted>();
+  /** How often a subject outside the list may have asked at most. */
+  #floor = 0;
+  #total = 0;
+
+  /** How many subjects are counted at least; twice as many at most. */
+  constructor(capacity: () => number) {
+    this.#capacity = capacity;
+  }
+
+  /** How many subjects are counted. */
+  get size(): number {
+    return this.#counted.size;
+  }
+
+  /** Counts one more request of a subject, in the form of `subjectKey`. */
+  add(key: string): void {
+    this.#total += 1;
+    const known = this.#counted.get(key);
+    if (known !== undefined) {
+      known.count += 1;
+      return;
+    }
+    this.#counted.set(key, { count: this.#floor + 1, error: this.#floor });
+    const capacity = this.#capacity();
+    if (this.#counted.size > 2 * capacity) this.#cut(capacity);
+  }
+
+  /** Takes the counts as JSON, as tops.lua reads them; empty if there are none. */
+  take(write: (key: string) => string): string {
+    if (this.#total === 0) return "";
+    const sorted = this.#sorted();
+    const sent = sorted.slice(0, MOST_SENT);
+    const missed = Math.max(this.#floor, sorted[MOST_SENT]?.[1].count ?? 0);
+    const flat = sent.flatMap(([key, { count, error }]) => [write(key), count, error]);
+    const text = JSON.stringify([missed, this.#total, ...flat]);
+    this.#counted.clear();
+    this.#floor = 0;
+    this.#total = 0;
+    return text;
+  }
+
+  #sorted(): [key: string, counted: Counted][] {
+    return [...this.#counted].sort(([, one], [, other]) => other.count - one.count);
+  }
+
+  #cut(capacity: number): void {
+    const sorted = this.#sorted();
+    this.#floor = sorted[capacity]?.[1].count ?? this.#floor;
+    for (const [key] of sorted.slice(capacity)) this.#counted.delete(key);
+  }
+}
+
+/** The key under which a subject of a dimension is counted. Dimensions contain neither spaces nor number signs. */
+export function subjectKey(dimension: string, subject: string): string {
+  return subject.length > LONGEST_SUBJECT
+    ? `${dimension}#${hashSubject(subject)}`
+    : `${dimension} ${subject}`;
+}
+
+/** The text for a subject with a key. */
+export function writeSubject(key: string, isPlain: boolean): string {
+  const [sign = ""] = /[ #]/.exec(key) ?? [];
+  const at = key.indexOf(sign);
+  const dimension = key.slice(0, at);
+  const rest = key.slice(at + 1);
+  if (sign === "#") return key;
+  const escaped = isPlain ? escapeSubject(rest) : "#";
+  return escaped.startsWith("#") ? `${dimension}#${hashSubject(rest)}` : `${dimension} ${escaped}`;
+}
+
+/** The forms that a subject may have in lists, whatever the setting: plain and hashed. */
+export function itemsOf(dimension: string, subject: string): readonly string[] {
+  const plain = writeSubject(subjectKey(dimension, subject), true);
+  return [...new Set([plain, `${dimension}#${hashSubject(subject)}`])];
+}
+
+/** The hash that stands for a subject in usage: the first 96 bits of its SHA-256, in 16 characters. */
+export function hashSubject(subject: string): string {
+  return createHash("sha256").update(subject).digest("base64url").slice(0, 16);
+}

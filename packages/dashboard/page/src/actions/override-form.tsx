@@ -1,0 +1,112 @@
+import type { JSX } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import type { Action, LimiterView } from "../../../src/api.ts";
+import { Name } from "../parts/text.tsx";
+import type { Draft } from "../visit.ts";
+import { PageContext } from "../visit.ts";
+import type { Numbers, Typed } from "./changed-limits.ts";
+import { changedLimits } from "./changed-limits.ts";
+import { LengthField } from "./length-field.tsx";
+
+type OverrideDraft = Extract<Draft, { form: "override" }>;
+
+const FIELDS: Readonly<Record<string, string>> = {
+  limit: "limit",
+  burst: "at once",
+  capacity: "capacity",
+  refill: "refill",
+};
+
+/**
+ * New numbers for the limits of a limiter. Each field starts with the number that applies without the override; unchanged ones
+ * are not sent.
+ */
+export function OverrideForm({
+  draft,
+  onChange,
+}: {
+  draft: OverrideDraft;
+  onChange: (action: Action | undefined) => void;
+}): JSX.Element {
+  const { limiter, subject } = draft;
+  const [numbers, isKnown] = useNumbers(draft);
+  const [typed, setTyped] = useState<Typed>({});
+  const [forMs, setForMs] = useState<number | null | undefined>(3_600_000);
+  const limits = changedLimits(numbers ?? {}, typed);
+  const first = useFocused(numbers !== undefined);
+  useEffect(() => {
+    const isComplete = limits !== undefined && forMs !== undefined;
+    const of = subject ? { limiter, subject } : { limiter };
+    onChange(isComplete ? { kind: "setOverride", ...of, limits, forMs } : undefined);
+  }, [JSON.stringify(limits), forMs]);
+  if (!isKnown) return <p class="quiet">Loading its limits…</p>;
+  if (numbers === undefined || Object.keys(numbers).length === 0) {
+    return <p>Its limits are not known: no process that has this limiter is listed now.</p>;
+  }
+  return (
+    <>
+      {Object.entries(numbers).map(([limit, fields], i) => (
+        <fieldset key={limit} ref={i === 0 ? first : null}>
+          <legend>
+            <Name of={limit} />
+          </legend>
+          <div class="together">
+            {Object.entries(fields).map(([field, own]) => (
+              <label key={field} class="number-field">
+                <span>{FIELDS[field] ?? field}</span>
+                <input
+                  type="number"
+                  min="0"
+                  step="1"
+                  inputMode="numeric"
+                  placeholder={String(own)}
+                  value={typed[limit]?.[field] ?? ""}
+                  onInput={({ currentTarget }) =>
+                    setTyped({
+                      ...typed,
+                      [limit]: { ...typed[limit], [field]: currentTarget.value },
+                    })
+                  }
+                />
+              </label>
+            ))}
+          </div>
+        </fieldset>
+      ))}
+      <p class="quiet">
+        A field left empty keeps its number. An override replaces the one that was there.
+      </p>
+      <LengthField value={forMs} onChange={setForMs} canLast />
+    </>
+  );
+}
+
+/** Focuses the first field when the numbers have arrived, unless the operator has already typed elsewhere. */
+function useFocused(isThere: boolean): { current: HTMLFieldSetElement | null } {
+  const box = useRef<HTMLFieldSetElement>(null);
+  useEffect(() => {
+    const { activeElement } = document;
+    const isTyping = activeElement instanceof HTMLInputElement && activeElement.value !== "";
+    if (isThere && !isTyping) box.current?.querySelector("input")?.focus();
+  }, [isThere]);
+  return box;
+}
+
+/** The numbers that can be replaced; requested from the server if the draft does not have them. */
+function useNumbers(
+  draft: OverrideDraft,
+): readonly [numbers: Numbers | undefined, isKnown: boolean] {
+  const { source } = useContext(PageContext);
+  const [view, setView] = useState<LimiterView | null>();
+  useEffect(() => {
+    if (draft.numbers) return undefined;
+    const leaving = new AbortController();
+    source
+      .limiter(draft.limiter, "1h", leaving.signal)
+      .then(setView)
+      .catch(() => setView(null));
+    return () => leaving.abort();
+  }, [draft]);
+  if (draft.numbers) return [draft.numbers, true];
+  return [view?.policies[0]?.numbers, view !== undefined];
+}
