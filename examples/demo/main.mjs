@@ -69,7 +69,7 @@ process.exit();
 /** Last night: a customer was given room, and a network was shut out. */
 async function whatOperatorsDid() {
   const client = new Redis(redis?.url ?? "");
-  const store = redisStore(client, { directory: false });
+  const store = redisStore(client, { registry: false });
   const operator = operate(store);
   const by = "ann@example.com";
   await operator.setOverride(

@@ -25,7 +25,7 @@ export function createApp(store: Store): Express {
     limits: concurrency({ limit: 2, ttl: "30s" }),
     // Yours comes from a session or a token that you have checked.
     key: (req) => req.get("x-tenant"),
-    missing: "reject",
+    missingKey: "reject",
   });
 
   app.get("/export", twoAtATime, async (req, res) => {

@@ -22,7 +22,7 @@ const searches = rateLimit({ limits: gcra({ limit: 2, window: "1m" }), address }
 const reports = rateLimit({
   limits: gcra({ limit: 3, window: "1m" }),
   key: byHeader("x-api-key"),
-  missing: "reject",
+  missingKey: "reject",
 });
 const accounts = rateLimit({
   limits: gcra({ limit: 3, window: "1m" }),

@@ -36,7 +36,7 @@ export function createApp(store: Store, model: string): Express {
       fixedWindow({ limit: 1_000, window: "1m", name: "tokens" }),
     ],
     key: customerOf,
-    missing: "reject",
+    missingKey: "reject",
     // An estimate. What the answer really took is settled at its end.
     cost: (req) => ({ requests: 1, tokens: promptTokens(req) + TYPICAL_ANSWER }),
   });

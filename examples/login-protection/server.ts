@@ -1,7 +1,7 @@
 // A login that is guarded against guessing: docs/recipes/login.md says how.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { byAll } from "@headgate/core";
+import { combineKeys } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import type { Store } from "@headgate/express";
 import { fixedWindow, rateLimit, slidingLog } from "@headgate/express";
@@ -70,14 +70,14 @@ export function protection(store: Store) {
       slidingLog({ limit: 20, window: "1h", name: "ip", per: "ip" }),
     ],
     key: {
-      pair: byAll((login: Login, ip) => knownDevice(login) ?? ip, account),
+      pair: combineKeys((login: Login, ip) => knownDevice(login) ?? ip, account),
       // A known device has a count of its own: what others guess does not keep its owner out.
-      account: byAll((login: Login) => knownDevice(login) ?? "unknown", account),
+      account: combineKeys((login: Login) => knownDevice(login) ?? "unknown", account),
     },
-    missing: "reject",
+    missingKey: "reject",
     count: "failed",
     // Never the address: an account of one's own would buy guesses at all others.
-    forgive: ["pair"],
+    resetDimensions: ["pair"],
   } as const;
 }
 

@@ -41,7 +41,7 @@ const login = rateLimit({
     slidingLog({ limit: 20, window: "1h", name: "ip", per: "ip" }),
   ],
   key: { pair: byAll(byIp(), account), account },
-  missing: "reject",
+  missingKey: "reject",
   count: "failed",
 });
 

@@ -57,7 +57,7 @@ decorate(
   RateLimit({
     limits: gcra({ limit: 3, window: "1m" }),
     key: byHeader("x-api-key"),
-    missing: "reject",
+    missingKey: "reject",
   }),
 );
 decorate(

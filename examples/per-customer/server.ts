@@ -30,7 +30,7 @@ export function createApp(store: Store): Express {
       limits: perRequest(hourly(DEFAULT), (req) => hourly(customerOf(req)?.perHour ?? DEFAULT)),
       key: (req) => customerOf(req)?.id,
       // Without a key that you gave out, the address counts.
-      missing: "ip",
+      missingKey: "ip",
     }),
   );
 

@@ -19,7 +19,7 @@ app.use(
     ],
     // Yours would come from a token that has been verified. A request that names no tenant gets 400.
     key: { tenant: (req) => req.get("x-tenant") },
-    missing: "reject",
+    missingKey: "reject",
   }),
 );
 

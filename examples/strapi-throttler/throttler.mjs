@@ -3,9 +3,9 @@
 
 import { fixedWindow } from "@headgate/core";
 import {
-  byAll,
   byIp,
   clientOf,
+  combineKeys,
   createHttpGuard,
   sendRejection,
   setHeaders,
@@ -28,7 +28,7 @@ function accountOf(ctx) {
 export function throttleAuthentication(options = {}) {
   const guard = createHttpGuard("throttleAuthentication", {
     limits: fixedWindow({ limit: 5, window: "5m", name: "auth" }),
-    key: byAll(accountOf, (/** @type {Context} */ ctx) => ctx.path, byIp()),
+    key: combineKeys(accountOf, (/** @type {Context} */ ctx) => ctx.path, byIp()),
     ...options,
   });
 

@@ -20,7 +20,7 @@ const limits = gcra({ limit: 1, window: "10h" });
 
 const server = await startRedis();
 const clients = [new Redis(server.port), new Redis(server.port)];
-const alone = redisStore(clients[0], { prefix: "alone", directory: false });
+const alone = redisStore(clients[0], { prefix: "alone", registry: false });
 const operated = redisStore(clients[1], { prefix: "operated" });
 
 /** Denials from the deny cache: the shortest way of a decision on Redis, all of it in this process. */

@@ -21,7 +21,7 @@ const server = await startRedis();
 
 /** Denials from the deny cache: the shortest way of a decision on Redis, all of it in this process. */
 async function startDenied(prefix, usage) {
-  const store = redisStore(new Redis(server.port), { prefix, usage, directory: false });
+  const store = redisStore(new Redis(server.port), { prefix, usage, registry: false });
   const limits = gcra({ limit: 1, window: "10h", per: "global" });
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
   for (let i = 0; i < 3; i += 1) await limiter.consume({ global: "*" });
@@ -30,7 +30,7 @@ async function startDenied(prefix, usage) {
 
 /** Some that count who asks: few who ask often, or ever others. */
 async function startAllowed(prefix, usage) {
-  const store = redisStore(new Redis(server.port), { prefix, usage, directory: false });
+  const store = redisStore(new Redis(server.port), { prefix, usage, registry: false });
   const limits = gcra({ limit: 1_000_000, window: "1000s" });
   const lease = { max: 1_000_000, ttl: "1m" };
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s", lease });

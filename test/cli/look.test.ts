@@ -288,7 +288,7 @@ describe("the targets of breakers that are named", () => {
       });
       return [breaker];
     });
-    const store = redisStore(own.client, { directory: false });
+    const store = redisStore(own.client, { registry: false });
     const breaker = createBreaker({
       name: "payments",
       store,

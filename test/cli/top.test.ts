@@ -37,12 +37,12 @@ async function decide(options: RedisStoreOptions): Promise<Limiter> {
   for (const [subject, times] of Object.entries(ASKED)) {
     for (let i = 0; i < times; i += 1) await limiter.consume(subject);
   }
-  if (options.directory !== false) await writeDirectory(store);
+  if (options.registry !== false) await writeDirectory(store);
   else await limiter.close();
   return limiter;
 }
 
-const PLAIN = { usage: { subjects: "plain" }, directory: false } as const;
+const PLAIN = { usage: { subjects: "plain" }, registry: false } as const;
 
 describe("from usage", () => {
   test("tells who asked most, and who was denied most", async () => {
@@ -106,7 +106,7 @@ eve           1                  7.1 %
   });
 
   test("looks a subject up that is kept as a hash", async () => {
-    await decide({ usage: true, directory: false });
+    await decide({ usage: true, registry: false });
     const all = await top(["api"]);
     expect(all.stdout).toContain(`#${hashSubject("ann")}`);
     expect(all.stdout).not.toContain("ann");

@@ -42,7 +42,7 @@ test.each(currentClusterClients)(
     const limiter = createLimiter({
       name: "api",
       limits,
-      store: redisStore(client, { directory: false }),
+      store: redisStore(client, { registry: false }),
       storeTimeout: "30s",
       denyCache: false,
     });

@@ -81,7 +81,7 @@ describeWorlds((world) => {
       const told = stateOf(await deployed.consume(SUBJECT));
 
       // Of one unit, the wait and what has to pass until one is left are the same.
-      expect(told.growsAfterMs).toBe(told.retryAfterMs);
+      expect(told.refillAfterMs).toBe(told.retryAfterMs);
       time.now = START + BigInt(told.retryAfterMs) * 1_000n - 1n;
       expect(await deployed.consume(SUBJECT)).toMatchObject({ allowed: false, retryAfterMs: 1 });
       expect(await deployed.peek(SUBJECT, 0)).toMatchObject({ remaining: 0 });
@@ -140,7 +140,7 @@ describeWorlds((world) => {
       [0, 150],
       [0, 250],
     ]);
-    expect(states.map(({ growsAfterMs }) => growsAfterMs)).toEqual([120_001, 60_001, 1, 1, 1, 0]);
+    expect(states.map(({ refillAfterMs }) => refillAfterMs)).toEqual([120_001, 60_001, 1, 1, 1, 0]);
   });
 
   test.each(KINDS.filter((kind) => kind.includes("Window")))(

@@ -35,7 +35,7 @@ function claimStateInRange(
   { cost: asked, wouldAllow, source }: Decision,
   says: (rule: string) => () => string,
 ): void {
-  const { limit, remaining, overdrawn, retryAfterMs, resetAfterMs, growsAfterMs } = state;
+  const { limit, remaining, overdrawn, retryAfterMs, resetAfterMs, refillAfterMs } = state;
   if (isOfPlaces(state)) {
     claimPlacesInRange(state, asked, says);
     return;
@@ -47,8 +47,8 @@ function claimStateInRange(
   claim(remaining === 0 || overdrawn === 0, says("who is overdrawn has nothing left"));
   claim(state.allowed === (retryAfterMs === 0), says("who waits is denied"));
   claim(isWhole(resetAfterMs, 0), says("resetAfterMs"));
-  claim(isWhole(growsAfterMs, 0, resetAfterMs), says("it grows before it is unused"));
-  claim(resetAfterMs === 0 || growsAfterMs > 0, says("what is used will grow"));
+  claim(isWhole(refillAfterMs, 0, resetAfterMs), says("it grows before it is unused"));
+  claim(resetAfterMs === 0 || refillAfterMs > 0, says("what is used will grow"));
   claim(resetAfterMs > 0 || remaining === limit, says("what is unused is all there"));
   // What is looked at with a cost of 0 is never denied, and what a lease pays was charged before others were.
   const isPaid = cost === 0 || source === "lease";
@@ -65,12 +65,12 @@ function claimPlacesInRange(
   asked: Cost,
   says: (rule: string) => () => string,
 ): void {
-  const { retryAfterMs, resetAfterMs, growsAfterMs } = state;
+  const { retryAfterMs, resetAfterMs, refillAfterMs } = state;
   const places = typeof asked === "number" ? Math.min(1, asked) : (asked[name] as number);
   claim(isWhole(limit, 0, MOST) && isWhole(remaining, 0, limit), says("places"));
   claim(remaining === 0 || overdrawn === 0, says("who is overdrawn has nothing left"));
   claim(allowed === (retryAfterMs === 0), says("who waits is denied"));
-  claim(growsAfterMs === resetAfterMs, says("only a block tells when it ends"));
+  claim(refillAfterMs === resetAfterMs, says("only a block tells when it ends"));
   if (allowed) return;
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY;
   claim(isNever === places > limit, says("what never fits"));

@@ -1,4 +1,4 @@
-import type { Charged, Decision } from "@headgate/core";
+import type { ChargeResult, Decision } from "@headgate/core";
 import { expect } from "vitest";
 import { isSameAnswer } from "./same-answer.ts";
 
@@ -13,9 +13,13 @@ export function claimSame(actual: Decision, expected: Decision, explain = () => 
 }
 
 /** The same for what became of a charge, or a settle. */
-export function claimSameCharge(actual: Charged, expected: Charged, explain: () => string): void {
+export function claimSameCharge(
+  actual: ChargeResult,
+  expected: ChargeResult,
+  explain: () => string,
+): void {
   const isSame =
-    actual.counted === expected.counted &&
+    actual.charged === expected.charged &&
     actual.overflow === expected.overflow &&
     actual.degraded === expected.degraded;
   if (!isSame) expect(actual, explain()).toEqual(expected);

@@ -1,4 +1,4 @@
-import type { Charged, Decision, Limit, Limiter, LimiterOptions, Store } from "@headgate/core";
+import type { ChargeResult, Decision, Limit, Limiter, LimiterOptions, Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import { STORE_ALONE } from "../redis/store-alone.ts";
@@ -56,7 +56,7 @@ describeWorlds((world) => {
     return Promise.all(Array.from({ length: count }, () => limiter.consume(SUBJECT)));
   }
 
-  function fail(limiter: Limiter, decisions: readonly Decision[]): Promise<Charged[]> {
+  function fail(limiter: Limiter, decisions: readonly Decision[]): Promise<ChargeResult[]> {
     return Promise.all(decisions.map((decision) => limiter.settle(decision, 1)));
   }
 

@@ -55,8 +55,9 @@ export const chargeByName: MixedStep = {
     if (limiter === tier.beside) tier.spentBeside = world.time.now;
     const cost = randomChargeByName(random, unitLimitsOf(tier), tier.last);
     const before = await lookAt(world, tier, subjects);
-    const { counted, overflow, degraded } = await limiter.charge(subjects, { cost });
-    const explain = () => `${JSON.stringify({ cost, counted, overflow })} ${world.describe(tier)}`;
+    const { charged, overflow, degraded } = await limiter.charge(subjects, { cost });
+    const explain = () =>
+      `${JSON.stringify({ cost, counted: charged, overflow })} ${world.describe(tier)}`;
     await tier.truth?.charge(subjects, { cost });
     const isOver = Object.values(overflow).some((units) => units > 0);
     claim(!degraded, explain);

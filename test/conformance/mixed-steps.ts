@@ -102,9 +102,9 @@ const charge: MixedStep = {
     const cost = random.chance(0.7) ? random.whole(1, 10) : randomCharge(random, tier.last);
     const limiter = random.pick([tier.enforcing, tier.shadow, tier.beside]);
     if (limiter === tier.beside) tier.spentBeside = world.time.now;
-    const { counted, overflow, degraded } = await limiter.charge(subjects, { cost });
-    const explain = () => `${cost} charged, ${counted} and ${overflow}, ${world.describe(tier)}`;
-    claim(counted + overflow === cost && !degraded, explain);
+    const { charged, overflow, degraded } = await limiter.charge(subjects, { cost });
+    const explain = () => `${cost} charged, ${charged} and ${overflow}, ${world.describe(tier)}`;
+    claim(charged + overflow === cost && !degraded, explain);
     await tier.truth?.charge(subjects, { cost });
     if (overflow > 0) tier.truth = undefined;
     if (world.features.leases || overflow > 0) return true;
@@ -126,7 +126,7 @@ const settle: MixedStep = {
     const settled = await tier.enforcing.settle(decision, units);
     const explain = () =>
       `${cost} settled at ${units}: ${JSON.stringify(settled)}, ${world.describe(tier)}`;
-    claim(settled.counted + settled.overflow === units && !settled.degraded, explain);
+    claim(settled.charged + settled.overflow === units && !settled.degraded, explain);
     if (settled.overflow > 0) tier.truth = undefined;
     if (units < cost) tier.ledger.reduce(decision, units);
     const after = await world.look(tier, request);
@@ -320,9 +320,9 @@ async function claimOver(
   before: Decision,
 ): Promise<void> {
   if (world.features.leases || !world.random.chance(0.3)) return;
-  const { counted } = await tier.enforcing.settle(decision, Number(decision.cost) + 5);
+  const { charged } = await tier.enforcing.settle(decision, Number(decision.cost) + 5);
   const isGiven = await tier.enforcing.refund(decision);
-  claim(counted === 0 && !isGiven, () => `again ${counted} and ${isGiven}`);
+  claim(charged === 0 && !isGiven, () => `again ${charged} and ${isGiven}`);
   claimUnchanged(before, await world.look(tier, request), () => "settled again");
 }
 

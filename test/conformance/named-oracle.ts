@@ -1,4 +1,4 @@
-import type { Charged, CostByName, Decision, Limit, LimitState } from "@headgate/core";
+import type { ChargeResult, CostByName, Decision, Limit, LimitState } from "@headgate/core";
 import type { SubjectOf } from "./oracle.ts";
 import { Oracle } from "./oracle.ts";
 import { nameOf } from "./oracle-definition.ts";
@@ -55,20 +55,20 @@ export class NamedOracle {
     return answer;
   }
 
-  charge(subjects: SubjectOf, cost: CostByName, now: bigint): Charged<CostByName> {
+  charge(subjects: SubjectOf, cost: CostByName, now: bigint): ChargeResult<CostByName> {
     return joined(
       this.#asked(cost).map(([name, oracle, units]) => [name, oracle.charge(subjects, units, now)]),
     );
   }
 
-  settle(answer: NamedAnswer, units: CostByName, now: bigint): Charged<CostByName> {
+  settle(answer: NamedAnswer, units: CostByName, now: bigint): ChargeResult<CostByName> {
     const charge = this.#charges.get(answer);
     this.#charges.delete(answer);
     return joined(
       this.#oracles.map(([name, oracle]) => {
         const wanted = units[name] ?? answer.cost[name] ?? 0;
         const decision = charge?.decisions.get(oracle);
-        if (charge === undefined) return [name, { counted: 0, overflow: 0, degraded: false }];
+        if (charge === undefined) return [name, { charged: 0, overflow: 0, degraded: false }];
         if (decision !== undefined) return [name, oracle.settle(decision, wanted, now)];
         return [name, oracle.charge(charge.subjects, wanted, now)];
       }),
@@ -100,10 +100,10 @@ function asItIs(oracle: Oracle, subjects: SubjectOf, now: bigint): Decision {
 }
 
 function joined(
-  charged: readonly (readonly [name: string, charged: Charged])[],
-): Charged<CostByName> {
+  charged: readonly (readonly [name: string, charged: ChargeResult])[],
+): ChargeResult<CostByName> {
   return {
-    counted: Object.fromEntries(charged.map(([name, { counted }]) => [name, counted])),
+    charged: Object.fromEntries(charged.map(([name, { charged: counted }]) => [name, counted])),
     overflow: Object.fromEntries(charged.map(([name, { overflow }]) => [name, overflow])),
     degraded: false,
   };

@@ -1,4 +1,4 @@
-import type { Charged, Cost, Decision, Limit, LimitState } from "@headgate/core";
+import type { ChargeResult, Cost, Decision, Limit, LimitState } from "@headgate/core";
 import type { Account } from "./oracle-account.ts";
 import { bindingOf } from "./oracle-binding.ts";
 import type { Blocking, OracleCounter } from "./oracle-counter.ts";
@@ -20,7 +20,7 @@ export type { SubjectOf } from "./oracle-rule.ts";
 const MOST = 2_000_000_000n;
 
 /** What can never be used: of a policy that counts places only. */
-const NOTHING: Charged = { counted: 0, overflow: 0, degraded: false };
+const NOTHING: ChargeResult = { charged: 0, overflow: 0, degraded: false };
 
 /** How a request is decided, beside what it costs. */
 export interface Asking {
@@ -109,12 +109,12 @@ export class Oracle {
   }
 
   /** Charges whatever is left, as far as it can be held. Places are not charged. */
-  charge(subjects: SubjectOf, cost: number, now: bigint): Charged {
+  charge(subjects: SubjectOf, cost: number, now: bigint): ChargeResult {
     const rules = this.#rules.filter(({ isOfPlaces }) => !isOfPlaces);
     return this.#chargeBy(rules, subjects, cost, now);
   }
 
-  #chargeBy(rules: readonly Rule[], subjects: SubjectOf, cost: number, now: bigint): Charged {
+  #chargeBy(rules: readonly Rule[], subjects: SubjectOf, cost: number, now: bigint): ChargeResult {
     if (rules.length === 0) return NOTHING;
     let overflow = 0;
     for (const rule of rules) {
@@ -126,11 +126,11 @@ export class Oracle {
       keepAccount(rule, subjects, account);
       overflow = Math.max(overflow, cost - Number(units));
     }
-    return { counted: cost - overflow, overflow, degraded: false };
+    return { charged: cost - overflow, overflow, degraded: false };
   }
 
   /** Makes a decision, whose cost is not by name, cost so many units, by the numbers that it was made by. */
-  settle(decision: Decision, units: number, now: bigint): Charged {
+  settle(decision: Decision, units: number, now: bigint): ChargeResult {
     const cost = Number(decision.cost);
     const charge = this.#charges.get(decision);
     if (charge === undefined) return NOTHING;
@@ -138,10 +138,10 @@ export class Oracle {
     if (units > cost) {
       const rules = charge.charged.map(({ rule }) => rule);
       const more = this.#chargeBy(rules, charge.subjects, units - cost, now);
-      return { ...more, counted: cost + more.counted };
+      return { ...more, charged: cost + more.charged };
     }
     if (units < cost) this.#giveBack(charge, now, BigInt(cost - units));
-    return { counted: units, overflow: 0, degraded: false };
+    return { charged: units, overflow: 0, degraded: false };
   }
 
   /** Gives back what is left of a decision, by the numbers that it was made by; false when nothing is. */
@@ -265,7 +265,7 @@ export class Oracle {
       overdrawn: Math.max(0, 0 - shown),
       retryAfterMs: wait === undefined ? Number.POSITIVE_INFINITY : inMilliseconds(wait),
       resetAfterMs: inMilliseconds(reset),
-      growsAfterMs: inMilliseconds(growth),
+      refillAfterMs: inMilliseconds(growth),
     };
   }
 }

@@ -90,10 +90,10 @@ export function randomShortWait(random: Random, last: Decision | undefined): big
 /** The moments of a decision as it tells them, in microseconds from its time on. */
 export function momentsOf(decision: Decision): bigint[] {
   return decision.limits
-    .flatMap(({ retryAfterMs, resetAfterMs, growsAfterMs }) => [
+    .flatMap(({ retryAfterMs, resetAfterMs, refillAfterMs }) => [
       retryAfterMs,
       resetAfterMs,
-      growsAfterMs,
+      refillAfterMs,
     ])
     .filter(Number.isFinite)
     .map((ms) => BigInt(ms) * 1_000n);

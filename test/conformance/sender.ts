@@ -21,7 +21,7 @@ export function aim(
 ): NextRequest {
   if (last === undefined) return { wait: 0n, cost: 1 };
   const [state] = last.limits;
-  const { remaining, growsAfterMs, resetAfterMs, limit: most } = state as typeof state & object;
+  const { remaining, refillAfterMs, resetAfterMs, limit: most } = state as typeof state & object;
   const cost = random.pick([1, remaining, remaining, remaining + 1, Math.ceil(most / 2), most]);
   if (remaining > 0 && random.chance(0.5)) return { wait: 0n, cost: Math.max(1, cost) };
   const window = windowOf(limit);
@@ -29,7 +29,7 @@ export function aim(
   const wait =
     random.pick([
       0n,
-      BigInt(growsAfterMs) * 1_000n - BigInt(random.whole(0, 999)),
+      BigInt(refillAfterMs) * 1_000n - BigInt(random.whole(0, 999)),
       BigInt(resetAfterMs) * 1_000n - BigInt(random.whole(0, 999)),
       toBoundary,
       toBoundary,

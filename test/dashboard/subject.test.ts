@@ -103,7 +103,7 @@ describe("a subject", () => {
         limits: { ...THREE_AN_HOUR, limit: 1 },
         store: fleet.store,
         key: byHeader("x-api-key"),
-        missing: "reject",
+        missingKey: "reject",
       }),
     ];
     for (const one of middleware) app.use(one);

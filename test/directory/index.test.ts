@@ -299,7 +299,7 @@ describe("readDirectory", () => {
     expect(await readDirectory(own.client, { prefix: "shop" })).toEqual(ofStore);
     expect((await readDirectory(own.client)).limiters).toEqual([]);
     expect(
-      (await readDirectory(requireStore(redisStore(own.client, { directory: false })))).limiters,
+      (await readDirectory(requireStore(redisStore(own.client, { registry: false })))).limiters,
     ).toEqual([]);
   });
 
@@ -314,7 +314,7 @@ describe("readDirectory", () => {
     await expect(readDirectory({} as never)).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_CLIENT",
     });
-    expect(() => requireStore(redisStore(own.client, { directory: "no" as never }))).toThrow(
+    expect(() => requireStore(redisStore(own.client, { registry: "no" as never }))).toThrow(
       "directory must be",
     );
   });
@@ -331,7 +331,7 @@ describe("readDirectory", () => {
 describe("what is made on a store with directory: false", () => {
   test("is not listed, and writes nothing", async () => {
     const warnings = watchWarnings();
-    const store = requireStore(redisStore(own.client, { directory: false }));
+    const store = requireStore(redisStore(own.client, { registry: false }));
     const limiter = createLimiter({ name: "api", store, limits: gcra({ limit: 5, window: "1m" }) });
     await writeDirectory(store);
     expect((await readDirectory(store)).limiters).toEqual([]);

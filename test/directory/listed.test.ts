@@ -145,10 +145,10 @@ describe("how subjects are made", () => {
         login: byAll(byHeader("authorization"), byIp(), (request) => request.ip),
         own: (request) => request.ip,
       },
-      missing: "skip",
+      missingKey: "skip",
       address: { header: "CF-Connecting-IP", trust: ["203.0.113.99"] },
       allowList: ["192.0.2.66"],
-      blockList: list,
+      denyList: list,
     });
     onTestFinished(() => limit.close());
     const { api } = await limitersOn(store);
@@ -208,7 +208,7 @@ describe("how subjects are made", () => {
     await app.register(headgate, { name: "site", store, limits, allowList: () => false });
     const handler = async () => "";
     app.get("/own", { config: { rateLimit: { limits: own, key: byHeader("x-user") } } }, handler);
-    app.get("/dear", { config: { rateLimit: { cost: 5, missing: "reject" } } }, handler);
+    app.get("/dear", { config: { rateLimit: { cost: 5, missingKey: "reject" } } }, handler);
     app.get("/more", { config: { rateLimit: { limits: own, extend: true } } }, handler);
     await app.ready();
     const found = await limitersOn(store);

@@ -25,7 +25,7 @@ beforeAll(async () => {
     key: byAll(byIp(), byHeader("x-user"), byHeader("x-key", { hashSecret: "s" }), () => "u"),
     address: { header: "x-client", trust: ["10.0.0.1"] },
     allowList: ["10.0.0.2"],
-    blockList: () => false,
+    denyList: () => false,
   });
   const breaker = createBreaker({ name: "bank", store });
   await writeDirectory(store);

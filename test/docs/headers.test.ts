@@ -43,7 +43,7 @@ app.use(
   rateLimit({
     limits: gcra({ limit: 5, window: "1m" }),
     key: byHeader("x-key"),
-    missing: "reject",
+    missingKey: "reject",
   }),
 );
 app.use("/waiting", rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: 1 }));

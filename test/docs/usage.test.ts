@@ -15,7 +15,7 @@ const PAGE = page("docs/reference/usage.md");
 
 /** Decides and sends, on a client of some user. */
 async function use(client: Redis): Promise<void> {
-  const store = redisStore(client, { usage: true, directory: false });
+  const store = redisStore(client, { usage: true, registry: false });
   const limits = gcra({ limit: 1, window: "1h" });
   const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
   for (let i = 0; i < 2; i += 1) await limiter.consume("ann");

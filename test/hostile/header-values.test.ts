@@ -41,7 +41,9 @@ describeAdapters(({ serve }) => {
         "/hmac": { limits: { ...named("hmac"), key: byHeader("x-key", { hashSecret: "pepper" }) } },
         "/text": { limits: { ...named("text"), key: header } },
         "/proto": { limits: { ...named("proto"), key: byHeader("__proto__") } },
-        "/reject": { limits: { ...named("reject"), key: byHeader("x-none"), missing: "reject" } },
+        "/reject": {
+          limits: { ...named("reject"), key: byHeader("x-none"), missingKey: "reject" },
+        },
         "/tier": {
           limits: {
             ...named("tier"),

@@ -1,7 +1,7 @@
 import { BlockList } from "node:net";
 import { gcra } from "@headgate/core";
 import type { AddressOption } from "@headgate/core/http";
-import { byAll, byIp } from "@headgate/core/http";
+import { byIp, combineKeys } from "@headgate/core/http";
 import { expect, test } from "vitest";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
 import type { AnyRequest, SharedOptions } from "./support/framework.ts";
@@ -83,7 +83,7 @@ describeFrameworks(({ serve }) => {
     ['per: "ip"', { limits: gcra({ limit: 1, window: "1h", per: "ip" }) }],
     ["a missing key", { key: () => undefined }],
     ["a key function", { key: (_, address) => address }],
-    ["byAll", { key: byAll<AnyRequest>(byIp(), () => "ann") }],
+    ["byAll", { key: combineKeys<AnyRequest>(byIp(), () => "ann") }],
     ["byIp() in a key function", { key: async (request, address) => byIp()(request, address) }],
     ["byIp() in a key function that hands it nothing", { key: (req) => byIp()(req, undefined) }],
   ])("it is the one address, also for %s", async (_, options) => {

@@ -58,7 +58,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test("neither does a request that is refused for want of a key", async () => {
-    const { errors, handled } = await timeOut(undefined, { missing: "reject" });
+    const { errors, handled } = await timeOut(undefined, { missingKey: "reject" });
     expect(errors).toEqual([]);
     expect(handled).toEqual([]);
   });

@@ -72,7 +72,7 @@ describeFrameworks(({ serve }) => {
       limits: {
         limits: byTier({ ...tiers, internal: null }, planOf),
         key: byHeader("x-user"),
-        missing: "reject",
+        missingKey: "reject",
       },
     });
     for (let i = 0; i < 5; i += 1) {

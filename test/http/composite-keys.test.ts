@@ -1,10 +1,10 @@
 import { createLimiter, gcra } from "@headgate/core";
 import {
-  byAll,
   byHeader,
   byIp,
+  combineKeys,
+  combineSubjects,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
 } from "@headgate/core/http";
 import { expect, test } from "vitest";
@@ -21,8 +21,11 @@ const user = ({ headers }: AnyRequest) => headers["x-user"] as string | undefine
 const COMPOSITES: Readonly<Record<string, SharedOptions["key"]>> = {
   "a text with the address that a key function gets": (request, address) =>
     `${address}:${user(request)}`,
-  "byAll(byIp(), ...)": byAll<AnyRequest>(byIp(), user),
-  "byAll(..., byIp()), asynchronously": byAll<AnyRequest>(async (request) => user(request), byIp()),
+  "byAll(byIp(), ...)": combineKeys<AnyRequest>(byIp(), user),
+  "byAll(..., byIp()), asynchronously": combineKeys<AnyRequest>(
+    async (request) => user(request),
+    byIp(),
+  ),
   "byIp() asked by a key function": async (request, address) =>
     user(request) === "ann" ? byIp()(request, address) : "nobody",
 };
@@ -49,7 +52,7 @@ describeFrameworks(({ serve }) => {
     ["JSON", (request: AnyRequest) => JSON.stringify([byIp()(request, request.ip), "ann"])],
     [
       "String()",
-      (request: AnyRequest) => String(byAll<AnyRequest>(byIp(), user)(request, request.ip)),
+      (request: AnyRequest) => String(combineKeys<AnyRequest>(byIp(), user)(request, request.ip)),
     ],
   ])("%s of what byIp returns is an error, not one bucket for everybody", async (_, key) => {
     const site = await serve({ limits: { limits, key } });
@@ -83,9 +86,9 @@ describeFrameworks(({ serve }) => {
   });
 
   test("each combination has a budget of its own, and a request without one part has none", async () => {
-    const key = byAll<AnyRequest>(byIp(), user);
+    const key = combineKeys<AnyRequest>(byIp(), user);
     const { ask } = await serve({
-      limits: { limits, key, missing: "reject" },
+      limits: { limits, key, missingKey: "reject" },
       trustProxy: "loopback",
     });
     const statuses = async (address: string, name: string) => {
@@ -99,7 +102,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test("a part that is no text is an error, named by the dimension", async () => {
-    const key = { pair: byAll<AnyRequest>(byIp(), (() => 4.2) as never) };
+    const key = { pair: combineKeys<AnyRequest>(byIp(), (() => 4.2) as never) };
     const site = await serve({ limits: { limits: gcra({ ...limits, per: "pair" }), key } });
     expect((await site.ask()).status).toBe(500);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY", cause: 4.2 }]);
@@ -123,8 +126,8 @@ describeFrameworks(({ serve }) => {
     ],
     [
       "address and account",
-      byAll<AnyRequest>(byIp(), user),
-      subjectOfAll(subjectOfAddress("2001:db8:1:1::7"), "ann"),
+      combineKeys<AnyRequest>(byIp(), user),
+      combineSubjects(subjectOfAddress("2001:db8:1:1::7"), "ann"),
     ],
   ])("whoever counts by %s can unlock it without a request", async (_, key, subject) => {
     const limiter = createLimiter({ limits });

@@ -131,7 +131,7 @@ describeFrameworks(({ serve }) => {
         user: ({ headers }) => headers["x-user"] as string | undefined,
         team: () => "team",
       },
-      missing: "skip",
+      missingKey: "skip",
       cost: { tokens: 0 },
     });
     const keyless = await site.ask();

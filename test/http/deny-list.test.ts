@@ -68,7 +68,7 @@ describeFrameworks(({ serve }) => {
   test.each<[string, Partial<SharedOptions>, number]>([
     ["a client on allowList passes", { allowList: ["127.0.0.1"] }, 200],
     ["skip is not asked", { skip: () => true }, 403],
-    ["no key is read", { key: byHeader("x-user"), missing: "reject" }, 403],
+    ["no key is read", { key: byHeader("x-user"), missingKey: "reject" }, 403],
     ["a limiter in shadow refuses too", { shadow: true }, 403],
   ])("%s", async (_, options, status) => {
     const { deny, statusOf } = await serving(options);

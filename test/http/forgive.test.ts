@@ -22,11 +22,11 @@ type Serve = (forgive: readonly "account"[] | undefined) => Promise<Site>;
 
 const limits = fixedWindow({ limit: 1, window: "1h", per: "account" });
 
-const serveOnHono: Serve = async (forgive) => {
+const serveOnHono: Serve = async (resetDimensions) => {
   let last: object = {};
   const limit = rateLimit({
     limits,
-    forgive,
+    resetDimensions,
     key: {
       account: (c) => {
         last = c;
@@ -41,13 +41,13 @@ const serveOnHono: Serve = async (forgive) => {
 
 const serveNestOn =
   (platform: (typeof PLATFORMS)[number]): Serve =>
-  async (forgive) => {
+  async (resetDimensions) => {
     let last: object = {};
     const account = (context: ExecutionContext) => {
       last = context.switchToHttp().getRequest();
       return context.switchToHttp().getRequest().headers["x-account"];
     };
-    const imports = [HeadgateModule.forRoot({ limits, forgive, key: { account } })];
+    const imports = [HeadgateModule.forRoot({ limits, resetDimensions, key: { account } })];
     const { app, ask } = await serveNest(
       { imports, controllers: [controller({ page: [] })] },
       platform,

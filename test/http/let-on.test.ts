@@ -65,7 +65,9 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
           expect(headers).not.toHaveProperty("cache-control");
         }
         expect(handled).toHaveLength(3);
-        expect(heard.map(({ passed, decision }) => [decision.allowed, passed])).toEqual([
+        expect(
+          heard.map(({ allowedByOnDenied, decision }) => [decision.allowed, allowedByOnDenied]),
+        ).toEqual([
           [true, undefined],
           [false, true],
           [false, true],

@@ -46,7 +46,7 @@ describeAdapters(({ serve }) => {
 
   test.each(forms)("blockList, %s, answers a client with 403", async (_, listed, other) => {
     const onDenied = vi.fn();
-    const { ask, handled, errors } = await serving({ blockList: listed, onDenied });
+    const { ask, handled, errors } = await serving({ denyList: listed, onDenied });
     const answer = await ask();
     expect(answer.status).toBe(403);
     expect(answer.headers["content-type"]).toBe("application/problem+json");
@@ -54,11 +54,11 @@ describeAdapters(({ serve }) => {
     expect(rateLimitFields(answer)).toEqual([]);
     expect(answer.json()).toEqual({ type: "about:blank", title: "Forbidden", status: 403 });
     expect([handled, errors, onDenied.mock.calls]).toEqual([[], [], []]);
-    expect((await (await serving({ blockList: other })).ask()).status).toBe(200);
+    expect((await (await serving({ denyList: other })).ask()).status).toBe(200);
   });
 
   test('a blocked client is not an error of onDenied: "error"', async () => {
-    const { ask, errors } = await serving({ blockList: ["127.0.0.1"], onDenied: "error" });
+    const { ask, errors } = await serving({ denyList: ["127.0.0.1"], onDenied: "error" });
     expect((await ask("/", { method: "HEAD" })).status).toBe(403);
     expect(errors).toEqual([]);
   });
@@ -66,7 +66,7 @@ describeAdapters(({ serve }) => {
   test("who is on both lists is blocked, and skip is not asked", async () => {
     const skip = vi.fn(() => true);
     const list = ["127.0.0.1"];
-    expect((await (await serving({ allowList: list, blockList: list, skip })).ask()).status).toBe(
+    expect((await (await serving({ allowList: list, denyList: list, skip })).ask()).status).toBe(
       403,
     );
     expect((await (await serving({ allowList: list, skip })).ask()).status).toBe(200);
@@ -75,7 +75,7 @@ describeAdapters(({ serve }) => {
 
   test("a blocked client does not learn what earlier limiters counted", async () => {
     const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
-    const { ask } = await serve({ limits: [first, { limits, blockList: ["127.0.0.1"] }] });
+    const { ask } = await serve({ limits: [first, { limits, denyList: ["127.0.0.1"] }] });
     const answer = await ask();
     expect([answer.status, rateLimitFields(answer)]).toEqual([403, []]);
   });
@@ -91,7 +91,7 @@ describeAdapters(({ serve }) => {
 
   test("the address is the one that proxies name, whole", async () => {
     const { ask } = await serving(
-      { blockList: ["203.0.113.7", "2001:db8::7"] },
+      { denyList: ["203.0.113.7", "2001:db8::7"] },
       { trustProxy: "127.0.0.1" },
     );
     const from = async (address: string) =>
@@ -107,7 +107,7 @@ describeAdapters(({ serve }) => {
   test("the address is the one of the option, where it is set", async () => {
     const allowList = vi.fn(() => false);
     const address = { header: "cf-connecting-ip", trust: ["127.0.0.1"] };
-    const { ask } = await serving({ address, allowList, blockList: ["203.0.113.7"] });
+    const { ask } = await serving({ address, allowList, denyList: ["203.0.113.7"] });
     const from = async (value: string) =>
       (await ask("/", { headers: { "cf-connecting-ip": value } })).status;
     expect(await from("203.0.113.7")).toBe(403);
@@ -151,7 +151,7 @@ describeAdapters(({ serve }) => {
   test("a request without an address is an error under a list of addresses", async () => {
     const path = join(dir, `${++sockets}.sock`);
     const key = () => "ann";
-    const { ask, errors, handled } = await serving({ key, blockList: ["1.2.3.4"] }, { path });
+    const { ask, errors, handled } = await serving({ key, denyList: ["1.2.3.4"] }, { path });
     expect((await ask()).status).toBe(500);
     expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
     expect(handled).toEqual([]);

@@ -49,7 +49,7 @@ describeFrameworks(({ serve }) => {
   test.each(nothings)(
     '"reject" answers 400 to a key of %j, and counts nothing',
     async (returned) => {
-      const site = await serving({ missing: "reject", key: async () => returned as never });
+      const site = await serving({ missingKey: "reject", key: async () => returned as never });
       const refused = await site.ask();
       expect(refused.status).toBe(400);
       expect(refused.headers["content-type"]).toBe("application/problem+json");
@@ -60,7 +60,7 @@ describeFrameworks(({ serve }) => {
   );
 
   test('"reject" lets a request with a key pass, and counts it', async () => {
-    const { ask } = await serving({ missing: "reject" });
+    const { ask } = await serving({ missingKey: "reject" });
     expect((await ask("/", as("ann"))).status).toBe(200);
     expect((await ask("/", as("ann"))).status).toBe(429);
   });
@@ -69,7 +69,7 @@ describeFrameworks(({ serve }) => {
     const { ask } = await serving({
       limits: [limits, gcra({ limit: 5, window: "1h", per: "user", name: "user" })],
       key: { default: () => "all", user: byUser },
-      missing: "reject",
+      missingKey: "reject",
     });
     expect((await ask()).status).toBe(400);
     expect((await ask("/", as("ann"))).status).toBe(200);
@@ -82,7 +82,7 @@ describeFrameworks(({ serve }) => {
         gcra({ limit: 2, window: "1h", per: "ip", name: "ip" }),
       ],
       key: { user: (request) => byUser(request) ?? (returned as never) },
-      missing: "skip",
+      missingKey: "skip",
     });
     const anonymous = await ask();
     expect(anonymous.headers["ratelimit"]).toBe('"ip";r=1;t=1800');
@@ -92,7 +92,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test('"skip" lets a request pass when no limit is left, without headers', async () => {
-    const { ask } = await serving({ missing: "skip" });
+    const { ask } = await serving({ missingKey: "skip" });
     for (let i = 0; i < 3; i++) {
       const { status, headers } = await ask();
       expect(status).toBe(200);
@@ -102,7 +102,7 @@ describeFrameworks(({ serve }) => {
 
   test("anything else is an error at construction", async () => {
     for (const missing of ["allow", true, null]) {
-      await expect(serving({ missing: missing as never })).rejects.toMatchObject({
+      await expect(serving({ missingKey: missing as never })).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",
       });
     }

@@ -106,7 +106,7 @@ interface Known {
 function optionsFor(limiter: Limiter) {
   const countsUsers = limiter.limits.some(({ per }) => per === "user");
   const key = { user: (request: object) => (request as Known).user };
-  return { limiter, missing: "skip" as const, ...(countsUsers ? { key } : {}) };
+  return { limiter, missingKey: "skip" as const, ...(countsUsers ? { key } : {}) };
 }
 
 type Serve = (mounts: readonly { limiter: Limiter; isEarly: boolean }[]) => Promise<Ask>;

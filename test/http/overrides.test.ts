@@ -159,7 +159,7 @@ describeAdapters(({ serve }) => {
   });
 
   test("in shadow a request that lacks its key is not refused", async () => {
-    const { ask, override } = await serving({ missing: "reject" });
+    const { ask, override } = await serving({ missingKey: "reject" });
     expect((await ask()).status).toBe(400);
     override({ shadow: true });
     expect((await ask()).status).toBe(200);
@@ -167,7 +167,7 @@ describeAdapters(({ serve }) => {
   });
 
   test("what is written in shadow is enforced where an override says so", async () => {
-    const { ask, override } = await serving({ shadow: true, missing: "reject" });
+    const { ask, override } = await serving({ shadow: true, missingKey: "reject" });
     for (let i = 0; i < 3; i += 1) expect((await ask("/", as("ann"))).status).toBe(200);
     override({ shadow: false });
     const denied = await ask("/", as("ann"));

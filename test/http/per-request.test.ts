@@ -82,7 +82,7 @@ describeAdapters(({ serve }) => {
   });
 
   test("null is not limited: no headers, no decision, no key", async () => {
-    const site = await serving({ missing: "reject" });
+    const site = await serving({ missingKey: "reject" });
     const answer = await site.ask("/", { headers: { "x-plan": "staff" } });
     expect(answer.status).toBe(200);
     expect(fieldsIn(answer.headers)).toEqual([]);
@@ -128,7 +128,7 @@ describeAdapters(({ serve }) => {
         limits: {
           limits: perRequest(both, (_: AnyRequest) => perUser()),
           key: { user: byHeader("x-user") },
-          missing: "skip",
+          missingKey: "skip",
           wait,
         },
       });
@@ -213,7 +213,7 @@ describeAdapters(({ serve }) => {
       limits: {
         limits: perRequest(plan(1, 1), () => plan(10, 20)),
         key: { default: byHeader("x-user"), tenant: byHeader("x-tenant") },
-        missing: "skip",
+        missingKey: "skip",
         cost: ({ headers }) => Number(headers["x-cost"] ?? 1),
       },
     });
@@ -235,7 +235,7 @@ describeAdapters(({ serve }) => {
       name: "api",
       store,
       limits: perRequest(limits, (_: AnyRequest) => more),
-      missing: "skip",
+      missingKey: "skip",
     };
     const { ask } = await serve({
       limits: [

@@ -63,7 +63,7 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
   });
 
   test("no address counted: none", async () => {
-    const options = { key: byHeader("x-user"), missing: "reject" } as const;
+    const options = { key: byHeader("x-user"), missingKey: "reject" } as const;
     expect(await warningsAfter(false, [forwarded], options)).toEqual([]);
     expect(await warningsAfter(true, [forwarded], options)).toEqual([]);
   });

@@ -82,7 +82,7 @@ describeFrameworks(({ serve }) => {
   test("a request that lacks its key is not refused", async () => {
     const heard = hearDecisions();
     const { ask } = await serve({
-      limits: { limits: once, shadow: true, missing: "reject", key: () => undefined },
+      limits: { limits: once, shadow: true, missingKey: "reject", key: () => undefined },
     });
     expect((await ask()).status).toBe(200);
     expect(heard).toEqual([]);

@@ -41,9 +41,9 @@ describeFrameworks(({ serve }) => {
   });
 
   test('"reject" and "skip" need no address', async () => {
-    const rejecting = await serving({ key: byHeader("x-user"), missing: "reject" });
+    const rejecting = await serving({ key: byHeader("x-user"), missingKey: "reject" });
     expect((await rejecting.ask()).status).toBe(400);
-    const skipping = await serving({ key: byHeader("x-user"), missing: "skip" });
+    const skipping = await serving({ key: byHeader("x-user"), missingKey: "skip" });
     expect((await skipping.ask()).status).toBe(200);
   });
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Charged, Decision, Limit } from "@headgate/core";
+import type { ChargeResult, Decision, Limit } from "@headgate/core";
 import {
   createLimiter,
   fixedWindow,
@@ -140,7 +140,7 @@ describe("decisions that wait at the same time", () => {
           if (charges) return limiter.charge(subject, { cost: 1 });
           return peeks ? limiter.peek(subject, { cost }) : limiter.consume(subject, { cost });
         });
-      const expected: (Charged | Decision)[] = [];
+      const expected: (ChargeResult | Decision)[] = [];
       for (const decision of asked(apart)) expected.push(await decision);
       const decisions = await Promise.all(asked(together));
       expect(decisions).toEqual(expected);

@@ -56,7 +56,7 @@ describe("ready", () => {
       ],
     ],
   ])("connects and loads the scripts of %s, and counts nothing", async (_, policy) => {
-    const store = redisStore(lazy(), { directory: false });
+    const store = redisStore(lazy(), { registry: false });
     const limiter = createLimiter({ name: "api", store, limits: policy });
     onTestFinished(() => limiter.close());
     expect(await limiter.ready()).toBe(true);

@@ -20,7 +20,7 @@ test.each(sentinelClients)(
     const { client, close } = await connectSentinel[library](sentinel);
     onTestFinished(async () => void (await close()));
     const limits = gcra({ limit: 100, window: "1h" });
-    const store = redisStore(client, { directory: false });
+    const store = redisStore(client, { registry: false });
     const options = { limits, store, denyCache: false } as const;
     const limiter = createLimiter({ ...options, name: "api", storeTimeout: "30s" });
     onTestFinished(() => limiter.close());

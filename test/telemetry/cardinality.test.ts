@@ -59,7 +59,7 @@ test(`10,000 limiters, 300 Fastify routes and ${SUBJECTS} subjects leave at most
   // Of everything else there is as much.
   for (let i = 0; i < LIMITERS; i += 1) {
     const limiter = `limiter-${i}`;
-    for (const name of [CHANNELS.waiting, CHANNELS.places]) {
+    for (const name of [CHANNELS.waiting, CHANNELS.slots]) {
       channel(name).publish({ limiter, count: 1 });
     }
     channel(CHANNELS.storeServer).publish({ node: `10.0.0.${i}`, watch: {}, state: "up" });

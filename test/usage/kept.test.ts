@@ -259,7 +259,7 @@ describe("what is somebody else's", () => {
 describe("readUsage", () => {
   test("takes a store or a client, with a prefix", async () => {
     const store = requireStore(
-      redisStore(own.client, { prefix: "shop", usage: true, directory: false }),
+      redisStore(own.client, { prefix: "shop", usage: true, registry: false }),
     );
     const limits = gcra({ limit: 5, window: "1m" });
     const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "1m" });

@@ -11,12 +11,12 @@ export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
 export { CHANNELS } from "./common/channels.ts";
-export type { Charged } from "./common/charged.ts";
+export type { ChargeResult } from "./common/charged.ts";
 export type { Cost, CostByName } from "./common/cost.ts";
 export type { Decision, DecisionSource, LimitState } from "./common/decision.ts";
 export type { HeadgateErrorCode } from "./common/errors.ts";
 export { ERROR_CODES, HeadgateError } from "./common/errors.ts";
-export type { SlotUse } from "./common/in-use.ts";
+export type { InUseCount } from "./common/in-use-count.ts";
 export type {
   CalendarWindow,
   ConcurrencyLimit,
@@ -32,20 +32,20 @@ export type {
 export type { Duration } from "./common/time.ts";
 export type { StoreDown, StoreServer, StoreUp } from "./health/outage.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
-export { byAll } from "./http/keys.ts";
+export { combineKeys } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";
 export type { FailureOptions } from "./limiter/failure-policy.ts";
 export { hotReload } from "./limiter/hot-reload.ts";
 export type {
-  AdmittedWork,
   ChargeOptions,
   ConsumeOptions,
   CostOptions,
   Limiter,
   LimiterOptions,
-  PartialOptions,
+  RunContext,
   RunOptions,
-  WaitForOptions,
+  SubjectOptions,
+  WaitOptions,
 } from "./limiter/limiter.ts";
 export type { PublishedDecision } from "./limiter/published-decision.ts";
 export type { OnUnavailable } from "./pipeline/fallback.ts";

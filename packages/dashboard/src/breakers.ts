@@ -16,7 +16,7 @@ export function openBreaker(
   options: object,
   name: string,
 ): OrderedBreaker {
-  const store = redisStore(client as RedisClient, { prefix, directory: false });
+  const store = redisStore(client as RedisClient, { prefix, registry: false });
   try {
     return createBreaker({ ...options, name, store } as never);
   } catch (error) {

@@ -7,7 +7,7 @@ import "./request-augmentation.ts";
 
 export type {
   CalendarWindow,
-  Charged,
+  ChargeResult,
   Decision,
   Duration,
   Limit,
@@ -43,10 +43,10 @@ export type {
 export {
   byHeader,
   byIp,
+  combineSubjects,
   HeadgateDenied,
   subjectOf,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";

@@ -8,7 +8,7 @@ import type { Request } from "express";
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byAll(...keys: readonly KeyFunction<Request>[]): KeyFunction<Request> {
-  return http.byAll(...keys);
+  return http.combineKeys(...keys);
 }
 
 /**

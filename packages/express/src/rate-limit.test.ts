@@ -372,7 +372,7 @@ describe("onDenied", () => {
   test("is not asked about requests that lack their key", async () => {
     const onDenied = vi.fn();
     const one = exchange("1.2.3.4");
-    const middleware = rateLimit({ limits, key: () => "", missing: "reject", onDenied });
+    const middleware = rateLimit({ limits, key: () => "", missingKey: "reject", onDenied });
     expect(await run(middleware, one)).toEqual([]);
     expect(onDenied).not.toHaveBeenCalled();
     expect(one.response.statusCode).toBe(400);

@@ -9,7 +9,7 @@ import type { HeadgateOptions } from "./options.ts";
 
 export type {
   CalendarWindow,
-  Charged,
+  ChargeResult,
   Decision,
   Duration,
   Limit,
@@ -45,10 +45,10 @@ export type {
 export {
   byHeader,
   byIp,
+  combineSubjects,
   HeadgateDenied,
   subjectOf,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";

@@ -10,7 +10,7 @@ import type { FastifyRequest } from "fastify";
 export function byAll(
   ...keys: readonly KeyFunction<FastifyRequest>[]
 ): KeyFunction<FastifyRequest> {
-  return http.byAll(...keys);
+  return http.combineKeys(...keys);
 }
 
 /**

@@ -245,7 +245,7 @@ describe("a route's rule", () => {
       headers: false,
       cost: 2,
       key: ({ headers }) => headers["x-user"] as string,
-      missing: "reject",
+      missingKey: "reject",
       skip: ({ headers }) => headers["x-skip"] === "1",
     });
     const { hook, guard } = route({ limits: own });
@@ -262,7 +262,7 @@ describe("a route's rule", () => {
 
   test("changes what it names, and only where it is named", async () => {
     const { rule, route } = pluginOf({ name: "api", limits, hook: "preHandler", cost: 2 });
-    const { hook, guard } = route({ hook: "preParsing", cost: 1, missing: undefined });
+    const { hook, guard } = route({ hook: "preParsing", cost: 1, missingKey: undefined });
     expect(hook).toBe("preParsing");
     expect(await guard.check(request(), client)).toMatchObject({ decision: { cost: 1 } });
     expect(await rule.guard.check(request(), client)).toMatchObject({ decision: { cost: 2 } });

@@ -7,7 +7,7 @@ import "./context-augmentation.ts";
 
 export type {
   CalendarWindow,
-  Charged,
+  ChargeResult,
   Decision,
   Duration,
   Limit,
@@ -41,10 +41,10 @@ export type {
   RequestDecision,
 } from "@headgate/core/http";
 export {
+  combineSubjects,
   HeadgateDenied,
   subjectOf,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";

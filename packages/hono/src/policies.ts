@@ -31,7 +31,7 @@ export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<C
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function byAll(...keys: readonly KeyFunction<Context>[]): KeyFunction<Context> {
-  return http.byAll<HonoRequest>(...keys) as KeyFunction<Context>;
+  return http.combineKeys<HonoRequest>(...keys) as KeyFunction<Context>;
 }
 
 /**

@@ -5,7 +5,7 @@
 
 export type {
   CalendarWindow,
-  Charged,
+  ChargeResult,
   Decision,
   Duration,
   Limit,
@@ -39,10 +39,10 @@ export type {
   RequestDecision,
 } from "@headgate/core/http";
 export {
+  combineSubjects,
   HeadgateDenied,
   subjectOf,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";

@@ -33,7 +33,7 @@ export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<E
 export function byAll(
   ...keys: readonly KeyFunction<ExecutionContext>[]
 ): KeyFunction<ExecutionContext> {
-  return http.byAll<NestRequest>(...keys) as KeyFunction<ExecutionContext>;
+  return http.combineKeys<NestRequest>(...keys) as KeyFunction<ExecutionContext>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { SlotUse } from "@headgate/core";
+import type { InUseCount } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { INSTRUMENTS } from "./instruments.ts";
 import { Labelled } from "./labelled.ts";
@@ -27,7 +27,7 @@ function measureOne(what: "waiting" | "places", { output, budget }: Measures): S
   const counts = new Map<string, number>();
   return {
     channel: CHANNELS[what],
-    hear({ limiter, plugin = limiter, count }: SlotUse) {
+    hear({ limiter, plugin = limiter, count }: InUseCount) {
       limiters.of(plugin).value += count - (counts.get(limiter) ?? 0);
       if (count > 0) counts.set(limiter, count);
       else counts.delete(limiter);

@@ -49,7 +49,7 @@ async function useAll(): Promise<void> {
   const decision = { wouldAllow: true, source: "local", shadow: false, limit: 4, remaining: 1 };
   const message = { limiter: "api", durationMs: 3, decision: { ...decision, degraded: true } };
   channel(CHANNELS.decision).publish(message);
-  for (const name of [CHANNELS.waiting, CHANNELS.places]) {
+  for (const name of [CHANNELS.waiting, CHANNELS.slots]) {
     channel(name).publish({ limiter: "api", count: 2 });
   }
   channel(CHANNELS.storeServer).publish({ node: "", watch: {}, state: "up" });

@@ -85,7 +85,7 @@ test("block --all names the limiters that it does not reach, and why", async () 
     store,
     limits: gcra({ limit: 3, window: "1h", per: "customer" }),
     key: { customer: byHeader("x-customer") },
-    missing: "reject",
+    missingKey: "reject",
   });
   const plain = createLimiter({ name: "mails", store, limits: { ...limits, per: "tenant" } });
   for (const one of [guard, byUser, byHeaderOnly, plain]) onTestFinished(() => one.close());

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fixedWindow, gcra } from "@headgate/core";
-import { byAll, byHeader, byIp } from "@headgate/core/http";
+import { byHeader, byIp, combineKeys } from "@headgate/core/http";
 import { afterAll, describe, expect, test } from "vitest";
 import { describeAdapters } from "../../http/support/describe-frameworks.ts";
 import type { SharedOptions } from "../../http/support/framework.ts";
@@ -67,7 +67,7 @@ const cases: Record<string, Case> = {
     ],
   },
   "an address and an account together": {
-    options: { key: byAll(byIp(), account) },
+    options: { key: combineKeys(byIp(), account) },
     headers: { ...V6, "x-account": "ann@example.org" },
     args: ["ann@example.org", "--ip", "2001:db8:1:2f4::1"],
   },
@@ -126,7 +126,7 @@ describe("what cannot be made", () => {
     ["a function", { key: account }, ["--header", "x-account"], "a function of the application"],
     [
       "a part",
-      { key: byAll(byIp(), account) },
+      { key: combineKeys(byIp(), account) },
       ["--ip", "203.0.113.7"],
       "--ip ADDRESS with SUBJECT (what a function of the application makes)",
     ],
@@ -134,7 +134,7 @@ describe("what cannot be made", () => {
     const { express5Framework } = await import("../../http/support/express-framework.ts");
     const store = own.store();
     await express5Framework.serve({
-      limits: { name: "api", limits, store, missing: "reject", ...options },
+      limits: { name: "api", limits, store, missingKey: "reject", ...options },
     });
     await writeDirectory(store);
     const { exitCode, stdout, stderr } = await own.run(["inspect", ...args], { input: "value\n" });

@@ -113,7 +113,9 @@ describeDifferences(it, {
       requests,
     );
     expect({ before, after }).toEqual({ before: [200, 429], after: [200, 200] });
-    const reject = await serve(limited(headgate({ limits: onceAMinute, key, missing: "reject" })));
+    const reject = await serve(
+      limited(headgate({ limits: onceAMinute, key, missingKey: "reject" })),
+    );
     expect(statusesOf(await ask(reject, requests))).toEqual([400, 400]);
   },
   async "An IPv6 client is its /64."() {

@@ -204,7 +204,7 @@ describeAdapters(({ serve }) => {
       const { ask } = await serve({
         limits: [
           { limits, count, skip: () => true },
-          { limits, count, key: () => undefined, missing: "skip" },
+          { limits, count, key: () => undefined, missingKey: "skip" },
         ],
       });
       for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(200);

@@ -72,7 +72,7 @@ describeExpress(({ serve, make }) => {
       limits: ["ip", "user"].map((per) => fixedWindow({ limit: 100, window: "1h", per })),
     });
     const user = (req: Request) => req.get("x-late");
-    const options = { limiter, missing: "skip", key: { user }, count: () => 50 } as const;
+    const options = { limiter, missingKey: "skip", key: { user }, count: () => 50 } as const;
     const limit = rateLimit(options);
     const { ask } = await serve((app) => {
       app.use(limit, (req, _res, next) => {

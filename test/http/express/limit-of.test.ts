@@ -57,7 +57,7 @@ describeExpress(({ serve }) => {
 
   test("there is none for a request that was skipped, or has no key", async () => {
     const skipped = rateLimit({ limits: narrow, skip: () => true });
-    const keyless = rateLimit({ limits: narrow, key: user, missing: "skip" });
+    const keyless = rateLimit({ limits: narrow, key: user, missingKey: "skip" });
     const { ask } = await serve((app) => {
       app.use(skipped as RequestHandler, keyless as RequestHandler, (req, res) => {
         res.json([skipped.of(req) === undefined, keyless.of(req) === undefined]);
@@ -99,7 +99,7 @@ describeExpress(({ serve }) => {
     const limiter = createLimiter({
       limits: [wide, fixedWindow({ limit: 100, window: "1h", per: "user" })],
     });
-    const byUser = { limiter, key: { user }, missing: "skip" } as const;
+    const byUser = { limiter, key: { user }, missingKey: "skip" } as const;
     const early = rateLimit({ ...byUser, cost: 10 });
     const { ask } = await serve((app) => {
       app.use(early, (req, _res, next) => {

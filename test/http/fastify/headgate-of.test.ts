@@ -78,7 +78,7 @@ test("a hook settles what it charged, beside the plugin's", async () => {
     const settled = await tokens.of(request)?.settle(90);
     const { limiter, subject } = tokens.of(request) ?? {};
     const left = await limiter?.peek(subject ?? "", { cost: 0 });
-    return [settled?.counted, left?.remaining, app.headgate.of(request)?.decision.remaining];
+    return [settled?.charged, left?.remaining, app.headgate.of(request)?.decision.remaining];
   });
   const ask = await start(app);
   expect((await ask("/")).json()).toEqual([90, 10, 99]);

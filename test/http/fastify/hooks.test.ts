@@ -76,7 +76,7 @@ test.each<[where: string, HookName]>([
 ])("a key that an auth hook sets is there in a later hook: %s", async (_, hook) => {
   const app = Fastify();
   app.addHook("onRequest", authenticate);
-  app.register(headgate, { limits, hook, key: userOf, missing: "reject" });
+  app.register(headgate, { limits, hook, key: userOf, missingKey: "reject" });
   app.get("/", async () => "ok");
   const ask = await start(app);
   for (const status of [200, 200, 429]) expect((await ask("/", as("ann"))).status).toBe(status);
@@ -91,7 +91,7 @@ test("an auth hook of the same kind, added before, has run; one added after has 
   ] as const) {
     const app = Fastify();
     if (when === "before") app.addHook("onRequest", authenticate);
-    await app.register(headgate, { limits, key: userOf, missing: "reject" });
+    await app.register(headgate, { limits, key: userOf, missingKey: "reject" });
     if (when === "after") app.addHook("onRequest", authenticate);
     app.get("/", async () => "ok");
     const ask = await start(app);

@@ -60,7 +60,7 @@ test("allowList and blockList: the plugin's, unless the route has its own", asyn
   const here = ["127.0.0.1"];
   const ask = await serving(
     {
-      "/blocked": { blockList: here },
+      "/blocked": { denyList: here },
       "/limited": { limits: two, allowList: [] },
       "/free": { limits: two },
       "/off": false,
@@ -89,7 +89,7 @@ test("the plugin's blockList does not apply to a route that is not limited", asy
 test.each([["127.0.0.1/33"], ["localhost"]])(
   "a list with %s is an error at boot",
   async (entry) => {
-    await expect(serving({ "/x": { blockList: [entry] } })).rejects.toMatchObject({
+    await expect(serving({ "/x": { denyList: [entry] } })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringMatching(`^headgate on .*/x: blockList must be .*"${entry}"`),
     });

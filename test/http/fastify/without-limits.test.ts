@@ -100,9 +100,9 @@ describe("a plugin without limits", () => {
       store: redisStore(redis, { prefix }),
       storeTimeout: "1m",
       key: byHeader("x-user"),
-      missing: "reject",
+      missingKey: "reject",
       headers: { legacy: false },
-      blockList: ({ headers }) => headers["x-user"] === "mallory",
+      denyList: ({ headers }) => headers["x-user"] === "mallory",
       hook: "preHandler",
       onDenied: (_, reply) => reply.send("later"),
     });

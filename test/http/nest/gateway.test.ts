@@ -90,7 +90,10 @@ test('onDenied may let a message on, deny it, or throw: only "allow" is publishe
     { error: "an own one" },
     { error: expect.stringContaining("a string, which is not an Error") },
   ]);
-  const published = heard.map(({ decision, passed }) => [decision.allowed, passed]);
+  const published = heard.map(({ decision, allowedByOnDenied }) => [
+    decision.allowed,
+    allowedByOnDenied,
+  ]);
   const refused = [false, undefined];
   expect(published).toEqual([
     [true, undefined],

@@ -120,7 +120,7 @@ describe.each(PLATFORMS)("on %s", (platform) => {
       name: "api",
       store,
       key: byHeader("x-user"),
-      missing: "reject",
+      missingKey: "reject",
       onDenied: () => {
         throw new HttpException("slow down", 418);
       },

@@ -10,7 +10,13 @@ const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: (
 test("a good login does not fail because Redis is away; this process forgives it", async () => {
   const store = await redis.openStore();
   const limits = fixedWindow({ limit: 2, window: "1d" });
-  const options = { name: "login", limits, store, forgive: ["default"], storeTimeout: "300ms" };
+  const options = {
+    name: "login",
+    limits,
+    store,
+    resetDimensions: ["default"],
+    storeTimeout: "300ms",
+  };
   const guard = createHttpGuard("rateLimit", options);
   const ask = async () => {
     const request = { headers: {} };

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
-import type { Clock, Limiter, LimiterOptions, SlotUse } from "@headgate/core";
+import type { Clock, InUseCount, Limiter, LimiterOptions } from "@headgate/core";
 import { CHANNELS, createLimiter, memoryStore } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished } from "vitest";
@@ -88,7 +88,7 @@ export function watchLine(): { count(): number; joined(count: number): Promise<v
   let joined = 0;
   const waiting = new Map<string, number>();
   const note = (message: unknown): void => {
-    const { limiter, count } = message as SlotUse;
+    const { limiter, count } = message as InUseCount;
     if (count > (waiting.get(limiter) ?? 0)) joined += 1;
     waiting.set(limiter, count);
   };

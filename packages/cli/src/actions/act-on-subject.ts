@@ -1,5 +1,5 @@
 import type { Duration } from "@headgate/core";
-import { subjectOfMissing } from "@headgate/core/http";
+import { subjectOfMissingKey } from "@headgate/core/http";
 import type {
   Inspection,
   KnownLimiter,
@@ -202,7 +202,7 @@ async function actOnSubject(
 /** The dimensions whose subject is that of a request that lacks its key, which counts by its address. */
 function keysMissing(subjects: readonly Subject[], { ip }: SubjectQuery): readonly string[] {
   if (ip === undefined) return [];
-  const missing = subjectOfMissing(ip);
+  const missing = subjectOfMissingKey(ip);
   const entries = subjects.flatMap((subject) => Object.entries(subject));
   return entries.filter(([, text]) => text === missing).map(([dimension]) => dimension);
 }

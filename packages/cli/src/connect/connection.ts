@@ -67,7 +67,7 @@ export async function connect(
   return {
     place: target.place,
     client,
-    store: redisStore(client, { prefix, directory: false }),
+    store: redisStore(client, { prefix, registry: false }),
     prefix,
     timeoutMs: target.timeoutMs,
     close: async () => close(),

@@ -42,7 +42,7 @@ export async function openReplayRedis(
   const prefix = `${connection.prefix}-replay-${randomBytes(4).toString("hex")}`;
   return {
     // A replay limits no client, so operators do not see it.
-    store: redisStore(client, { prefix, clock, directory: false }),
+    store: redisStore(client, { prefix, clock, registry: false }),
     timeoutMs,
     async close() {
       try {

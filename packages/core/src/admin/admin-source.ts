@@ -80,7 +80,7 @@ function storeOf(
   prefix: string | undefined,
 ): CountingStore {
   if (!isStore(source)) {
-    return requireStore(redisStore(source as RedisClient, { prefix, directory: false }));
+    return requireStore(redisStore(source as RedisClient, { prefix, registry: false }));
   }
   if (source.remote !== undefined && prefix === undefined) return source;
   throw invalidOption(

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import {
+  combineSubjects,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
-  subjectOfMissing,
+  subjectOfMissingKey,
 } from "../http/known-subjects.ts";
 import type { HttpUse, SubjectSource } from "../registry/registry.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
@@ -82,7 +82,7 @@ describe("the subjects of a client", () => {
       "no key, which counts by address",
       known(["default"], [use({ default: KEY }, "ip")]),
       { ip },
-      [{ default: subjectOfMissing(ip) }],
+      [{ default: subjectOfMissingKey(ip) }],
     ],
     [
       "an address and another key",
@@ -117,12 +117,12 @@ describe("the subjects of a client", () => {
   });
 
   test.each<[string, readonly SubjectSource[], string | undefined, string | undefined]>([
-    ["the application's", [IP, MADE], "ada", subjectOfAll(subjectOfAddress(ip), "ada")],
+    ["the application's", [IP, MADE], "ada", combineSubjects(subjectOfAddress(ip), "ada")],
     [
       "one that looks like Headgate's own",
       [IP, MADE],
       "~x",
-      subjectOfAll(subjectOfAddress(ip), "~~x"),
+      combineSubjects(subjectOfAddress(ip), "~~x"),
     ],
     ["none that is given", [IP, MADE], undefined, undefined],
     ["two of the application", [IP, MADE, MADE], "ada", undefined],

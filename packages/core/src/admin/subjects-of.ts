@@ -1,8 +1,8 @@
 import {
+  combineSubjects,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
-  subjectOfMissing,
+  subjectOfMissingKey,
 } from "../http/known-subjects.ts";
 import { EVERYBODY } from "../policy/counters.ts";
 import type { SubjectSource } from "../registry/registry.ts";
@@ -65,7 +65,7 @@ async function subjectIn(
   if (made !== undefined) return made;
   // A request without a key counts by its address.
   const isWithoutKey = use.missing === "ip" && header === undefined && text === undefined;
-  return isWithoutKey && ip !== undefined ? subjectOfMissing(ip) : undefined;
+  return isWithoutKey && ip !== undefined ? subjectOfMissingKey(ip) : undefined;
 }
 
 async function make(source: SubjectSource, client: SubjectQuery): Promise<string | undefined> {
@@ -94,7 +94,7 @@ async function makeAll(
     parts.push(part);
   }
   const functions = keys.filter(({ by }) => by === "function").length;
-  return functions > 1 ? undefined : subjectOfAll(...parts);
+  return functions > 1 ? undefined : combineSubjects(...parts);
 }
 
 /** As what a function returned is counted: it can be no subject of Headgate's own. */

@@ -1,7 +1,7 @@
 /**
  * The names under which Headgate publishes on `node:diagnostics_channel`. The messages are `StoreDown`, `StoreUp`,
  * `StoreServer`, `DegradedDecision`, `PublishedDecision`, `ThresholdReached`, `ListedRequest` and, for the numbers in use,
- * `SlotUse`.
+ * `InUseCount`.
  */
 export const CHANNELS = {
   /** A server of the store stopped answering. */
@@ -21,5 +21,5 @@ export const CHANNELS = {
   /** How many calls of `wait` are waiting for admission. */
   waiting: "headgate:waiting",
   /** How many concurrency slots are held. */
-  places: "headgate:places",
+  slots: "headgate:places",
 } as const;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { joinCharged } from "./charged.ts";
 
-const all = { counted: 5, overflow: 0, degraded: false };
+const all = { charged: 5, overflow: 0, degraded: false };
 const part = { counted: 3, overflow: 2, degraded: false };
-const missed = { counted: 0, overflow: 0, degraded: true };
+const missed = { charged: 0, overflow: 0, degraded: true };
 
 describe("what was charged in several places", () => {
   test.each([

@@ -1,9 +1,9 @@
 import type { Cost, CostByName, UnitsAs } from "./cost.ts";
 
 /** The result of a charge, or of settling a decision; by name if the units were given by name. */
-export interface Charged<Units extends Cost = number> {
+export interface ChargeResult<Units extends Cost = number> {
   /** The units that count: those charged, or for a settled decision its total cost. 0 if nothing was done. */
-  readonly counted: UnitsAs<Units>;
+  readonly charged: UnitsAs<Units>;
   /**
    * Units beyond what a counter can hold: 2 * 10^9 of a limit, 1,048,576 entries of a log. Usually
    * 0.
@@ -17,12 +17,14 @@ export interface Charged<Units extends Cost = number> {
 }
 
 /** Nothing was charged, so there is nothing to settle. */
-export const NOTHING_CHARGED: Charged = { counted: 0, overflow: 0, degraded: false };
+export const NOTHING_CHARGED: ChargeResult = { charged: 0, overflow: 0, degraded: false };
 
 /** The same, by the names of limits. */
-export function nothingCharged(limits: readonly { readonly name: string }[]): Charged<CostByName> {
+export function nothingCharged(
+  limits: readonly { readonly name: string }[],
+): ChargeResult<CostByName> {
   const none = Object.fromEntries(limits.map(({ name }) => [name, 0]));
-  return { counted: none, overflow: none, degraded: false };
+  return { charged: none, overflow: none, degraded: false };
 }
 
 /**
@@ -30,14 +32,14 @@ export function nothingCharged(limits: readonly { readonly name: string }[]): Ch
  * charge could hold.
  */
 export function joinCharged<Units extends Cost>(
-  charged: readonly Charged<Units>[],
-): Charged<Units> {
+  charged: readonly ChargeResult<Units>[],
+): ChargeResult<Units> {
   const given = largest(
-    charged.map(({ counted, overflow }) => combine(counted, overflow, (a, b) => a + b)),
+    charged.map(({ charged: counted, overflow }) => combine(counted, overflow, (a, b) => a + b)),
   );
   const overflow = largest(charged.map((one) => one.overflow));
   return {
-    counted: combine(given, overflow, (a, b) => a - b) as UnitsAs<Units>,
+    charged: combine(given, overflow, (a, b) => a - b) as UnitsAs<Units>,
     overflow: overflow as UnitsAs<Units>,
     degraded: charged.some(({ degraded }) => degraded),
   };

@@ -14,7 +14,7 @@ function stateOf(name: string, state: Partial<LimitState>): LimitState {
     overdrawn: 0,
     retryAfterMs: 0,
     resetAfterMs: 0,
-    growsAfterMs: 0,
+    refillAfterMs: 0,
     ...state,
   };
 }

@@ -17,7 +17,7 @@ export interface LimitState extends LimitDescription {
   /** Milliseconds until this limit is unused again if nothing more is charged, rounded up. */
   readonly resetAfterMs: number;
   /** Milliseconds until `remaining` grows, rounded up; 0 when the limit is unused. */
-  readonly growsAfterMs: number;
+  readonly refillAfterMs: number;
 }
 
 /** Where the decision came from; for the last three, the store could not answer. */

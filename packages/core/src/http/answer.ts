@@ -169,7 +169,7 @@ export function formatRemaining(
   for (let i = 0; i < limits.length; i += 1) {
     const limit = limits[i] as LimitState;
     // A concurrency limit has no window.
-    const time = limit.windowMs === 0 ? "" : `;t=${toSeconds(limit.growsAfterMs)}`;
+    const time = limit.windowMs === 0 ? "" : `;t=${toSeconds(limit.refillAfterMs)}`;
     const item = `${names[i]};r=${limit.remaining}${time}`;
     list = i === 0 ? item : `${list}, ${item}`;
   }

@@ -220,11 +220,12 @@ function conclusionOf(
   message: DecisionMessage | undefined,
 ): (passed: boolean) => void {
   let isOver = false;
-  return (passed) => {
+  return (allowedByOnDenied) => {
     if (isOver) return;
     isOver = true;
-    if (passed) limiterCall.passed = true;
-    if (message !== undefined) publishDecision(passed ? { ...message, passed } : message);
+    if (allowedByOnDenied) limiterCall.passed = true;
+    if (message !== undefined)
+      publishDecision(allowedByOnDenied ? { ...message, allowedByOnDenied } : message);
   };
 }
 

@@ -4,7 +4,7 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Client } from "./client.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { createHttpGuard } from "./http-guard.ts";
-import { byAll, byHeader, byIp } from "./keys.ts";
+import { byHeader, byIp, combineKeys } from "./keys.ts";
 import { byTier } from "./request-limits.ts";
 
 const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: () => false };
@@ -15,7 +15,7 @@ const limits = [
   fixedWindow({ limit: 9, window: "1d", name: "ip", per: "ip" }),
 ];
 const account = byHeader("account");
-const options = { limits, key: { pair: byAll(byIp(), account), account } };
+const options = { limits, key: { pair: combineKeys(byIp(), account), account } };
 
 function login(more: Partial<GuardOptions<Request>>) {
   return createHttpGuard<Request>("rateLimit", { ...options, ...more } as GuardOptions<Request>);
@@ -31,7 +31,7 @@ function requestOf(name: string): Request {
 
 describe("forgive", () => {
   test("forgets the client in the dimensions of the option, blocks too, and nobody else", async () => {
-    const guard = login({ forgive: ["pair"] });
+    const guard = login({ resetDimensions: ["pair"] });
     for (const name of ["ada", "bob"]) {
       await guard.check(requestOf(name), client);
       await guard.check(requestOf(name), client);
@@ -52,11 +52,11 @@ describe("forgive", () => {
   });
 
   test("does nothing for a request that was not counted, or not in these dimensions", async () => {
-    const skipped = login({ forgive: ["pair"], skip: () => true });
+    const skipped = login({ resetDimensions: ["pair"], skip: () => true });
     const request = requestOf("ada");
     await skipped.check(request, client);
     expect(await skipped.forgive(request)).toBe(false);
-    const guard = login({ forgive: ["pair"], missing: "skip" });
+    const guard = login({ resetDimensions: ["pair"], missingKey: "skip" });
     const nameless = requestOf("");
     await guard.check(nameless, client);
     expect(guard.of(nameless)?.subject).toMatchObject({ ip: "203.0.113.7" });
@@ -67,7 +67,10 @@ describe("forgive", () => {
   test("forgets in the limiter of the request's tier", async () => {
     const one = fixedWindow({ limit: 1, window: "1d" });
     const tiers = byTier({ a: one, b: one }, (r: Request) => r.headers["account"] as "a");
-    const guard = createHttpGuard<Request>("rateLimit", { limits: tiers, forgive: ["default"] });
+    const guard = createHttpGuard<Request>("rateLimit", {
+      limits: tiers,
+      resetDimensions: ["default"],
+    });
     for (const name of ["a", "b"]) await guard.check(requestOf(name), client);
     const again = requestOf("a");
     await guard.check(again, client);
@@ -82,7 +85,7 @@ describe("forgive", () => {
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("forgive(request) needs the option forgive"),
     });
-    const guard = login({ forgive: ["pair"] });
+    const guard = login({ resetDimensions: ["pair"] });
     const request = requestOf("ada");
     await guard.check(request, client);
     await guard.close();
@@ -101,7 +104,7 @@ describe("forgive", () => {
     [["global"], "forgive would forgive all clients at once"],
   ])("refuses %j", (forgive, message) => {
     const all = fixedWindow({ limit: 9, window: "1d", name: "all", per: "global" });
-    const wrong = () => login({ limits: [...limits, all], forgive } as never);
+    const wrong = () => login({ limits: [...limits, all], resetDimensions: forgive } as never);
     expect(wrong).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
@@ -112,7 +115,7 @@ describe("forgive", () => {
 
   test("works with a limiter that was made elsewhere", async () => {
     const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1d" }) });
-    const guard = createHttpGuard("rateLimit", { limiter, forgive: ["default"] });
+    const guard = createHttpGuard("rateLimit", { limiter, resetDimensions: ["default"] });
     const request = requestOf("ada");
     await guard.check(request, client);
     expect(await guard.forgive(request)).toBe(true);

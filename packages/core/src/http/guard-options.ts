@@ -49,9 +49,9 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   /** Clients that are never limited: addresses and networks (CIDR), or a function. */
   readonly allowList?: ClientList<Request> | undefined;
   /** Clients that are refused with status 403, even if they are on `allowList`. */
-  readonly blockList?: ClientList<Request> | undefined;
+  readonly denyList?: ClientList<Request> | undefined;
   /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
-  readonly missing?: MissingKey | undefined;
+  readonly missingKey?: MissingKey | undefined;
   /**
    * The units a request costs: a whole number of at least 0, or an object of units by limits' names. Limits that are not named
    * cost 1, and 0 leaves a limit out of the decision. A cost of 0 charges nothing, and only a block denies it. Default 1.
@@ -67,7 +67,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    * The dimensions in which `forgive(request)` forgets the client of a request, for example after a successful login. Not
    * `global`.
    */
-  readonly forgive?:
+  readonly resetDimensions?:
     | readonly (NoInfer<Dimension> | Exclude<KnownDimension, "global">)[]
     | undefined;
   /** Whether a request is exempt from limits. */

@@ -70,7 +70,7 @@ describe("the order in which a request is read", () => {
       });
     const options = {
       allowList: say("allowList", false),
-      blockList: say("blockList", false),
+      denyList: say("blockList", false),
       skip: say("skip", false),
       key: say("key", "user-1"),
       cost: say("cost", 2),
@@ -91,7 +91,7 @@ describe("the order in which a request is read", () => {
     for (const step of [options.skip, options.cost, limiters.choose]) {
       expect(step.mock.calls).toEqual([[one]]);
     }
-    for (const step of [options.key, options.allowList, options.blockList]) {
+    for (const step of [options.key, options.allowList, options.denyList]) {
       expect(step.mock.calls).toEqual([[one, "1.2.3.4"]]);
     }
     const [, subjects, more] = consume.mock.calls[0] ?? [];
@@ -124,7 +124,7 @@ describe("the order in which a request is read", () => {
 
   test("ends with the key: a refused request costs nothing", async () => {
     const cost = vi.fn(() => 1);
-    const guard = guardOf({ limits, key: () => undefined, missing: "reject", cost });
+    const guard = guardOf({ limits, key: () => undefined, missingKey: "reject", cost });
     expect((await guard.check(request(), client)).kind).toBe("refused");
     expect(cost).not.toHaveBeenCalled();
   });
@@ -191,7 +191,7 @@ describe("a verdict", () => {
   });
 
   test("is pass when every limit was left out for lack of a key", async () => {
-    const guard = guardOf({ limits, key: () => undefined, missing: "skip" });
+    const guard = guardOf({ limits, key: () => undefined, missingKey: "skip" });
     const one = request();
     expect(await guard.check(one, client)).toEqual({ kind: "pass" });
     expect(subjectOf(one)).toBeUndefined();
@@ -204,7 +204,7 @@ describe("a verdict", () => {
         fixedWindow({ limit: 2, window: "1m", per: "global" }),
       ],
       key: { apiKey: byHeader("x-api-key") },
-      missing: "skip",
+      missingKey: "skip",
     });
     const verdict = await guard.check(request(), client);
     expect("decision" in verdict && verdict.decision.limits.map(({ per }) => per)).toEqual([
@@ -281,8 +281,8 @@ describe("one request", () => {
       ],
     });
     const key = { plan: ({ plan }: Request) => plan };
-    const early = guardOf({ limiter, key, missing: "skip" });
-    const late = guardOf({ limiter, key, missing: "skip", cost: 5 });
+    const early = guardOf({ limiter, key, missingKey: "skip" });
+    const late = guardOf({ limiter, key, missingKey: "skip", cost: 5 });
     const one: { plan?: string } & Request = request();
     expect(remainingAfter(await early.check(one, client))).toBe(8);
     expect(await late.check(one, client)).toEqual({ kind: "pass" });
@@ -294,7 +294,7 @@ describe("one request", () => {
   test("is not admitted uncounted because a mount left it out before", async () => {
     const limiter = createLimiter({ limits: fixedWindow({ limit: 2, window: "1m" }) });
     const key = ({ plan }: Request) => plan;
-    const guard = guardOf({ limiter, key, missing: "skip" });
+    const guard = guardOf({ limiter, key, missingKey: "skip" });
     const kinds: string[] = [];
     for (let i = 0; i < 4; i += 1) {
       const one: { plan?: string } & Request = request();
@@ -411,7 +411,7 @@ describe("an error", () => {
     ["skip throws", { limits, skip: raise }],
     ["skip rejects", { limits, skip: rejectLater }],
     ["a list throws", { limits, allowList: raise }],
-    ["a list rejects", { limits, blockList: rejectLater }],
+    ["a list rejects", { limits, denyList: rejectLater }],
     ["a key throws", { limits, key: raise }],
     ["a key rejects", { limits, key: rejectLater }],
     ["a cost throws", { limits, cost: raise }],
@@ -547,9 +547,9 @@ describe("a proxy that nobody trusts", () => {
 
   test.each<[string, GuardOptions<Request>]>([
     ["addresses are counted by default", { limits }],
-    ["a dimension counts addresses", { limits, key: byIp(), missing: "skip" }],
+    ["a dimension counts addresses", { limits, key: byIp(), missingKey: "skip" }],
     ["addresses stand in for a missing key", { limits, key: byHeader("x-api-key") }],
-    ["addresses are on a list", { limits: { ...limits, per: "global" }, blockList: ["1.2.3.4"] }],
+    ["addresses are on a list", { limits: { ...limits, per: "global" }, denyList: ["1.2.3.4"] }],
   ])("is told of once when %s", async (_, options) => {
     const warn = vi.fn();
     const guard = guardOf(options, warn);
@@ -565,8 +565,8 @@ describe("a proxy that nobody trusts", () => {
   });
 
   test.each<[string, GuardOptions<Request>]>([
-    ["a key is required", { limits, key: () => "user-1", missing: "reject" }],
-    ["limits without a key are left out", { limits, key: () => "user-1", missing: "skip" }],
+    ["a key is required", { limits, key: () => "user-1", missingKey: "reject" }],
+    ["limits without a key are left out", { limits, key: () => "user-1", missingKey: "skip" }],
     ["everybody is counted together", { limits: { ...limits, per: "global" } }],
   ])("does not matter when no address is counted: %s", async (_, options) => {
     const warn = vi.fn();

@@ -58,7 +58,7 @@ const COUNTED: LimitState = {
   overdrawn: 0,
   retryAfterMs: 0,
   resetAfterMs: 0,
-  growsAfterMs: 0,
+  refillAfterMs: 0,
 };
 
 function decisionOf(numbers: Partial<Decision>): Decision {
@@ -170,10 +170,10 @@ describe("RateLimit", () => {
       const items = itemsOf(formatRemaining(limits));
       expect(items.map(([name]) => name)).toEqual(limits.map(({ name }) => name));
       items.forEach(([, { r, t, ...more }], i) => {
-        const { remaining, growsAfterMs } = limits[i] as LimitState;
+        const { remaining, refillAfterMs } = limits[i] as LimitState;
         expect(more).toEqual({});
         expect(r).toBe(remaining);
-        expect(isOff(t as number, growsAfterMs)).toBe(false);
+        expect(isOff(t as number, refillAfterMs)).toBe(false);
       });
     },
   );

@@ -75,7 +75,7 @@ describe("createHttpGuard", () => {
 
   test("reads the headers of the Fetch API", async () => {
     const key = byHeader("X-Api-Key");
-    const guard = createHttpGuard("rateLimit", { limits, key, missing: "reject" });
+    const guard = createHttpGuard("rateLimit", { limits, key, missingKey: "reject" });
     const withKey = (value: string) => request(new Headers({ "x-api-key": value }));
     const remaining = [];
     for (const value of ["ada", "ada", "grace"]) {

@@ -14,12 +14,12 @@ export { createHttpGuard } from "./http-guard.ts";
 export type { ErrorWithHeaders } from "./keep-headers.ts";
 export { keepHeaders } from "./keep-headers.ts";
 export type { ByHeaderOptions, ByIpOptions, KeyFunction, KeyResult } from "./keys.ts";
-export { byAll, byHeader, byIp } from "./keys.ts";
+export { byHeader, byIp, combineKeys } from "./keys.ts";
 export {
+  combineSubjects,
   subjectOfAddress,
-  subjectOfAll,
   subjectOfHeader,
-  subjectOfMissing,
+  subjectOfMissingKey,
 } from "./known-subjects.ts";
 export type { ClientList, ListedRequest } from "./lists.ts";
 export type { QuotaProblem } from "./problem.ts";

@@ -195,7 +195,7 @@ export function requireHeaderName(option: string, name: unknown): asserts name i
  * Counts by several keys together, such as address and account: each combination is a separate subject. A request that lacks
  * one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
-export function byAll<Request extends HttpRequest>(
+export function combineKeys<Request extends HttpRequest>(
   ...keys: readonly KeyFunction<Request>[]
 ): KeyFunction<Request> {
   const wrong: unknown = keys.find((key) => typeof key !== "function");

@@ -44,15 +44,15 @@ export function subjectOfHeader(
  * The subject of a request without a key, which counts by its address (`missing: "ip"`) and never shares a counter with a key. Throws
  * `HEADGATE_INVALID_KEY` for anything but an IP address.
  */
-export function subjectOfMissing(address: string): string {
+export function subjectOfMissingKey(address: string): string {
   return kindText("ip", subjectOfAddress(address));
 }
 
 /**
  * The subject that `byAll(...)` counts several subjects as, in the order of its keys:
- * `subjectOfAll(subjectOfAddress("203.0.113.7"), "ada@example.org")`. Throws `HEADGATE_EMPTY_KEY`.
+ * `combineSubjects(subjectOfAddress("203.0.113.7"), "ada@example.org")`. Throws `HEADGATE_EMPTY_KEY`.
  */
-export function subjectOfAll(...subjects: readonly string[]): string {
+export function combineSubjects(...subjects: readonly string[]): string {
   const isWhole = subjects.every((subject) => typeof subject === "string" && subject !== "");
   if (isWhole && subjects.length > 1) return joinSubjects(subjects);
   throw new HeadgateError(

@@ -86,10 +86,10 @@ export function parseGuard<Request>(
   more: readonly string[] = [],
 ): GuardSettings<Request> {
   rejectUnknownOptions(owner, raw, [...GUARD_OPTIONS, ...more], () => peerOptionsFor(raw));
-  const { name, limits, limiter, store, address, allowList, blockList, headers, wait, key } = raw;
+  const { name, limits, limiter, store, address, allowList, denyList, headers, wait, key } = raw;
   const addressHeader = address === undefined ? undefined : readAddressOption(owner, address);
   const lists = {
-    blockList: readList(owner, "blockList", blockList),
+    blockList: readList(owner, "blockList", denyList),
     allowList: readList(owner, "allowList", allowList),
   };
   const read = withOwner(owner, () => {
@@ -108,14 +108,14 @@ export function parseGuard<Request>(
     behaviour: behaviourIn(raw),
     key: key ?? inherited?.key,
     ownKey: key === inherited?.key ? undefined : key,
-    missing: raw.missing ?? inherited?.missing ?? "ip",
+    missing: raw.missingKey ?? inherited?.missing ?? "ip",
     address: addressHeader ?? inherited?.address,
     allowList: allowList === undefined ? inherited?.allowList : lists.allowList,
-    blockList: blockList === undefined ? inherited?.blockList : lists.blockList,
+    blockList: denyList === undefined ? inherited?.blockList : lists.blockList,
     cost: raw.cost ?? inherited?.cost,
     count: raw.count ?? inherited?.count,
-    forgive: raw.forgive ?? inherited?.forgive,
-    ownForgive: raw.forgive,
+    forgive: raw.resetDimensions ?? inherited?.forgive,
+    ownForgive: raw.resetDimensions,
     skip: raw.skip ?? inherited?.skip,
     headers: headers === undefined ? (inherited?.headers ?? read.headers) : read.headers,
     onDenied: raw.onDenied ?? inherited?.onDenied,

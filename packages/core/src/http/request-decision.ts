@@ -1,4 +1,4 @@
-import type { Charged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charged.ts";
 import { joinCharged } from "../common/charged.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
@@ -24,7 +24,7 @@ export interface RequestDecision {
    * Changes this request's cost here, once: to a whole number of at least 0, or to units by limits' names. Rejects with
    * the same errors as `limiter.settle`.
    */
-  settle<Units extends Cost>(units: Units): Promise<Charged<Units>>;
+  settle<Units extends Cost>(units: Units): Promise<ChargeResult<Units>>;
   /**
    * Refunds this request's charge here. Resolves with true if something was refunded. Rejects with the same errors as
    * `limiter.refund`.

@@ -5,7 +5,7 @@ import { blockCounters, forgetCounters } from "../pipeline/changes.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { namedCountersOf, unitsOnly } from "../policy/counters.ts";
 import { otherParts } from "../policy/per-call-policy.ts";
-import type { Limiter, PartialOptions } from "./limiter.ts";
+import type { Limiter, SubjectOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** Blocks, unblocks and forgets subjects. */
@@ -62,7 +62,7 @@ export function createBlocking({
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
-function readPartial(owner: string, options: PartialOptions = {}): boolean {
+function readPartial(owner: string, options: SubjectOptions = {}): boolean {
   rejectUnknownOptions(owner, options, ["partial"]);
-  return readBoolean("partial", options.partial);
+  return readBoolean("partial", options.ignoreUnknownDimensions);
 }

@@ -1,4 +1,4 @@
-import type { Charged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charged.ts";
 import { NOTHING_CHARGED, nothingCharged } from "../common/charged.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
@@ -43,7 +43,7 @@ export function createCharging(
     missed: readonly Counter[],
     cost: number,
     error: unknown,
-  ): Promise<Charged<Cost>> {
+  ): Promise<ChargeResult<Cost>> {
     requireAway(error);
     if (fallback?.onUnavailable !== "local") return unreached(missed);
     const own = (missed as readonly SubjectCounter[]).map(fallback.shareOf);
@@ -55,7 +55,7 @@ export function createCharging(
     policy: CompiledPolicy,
     subject: Subjects,
     cost: Cost,
-  ): Promise<Charged<Cost>> {
+  ): Promise<ChargeResult<Cost>> {
     const named = unitsOnly(countersOf(policy, subject));
     // If there is nothing to wait for, the call is sent at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
@@ -101,7 +101,7 @@ export function createCharging(
     return [...chargeable, ...asked.filter((limit) => !isOfSlots(limit))];
   }
 
-  async function settle(decision: Decision, units: Cost): Promise<Charged<Cost>> {
+  async function settle(decision: Decision, units: Cost): Promise<ChargeResult<Cost>> {
     const receipts = takeReceipts(decision, counted);
     const { source, shadow } = decision;
     const nothing =
@@ -140,14 +140,14 @@ export function createCharging(
       rejectUnknownOptions("charge", options, ["cost", "limits"]);
       const policy = policyOf(options.limits);
       const cost = readCharge(core, options.cost, policy);
-      return (await chargeNamed(policy, subject, cost)) as Charged<Units>;
+      return (await chargeNamed(policy, subject, cost)) as ChargeResult<Units>;
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       rejectMore("settle(decision, units)", more);
       const wanted = readUnits(core, units, settledOf(decision));
       requireFormOf(decision, wanted);
-      return (await settle(decision, wanted)) as Charged<Units>;
+      return (await settle(decision, wanted)) as ChargeResult<Units>;
     },
 
     async refund(decision, more?: unknown) {
@@ -171,7 +171,7 @@ export function createCharging(
 }
 
 /** The result for units that no store received. */
-function unreached(counters: readonly Counter[]): Charged<Cost> {
+function unreached(counters: readonly Counter[]): ChargeResult<Cost> {
   if (!areByName(counters)) return { ...NOTHING_CHARGED, degraded: true };
   return { ...nothingCharged(counters.flatMap(({ limits }) => limits)), degraded: true };
 }

@@ -175,7 +175,7 @@ describe("a cost by name", () => {
     for (const call of [...calls, () => limiter.settle(decision, cost)]) {
       await expect(call()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
     }
-    expect((await limiter.settle(decision, 2)).counted).toBe(2);
+    expect((await limiter.settle(decision, 2)).charged).toBe(2);
   });
 
   test("is charged by charge, whatever is left", async () => {
@@ -187,7 +187,9 @@ describe("a cost by name", () => {
       degraded: false,
     });
     expect(await leftIn(limiter)).toEqual([3, -500, 8]);
-    const { counted, overflow } = await limiter.charge("u", { cost: { tokens: 3_000_000_000 } });
+    const { charged: counted, overflow } = await limiter.charge("u", {
+      cost: { tokens: 3_000_000_000 },
+    });
     expect([counted["tokens"], overflow["tokens"]]).toEqual([1_999_998_500, 1_000_001_500]);
   });
 });
@@ -211,7 +213,7 @@ describe("settle", () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: { requests: 1, tokens: 512 } });
     const settled = await limiter.settle(decision, { requests: 4, tokens: 0 });
-    expect(settled.counted).toEqual({ requests: 4, tokens: 0 });
+    expect(settled.charged).toEqual({ requests: 4, tokens: 0 });
     expect(await leftIn(limiter)).toEqual([-1, 1_000]);
   });
 
@@ -221,7 +223,7 @@ describe("settle", () => {
     const decision = await limiter.consume(who, { cost: { tokens: 0, images: 0 } });
     expect(await leftIn(limiter, who)).toEqual([2, 1_000, 10]);
     const settled = await limiter.settle(decision, { tokens: 40, images: 3 });
-    expect(settled.counted).toEqual({ requests: 1, tokens: 40, images: 3 });
+    expect(settled.charged).toEqual({ requests: 1, tokens: 40, images: 3 });
     expect(await leftIn(limiter, who)).toEqual([2, 960, 7]);
   });
 
@@ -231,7 +233,7 @@ describe("settle", () => {
     const decision = await limiter.consume("u", { cost: { requests: 0, tokens: 0 } });
     expect(decision.cost).toEqual({ "at work": 1 });
     const settled = await limiter.settle(decision, { tokens: 731 });
-    expect(settled.counted).toEqual({ requests: 0, tokens: 731 });
+    expect(settled.charged).toEqual({ requests: 0, tokens: 731 });
     expect(await leftIn(limiter)).toEqual([1, 3, 269]);
     const denied = await limiter.consume("u", { cost: { "at work": 3, requests: 0, tokens: 0 } });
     expect(await limiter.settle(denied, { tokens: 1 })).toMatchObject({ counted: { tokens: 0 } });
@@ -243,7 +245,7 @@ describe("settle", () => {
     const decision = await limiter.consume("u", { cost: { tokens: 5 } });
     const refused = limiter.settle(decision, 731);
     await expect(refused).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
-    expect((await limiter.settle(decision, { tokens: 6 })).counted).toEqual({
+    expect((await limiter.settle(decision, { tokens: 6 })).charged).toEqual({
       requests: 1,
       tokens: 6,
     });
@@ -261,10 +263,10 @@ describe("settle", () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: 2 });
     const settled = await limiter.settle(decision, { requests: 1, tokens: 731 });
-    expect(settled.counted).toEqual({ requests: 1, tokens: 731 });
+    expect(settled.charged).toEqual({ requests: 1, tokens: 731 });
     expect(await leftIn(limiter)).toEqual([2, 269]);
     const kept = await limiter.consume("u", { cost: 2 });
-    expect((await limiter.settle(kept, {})).counted).toEqual({ requests: 2, tokens: 2 });
+    expect((await limiter.settle(kept, {})).charged).toEqual({ requests: 2, tokens: 2 });
     expect(await leftIn(limiter)).toEqual([0, 267]);
   });
 
@@ -275,7 +277,7 @@ describe("settle", () => {
       const decision = await limiter.consume("u", { cost: { tokens: 5 } });
       const refused = limiter.settle(decision, units as unknown as CostByName);
       await expect(refused).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
-      expect((await limiter.settle(decision, { tokens: 0 })).counted).toEqual({
+      expect((await limiter.settle(decision, { tokens: 0 })).charged).toEqual({
         requests: 1,
         tokens: 0,
       });
@@ -338,7 +340,7 @@ describe("on servers", () => {
     const decision = await answer(asked);
     expect(decision).toMatchObject({ allowed: true, cost: { requests: 1 } });
     const settled = await answer(limiter.settle(decision, { tokens: 40 }));
-    expect(settled.counted).toEqual({ requests: 1, tokens: 40 });
+    expect(settled.charged).toEqual({ requests: 1, tokens: 40 });
     expect(await answer(leftIn(limiter, who))).toEqual([2, 960]);
   });
 
@@ -352,7 +354,7 @@ describe("on servers", () => {
     await answer(limiter.settle(decision, { requests: 2, tokens: 100 }));
     expect(await answer(leftIn(limiter, who))).toEqual([1, 900]);
     const charged = await answer(limiter.charge(who, { cost: { requests: 2, tokens: 50 } }));
-    expect(charged.counted).toEqual({ requests: 2, tokens: 50 });
+    expect(charged.charged).toEqual({ requests: 2, tokens: 50 });
     expect(await answer(leftIn(limiter, who))).toEqual([-1, 850]);
     const other = { ...who, default: "v" };
     for (const giveBack of [limiter.refund, (one: Decision) => limiter.settle(one, 0)]) {
@@ -362,7 +364,7 @@ describe("on servers", () => {
     }
     // What was left out was charged nothing, and is not asked to give back.
     const part = await answer(limiter.consume(other, { cost: { tokens: 0 } }));
-    expect((await answer(limiter.settle(part, 0))).counted).toBe(0);
+    expect((await answer(limiter.settle(part, 0))).charged).toBe(0);
     expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
   });
 

@@ -1,5 +1,5 @@
 import type { Decision } from "../common/decision.ts";
-import { noteInUse } from "../common/in-use.ts";
+import { noteInUse } from "../common/in-use-count.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
 import type { WaitQueue } from "../queue/line.ts";
 import { createWaitQueue } from "../queue/wait-queue.ts";

@@ -1,4 +1,4 @@
-import type { Charged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charged.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import type { BlockOn, LimitDescription, Policy } from "../common/policy.ts";
@@ -33,9 +33,9 @@ export interface ConsumeOptions<Dimension extends string = string> extends CostO
 }
 
 /** Options of `reset`, `block` and `unblock`. */
-export interface PartialOptions {
+export interface SubjectOptions {
   /** Whether to ignore dimensions that the limiter does not count by. Default false: they are an error. */
-  readonly partial?: boolean | undefined;
+  readonly ignoreUnknownDimensions?: boolean | undefined;
 }
 
 /** Options of `charge`. */
@@ -44,8 +44,7 @@ export interface ChargeOptions<Units extends Cost = Cost, Dimension extends stri
     Pick<ConsumeOptions<Dimension>, "limits"> {}
 
 /** Options of `wait`. */
-export interface WaitForOptions<Dimension extends string = string>
-  extends ConsumeOptions<Dimension> {
+export interface WaitOptions<Dimension extends string = string> extends ConsumeOptions<Dimension> {
   /** The longest wait: 1 ms to 366 days. Default: as long as it takes. */
   readonly timeout?: Duration | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -60,7 +59,7 @@ export interface RunOptions<Dimension extends string = string> extends ConsumeOp
 }
 
 /** The argument that `run` passes to its work. */
-export interface AdmittedWork {
+export interface RunContext {
   /** Aborts when a slot that the work holds is lost, and when the caller's signal aborts. */
   readonly signal: AbortSignal;
   readonly decision: Decision;
@@ -105,7 +104,7 @@ export interface Limiter<Dimension extends string = string> {
   charge<Units extends Cost = number>(
     subject: Subjects<Dimension>,
     options?: ChargeOptions<Units, Dimension>,
-  ): Promise<Charged<Units>>;
+  ): Promise<ChargeResult<Units>>;
 
   /**
    * Changes the cost of a decision to `units`, a whole number of at least 0, once the real cost of the request is known. If
@@ -119,7 +118,7 @@ export interface Limiter<Dimension extends string = string> {
    * name, including the limits that it left out, or at 0, which refunds everything. Rejects with `HEADGATE_INVALID_COST`,
    * `HEADGATE_INVALID_DECISION`, `HEADGATE_CLOSED`, `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
-  settle<Units extends Cost>(decision: Decision, units: Units): Promise<Charged<Units>>;
+  settle<Units extends Cost>(decision: Decision, units: Units): Promise<ChargeResult<Units>>;
 
   /**
    * Forgets a subject, in each named dimension, in this limiter only, including the other shapes of limits that this process
@@ -129,7 +128,7 @@ export interface Limiter<Dimension extends string = string> {
    * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
    * `HEADGATE_BAD_REPLY`.
    */
-  reset(subject: Subjects<Dimension>, options?: PartialOptions): Promise<boolean>;
+  reset(subject: Subjects<Dimension>, options?: SubjectOptions): Promise<boolean>;
 
   /**
    * Denies every request of a subject for 1 ms to 366 days, in each named dimension, in this limiter only; all clients only if
@@ -140,21 +139,21 @@ export interface Limiter<Dimension extends string = string> {
   block<const Text extends string = string>(
     subject: Subjects<Dimension>,
     duration: CheckedDuration<Text>,
-    options?: PartialOptions,
+    options?: SubjectOptions,
   ): Promise<void>;
 
   /**
    * Ends the blocks of a subject, whether set by a limit or by hand. Resolves with true if it was blocked. Does not change its
    * usage. Rejects with the same errors as `reset`.
    */
-  unblock(subject: Subjects<Dimension>, options?: PartialOptions): Promise<boolean>;
+  unblock(subject: Subjects<Dimension>, options?: SubjectOptions): Promise<boolean>;
 
   /**
    * Waits for admission: first come, first served among the calls of this process for the same subjects. In shadow mode, no
    * call waits. Rejects with `HEADGATE_WAIT_TIMEOUT`, `HEADGATE_QUEUE_FULL`, `HEADGATE_COST_ABOVE_LIMIT`, the signal's reason,
    * and the same errors as `consume`.
    */
-  wait(subject: Subjects<Dimension>, options?: WaitForOptions<Dimension>): Promise<Decision>;
+  wait(subject: Subjects<Dimension>, options?: WaitOptions<Dimension>): Promise<Decision>;
 
   /**
    * Releases the slots that a decision holds, once; units stay charged. Resolves with true if a slot was still held. Works also
@@ -170,7 +169,7 @@ export interface Limiter<Dimension extends string = string> {
    */
   run<T>(
     subject: Subjects<Dimension>,
-    work: (admitted: AdmittedWork) => T | Promise<T>,
+    work: (admitted: RunContext) => T | Promise<T>,
     options?: RunOptions<Dimension>,
   ): Promise<T>;
 

@@ -15,39 +15,50 @@ test("one subject is reset, blocked and unblocked in limiters that count differe
   for (const [i, limiter] of limiters.entries()) {
     const own = [{ user: "ada" }, { user: "ada", tenant: "acme" }, { ip: "203.0.113.7" }][i] ?? {};
     await limiter.consume(own, { cost: 3 });
-    await limiter.block(ada, "1 hour", { partial: true });
+    await limiter.block(ada, "1 hour", { ignoreUnknownDimensions: true });
     expect(await limiter.peek(own)).toMatchObject({ blocked: true });
-    expect(await limiter.unblock(ada, { partial: true })).toBe(true);
+    expect(await limiter.unblock(ada, { ignoreUnknownDimensions: true })).toBe(true);
     expect(await limiter.peek(own)).toMatchObject({ blocked: false, remaining: 1 });
-    expect(await limiter.reset(ada, { partial: true })).toBe(true);
+    expect(await limiter.reset(ada, { ignoreUnknownDimensions: true })).toBe(true);
     expect(await limiter.peek(own)).toMatchObject({ remaining: 4 });
-    expect(await limiter.reset(ada, { partial: true })).toBe(false);
+    expect(await limiter.reset(ada, { ignoreUnknownDimensions: true })).toBe(false);
   }
 });
 
 test("a limiter that counts none of the dimensions does nothing", async () => {
   const limiter = limiterPer("key");
   await limiter.consume({ key: "k" });
-  await limiter.block(ada, "1h", { partial: true });
-  expect(await limiter.unblock(ada, { partial: true })).toBe(false);
-  expect(await limiter.reset(ada, { partial: true })).toBe(false);
+  await limiter.block(ada, "1h", { ignoreUnknownDimensions: true });
+  expect(await limiter.unblock(ada, { ignoreUnknownDimensions: true })).toBe(false);
+  expect(await limiter.reset(ada, { ignoreUnknownDimensions: true })).toBe(false);
   expect(await limiter.peek({ key: "k" })).toMatchObject({ blocked: false, remaining: 3 });
 });
 
 test("without partial, and where nothing is named, it is an error as before", async () => {
   const limiter = limiterPer("user");
   const unknown = { code: "HEADGATE_INVALID_OPTION", message: /no limit counts by "tenant"/ };
-  for (const options of [undefined, {}, { partial: false }, { partial: undefined }]) {
+  for (const options of [
+    undefined,
+    {},
+    { ignoreUnknownDimensions: false },
+    { ignoreUnknownDimensions: undefined },
+  ]) {
     await expect(limiter.reset(ada, options)).rejects.toMatchObject({
       ...unknown,
       message: expect.stringMatching(unknown.message),
     });
   }
   const empty = { code: "HEADGATE_EMPTY_KEY" };
-  await expect(limiter.reset({}, { partial: true })).rejects.toMatchObject(empty);
-  await expect(limiter.reset({ user: null }, { partial: true })).rejects.toMatchObject(empty);
-  await expect(limiter.reset({ ...ada, user: "" }, { partial: true })).rejects.toMatchObject(empty);
-  await expect(limiterPer("user", "ip").reset("ada", { partial: true })).rejects.toMatchObject({
+  await expect(limiter.reset({}, { ignoreUnknownDimensions: true })).rejects.toMatchObject(empty);
+  await expect(
+    limiter.reset({ user: null }, { ignoreUnknownDimensions: true }),
+  ).rejects.toMatchObject(empty);
+  await expect(
+    limiter.reset({ ...ada, user: "" }, { ignoreUnknownDimensions: true }),
+  ).rejects.toMatchObject(empty);
+  await expect(
+    limiterPer("user", "ip").reset("ada", { ignoreUnknownDimensions: true }),
+  ).rejects.toMatchObject({
     code: "HEADGATE_INVALID_OPTION",
   });
 });
@@ -55,7 +66,7 @@ test("without partial, and where nothing is named, it is an error as before", as
 test("all clients are reset together only by name", async () => {
   const limiter = limiterPer("user", "global");
   await limiter.consume({ user: "ada" });
-  await limiter.reset(ada, { partial: true });
+  await limiter.reset(ada, { ignoreUnknownDimensions: true });
   const { limits } = await limiter.peek({ user: "ada" }, { cost: 0 });
   expect(limits.map(({ remaining }) => remaining)).toEqual([5, 4]);
 });

@@ -24,7 +24,7 @@ export interface PublishedDecision extends ReportedLimiter {
    */
   readonly shadow: boolean;
   /** True if `onDenied` let a denied request through; missing otherwise. */
-  readonly passed?: true;
+  readonly allowedByOnDenied?: true;
 }
 
 /** The content of the message for a decision. */
@@ -34,11 +34,14 @@ export type DecisionMessage = Omit<PublishedDecision, "shadow">;
 export const decisions: Channel = channel(CHANNELS.decision);
 
 export function publishDecision(taken: DecisionMessage): void {
-  const { limiter, plugin, route, subject, decision, durationMs, passed } = taken;
+  const { limiter, plugin, route, subject, decision, durationMs, allowedByOnDenied } = taken;
   const { shadow } = decision;
   // Field by field: spreading takes longer than all the rest.
   const message = { limiter, plugin, route, subject, decision, durationMs, shadow };
-  publish(decisions, (passed ? { ...message, passed } : message) satisfies PublishedDecision);
+  publish(
+    decisions,
+    (allowedByOnDenied ? { ...message, allowedByOnDenied } : message) satisfies PublishedDecision,
+  );
 }
 
 /** Publishes a limiter's decision for a caller of its own methods. */

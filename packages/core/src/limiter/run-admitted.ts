@@ -1,14 +1,14 @@
 import { onceAborted } from "../common/abort-listeners.ts";
 import type { Decision } from "../common/decision.ts";
 import type { SlotHandle } from "../policy/slot.ts";
-import type { AdmittedWork } from "./limiter.ts";
+import type { RunContext } from "./limiter.ts";
 
 /** Runs admitted work. Its slots are renewed meanwhile, and released at the end; if the store does not answer, they expire. */
 export async function runAdmitted<T>(
   decision: Decision,
   places: SlotHandle | undefined,
   signal: AbortSignal | undefined,
-  work: (admitted: AdmittedWork) => T | Promise<T>,
+  work: (admitted: RunContext) => T | Promise<T>,
 ): Promise<T> {
   const abort = new AbortController();
   const unfollow = [places?.signal, signal].map((one) => one && follow(one, abort));

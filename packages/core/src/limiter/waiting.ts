@@ -16,7 +16,7 @@ import { lineOf } from "../queue/line-of.ts";
 import { takeTurn } from "../queue/take-turn.ts";
 import { releasesOf } from "../slots/slot-store.ts";
 import type { ConsumePath } from "./consume.ts";
-import type { ConsumeOptions, Limiter, RunOptions, WaitForOptions } from "./limiter.ts";
+import type { ConsumeOptions, Limiter, RunOptions, WaitOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterParts } from "./limiter-parts.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
@@ -65,7 +65,7 @@ export function createWaiting(
     return policy.shape === undefined ? counted : policy;
   }
 
-  async function wait(subject: Subjects, options: WaitForOptions = {}): Promise<Decision> {
+  async function wait(subject: Subjects, options: WaitOptions = {}): Promise<Decision> {
     rejectUnknownOptions("wait", options, ["cost", "limits", "timeout", "signal"]);
     const { signal, limits } = options;
     const policy = policyOf(limits);
@@ -135,7 +135,7 @@ export function createWaiting(
   /** Asks once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */
   async function admitNow(
     subject: Subjects,
-    { cost, limits, signal }: Omit<WaitForOptions, "timeout">,
+    { cost, limits, signal }: Omit<WaitOptions, "timeout">,
   ): Promise<Decision> {
     requireSignal(signal);
     signal?.throwIfAborted();

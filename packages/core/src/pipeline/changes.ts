@@ -1,5 +1,5 @@
 import type { Awaitable } from "../common/awaitable.ts";
-import type { Charged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charged.ts";
 import { joinCharged } from "../common/charged.ts";
 import type { Cost } from "../common/cost.ts";
 import { charge, countedBy } from "../operations/charge.ts";
@@ -71,8 +71,8 @@ export async function chargeCounters(
   counters: readonly Counter[],
   cost: number,
   alreadyCharged: number,
-  otherwise: (counters: readonly Counter[], error: unknown) => Awaitable<Charged<Cost>>,
-): Promise<Charged<Cost>> {
+  otherwise: (counters: readonly Counter[], error: unknown) => Awaitable<ChargeResult<Cost>>,
+): Promise<ChargeResult<Cost>> {
   // A reply by name covers one counter's limits: names do not tell several counters apart.
   const together = areByName(counters) ? counters.map((one) => [one]) : [counters];
   const outcomes = await Promise.all(

@@ -201,6 +201,6 @@ export function readState(
     overdrawn: Math.max(0, 0 - remaining),
     retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : Math.ceil(wait / MILLISECOND),
     resetAfterMs: Math.ceil(reset / MILLISECOND),
-    growsAfterMs: Math.ceil(growth / MILLISECOND),
+    refillAfterMs: Math.ceil(growth / MILLISECOND),
   };
 }

@@ -1,4 +1,4 @@
-import type { Charged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charged.ts";
 import { joinCharged } from "../common/charged.ts";
 import type { Cost, CostByName } from "../common/cost.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../common/errors.ts";
@@ -116,10 +116,10 @@ export function readCharged(
   counters: readonly Counter[],
   cost: number,
   reply: readonly number[],
-): Charged<Cost> {
+): ChargeResult<Cost> {
   if (!areByName(counters)) {
     const counted = reply[1] as number;
-    return { counted, overflow: cost - counted, degraded: false };
+    return { charged: counted, overflow: cost - counted, degraded: false };
   }
   const charged = requestsOf(counters).map(([name, units], i) => {
     const counted = reply[i + 1] as number;

@@ -1,4 +1,4 @@
-import type { Charged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charged.ts";
 import type { Cost, CostByName } from "../common/cost.ts";
 import type { Confirmation } from "../operations/confirm.ts";
 import { confirmationsOf } from "../operations/confirm.ts";
@@ -110,11 +110,11 @@ export function isUnchanged({ more, less, kept }: Settlement): boolean {
 /** The result of a settlement: `charged` is the result of `more`; the others say whether the store received them. */
 export function settled(
   { isNamed, units }: Settlement,
-  charged: Charged<Cost> | undefined,
+  charged: ChargeResult<Cost> | undefined,
   isGivenBack: boolean,
   isKept: boolean,
-): Charged<Cost> {
-  const added = byName(charged?.counted);
+): ChargeResult<Cost> {
+  const added = byName(charged?.charged);
   const counted = mapUnits(units, (name, { was, wants }) => {
     if (wants > was) return was + (unitsFor(added, name) ?? 0);
     return isGivenBack ? wants : was;
@@ -122,16 +122,16 @@ export function settled(
   const beyond = byName(charged?.overflow);
   const overflow = mapUnits(units, (name) => unitsFor(beyond, name) ?? 0);
   const degraded = charged?.degraded === true || !isGivenBack || !isKept;
-  if (isNamed) return { counted, overflow, degraded };
-  return { counted: counted[ALL] as number, overflow: overflow[ALL] as number, degraded };
+  if (isNamed) return { charged: counted, overflow, degraded };
+  return { charged: counted[ALL] as number, overflow: overflow[ALL] as number, degraded };
 }
 
 /** The cost of a decision that could not be settled: its original charge. */
-export function unsettled({ isNamed, units }: Settlement): Charged<Cost> {
-  const counted = mapUnits(units, (_, { was }) => was);
+export function unsettled({ isNamed, units }: Settlement): ChargeResult<Cost> {
+  const charged = mapUnits(units, (_, { was }) => was);
   const overflow = mapUnits(units, () => 0);
-  if (isNamed) return { counted, overflow, degraded: true };
-  return { counted: counted[ALL] as number, overflow: 0, degraded: true };
+  if (isNamed) return { charged, overflow, degraded: true };
+  return { charged: charged[ALL] as number, overflow: 0, degraded: true };
 }
 
 function mapUnits(

@@ -39,7 +39,7 @@ function agedState(limit: LimitState, elapsedMs: number, isBlocked: boolean): Li
     ...limit,
     retryAfterMs: left(limit.retryAfterMs, elapsedMs),
     resetAfterMs: left(limit.resetAfterMs, elapsedMs),
-    growsAfterMs: left(limit.growsAfterMs, elapsedMs),
+    refillAfterMs: left(limit.refillAfterMs, elapsedMs),
   };
 }
 

@@ -25,7 +25,7 @@ export interface RedisStoreOptions {
    */
   readonly clock?: Clock | undefined;
   /** Whether this process lists its limiters and breakers in Redis, for operators' tools. Default true. */
-  readonly directory?: boolean | undefined;
+  readonly registry?: boolean | undefined;
   /**
    * Whether limiters keep usage in Redis, for operators' tools: their decisions, and the subjects that asked and were denied
    * most. Subjects are written as hashes, or in plain text with `"plain"`. Default false.
@@ -48,7 +48,7 @@ export interface UsageOptions {
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   rejectUnknownOptions("redisStore", options, ["prefix", "clock", "directory", "usage"]);
-  const { prefix = "hg", clock, directory = true } = options;
+  const { prefix = "hg", clock, registry = true } = options;
   if (typeof prefix !== "string" || !/^[\w.-]{1,32}$/.test(prefix)) {
     throw invalidValue(
       "redisStore: prefix must be 1 to 32 letters, digits, dots, dashes, underscores",
@@ -56,13 +56,13 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     );
   }
   const now = clockOf("redisStore", clock);
-  readBoolean("redisStore: directory", directory);
+  readBoolean("redisStore: directory", registry);
   const usage = readUsage(options.usage ?? false);
-  const settings = { prefix, directory, usage };
+  const settings = { prefix, registry, usage };
   // A clock is for tests and replays.
   if (clock !== undefined) return makeStore(client, settings, now, () => String(now()));
   const known = stores.get(client) ?? new LRUCache<string, CountingStore>({ max: MAX_STORES });
-  const id = `${prefix} ${directory} ${usage}`;
+  const id = `${prefix} ${registry} ${usage}`;
   const store = known.get(id) ?? makeStore(client, settings, now);
   known.set(id, store);
   stores.set(client, known);
@@ -81,7 +81,7 @@ const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
 /** `now` is this process's clock; `writeClock` writes the time for calls that are not to use the server's. */
 function makeStore(
   client: RedisClient,
-  settings: Pick<CountingStore, "prefix" | "directory" | "usage">,
+  settings: Pick<CountingStore, "prefix" | "registry" | "usage">,
   now: () => number,
   writeClock?: () => string,
 ): CountingStore {

@@ -20,12 +20,12 @@ import type {
  * directory. `nameTargets` is called with each write.
  */
 export function list(store: CountingStore, record: ListedRecord, nameTargets?: NameTargets): void {
-  if (store.directory === true) directoryOf(store).add(record, store, nameTargets);
+  if (store.registry === true) directoryOf(store).add(record, store, nameTargets);
 }
 
 /** Records how an adapter uses a limiter. */
 export function noteUse(store: CountingStore, name: string, use: HttpUse): void {
-  if (store.directory === true) directoryOf(store).addUse("limiter", name, use);
+  if (store.registry === true) directoryOf(store).addUse("limiter", name, use);
 }
 
 /** Removes a name that this process no longer uses. Waits only briefly for the store, and never rejects. */
@@ -34,7 +34,7 @@ export async function unlist(
   kind: ListedRecord["kind"],
   name: string,
 ): Promise<void> {
-  if (store.directory === true) await directoryOf(store).remove(kind, name, store);
+  if (store.registry === true) await directoryOf(store).remove(kind, name, store);
 }
 
 /** The listings of this process for the client and prefix of a store. */
@@ -59,12 +59,12 @@ const MOST_SHAPES = 64;
  */
 export function listLimiter(name: string, own: CompiledPolicy, extended: string | undefined): void {
   // In memory of this process it costs nothing.
-  if (own.store.directory === true) list(own.store, limiterRecord(name, own, extended));
+  if (own.store.registry === true) list(own.store, limiterRecord(name, own, extended));
 }
 
 /** Lists policies of other shapes with a limiter, while they are in use; undefined if the store keeps no directory. */
 export function newsOfShapes(store: CountingStore, name: string): ListedNews | undefined {
-  if (store.directory !== true) return undefined;
+  if (store.registry !== true) return undefined;
   const directory = directoryOf(store);
   return {
     begin: (policy) => directory.addOther(name, listedPolicyOf(policy)),

@@ -52,7 +52,7 @@ function listingStore(): ListingStore {
     pause: undefined,
     store: {
       ...memory,
-      directory: true,
+      registry: true,
       side: onServers,
       async run(operation, call) {
         if ((operation as unknown) !== keepDirectory) return memory.run(operation, call);
@@ -141,7 +141,7 @@ describe("a process", () => {
 
   test("with nothing on a store that keeps no directory writes nothing", async () => {
     const { store, calls } = listingStore();
-    const limiter = make({ ...store, directory: false });
+    const limiter = make({ ...store, registry: false });
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(LATEST_FIRST);
     expect(calls).toEqual([]);

@@ -1,5 +1,5 @@
 import { HeadgateError } from "../common/errors.ts";
-import { noteInUse } from "../common/in-use.ts";
+import { noteInUse } from "../common/in-use-count.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { Counter } from "../operations/counter.ts";
 import { unitsAt } from "../operations/counter.ts";

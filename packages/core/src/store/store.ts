@@ -127,7 +127,7 @@ export interface CountingStore extends Store {
   /** The object that holds the counts: two stores with the same owner and prefix share them. */
   readonly owner: object;
   /** Whether the limiters and breakers on it are listed in it, for operators' tools. */
-  readonly directory?: boolean | undefined;
+  readonly registry?: boolean | undefined;
   /** How subjects are written in the usage that its limiters keep; undefined if they keep none. */
   readonly usage?: UsageSubjects | undefined;
   /** The part that it adds to its limiters, if it is on servers: `OnServers` of limiter/store-backend.ts. */

@@ -136,9 +136,9 @@ type NextUnit = Pick<LimitState, "allowed" | "retryAfterMs">;
 
 /** A limit that was asked for no unit, as it would answer for one. When a slot is free again is unknown. */
 function forOneUnit(state: LimitState): NextUnit {
-  const { allowed, remaining, retryAfterMs, growsAfterMs, windowMs } = state;
+  const { allowed, remaining, retryAfterMs, refillAfterMs, windowMs } = state;
   if (remaining > 0) return { allowed, retryAfterMs };
-  const grows = windowMs === 0 ? Number.POSITIVE_INFINITY : growsAfterMs;
+  const grows = windowMs === 0 ? Number.POSITIVE_INFINITY : refillAfterMs;
   return { allowed: false, retryAfterMs: Math.max(retryAfterMs, grows) };
 }
 

@@ -1,8 +1,8 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { Decision, Duration, Limit, Policy, Store, ThresholdReached } from "@headgate/core";
 import {
-  byAll,
   CHANNELS,
+  combineKeys,
   concurrency,
   createLimiter,
   fixedWindow,
@@ -30,18 +30,18 @@ void decision.then(toProblem).then(({ status }) => status.toFixed());
 /** A cost by name is settled by name, and what became of it is reported so. */
 const estimate = { requests: 1, tokens: 512 };
 void limiter.consume("u", { cost: estimate }).then(({ cost }) => cost === 1 || Object.keys(cost));
-void decision.then(async (one) => (await limiter.settle(one, 731)).counted.toFixed());
+void decision.then(async (one) => (await limiter.settle(one, 731)).charged.toFixed());
 void decision.then(async (one) =>
   (await limiter.settle(one, estimate)).overflow["tokens"]?.toFixed(),
 );
 void limiter.charge("u").then(({ overflow }) => overflow.toFixed());
-void limiter.charge("u", { cost: estimate }).then(({ counted }) => Object.values(counted));
+void limiter.charge("u", { cost: estimate }).then(({ charged }) => Object.values(charged));
 // @ts-expect-error units are numbers
 void limiter.peek("u", { cost: { tokens: "5" } });
 // @ts-expect-error an estimate that may be missing must not cost the default
 void limiter.wait("u", { cost: { tokens: undefined } });
 // @ts-expect-error what is charged by name is reported by name
-void limiter.charge("u", { cost: estimate }).then(({ counted }) => counted.toFixed());
+void limiter.charge("u", { cost: estimate }).then(({ charged }) => charged.toFixed());
 
 const byTenant = createLimiter({ limits: gcra({ limit: 1000, window: "1h", per: "tenant" }) });
 // @ts-expect-error a misspelt dimension
@@ -106,8 +106,10 @@ void createLimiter({
   storeTimeout: process.env["TIMEOUT"] ?? "100ms",
   lease: false,
 }).consume({ tenant: "t", default: "u" });
-void limiter.block({ tenant: "t" }, length, { partial: true });
-void limiter.reset({ tenant: "t", other: "o" } as Record<string, string>, { partial: true });
+void limiter.block({ tenant: "t" }, length, { ignoreUnknownDimensions: true });
+void limiter.reset({ tenant: "t", other: "o" } as Record<string, string>, {
+  ignoreUnknownDimensions: true,
+});
 const span: Duration = length;
 gcra({ limit: 10, window: span });
 // @ts-expect-error an algorithm that does not exist
@@ -156,7 +158,7 @@ export const fromAnotherCopy = (other: StoreOfAnotherCopy): Store => other;
 export const toAnotherCopy: StoreOfAnotherCopy = store;
 
 /** For any framework's request. */
-export const pair = byAll(
+export const pair = combineKeys(
   (_: { readonly headers: object }, ip) => ip,
   () => "account",
 );

@@ -24,4 +24,4 @@ void readDirectory(client, { prefix: "shop" }).then(({ limiters, breakers, proce
 });
 // @ts-expect-error a misspelt option
 void readDirectory(client, { prefxi: "shop" });
-redisStore(client, { directory: false });
+redisStore(client, { registry: false });

@@ -81,14 +81,18 @@ rateLimit({
 const forgiving = rateLimit({
   limits: gcra({ limit: 100, window: "1m", per: "apiKey" }),
   key,
-  forgive: ["apiKey", "ip"],
+  resetDimensions: ["apiKey", "ip"],
   storeTimeout: process.env["TIMEOUT"] ?? "100ms",
 });
 app.get("/login", async (req, res) => res.json(await forgiving.forgive(req)));
 // @ts-expect-error a misspelt dimension
-rateLimit({ limits: gcra({ limit: 1, window: "1m", per: "apiKey" }), key, forgive: ["apiKye"] });
+rateLimit({
+  limits: gcra({ limit: 1, window: "1m", per: "apiKey" }),
+  key,
+  resetDimensions: ["apiKye"],
+});
 // @ts-expect-error everybody would be forgiven
-rateLimit({ limits: gcra({ limit: 1, window: "1m" }), forgive: ["global"] });
+rateLimit({ limits: gcra({ limit: 1, window: "1m" }), resetDimensions: ["global"] });
 // @ts-expect-error no such unit
 rateLimit({ limits: gcra({ limit: 1, window: "1m" }), wait: "1 sec" });
 // @ts-expect-error another limiter's option

@@ -58,7 +58,7 @@ byTier(tiers, (request) => request.url);
 defineRateLimit({
   limits: gcra({ limit: 1, window: process.env["WINDOW"] ?? "1 minute", per: "account" }),
   key: { account: () => "ada" },
-  forgive: ["account"],
+  resetDimensions: ["account"],
   wait: process.env["WAIT"] ?? "1s",
 });
 // @ts-expect-error no such unit

@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { gcra } from "@headgate/core";
 import type { Client, GuardOptions, HttpAdapter, HttpGuard, Verdict } from "@headgate/core/http";
 import {
-  byAll,
   byHeader,
   byIp,
   byTier,
   clientOf,
+  combineKeys,
   createHttpGuard,
   sendRejection,
   setHeaders,
@@ -27,7 +27,7 @@ export const guard: HttpGuard<Context> = createHttpGuard<Context>("limit", {
 });
 createHttpGuard<Context>("limit", {
   limits: byTier({ free: limits, paid: null }, ({ user }: Context) => user.plan),
-  key: byAll<Context>(byIp(), byHeader("x-api-key"), ({ user }) => user.name),
+  key: combineKeys<Context>(byIp(), byHeader("x-api-key"), ({ user }) => user.name),
 });
 // @ts-expect-error a misspelt option
 createHttpGuard<Context>("limit", { limits, kye: byIp() });

@@ -6,13 +6,13 @@ import { createLimiter, makeLimiter } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { CHANNELS } from "./channels.ts";
-import type { SlotUse } from "./in-use.ts";
-import { noteInUse } from "./in-use.ts";
+import type { InUseCount } from "./in-use-count.ts";
+import { noteInUse } from "./in-use-count.ts";
 
 /** What is published on a channel until the test ends. */
-function hear(channel: string): SlotUse[] {
-  const heard: SlotUse[] = [];
-  const note = (message: unknown) => void heard.push(message as SlotUse);
+function hear(channel: string): InUseCount[] {
+  const heard: InUseCount[] = [];
+  const note = (message: unknown) => void heard.push(message as InUseCount);
   subscribe(channel, note);
   onTestFinished(() => void unsubscribe(channel, note));
   return heard;
@@ -28,7 +28,7 @@ function limiterOf(options: Omit<LimiterOptions<string>, "store">, plugin?: stri
 }
 
 test("places are published when they are taken and when they are given back, with exactly these fields", async () => {
-  const heard = hear(CHANNELS.places);
+  const heard = hear(CHANNELS.slots);
   const limiter = limiterOf({ name: "api GET /exports", limits: places }, "api");
   const decision = await limiter.consume("ada");
   await limiter.release(decision);
@@ -40,7 +40,7 @@ test("places are published when they are taken and when they are given back, wit
 });
 
 test("only those that were given are counted, each once, and by name as many as were asked for", async () => {
-  const heard = hear(CHANNELS.places);
+  const heard = hear(CHANNELS.slots);
   const limiter = limiterOf({ name: "exports", limits: { ...places, name: "places" } });
   await limiter.peek("ada");
   const decision = await limiter.consume("ada", { cost: { places: 4 } });
@@ -68,7 +68,7 @@ test("nothing is counted where nobody listens, nor is what began then counted at
   const limiter = createLimiter({ name: "quiet", limits: places });
   onTestFinished(() => limiter.close());
   const before = await limiter.consume("ada");
-  const heard = hear(CHANNELS.places);
+  const heard = hear(CHANNELS.slots);
   await limiter.release(before);
   expect(heard).toEqual([]);
 });

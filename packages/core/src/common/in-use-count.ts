@@ -6,7 +6,7 @@ import { publish } from "./publish.ts";
 import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:waiting` and `headgate:places`. */
-export interface SlotUse extends ReportedLimiter {
+export interface InUseCount extends ReportedLimiter {
   /**
    * How many there are in this process, in limiters of this name. Excludes those that began before the channel had a
    * subscriber.
@@ -25,7 +25,7 @@ const inUse = processPart("inUse", () => ({
 
 const IN_USE: Readonly<Record<InUseOf, Channel>> = {
   waiting: channel(CHANNELS.waiting),
-  places: channel(CHANNELS.places),
+  places: channel(CHANNELS.slots),
 };
 
 /**
@@ -52,5 +52,5 @@ function change(what: InUseOf, { limiter, plugin }: ReportedLimiter, units: numb
   const count = (counts.get(limiter) ?? 0) + units;
   if (count > 0) counts.set(limiter, count);
   else counts.delete(limiter);
-  publish(IN_USE[what], { limiter, plugin, count } satisfies SlotUse);
+  publish(IN_USE[what], { limiter, plugin, count } satisfies InUseCount);
 }
