@@ -1,9 +1,9 @@
 import type { Operation } from "@headgate/core/internal";
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
-import type { Contact } from "../../packages/breaker/src/machine/contact.ts";
-import { contact } from "../../packages/breaker/src/machine/contact.ts";
-import type { Order } from "../../packages/breaker/src/machine/order.ts";
-import { order } from "../../packages/breaker/src/machine/order.ts";
+import type { SyncRequest } from "../../packages/breaker/src/machine/contact.ts";
+import { syncTarget } from "../../packages/breaker/src/machine/contact.ts";
+import type { SetStateRequest } from "../../packages/breaker/src/machine/order.ts";
+import { setTargetState } from "../../packages/breaker/src/machine/order.ts";
 import { CLOSED, HALF_OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
@@ -16,7 +16,7 @@ export interface RandomCall {
     target: TargetKeys,
     idOf: (number: number) => number,
   ): Promise<readonly number[]>;
-  readonly step: typeof contact | typeof order;
+  readonly step: typeof syncTarget | typeof setTargetState;
   readonly text: string;
 }
 
@@ -46,14 +46,14 @@ function randomContact(random: Random, reported: Report, { policy }: TargetKeys)
   const call = {
     outcomes: random.chance(isTrying ? 0.2 : 0.6) ? randomBatch(random, policy) : undefined,
     outcome: random.pick([-1, 0, 0, 1, 2, 3]) as OutcomeCode | -1,
-    asks: random.chance(0.5),
+    requestsCall: random.chance(0.5),
   };
   return {
-    step: contact,
+    step: syncTarget,
     text: `contact ${JSON.stringify({ admitted, lease, ...call, outcomes: String(call.outcomes) })}`,
     run: (run, target, idOf) => {
-      const named = { admitted: admitted === -1 ? -1 : idOf(admitted), lease: idOf(lease) };
-      return run<Contact>(contact, { target, ...named, ...call });
+      const named = { admittedIn: admitted === -1 ? -1 : idOf(admitted), lease: idOf(lease) };
+      return run<SyncRequest>(syncTarget, { target, ...named, ...call });
     },
   };
 }
@@ -61,19 +61,19 @@ function randomContact(random: Random, reported: Report, { policy }: TargetKeys)
 function randomOrder(random: Random): RandomCall {
   const call = {
     kind: random.chance(0.3) ? CLOSED : random.whole(0, STATES.length - 1),
-    lasts: random.pick([0, random.magnitude(1, 10 ** 14)]),
+    durationMicros: random.pick([0, random.magnitude(1, 10 ** 14)]),
     opened: random.pick([0, random.whole(0, 25), 65_535]),
-    empties: random.chance(0.5),
+    emptiesWindow: random.chance(0.5),
   };
   return {
-    step: order,
+    step: setTargetState,
     text: `order ${JSON.stringify(call)}`,
-    run: (run, target) => run<Order>(order, { target, ...call }),
+    run: (run, target) => run<SetStateRequest>(setTargetState, { target, ...call }),
   };
 }
 
 /** Mostly a few outcomes; now and then more than a window of calls holds, or than a window of time can count. */
-function randomBatch(random: Random, { window, size }: BreakerPolicy): OutcomeBatch {
+function randomBatch(random: Random, { window, windowSize }: BreakerPolicy): OutcomeBatch {
   if (window.kind === "time" && random.chance(0.02)) {
     const [most, few] = [2 ** 32 - 1, random.whole(0, 9)];
     const [calls, failures, slow] = random.pick([
@@ -81,11 +81,11 @@ function randomBatch(random: Random, { window, size }: BreakerPolicy): OutcomeBa
       [most, few, 0],
       [most - few, 0, few],
     ]) as [number, number, number];
-    return Object.assign(window.batch(size), { size: calls, failures, slow });
+    return Object.assign(window.createBatch(windowSize), { size: calls, failures, slow });
   }
-  const batch = window.batch(size);
+  const batch = window.createBatch(windowSize);
   const failing = random.fraction();
-  const holds = window.kind === "calls" ? size : 100;
+  const holds = window.kind === "calls" ? windowSize : 100;
   for (let i = random.chance(0.05) ? holds + 3 : random.whole(1, 6); i > 0; i--) {
     const slow = random.chance(failing) ? 2 : 0;
     batch.add(((random.chance(failing) ? 1 : 0) + slow) as OutcomeCode);

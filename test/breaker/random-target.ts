@@ -53,9 +53,15 @@ export class RandomTarget {
   /** Microseconds until something may change. */
   get moments(): bigint[] {
     const ofPolicies = this.#keys.flatMap(([{ policy }]) => {
-      const { window, size, lease } = policy;
-      const length = window.kind === "time" ? BigInt(size) : DAY;
-      return [BigInt(lease), length / 50n, (length * 48n) / 50n, (length * 49n) / 50n, length];
+      const { window, windowSize, leaseMicros } = policy;
+      const length = window.kind === "time" ? BigInt(windowSize) : DAY;
+      return [
+        BigInt(leaseMicros),
+        length / 50n,
+        (length * 48n) / 50n,
+        (length * 49n) / 50n,
+        length,
+      ];
     });
     return [this.#left, this.#left, ...ofPolicies, DAY, 6n * DAY];
   }
@@ -79,7 +85,7 @@ export class RandomTarget {
 }
 
 function keysOf(name: string, policy: TargetKeys["policy"]): TargetKeys {
-  const shape = `${policy.window.kind}-${policy.size}`;
+  const shape = `${policy.window.kind}-${policy.windowSize}`;
   return { periodKey: `{${name}}`, windowKey: `{${name}}:${shape}`, policy };
 }
 

@@ -5,11 +5,11 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { callWindow } from "../../packages/breaker/src/machine/call-window.ts";
-import { contact } from "../../packages/breaker/src/machine/contact.ts";
-import { order } from "../../packages/breaker/src/machine/order.ts";
+import { syncTarget } from "../../packages/breaker/src/machine/contact.ts";
+import { setTargetState } from "../../packages/breaker/src/machine/order.ts";
 import { OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
-import { NUMBERS } from "../../packages/breaker/src/machine/target.ts";
+import { REPLY_SIZE } from "../../packages/breaker/src/machine/target.ts";
 import { timeWindow } from "../../packages/breaker/src/machine/time-window.ts";
 import type { OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
 import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";
@@ -119,19 +119,29 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
   async (generation) => {
     const target = targetOf(`begins-${generation}`, TIME_WINDOW);
     const now = 1_800_000_000_000_000;
-    const call = { target, kind: OPEN, lasts: 1, opened: 1, empties: false };
-    const keys = order.keys(call);
-    const [, , ...run] = order.prepare([call], composeScript, "").args;
+    const call = { target, kind: OPEN, durationMicros: 1, opened: 1, emptiesWindow: false };
+    const keys = setTargetState.keys(call);
+    const [, , ...run] = setTargetState.prepare([call], composeScript, "").args;
     const args = [...keys, `${now}`, generation, ...run];
     const reported = (await redis.eval(
-      order.prepare([call], composeScript, "").script.source,
+      setTargetState.prepare([call], composeScript, "").script.source,
       keys.length,
       ...args,
     )) as number[];
-    const twin = order.twin(call, tableOfCopies(), { now, generation });
-    const kept = await requireStore(redisStore(redis, { clock: () => now / 1_000 })).run(contact, {
-      ...{ target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: false },
-    });
+    const twin = setTargetState.twin(call, tableOfCopies(), { now, generation });
+    const kept = await requireStore(redisStore(redis, { clock: () => now / 1_000 })).run(
+      syncTarget,
+      {
+        ...{
+          target,
+          admittedIn: -1,
+          outcomes: undefined,
+          lease: 0,
+          outcome: 0,
+          requestsCall: false,
+        },
+      },
+    );
     expect(twin).toEqual(reported);
     expect(kept.slice(0, 3)).toEqual(reported.slice(0, 3));
     expect(kept[2]).toBeGreaterThan(0);
@@ -168,27 +178,40 @@ test.each([
 ] as const)("bytes of %s %s are as good as none", async (_, what, options, key, bytes) => {
   const target = targetOf(`bytes-${what}`, options);
   const clock = () => 1_800_000_000_000;
-  const ask = { target, admitted: -1, outcomes: undefined, lease: 0, outcome: 0, asks: true };
-  const expected = await requireStore(memoryStore({ clock })).run(contact, ask);
+  const ask = {
+    target,
+    admittedIn: -1,
+    outcomes: undefined,
+    lease: 0,
+    outcome: 0,
+    requestsCall: true,
+  };
+  const expected = await requireStore(memoryStore({ clock })).run(syncTarget, ask);
   await redis.set(target[key], bytes);
-  expect(await requireStore(redisStore(redis, { clock })).run(contact, ask)).toEqual(expected);
+  expect(await requireStore(redisStore(redis, { clock })).run(syncTarget, ask)).toEqual(expected);
 });
 
 test.each(["periodKey", "windowKey"] as const)(
   "a %s of a wrong type is reported, and left as it is",
   async (key) => {
     const target = targetOf(`wrong-type-${key}`, TIME_WINDOW);
-    const outcomes = target.policy.window.batch(target.policy.size);
+    const outcomes = target.policy.window.createBatch(target.policy.windowSize);
     outcomes.add(1);
     await redis.lpush(target[key], "a list");
-    const call = { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: true };
+    const call = { target, admittedIn: -1, outcomes, lease: 0, outcome: 0, requestsCall: true };
     const now = 1_800_000_000_000;
     const { run } = requireStore(redisStore(redis, { clock: () => now }));
     const nothing = [now * 1_000, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    expect(await run(contact, call)).toEqual(nothing);
-    expect(await run(order, { target, kind: OPEN, lasts: 1, opened: 1, empties: true })).toEqual(
-      nothing,
-    );
+    expect(await run(syncTarget, call)).toEqual(nothing);
+    expect(
+      await run(setTargetState, {
+        target,
+        kind: OPEN,
+        durationMicros: 1,
+        opened: 1,
+        emptiesWindow: true,
+      }),
+    ).toEqual(nothing);
     expect(await redis.keys(`${target.periodKey}*`)).toEqual([target[key]]);
     expect(await redis.lrange(target[key], 0, -1)).toEqual(["a list"]);
   },
@@ -210,7 +233,7 @@ function periodOfKind(kind: number): Buffer {
 }
 
 test("a batch is reported with its outcomes in order, or counted, and keeps no more than can count", () => {
-  const [ordered, counted] = [callWindow.batch(3), timeWindow.batch(1_000)];
+  const [ordered, counted] = [callWindow.createBatch(3), timeWindow.createBatch(1_000)];
   expect([`${ordered}`, ordered.size, `${counted}`, counted.size]).toEqual(["", 0, "0 0 0", 0]);
   for (let call = 1; call <= 99; call++) {
     const outcome = (call % 4) as OutcomeCode;
@@ -260,7 +283,7 @@ async function reportAll(calls: readonly Drawn[], place: 0 | 1): Promise<Reporte
       script: operation.prepare([call], composeScript, "").script.source,
       keys: operation.keys(call),
       parameters: operation.prepare([call], composeScript, "").args.slice(3),
-      replySize: NUMBERS,
+      replySize: REPLY_SIZE,
       runAlone: (store) => store.run(operation, call),
     });
     return [];

@@ -1,4 +1,4 @@
-import type { Breaker, Refusal, RunOptions } from "@headgate/breaker";
+import type { Breaker, FallbackContext, RunOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
 import { describe, expect, test } from "vitest";
@@ -72,16 +72,16 @@ describe("the reasons that a fallback is told", () => {
     call: () => string | Promise<string>,
     options: RunOptions<string> = {},
   ): Promise<string[]> {
-    let refusal: Refusal<string> | undefined;
+    let context: FallbackContext<string> | undefined;
     await breaker.run(call, {
       ...options,
       fallback(given) {
-        refusal = given;
+        context = given;
         return "";
       },
     });
-    const names = ["error", "retryAfterMs", "result"].filter((name) => name in (refusal ?? {}));
-    return [`"${refusal?.because}"`, ...names];
+    const names = ["error", "retryAfterMs", "result"].filter((name) => name in (context ?? {}));
+    return [`"${context?.because}"`, ...names];
   }
 
   test("are those of the table, with what comes along", async () => {

@@ -2,15 +2,15 @@ import { HeadgateError } from "@headgate/core";
 import type { RejectedCall } from "./channels.ts";
 import type { BreakerState } from "./machine/period.ts";
 
-const NOT = "the breaker does not let this call through: it is";
+const NOT_LET_THROUGH = "the breaker does not let this call through: it is";
 
 const MESSAGES: Readonly<Record<BreakerState, string>> = {
-  closed: `${NOT} closed again, and lets only a growing part of the calls through`,
-  open: `${NOT} open`,
-  "half-open": `${NOT} half-open, and waits for its trial calls`,
-  "forced-open": `${NOT} forced open`,
-  disabled: `${NOT} disabled`,
-  "metrics-only": `${NOT} metrics only`,
+  closed: `${NOT_LET_THROUGH} closed again, and lets only a growing part of the calls through`,
+  open: `${NOT_LET_THROUGH} open`,
+  "half-open": `${NOT_LET_THROUGH} half-open, and waits for its trial calls`,
+  "forced-open": `${NOT_LET_THROUGH} forced open`,
+  disabled: `${NOT_LET_THROUGH} disabled`,
+  "metrics-only": `${NOT_LET_THROUGH} metrics only`,
 };
 
 /** The breaker did not let a call through. Recognise it by its `code`, `HEADGATE_BREAKER_OPEN`. */

@@ -143,7 +143,7 @@ describe("times", () => {
     "%s is not 0, which only flushInterval may be",
     (option) => {
       expect(make({ [option]: 0 })).toThrow(noDuration(option, "0"));
-      expect(readBreakerOptions({ flushInterval: 0 }).flushInterval).toBe(0);
+      expect(readBreakerOptions({ flushInterval: 0 }).flushIntervalMicros).toBe(0);
       expect(make({ flushInterval: "0ms" })).toThrow(noDuration("flushInterval", '"0ms"'));
     },
   );

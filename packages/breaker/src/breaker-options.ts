@@ -47,7 +47,7 @@ export interface BreakerOptions<Result = unknown> {
 }
 
 /** The durations of these options, in which the compiler finds a misspelt literal. `Text` is inferred. */
-export interface CheckedTimes<Text extends string> {
+export interface CheckedDurations<Text extends string> {
   readonly storeTimeout?: CheckedDuration<Text> | undefined;
   readonly connectTimeout?: CheckedDuration<Text> | undefined;
   readonly window?: CheckedDuration<Text> | { readonly calls: number } | undefined;
@@ -64,7 +64,7 @@ export interface Settings<Result> {
   readonly storeTimes: StoreTimes;
   readonly slowCallMs: number;
   readonly probeTimeoutMs: number;
-  readonly flushInterval: number;
+  readonly flushIntervalMicros: number;
   readonly isFailure: IsFailure<Result> | undefined;
   readonly aborted: NonNullable<BreakerOptions["aborted"]>;
   readonly maxTargets: number;
@@ -73,5 +73,5 @@ export interface Settings<Result> {
   /** The written policy, for messages. */
   readonly written: string;
   /** The written options of the policy; for a function `openFor`, its return values. */
-  readonly deciding: Readonly<Record<string, unknown>>;
+  readonly policyOptions: Readonly<Record<string, unknown>>;
 }

@@ -27,7 +27,7 @@ export interface CallContext {
 }
 
 /** Why a fallback was called. */
-export type Refusal<Result> =
+export type FallbackContext<Result> =
   /** The breaker did not let the call through. */
   | {
       readonly because: "open";
@@ -45,7 +45,7 @@ export type Refusal<Result> =
 /** Options of `run`. */
 export interface RunOptions<Result> {
   /** Answers instead of a call that was not let through, or that failed. Its errors go to the caller. */
-  readonly fallback?: ((refusal: Refusal<Result>) => Result | Promise<Result>) | undefined;
+  readonly fallback?: ((context: FallbackContext<Result>) => Result | Promise<Result>) | undefined;
   /**
    * Cancels the call: the promise rejects with the signal's reason, and the outcome is what `aborted` says. A signal of
    * `AbortSignal.timeout` counts as a timeout, so as a failure.

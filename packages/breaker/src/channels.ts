@@ -96,12 +96,12 @@ export function publishDegraded(degraded: DegradedBreaker): void {
 }
 
 /** Creates the message only for subscribers, because there may be many. */
-export function publishRejected(describe: () => RejectedCall): void {
-  if (rejectedCalls.hasSubscribers) publish(rejectedCalls, describe());
+export function publishRejected(createMessage: () => RejectedCall): void {
+  if (rejectedCalls.hasSubscribers) publish(rejectedCalls, createMessage());
 }
 
 /** Whether calls have subscribers: each call is a message. */
-export function haveCallsSubscribers(): boolean {
+export function hasCallSubscribers(): boolean {
   return breakerCalls.hasSubscribers;
 }
 
@@ -110,7 +110,7 @@ export function publishCall(call: BreakerCall): void {
 }
 
 /** Whether snapshots have subscribers; they come with each call if counts are in memory. */
-export function haveSnapshotsSubscribers(): boolean {
+export function hasSnapshotSubscribers(): boolean {
   return breakerSnapshots.hasSubscribers;
 }
 

@@ -17,22 +17,22 @@ import {
   VERSION,
 } from "@headgate/core/internal";
 import type { Breaker } from "./breaker.ts";
-import type { BreakerOptions, CheckedTimes, Settings } from "./breaker-options.ts";
-import { guardTarget } from "./call/guarded-target.ts";
-import { LinkRegistry } from "./link/link-registry.ts";
-import { accessStore } from "./link/store-access.ts";
-import { TargetLink } from "./link/target-link.ts";
+import type { BreakerOptions, CheckedDurations, Settings } from "./breaker-options.ts";
+import { createTarget } from "./call/create-target.ts";
 import type { TargetKeys } from "./machine/target.ts";
 import { readBreakerOptions } from "./read-options.ts";
+import { createStoreAccess } from "./tracker/store-access.ts";
+import { TargetTracker } from "./tracker/target-tracker.ts";
+import { TrackerRegistry } from "./tracker/tracker-registry.ts";
 
 /** The links of a name on a store: breakers that share them know and report the same. */
-interface Links {
-  of(target: string): TargetLink;
+interface Trackers {
+  get(target: string): TargetTracker;
   /** Sends the collected outcomes. */
   flush(): Promise<void>;
   close(): Promise<void>;
   /** The names of the targets that were called. */
-  targets(): Iterable<string>;
+  calledTargets(): Iterable<string>;
 }
 
 /**
@@ -40,38 +40,38 @@ interface Links {
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createBreaker<Result = unknown, const Text extends string = string>(
-  options: BreakerOptions<Result> & CheckedTimes<Text> = {},
+  options: BreakerOptions<Result> & CheckedDurations<Text> = {},
 ): Breaker<Result> {
   const settings = readBreakerOptions(options);
-  const { name, store } = placeOf(options, settings.maxTargets);
+  const { name, store } = readNameAndStore(options, settings.maxTargets);
   const claim = claimName(store, name, settings, "breaker");
-  const links = linksOf(claim.identity, name, store, settings);
-  listInDirectory(store, breakerRecord(name, settings), () => links.targets());
+  const trackers = trackersOf(claim.identity, name, store, settings);
+  listInDirectory(store, createBreakerRecord(name, settings), () => trackers.calledTargets());
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
     const isLast = claim.release();
-    await links.flush();
-    if (isLast) await Promise.all([links.close(), unlistInDirectory(store, "breaker", name)]);
+    await trackers.flush();
+    if (isLast) await Promise.all([trackers.close(), unlistInDirectory(store, "breaker", name)]);
   }
 
   const guard = {
     breaker: name,
     settings,
     now: store.now,
-    requireUsable() {
-      if (closing !== undefined) throw closed(name);
+    throwIfClosed() {
+      if (closing !== undefined) throw closedError(name);
     },
   };
 
   return {
     name,
-    ...guardTarget(links.of("default"), guard),
+    ...createTarget(trackers.get("default"), guard),
 
     for(target, more?: unknown) {
-      guard.requireUsable();
+      guard.throwIfClosed();
       rejectMore("for(target)", more);
-      return guardTarget(links.of(checkTarget(target)), guard);
+      return createTarget(trackers.get(checkTarget(target)), guard);
     },
 
     async close(...given: unknown[]) {
@@ -82,88 +82,94 @@ export function createBreaker<Result = unknown, const Text extends string = stri
   };
 }
 
-const linksOf = clientPart(
+const trackersOf = clientPart(
   "breakerLinks/2",
-  (_: object, name: string, store: CountingStore, settings: Settings<never>): Links =>
-    linkTargets(name, store, settings),
+  (_: object, name: string, store: CountingStore, settings: Settings<never>): Trackers =>
+    createTrackers(name, store, settings),
 );
 
-function linkTargets(name: string, store: CountingStore, settings: Settings<never>): Links {
-  const { policy, storeTimes, flushInterval } = settings;
-  const access = accessStore(store, storeTimes);
-  const unsent = new Set<TargetLink>();
+function createTrackers(name: string, store: CountingStore, settings: Settings<never>): Trackers {
+  const { policy, storeTimes, flushIntervalMicros } = settings;
+  const access = createStoreAccess(store, storeTimes);
+  const unsent = new Set<TargetTracker>();
   const context = {
     breaker: name,
     access,
-    local: access.isShared ? memoryOn(store, settings.maxTargets) : undefined,
-    flushInterval,
-    freshFor: freshFor(access.isShared, settings),
+    local: access.isShared ? createLocalMemory(store, settings.maxTargets) : undefined,
+    flushIntervalMicros,
+    maxViewAgeMicros: maxViewAgeOf(access.isShared, settings),
     unsent,
   };
   const suffix = `:breaker/${escapePart(name)}`;
-  const shape = shapeOf(settings);
+  const windowId = windowFingerprint(settings);
 
   function keysOf(target: string): TargetKeys {
     const periodKey = `${store.prefix}:{${escapeSubject(target)}}${suffix}`;
-    return { periodKey, windowKey: `${periodKey}:${shape}`, policy };
+    return { periodKey, windowKey: `${periodKey}:${windowId}`, policy };
   }
 
-  const registry = new LinkRegistry(
+  const registry = new TrackerRegistry(
     settings.maxTargets,
-    (targetName, target) => new TargetLink(targetName, keysOf(target), context),
+    (targetName, target) => new TargetTracker(targetName, keysOf(target), context),
   );
   return {
-    of: (target) => registry.of(target),
+    get: (target) => registry.get(target),
     async flush() {
-      await Promise.all([...unsent].map((link) => link.drain()));
+      await Promise.all([...unsent].map((tracker) => tracker.drain()));
     },
     close: access.close,
-    targets: () => registry.called(),
+    calledTargets: () => registry.calledTargets(),
   };
 }
 
 /** The part of the policy that is in the keys in which calls are counted. */
-function shapeOf({ policy: { window, size } }: Settings<never>): string {
-  return fingerprint(`${window.kind} ${size}`);
+function windowFingerprint({ policy: { window, windowSize } }: Settings<never>): string {
+  return fingerprint(`${window.kind} ${windowSize}`);
 }
 
 /** A breaker's record in the directory. */
-function breakerRecord(name: string, settings: Settings<never>): BreakerRecord {
+function createBreakerRecord(name: string, settings: Settings<never>): BreakerRecord {
   return {
     kind: "breaker",
     name,
     policy: fingerprint(settings.canonical),
-    options: settings.deciding,
-    fingerprint: shapeOf(settings),
+    options: settings.policyOptions,
+    fingerprint: windowFingerprint(settings),
     version: VERSION,
   };
 }
 
 /** A target has a state and a window. */
-const KEYS = 2;
+const KEYS_PER_TARGET = 2;
 
 /** Memory of this process on a store's clock. */
-function memoryOn(store: CountingStore, targets: number): CountingStore {
-  return requireStore(memoryStore({ maxKeys: KEYS * targets, clock: () => store.now() / 1_000 }));
+function createLocalMemory(store: CountingStore, targets: number): CountingStore {
+  return requireStore(
+    memoryStore({ maxKeys: KEYS_PER_TARGET * targets, clock: () => store.now() / 1_000 }),
+  );
 }
 
 /** In memory nothing grows stale; without a flush interval, each call asks. */
-function freshFor(isShared: boolean, { flushInterval, storeTimes }: Settings<never>): number {
+function maxViewAgeOf(
+  isShared: boolean,
+  { flushIntervalMicros, storeTimes }: Settings<never>,
+): number {
   if (!isShared) return Number.POSITIVE_INFINITY;
-  return flushInterval === 0 ? 0 : flushInterval + storeTimes.timeoutMs * 1_000;
+  return flushIntervalMicros === 0 ? 0 : flushIntervalMicros + storeTimes.timeoutMs * 1_000;
 }
 
 /** The name and the store of a breaker's counts. */
-function placeOf(
+function readNameAndStore(
   { name, store }: BreakerOptions<never>,
   maxTargets: number,
 ): { name: string; store: CountingStore } {
-  const place = store === undefined ? memoryStore({ maxKeys: KEYS * maxTargets }) : store;
-  const counting = requireStore(place);
+  const given =
+    store === undefined ? memoryStore({ maxKeys: KEYS_PER_TARGET * maxTargets }) : store;
+  const countingStore = requireStore(given);
   // Counts in the breaker's own memory need no name.
-  const named = name === undefined && store === undefined ? "breaker" : name;
-  requireName(named);
-  return { name: named, store: counting };
+  const nameOrDefault = name === undefined && store === undefined ? "breaker" : name;
+  requireName(nameOrDefault);
+  return { name: nameOrDefault, store: countingStore };
 }
 
 function checkTarget(target: unknown): string {
@@ -180,7 +186,7 @@ function checkTarget(target: unknown): string {
   );
 }
 
-function closed(name: string): HeadgateError {
+function closedError(name: string): HeadgateError {
   return new HeadgateError(
     "HEADGATE_CLOSED",
     `the breaker ${formatReceived(name)} has been closed`,

@@ -14,9 +14,10 @@ test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCa
   "operators are told the defaults beside %j",
   (options) => {
     const { policy } = readBreakerOptions(options);
-    const [openFor = 0] = policy.openFor;
+    const [openFor = 0] = policy.openForMicros;
     const all = {
-      window: policy.window.kind === "calls" ? { calls: policy.size } : policy.size / 1_000,
+      window:
+        policy.window.kind === "calls" ? { calls: policy.windowSize } : policy.windowSize / 1_000,
       minimumCalls: policy.minimumCalls,
       minimumSuccessRate: policy.minimumSuccessRate,
       slowCall: options.slowCall,

@@ -6,8 +6,8 @@
 export type {
   Breaker,
   CallContext,
+  FallbackContext,
   Permit,
-  Refusal,
   RunOptions,
   Target,
 } from "./breaker.ts";

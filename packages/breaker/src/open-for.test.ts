@@ -58,7 +58,7 @@ describe("openFor as a function", () => {
 
   test("reports equal times at its end once, so that the policy stays short", () => {
     const timesOf = (openFor: (opened: number) => number) =>
-      readBreakerOptions({ openFor }).policy.openFor;
+      readBreakerOptions({ openFor }).policy.openForMicros;
     expect(timesOf(() => 5)).toEqual([5_000]);
     expect(timesOf((opened) => Math.min(opened, 3))).toEqual([1_000, 2_000, 3_000]);
     // Equal ones in between say when the next begins.

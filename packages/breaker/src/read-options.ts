@@ -33,7 +33,13 @@ const OPTIONS = [
 ] as const;
 
 /** Options that may differ between breakers of one name. */
-const APART: readonly string[] = ["name", "store", "isFailure", "aborted", "maxTargets"];
+const PER_INSTANCE_OPTIONS: readonly string[] = [
+  "name",
+  "store",
+  "isFailure",
+  "aborted",
+  "maxTargets",
+];
 
 /** Options of other breakers, and their equivalents here. */
 const HINTS = {
@@ -64,10 +70,10 @@ const MINUTE = 60_000_000;
 const LEASE_GRACE = 1_000_000;
 
 /** A rate that no calls reach. */
-const NEVER = 2;
+const NEVER_SLOW = 2;
 
 /** Openings in a row after which `openFor` no longer changes. */
-const STEPS = 20;
+const MAX_OPENINGS = 20;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Settings<Result> {
@@ -84,51 +90,63 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     'aborted must be "ignore", "success" or "failure"',
     aborted,
   );
-  const probeTimeout = timeOf("probeTimeout", options.probeTimeout ?? "30s", DAY);
-  const slowCall = options.slowCall === undefined ? 0 : timeOf("slowCall", options.slowCall, DAY);
-  const flushInterval =
-    options.flushInterval === 0 ? 0 : timeOf("flushInterval", options.flushInterval ?? 250, MINUTE);
+  const probeTimeout = readMicros("probeTimeout", options.probeTimeout ?? "30s", DAY);
+  const slowCall =
+    options.slowCall === undefined ? 0 : readMicros("slowCall", options.slowCall, DAY);
+  const flushIntervalMicros =
+    options.flushInterval === 0
+      ? 0
+      : readMicros("flushInterval", options.flushInterval ?? 250, MINUTE);
   const policy = readPolicy(options, probeTimeout + LEASE_GRACE);
   return {
     policy,
     storeTimes: { timeoutMs, connectMs },
     slowCallMs: slowCall === 0 ? Number.POSITIVE_INFINITY : slowCall / 1_000,
     probeTimeoutMs: toMilliseconds(probeTimeout),
-    flushInterval,
+    flushIntervalMicros,
     isFailure,
     aborted,
-    maxTargets: wholeOf("maxTargets", options.maxTargets ?? 1_000, 100_000),
-    canonical: `${policy.description} slow ${slowCall} flush ${flushInterval} timeout ${timeoutMs}${connectMs === readFailureOptions({}).connectMs ? "" : ` connect ${connectMs}`}`,
-    written: formatBreakerOptions(options, policy),
-    deciding: withTimes(decidingOf(options), policy),
+    maxTargets: readWholeNumber("maxTargets", options.maxTargets ?? 1_000, 100_000),
+    canonical: `${policy.description} slow ${slowCall} flush ${flushIntervalMicros} timeout ${timeoutMs}${connectMs === readFailureOptions({}).connectMs ? "" : ` connect ${connectMs}`}`,
+    written: formatPolicyOptions(options, policy),
+    policyOptions: withOpenForDurations(policyOptionsOf(options), policy),
   };
 }
 
 /** The options that are part of the policy. */
-function decidingOf(options: BreakerOptions<never>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(options).filter(([option]) => !APART.includes(option)));
+function policyOptionsOf(options: BreakerOptions<never>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(options).filter(([option]) => !PER_INSTANCE_OPTIONS.includes(option)),
+  );
 }
 
 /** The options of the policy as data. */
-function withTimes(
-  deciding: Readonly<Record<string, unknown>>,
-  { openFor }: BreakerPolicy,
+function withOpenForDurations(
+  options: Readonly<Record<string, unknown>>,
+  { openForMicros }: BreakerPolicy,
 ): Readonly<Record<string, unknown>> {
-  if (typeof deciding["openFor"] !== "function") return deciding;
-  return { ...deciding, openFor: openFor.map(formatDuration) };
+  if (typeof options["openFor"] !== "function") return options;
+  return { ...options, openFor: openForMicros.map(formatDuration) };
 }
 
 /** The written options of the policy; a function is shown by its return values. */
-function formatBreakerOptions(options: BreakerOptions<never>, { openFor }: BreakerPolicy): string {
-  const written = formatOptions(decidingOf(options));
+function formatPolicyOptions(
+  options: BreakerOptions<never>,
+  { openForMicros }: BreakerPolicy,
+): string {
+  const written = formatOptions(policyOptionsOf(options));
   if (typeof options.openFor !== "function") return written;
-  return `${written} where openFor gives ${openFor.map(formatDuration).join(", ")}`;
+  return `${written} where openFor gives ${openForMicros.map(formatDuration).join(", ")}`;
 }
 
-function readPolicy(options: BreakerOptions<never>, lease: number): BreakerPolicy {
-  const { window, size } = readWindow(options.window ?? "5m");
-  const most = window === callWindow ? size : 2 ** 32;
-  const minimumCalls = wholeOf("minimumCalls", options.minimumCalls ?? Math.min(20, most), most);
+function readPolicy(options: BreakerOptions<never>, leaseMicros: number): BreakerPolicy {
+  const { window, windowSize } = readWindow(options.window ?? "5m");
+  const maximum = window === callWindow ? windowSize : 2 ** 32;
+  const minimumCalls = readWholeNumber(
+    "minimumCalls",
+    options.minimumCalls ?? Math.min(20, maximum),
+    maximum,
+  );
   const { minimumSuccessRate = 0.5 } = options;
   requireThat(
     typeof minimumSuccessRate === "number" && minimumSuccessRate >= 0 && minimumSuccessRate <= 1,
@@ -146,65 +164,65 @@ function readPolicy(options: BreakerOptions<never>, lease: number): BreakerPolic
     "slowCallRate must be above 0, up to 1",
     slowCallRate,
   );
-  const probes = wholeOf("probes", options.probes ?? 5, 100);
-  const ramp = options.ramp === undefined ? 0 : timeOf("ramp", options.ramp, DAY);
-  const openFor = readOpenFor(options.openFor ?? "30s");
-  const slowest = options.slowCall === undefined ? NEVER : slowCallRate;
+  const probes = readWholeNumber("probes", options.probes ?? 5, 100);
+  const rampMicros = options.ramp === undefined ? 0 : readMicros("ramp", options.ramp, DAY);
+  const openForMicros = readOpenFor(options.openFor ?? "30s");
+  const slowCallThreshold = options.slowCall === undefined ? NEVER_SLOW : slowCallRate;
   const description = [
-    ...[window.kind, size, minimumCalls, minimumSuccessRate, slowest],
-    ...[probes, lease, ramp, ...openFor],
+    ...[window.kind, windowSize, minimumCalls, minimumSuccessRate, slowCallThreshold],
+    ...[probes, leaseMicros, rampMicros, ...openForMicros],
   ].join(" ");
   return {
     window,
-    size,
+    windowSize,
     minimumCalls,
     minimumSuccessRate,
-    slowCallRate: slowest,
+    slowCallRate: slowCallThreshold,
     probes,
-    lease,
-    ramp,
-    openFor,
+    leaseMicros,
+    rampMicros,
+    openForMicros,
     description,
   };
 }
 
-function readWindow(window: unknown): Pick<BreakerPolicy, "window" | "size"> {
+function readWindow(window: unknown): Pick<BreakerPolicy, "window" | "windowSize"> {
   if (typeof window !== "object" || window === null) {
-    return { window: timeWindow, size: timeOf("window", window, DAY) };
+    return { window: timeWindow, windowSize: readMicros("window", window, DAY) };
   }
   rejectUnknownOptions("window", window, ["calls"]);
   const { calls } = window as { readonly calls?: unknown };
-  return { window: callWindow, size: wholeOf("window.calls", calls, 10_000) };
+  return { window: callWindow, windowSize: readWholeNumber("window.calls", calls, 10_000) };
 }
 
 /** The times of the first openings in a row; equal ones at the end are sent once. */
 function readOpenFor(openFor: unknown): number[] {
-  if (typeof openFor !== "function") return [timeOf("openFor", openFor)];
-  const times = Array.from({ length: STEPS }, (_, i) =>
-    timeOf(`openFor(${i + 1})`, openFor(i + 1)),
+  if (typeof openFor !== "function") return [readMicros("openFor", openFor)];
+  const times = Array.from({ length: MAX_OPENINGS }, (_, i) =>
+    readMicros(`openFor(${i + 1})`, openFor(i + 1)),
   );
   while (times.length > 1 && times.at(-1) === times.at(-2)) times.pop();
   return times;
 }
 
-function timeOf(
+function readMicros(
   option: string,
   value: unknown,
-  longest: number = Number.POSITIVE_INFINITY,
+  maximum: number = Number.POSITIVE_INFINITY,
 ): number {
   const time = parseDuration(value, option, "HEADGATE_INVALID_OPTION");
-  const range = longest === DAY ? "1 day" : "1 minute";
-  requireThat(time <= longest, `${option} must be at most ${range}`, value);
+  const range = maximum === DAY ? "1 day" : "1 minute";
+  requireThat(time <= maximum, `${option} must be at most ${range}`, value);
   return time;
 }
 
-function wholeOf(option: string, value: unknown, most: number): number {
+function readWholeNumber(option: string, value: unknown, maximum: number): number {
   const isWhole =
-    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most;
-  requireThat(isWhole, `${option} must be a whole number from 1 to ${most}`, value);
+    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= maximum;
+  requireThat(isWhole, `${option} must be a whole number from 1 to ${maximum}`, value);
   return value as number;
 }
 
-function requireThat(holds: boolean, rule: string, received: unknown): void {
-  if (!holds) throw invalidValue(`createBreaker: ${rule}`, received);
+function requireThat(isValid: boolean, rule: string, received: unknown): void {
+  if (!isValid) throw invalidValue(`createBreaker: ${rule}`, received);
 }

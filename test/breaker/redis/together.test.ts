@@ -6,8 +6,8 @@ import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Contact } from "../../../packages/breaker/src/machine/contact.ts";
-import { contact } from "../../../packages/breaker/src/machine/contact.ts";
+import type { SyncRequest } from "../../../packages/breaker/src/machine/contact.ts";
+import { syncTarget } from "../../../packages/breaker/src/machine/contact.ts";
 import { CLOSED, OPEN } from "../../../packages/breaker/src/machine/period.ts";
 import { readBreakerOptions } from "../../../packages/breaker/src/read-options.ts";
 import { watchWarnings } from "../../http/support/warnings.ts";
@@ -113,17 +113,17 @@ describe("of contacts with one target in one script, each sees what the earlier 
   test("outcomes are counted one by one, and who asks after the one that opens it is refused", async () => {
     const { policy } = readBreakerOptions({ minimumCalls: 3 });
     const target = { periodKey: "{order}", windowKey: "{order}:window", policy };
-    const fail = (): Contact => {
-      const outcomes = policy.window.batch(policy.size);
+    const fail = (): SyncRequest => {
+      const outcomes = policy.window.createBatch(policy.windowSize);
       outcomes.add(1);
-      return { target, admitted: -1, outcomes, lease: 0, outcome: 0, asks: false };
+      return { target, admittedIn: -1, outcomes, lease: 0, outcome: 0, requestsCall: false };
     };
-    const ask = (): Contact => ({ ...fail(), outcomes: undefined, asks: true });
-    await store.run(contact, { ...ask(), asks: false });
+    const ask = (): SyncRequest => ({ ...fail(), outcomes: undefined, requestsCall: true });
+    await store.run(syncTarget, { ...ask(), requestsCall: false });
     const calls = [fail(), fail(), ask(), ask(), fail(), ask()];
     let replies: (readonly number[])[] = [];
     const scripts = await scriptsOf(async () => {
-      replies = await Promise.all(calls.map((call) => store.run(contact, call)));
+      replies = await Promise.all(calls.map((call) => store.run(syncTarget, call)));
     });
     expect(scripts).toBe(1);
     const [KIND, CALLS, ANSWER] = [1, 8, 11] as const;

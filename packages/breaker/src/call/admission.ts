@@ -1,43 +1,43 @@
 import { invalidValue, rejectMore } from "@headgate/core/internal";
 import type { Permit } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
-import type { TargetLink } from "../link/target-link.ts";
 import type { OutcomeCode } from "../machine/window.ts";
 import type { Outcome } from "../snapshot.ts";
+import type { TargetTracker } from "../tracker/target-tracker.ts";
 
 /** A call that was let through in one era of a target: its end is reported once. */
-export interface Admission {
+export interface AdmittedCall {
   /** Ends it; -1 says nothing about the target. */
   end(outcome: OutcomeCode | -1): Promise<unknown> | undefined;
 }
 
 /** A call that is counted in the window. */
-export function admitCall(link: TargetLink): Admission {
-  const { generation } = link;
+export function admitCall(tracker: TargetTracker): AdmittedCall {
+  const { generation } = tracker;
   let hasEnded = false;
   return {
     end(outcome) {
       if (hasEnded) return undefined;
       hasEnded = true;
       if (outcome === -1) return undefined;
-      return link.note(outcome, generation);
+      return tracker.recordOutcome(outcome, generation);
     },
   };
 }
 
 /** A trial call, which holds one of the fleet's slots: it fails when it takes too long. */
-export function admitTrial(
-  link: TargetLink,
-  lease: number,
+export function admitTrialCall(
+  tracker: TargetTracker,
+  leaseId: number,
   { probeTimeoutMs, slowCallMs }: Pick<Settings<never>, "probeTimeoutMs" | "slowCallMs">,
-): Admission {
+): AdmittedCall {
   let hasEnded = false;
 
   async function end(outcome: OutcomeCode | -1): Promise<void> {
     if (hasEnded) return;
     hasEnded = true;
     clearTimeout(timer);
-    await link.settle(lease, outcome);
+    await tracker.endTrialCall(leaseId, outcome);
   }
 
   const tooLate = probeTimeoutMs > slowCallMs ? 3 : 1;
@@ -63,21 +63,21 @@ export function codeOfOutcome(
 
 /** The answer of `admit`. */
 export function toPermit(
-  admission: Admission | undefined,
+  admitted: AdmittedCall | undefined,
   { state, retryAfterMs, degraded }: Pick<Permit, "state" | "retryAfterMs" | "degraded">,
   slowCallMs: number,
 ): Permit {
   return {
-    allowed: admission !== undefined,
+    allowed: admitted !== undefined,
     state,
     retryAfterMs,
     degraded,
     async record(outcome, durationMs, more?: unknown) {
       rejectMore("record(outcome, durationMs)", more);
-      await admission?.end(codeOfOutcome(outcome, durationMs, slowCallMs));
+      await admitted?.end(codeOfOutcome(outcome, durationMs, slowCallMs));
     },
     async release() {
-      await admission?.end(-1);
+      await admitted?.end(-1);
     },
   };
 }

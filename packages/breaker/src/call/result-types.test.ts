@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, test } from "vitest";
-import type { Permit, Refusal, RunOptions, Target } from "../breaker.ts";
+import type { FallbackContext, Permit, RunOptions, Target } from "../breaker.ts";
 import { createBreaker } from "../create-breaker.ts";
 import { exponentialBackoff } from "../exponential-backoff.ts";
 
@@ -43,9 +43,9 @@ describe("the type of what a call returns", () => {
   test("is that of the fallback, which is told what was returned", () => {
     const breaker = createBreaker<Answer>();
     const running = breaker.run(() => page, {
-      fallback(refusal) {
-        expectTypeOf(refusal).toEqualTypeOf<Refusal<Page>>();
-        return refusal.because === "result" ? refusal.result : page;
+      fallback(context) {
+        expectTypeOf(context).toEqualTypeOf<FallbackContext<Page>>();
+        return context.because === "result" ? context.result : page;
       },
     });
     expectTypeOf(running).resolves.toEqualTypeOf<Page>();
@@ -56,15 +56,19 @@ describe("the type of what a call returns", () => {
 });
 
 test("a refusal is told apart by why", () => {
-  expectTypeOf<Extract<Refusal<Page>, { because: "open" }>["error"]["code"]>().toEqualTypeOf<
-    import("@headgate/core").HeadgateErrorCode
-  >();
   expectTypeOf<
-    Extract<Refusal<Page>, { because: "open" }>["retryAfterMs"]
+    Extract<FallbackContext<Page>, { because: "open" }>["error"]["code"]
+  >().toEqualTypeOf<import("@headgate/core").HeadgateErrorCode>();
+  expectTypeOf<
+    Extract<FallbackContext<Page>, { because: "open" }>["retryAfterMs"]
   >().toEqualTypeOf<number>();
-  expectTypeOf<Extract<Refusal<Page>, { because: "error" }>["error"]>().toBeUnknown();
-  expectTypeOf<Extract<Refusal<Page>, { because: "timeout" }>["error"]>().toEqualTypeOf<Error>();
-  expectTypeOf<Refusal<Page>["because"]>().toEqualTypeOf<"open" | "error" | "timeout" | "result">();
+  expectTypeOf<Extract<FallbackContext<Page>, { because: "error" }>["error"]>().toBeUnknown();
+  expectTypeOf<
+    Extract<FallbackContext<Page>, { because: "timeout" }>["error"]
+  >().toEqualTypeOf<Error>();
+  expectTypeOf<FallbackContext<Page>["because"]>().toEqualTypeOf<
+    "open" | "error" | "timeout" | "result"
+  >();
 });
 
 test("a breaker is a target, and a target of a wider result is none of a narrower one", () => {

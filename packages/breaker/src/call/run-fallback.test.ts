@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { breakerOnClock } from "../../../../test/support/breaker-on-clock.ts";
-import type { Refusal } from "../breaker.ts";
+import type { FallbackContext } from "../breaker.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -11,11 +11,11 @@ afterEach(() => {
 
 /** A fallback that keeps what it was asked. */
 function cache() {
-  const asked: Refusal<string>[] = [];
+  const asked: FallbackContext<string>[] = [];
   return {
     asked,
-    fallback(refusal: Refusal<string>) {
-      asked.push(refusal);
+    fallback(context: FallbackContext<string>) {
+      asked.push(context);
       return "cached";
     },
   };
@@ -29,9 +29,9 @@ describe("the fallback answers", () => {
     const { asked, fallback } = cache();
     expect(await breaker.run(() => "real", { fallback })).toBe("cached");
     expect(asked).toHaveLength(1);
-    const [refusal] = asked;
-    expect(refusal).toMatchObject({ because: "open", retryAfterMs: 20_000 });
-    expect((refusal as { error?: unknown } | undefined)?.error).toMatchObject({
+    const [context] = asked;
+    expect(context).toMatchObject({ because: "open", retryAfterMs: 20_000 });
+    expect((context as { error?: unknown } | undefined)?.error).toMatchObject({
       code: "HEADGATE_BREAKER_OPEN",
       target: "default",
       state: "open",

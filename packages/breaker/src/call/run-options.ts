@@ -15,15 +15,15 @@ const MAX_TIMEOUT_MS = 86_400_000;
 
 /** Checks a call and its options; returns the timeout in milliseconds, if there is one. Throws `HEADGATE_INVALID_OPTION`. */
 export function readRunOptions<T>(call: unknown, options: RunOptions<T>): number | undefined {
-  if (typeof call !== "function") throw invalid("call must be a function", call);
+  if (typeof call !== "function") throw invalidRunOption("call must be a function", call);
   if (options === NO_OPTIONS) return undefined;
   rejectUnknownOptions("run", options, ["fallback", "signal", "timeout"]);
   const { fallback, signal, timeout } = options;
   if (fallback !== undefined && typeof fallback !== "function") {
-    throw invalid("fallback must be a function", fallback);
+    throw invalidRunOption("fallback must be a function", fallback);
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalid("signal must be an AbortSignal", signal);
+    throw invalidRunOption("signal must be an AbortSignal", signal);
   }
   return timeout === undefined ? undefined : readTimeout(timeout);
 }
@@ -32,11 +32,11 @@ function readTimeout(timeout: unknown): number {
   const time = parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION", formatNumber);
   const timeoutMs = toMilliseconds(time);
   if (timeoutMs > MAX_TIMEOUT_MS) {
-    throw invalid("timeout must be at most 1 day", timeout, formatNumber);
+    throw invalidRunOption("timeout must be at most 1 day", timeout, formatNumber);
   }
   return timeoutMs;
 }
 
-function invalid(rule: string, received: unknown, format = formatKind): HeadgateError {
+function invalidRunOption(rule: string, received: unknown, format = formatKind): HeadgateError {
   return invalidValue(`run: ${rule}`, received, format);
 }

@@ -131,7 +131,7 @@ describe("a signal of AbortSignal.timeout is a timeout", () => {
     await expect(running).rejects.toMatchObject({ name: "TimeoutError" });
     const answer = breaker.run<unknown>(() => new Promise(() => {}), {
       signal: combine(AbortSignal.timeout(5)),
-      fallback: (refusal) => refusal,
+      fallback: (context) => context,
     });
     expect(await answer).toEqual({
       because: "timeout",

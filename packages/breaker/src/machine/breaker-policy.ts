@@ -4,23 +4,23 @@ import type { Window } from "./window.ts";
 export interface BreakerPolicy {
   readonly window: Window;
   /** The window's length, or how many calls it holds. */
-  readonly size: number;
+  readonly windowSize: number;
   readonly minimumCalls: number;
   readonly minimumSuccessRate: number;
   /** Above 1 where calls are never slow. */
   readonly slowCallRate: number;
   readonly probes: number;
   /** How long a trial call's lease lasts. */
-  readonly lease: number;
-  readonly ramp: number;
+  readonly leaseMicros: number;
+  readonly rampMicros: number;
   /** How long it stays open the first, the second, ... time in a row; the last one repeats. */
-  readonly openFor: readonly number[];
+  readonly openForMicros: readonly number[];
   /** The same, as the Lua twin takes it. */
   readonly description: string;
 }
 
 /** Whether these calls are worse than the policy allows. */
-export function isBad(
+export function exceedsThresholds(
   policy: BreakerPolicy,
   calls: number,
   failures: number,

@@ -1,8 +1,8 @@
-import type { Counts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
+import type { CallCounts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
 
 /** Twin of the state in call-window.lua. */
-export interface CallWindowState extends Counts {
-  stamp: number;
+export interface CallWindowState extends CallCounts {
+  lastAddedAt: number;
   calls: number;
   failures: number;
   slow: number;
@@ -11,15 +11,15 @@ export interface CallWindowState extends Counts {
 }
 
 /** A day: a window without new outcomes for this long is forgotten. */
-const FORGOTTEN = 86_400_000_000;
+const RETENTION_MICROS = 86_400_000_000;
 
 /** Outcomes one after the other, no more than a window holds. */
-class OrderedOutcomes implements OutcomeBatch {
-  readonly #most: number;
+class OutcomeSequence implements OutcomeBatch {
+  readonly #maxSize: number;
   #digits = "";
 
   constructor(most: number) {
-    this.#most = most;
+    this.#maxSize = most;
   }
 
   get size(): number {
@@ -27,12 +27,12 @@ class OrderedOutcomes implements OutcomeBatch {
   }
 
   get digits(): string {
-    return this.#digits.slice(-this.#most);
+    return this.#digits.slice(-this.#maxSize);
   }
 
   add(outcome: OutcomeCode): void {
     // Cut rarely, because cutting copies the rest.
-    if (this.#digits.length >= 2 * this.#most) this.#digits = this.digits;
+    if (this.#digits.length >= 2 * this.#maxSize) this.#digits = this.digits;
     this.#digits += outcome;
   }
 
@@ -42,36 +42,37 @@ class OrderedOutcomes implements OutcomeBatch {
 }
 
 /** The last `size` outcomes. Twin of call-window.lua. */
-export const callWindow: Window<CallWindowState, OrderedOutcomes> = {
+export const callWindow: Window<CallWindowState, OutcomeSequence> = {
   kind: "calls",
 
-  fresh: (now) => ({ stamp: now, calls: 0, failures: 0, slow: 0, digits: "" }),
+  createEmpty: (now) => ({ lastAddedAt: now, calls: 0, failures: 0, slow: 0, digits: "" }),
 
   advance(state, now) {
-    const steppedBack = state.stamp > now;
-    if (steppedBack) state.stamp = now;
-    else if (now - state.stamp >= FORGOTTEN) Object.assign(state, callWindow.fresh(now, 0));
+    const steppedBack = state.lastAddedAt > now;
+    if (steppedBack) state.lastAddedAt = now;
+    else if (now - state.lastAddedAt >= RETENTION_MICROS)
+      Object.assign(state, callWindow.createEmpty(now, 0));
     return steppedBack;
   },
 
   add(state, { digits }, now, size) {
     const all = state.digits + digits;
     const kept = all.slice(-size);
-    const added = count(digits);
-    const left = count(all.slice(0, all.length - kept.length));
-    state.stamp = now;
+    const added = countDigits(digits);
+    const left = countDigits(all.slice(0, all.length - kept.length));
+    state.lastAddedAt = now;
     state.digits = kept;
     state.calls = kept.length;
     state.failures += added.failures - left.failures;
     state.slow += added.slow - left.slow;
   },
 
-  expiry: () => FORGOTTEN,
+  retentionMicros: () => RETENTION_MICROS,
 
-  batch: (size) => new OrderedOutcomes(size),
+  createBatch: (size) => new OutcomeSequence(size),
 };
 
-function count(digits: string): { readonly failures: number; readonly slow: number } {
+function countDigits(digits: string): { readonly failures: number; readonly slow: number } {
   let [failures, slow] = [0, 0];
   for (const digit of digits) {
     const outcome = Number(digit) as OutcomeCode;

@@ -1,15 +1,15 @@
 import type { Operation } from "@headgate/core/internal";
 import { contactLua } from "./lua.generated.ts";
-import { isCounted, judge } from "./period.ts";
+import { acceptsOutcomes, openIfThresholdsExceeded } from "./period.ts";
 import type { TargetKeys } from "./target.ts";
-import { emptyWindow, readTarget, targetStep, writeTarget } from "./target.ts";
-import { requestTrial, settle } from "./trial-calls.ts";
+import { createTargetOperation, emptyWindow, loadTarget, saveTarget } from "./target.ts";
+import { endTrialCall, requestCall } from "./trial-calls.ts";
 import type { OutcomeBatch } from "./window.ts";
 
-export interface Contact {
+export interface SyncRequest {
   readonly target: TargetKeys;
   /** The period in which the calls were admitted; -1 for any. */
-  readonly admitted: number;
+  readonly admittedIn: number;
   /** How they ended, in a batch of the policy's window; undefined for none. */
   readonly outcomes: OutcomeBatch | undefined;
   /** The lease of a trial call; 0 for none. */
@@ -17,31 +17,31 @@ export interface Contact {
   /** How that ended: an outcome's code, or -1 for a call that says nothing. */
   readonly outcome: number;
   /** Whether one more call is asked for. */
-  readonly asks: boolean;
+  readonly requestsCall: boolean;
 }
 
 /** Contacts a target: reports how calls ended, asks for one more, and learns its state. contact.lua documents the reply. */
-export const contact: Operation<Contact> = targetStep(
+export const syncTarget: Operation<SyncRequest> = createTargetOperation(
   "contact",
   contactLua,
-  ({ admitted, outcomes, lease, outcome, asks }) => [
-    ...[admitted, String(outcomes ?? ""), lease, outcome],
-    asks ? 1 : 0,
+  ({ admittedIn, outcomes, lease, outcome, requestsCall }) => [
+    ...[admittedIn, String(outcomes ?? ""), lease, outcome],
+    requestsCall ? 1 : 0,
   ],
-  ({ target, admitted, outcomes, lease, outcome, asks }, memory, moment) => {
+  ({ target, admittedIn, outcomes, lease, outcome, requestsCall }, memory, moment) => {
     const { policy } = target;
     const { now } = moment;
-    const read = readTarget(target, memory, moment);
-    const { period, id } = read;
-    if (outcomes !== undefined && isCounted(period, admitted)) {
-      policy.window.add(read.window, outcomes, now, policy.size);
-      read.windowIsDirty = true;
-      judge(period, policy, id, now, read.window);
+    const loaded = loadTarget(target, memory, moment);
+    const { period, id } = loaded;
+    if (outcomes !== undefined && acceptsOutcomes(period, admittedIn)) {
+      policy.window.add(loaded.window, outcomes, now, policy.windowSize);
+      loaded.isWindowDirty = true;
+      openIfThresholdsExceeded(period, policy, id, now, loaded.window);
     }
-    if (lease !== 0 && settle(period, policy, id, now, lease, outcome)) {
-      emptyWindow(read, policy, now);
+    if (lease !== 0 && endTrialCall(period, policy, id, now, lease, outcome)) {
+      emptyWindow(loaded, policy, now);
     }
-    const permit = asks ? requestTrial(period, policy, id, now) : 0;
-    return writeTarget(target, read, memory, now, permit);
+    const permit = requestsCall ? requestCall(period, policy, id, now) : 0;
+    return saveTarget(target, loaded, memory, now, permit);
   },
 );

@@ -1,6 +1,6 @@
 import type { BreakerPolicy } from "./breaker-policy.ts";
-import { isBad } from "./breaker-policy.ts";
-import type { Counts } from "./window.ts";
+import { exceedsThresholds } from "./breaker-policy.ts";
+import type { CallCounts } from "./window.ts";
 
 /** The kinds of periods, by their number in period.lua. */
 export const STATES = [
@@ -23,8 +23,8 @@ export const DISABLED = 4;
 export const METRICS_ONLY = 5;
 
 /** Microseconds. */
-export const A_DAY = 86_400_000_000;
-const MOST_OPENED = 65_535;
+export const DAY_MICROS = 86_400_000_000;
+const MAX_OPENINGS = 65_535;
 
 /** A trial call under way. */
 interface Lease {
@@ -56,7 +56,7 @@ export interface Period {
 }
 
 /** A target without a record is closed. */
-export function absentPeriod(now: number): Period {
+export function createInitialPeriod(now: number): Period {
   return {
     kind: CLOSED,
     id: 0,
@@ -78,10 +78,16 @@ export function absentPeriod(now: number): Period {
 }
 
 /** Begins a period in place of another; `counts` are the numbers that caused it. */
-function begin(period: Period, kind: number, id: number, now: number, counts: Counts): void {
+function beginPeriod(
+  period: Period,
+  kind: number,
+  id: number,
+  now: number,
+  counts: CallCounts,
+): void {
   const { calls, failures, slow } = counts;
   const { expires, emptied, opened } = period;
-  Object.assign(period, absentPeriod(now), { kind, id, expires, emptied, opened });
+  Object.assign(period, createInitialPeriod(now), { kind, id, expires, emptied, opened });
   Object.assign(period, { calls, failures, slow });
   period.dirty = true;
   period.changed = true;
@@ -93,19 +99,22 @@ export function beginOpen(
   policy: BreakerPolicy,
   id: number,
   now: number,
-  counts: Counts,
-  lasts?: number,
+  counts: CallCounts,
+  durationMicros?: number,
 ): void {
-  begin(period, OPEN, id, now, counts);
-  period.opened = Math.min(period.opened + 1, MOST_OPENED);
-  const { openFor } = policy;
-  period.ends = now + (lasts ?? (openFor[Math.min(period.opened, openFor.length) - 1] as number));
-  period.expires = period.ends + A_DAY;
+  beginPeriod(period, OPEN, id, now, counts);
+  period.opened = Math.min(period.opened + 1, MAX_OPENINGS);
+  const { openForMicros } = policy;
+  period.ends =
+    now +
+    (durationMicros ??
+      (openForMicros[Math.min(period.opened, openForMicros.length) - 1] as number));
+  period.expires = period.ends + DAY_MICROS;
 }
 
 export function beginHalfOpen(period: Period, id: number, now: number): void {
-  begin(period, HALF_OPEN, id, now, period);
-  period.expires = now + A_DAY;
+  beginPeriod(period, HALF_OPEN, id, now, period);
+  period.expires = now + DAY_MICROS;
 }
 
 /** Calls that were let through before must not count afterwards: the record stays for a day, the longest possible window and ramp. */
@@ -113,29 +122,29 @@ export function beginClosed(
   period: Period,
   id: number,
   now: number,
-  counts: Counts,
+  counts: CallCounts,
   ramp: number,
 ): void {
-  begin(period, CLOSED, id, now, counts);
+  beginPeriod(period, CLOSED, id, now, counts);
   period.opened = 0;
   period.ends = now + ramp;
-  period.expires = now + A_DAY;
+  period.expires = now + DAY_MICROS;
 }
 
 /** A state set by hand stays as long as somebody asks for it once a week. */
-export function beginByHand(
+export function beginManualState(
   period: Period,
   kind: number,
   id: number,
   now: number,
-  counts: Counts,
+  counts: CallCounts,
 ): void {
-  begin(period, kind, id, now, counts);
-  period.expires = now + 7 * A_DAY;
+  beginPeriod(period, kind, id, now, counts);
+  period.expires = now + 7 * DAY_MICROS;
 }
 
 /** The clock stepped back. The rest of a period or lease is never longer than its full length. */
-function stepBack(period: Period, now: number): void {
+function correctForClockStep(period: Period, now: number): void {
   if (period.since > now) {
     const step = period.since - now;
     period.since = now;
@@ -153,14 +162,19 @@ function stepBack(period: Period, now: number): void {
 }
 
 /** Ends a half-open period when it has all its trial calls. Returns whether it closed, and the window is to be emptied. */
-export function endTrials(period: Period, policy: BreakerPolicy, id: number, now: number): boolean {
+export function endHalfOpen(
+  period: Period,
+  policy: BreakerPolicy,
+  id: number,
+  now: number,
+): boolean {
   if (period.done < policy.probes) return false;
   const counts = { calls: period.done, failures: period.doneFailures, slow: period.doneSlow };
-  if (isBad(policy, counts.calls, counts.failures, counts.slow)) {
+  if (exceedsThresholds(policy, counts.calls, counts.failures, counts.slow)) {
     beginOpen(period, policy, id, now, counts);
     return false;
   }
-  beginClosed(period, id, now, counts, policy.ramp);
+  beginClosed(period, id, now, counts, policy.rampMicros);
   period.emptied = now;
   return true;
 }
@@ -173,41 +187,41 @@ export function advancePeriod(
   now: number,
 ): Period {
   if (period.id === 0) return period;
-  stepBack(period, now);
-  if (period.expires <= now) return absentPeriod(now);
+  correctForClockStep(period, now);
+  if (period.expires <= now) return createInitialPeriod(now);
   if (period.kind === OPEN && period.ends <= now) beginHalfOpen(period, id, now);
   // Another policy may have wanted more trial calls.
-  else if (period.kind === HALF_OPEN) endTrials(period, policy, id, now);
-  else if (period.kind >= FORCED_OPEN && period.expires < now + 6 * A_DAY) {
-    period.expires = now + 7 * A_DAY;
+  else if (period.kind === HALF_OPEN) endHalfOpen(period, policy, id, now);
+  else if (period.kind >= FORCED_OPEN && period.expires < now + 6 * DAY_MICROS) {
+    period.expires = now + 7 * DAY_MICROS;
     period.dirty = true;
   }
   return period;
 }
 
 /** Whether outcomes of calls that were admitted in the period `admitted`, -1 for any, count now. */
-export function isCounted(period: Period, admitted: number): boolean {
+export function acceptsOutcomes(period: Period, admittedIn: number): boolean {
   if (period.kind !== CLOSED && period.kind !== METRICS_ONLY) return false;
-  return period.id === 0 || admitted === -1 || admitted === period.id;
+  return period.id === 0 || admittedIn === -1 || admittedIn === period.id;
 }
 
 /** Opens when the window holds enough calls, and they are bad. */
-export function judge(
+export function openIfThresholdsExceeded(
   period: Period,
   policy: BreakerPolicy,
   id: number,
   now: number,
-  window: Counts,
+  window: CallCounts,
 ): void {
   const { calls, failures, slow } = window;
   if (period.kind !== CLOSED || calls < policy.minimumCalls) return;
-  if (isBad(policy, calls, failures, slow)) beginOpen(period, policy, id, now, window);
+  if (exceedsThresholds(policy, calls, failures, slow)) beginOpen(period, policy, id, now, window);
 }
 
 /** Microseconds until the period changes by time alone: an open one ends, a ramp does, a place for a trial call is free. */
-export function leftOf(period: Period, policy: BreakerPolicy, now: number): number {
+export function microsUntilChange(period: Period, policy: BreakerPolicy, now: number): number {
   if (period.kind !== HALF_OPEN) return Math.max(period.ends - now, 0);
   const held = period.leases.filter((lease) => lease.ends > now);
   if (period.done + held.length < policy.probes) return 0;
-  return Math.min(policy.lease, ...held.map((lease) => lease.ends - now));
+  return Math.min(policy.leaseMicros, ...held.map((lease) => lease.ends - now));
 }

@@ -2,11 +2,11 @@ import type { LuaSource, Now, Operation, TwinMemory } from "@headgate/core/inter
 import { runList } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
 import type { Period } from "./period.ts";
-import { absentPeriod, advancePeriod, leftOf } from "./period.ts";
-import type { Counts } from "./window.ts";
+import { advancePeriod, createInitialPeriod, microsUntilChange } from "./period.ts";
+import type { CallCounts } from "./window.ts";
 
 /** Integers that report a target. */
-export const NUMBERS = 12;
+export const REPLY_SIZE = 12;
 
 /** How much work a contact is for the server; a decision on one counter is 1. */
 const WEIGHT = 8;
@@ -19,23 +19,23 @@ export interface TargetKeys {
 }
 
 /** A target in memory, brought up to date. Twin of the one in target.lua. */
-export interface ReadTarget {
+export interface LoadedTarget {
   readonly id: number;
   readonly period: Period;
-  window: Counts;
+  window: CallCounts;
   /** When the window began. */
-  began: number;
-  windowIsDirty: boolean;
+  windowBeganAt: number;
+  isWindowDirty: boolean;
 }
 
 /** A window in memory. */
-interface KeptWindow {
-  readonly began: number;
-  readonly counts: Counts;
+interface StoredWindow {
+  readonly beganAt: number;
+  readonly counts: CallCounts;
 }
 
 /** A step on one target, whose reply reports it: contact.lua has its numbers. */
-export function targetStep<Call extends { readonly target: TargetKeys }>(
+export function createTargetOperation<Call extends { readonly target: TargetKeys }>(
   name: string,
   source: LuaSource,
   parameters: (call: Call) => readonly (string | number)[],
@@ -46,7 +46,7 @@ export function targetStep<Call extends { readonly target: TargetKeys }>(
     ...runList<Call>(name, {
       source,
       parameters: (call) => [call.target.policy.description, ...parameters(call)],
-      replySize: () => NUMBERS,
+      replySize: () => REPLY_SIZE,
     }),
     keys: ({ target }) => [target.periodKey, target.windowKey],
     weight: () => WEIGHT,
@@ -54,46 +54,46 @@ export function targetStep<Call extends { readonly target: TargetKeys }>(
   };
 }
 
-export function readTarget(
+export function loadTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   memory: TwinMemory,
   { now, generation }: Now,
-): ReadTarget {
+): LoadedTarget {
   const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
-  const known = memory.get(periodKey) as Period | undefined;
-  if (known !== undefined) {
-    known.dirty = false;
-    known.changed = false;
+  const storedPeriod = memory.get(periodKey) as Period | undefined;
+  if (storedPeriod !== undefined) {
+    storedPeriod.dirty = false;
+    storedPeriod.changed = false;
   }
-  const { window, size } = policy;
-  const period = advancePeriod(known ?? absentPeriod(now), policy, id, now);
-  const kept = memory.get(windowKey) as KeptWindow | undefined;
-  const isKept = kept !== undefined && kept.began >= period.emptied;
-  const counts = isKept ? kept.counts : window.fresh(now, size);
+  const { window, windowSize } = policy;
+  const period = advancePeriod(storedPeriod ?? createInitialPeriod(now), policy, id, now);
+  const storedWindow = memory.get(windowKey) as StoredWindow | undefined;
+  const isCurrent = storedWindow !== undefined && storedWindow.beganAt >= period.emptied;
+  const counts = isCurrent ? storedWindow.counts : window.createEmpty(now, windowSize);
   return {
     id,
     period,
     window: counts,
-    began: isKept ? kept.began : now,
-    windowIsDirty: window.advance(counts, now, size),
+    windowBeganAt: isCurrent ? storedWindow.beganAt : now,
+    isWindowDirty: window.advance(counts, now, windowSize),
   };
 }
 
 export function emptyWindow(
-  target: ReadTarget,
-  { window, size }: BreakerPolicy,
+  target: LoadedTarget,
+  { window, windowSize }: BreakerPolicy,
   now: number,
 ): void {
   target.period.emptied = now;
-  target.window = window.fresh(now, size);
-  target.began = now;
-  target.windowIsDirty = true;
+  target.window = window.createEmpty(now, windowSize);
+  target.windowBeganAt = now;
+  target.isWindowDirty = true;
 }
 
 /** Stores the changes; returns the state of the target, with the answer to the question. */
-export function writeTarget(
+export function saveTarget(
   { periodKey, windowKey, policy }: TargetKeys,
-  { period, window, began, windowIsDirty }: ReadTarget,
+  { period, window, windowBeganAt, isWindowDirty }: LoadedTarget,
   memory: TwinMemory,
   now: number,
   permit: number,
@@ -102,16 +102,16 @@ export function writeTarget(
     // When memory is full, breakers stay longer than limits that are hardly used.
     memory.set(periodKey, period, { share: 1, expires: period.expires, entries: 0 }, now);
   }
-  if (windowIsDirty) {
-    const expires = now + policy.window.expiry(policy.size);
-    const kept: KeptWindow = { began, counts: window };
+  if (isWindowDirty) {
+    const expires = now + policy.window.retentionMicros(policy.windowSize);
+    const kept: StoredWindow = { beganAt: windowBeganAt, counts: window };
     memory.set(windowKey, kept, { share: 1, expires, entries: 0 }, now);
   }
   return [
     now,
     period.kind,
     period.id,
-    leftOf(period, policy, now),
+    microsUntilChange(period, policy, now),
     period.opened,
     period.calls,
     period.failures,

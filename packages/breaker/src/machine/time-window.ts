@@ -1,7 +1,7 @@
-import type { Counts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
+import type { CallCounts, OutcomeBatch, OutcomeCode, Window } from "./window.ts";
 
 /** Twin of the state in time-window.lua: `counts` holds the three numbers of each sub-window, number n at place n % SUB_WINDOWS. */
-export interface TimeWindowState extends Counts {
+export interface TimeWindowState extends CallCounts {
   newest: number;
   calls: number;
   failures: number;
@@ -11,11 +11,11 @@ export interface TimeWindowState extends Counts {
 
 /** An outcome counts for at least 49/50 of the window, and never for longer than the window. */
 const SUB_WINDOWS = 50;
-const WIDTH = 3;
-const MOST = 2 ** 32 - 1;
+const COUNTS_PER_SUB_WINDOW = 3;
+const MAX_COUNT = 2 ** 32 - 1;
 
 /** Outcomes so close in time that they count as simultaneous. */
-class CountedOutcomes implements OutcomeBatch {
+class OutcomeTotals implements OutcomeBatch {
   size = 0;
   failures = 0;
   slow = 0;
@@ -32,15 +32,15 @@ class CountedOutcomes implements OutcomeBatch {
 }
 
 /** Outcomes of the last `length` microseconds, in sub-windows aligned to the epoch. Twin of time-window.lua. */
-export const timeWindow: Window<TimeWindowState, CountedOutcomes> = {
+export const timeWindow: Window<TimeWindowState, OutcomeTotals> = {
   kind: "time",
 
-  fresh: (now, length) => ({
+  createEmpty: (now, length) => ({
     newest: Math.floor(now / (length / SUB_WINDOWS)),
     calls: 0,
     failures: 0,
     slow: 0,
-    counts: new Array(SUB_WINDOWS * WIDTH).fill(0),
+    counts: new Array(SUB_WINDOWS * COUNTS_PER_SUB_WINDOW).fill(0),
   }),
 
   advance(state, now, length) {
@@ -63,7 +63,7 @@ export const timeWindow: Window<TimeWindowState, CountedOutcomes> = {
       state.calls -= counts[position] as number;
       state.failures -= counts[position + 1] as number;
       state.slow -= counts[position + 2] as number;
-      counts.fill(0, position, position + WIDTH);
+      counts.fill(0, position, position + COUNTS_PER_SUB_WINDOW);
     }
     state.newest = newest;
     return steppedBack;
@@ -76,19 +76,19 @@ export const timeWindow: Window<TimeWindowState, CountedOutcomes> = {
     state.slow += addTo(state.counts, position + 2, slow);
   },
 
-  expiry: (length) => length,
+  retentionMicros: (length) => length,
 
-  batch: () => new CountedOutcomes(),
+  createBatch: () => new OutcomeTotals(),
 };
 
 /** Adds to a count with an upper bound; returns what was added. */
 function addTo(counts: number[], position: number, more: number): number {
   const before = counts[position] as number;
-  const added = Math.min(more, MOST - before);
+  const added = Math.min(more, MAX_COUNT - before);
   counts[position] = before + added;
   return added;
 }
 
 function positionOf(index: number): number {
-  return (((index % SUB_WINDOWS) + SUB_WINDOWS) % SUB_WINDOWS) * WIDTH;
+  return (((index % SUB_WINDOWS) + SUB_WINDOWS) % SUB_WINDOWS) * COUNTS_PER_SUB_WINDOW;
 }

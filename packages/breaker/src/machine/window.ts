@@ -1,5 +1,5 @@
 /** The number of calls; failures and slow calls are some of them. */
-export interface Counts {
+export interface CallCounts {
   readonly calls: number;
   readonly failures: number;
   readonly slow: number;
@@ -20,15 +20,18 @@ export interface OutcomeBatch {
  * Which outcomes count. Times are microseconds since the epoch, `size` is the window's length in microseconds or in calls.
  * The state is changed in place.
  */
-export interface Window<State extends Counts = Counts, Batch extends OutcomeBatch = OutcomeBatch> {
+export interface Window<
+  State extends CallCounts = CallCounts,
+  Batch extends OutcomeBatch = OutcomeBatch,
+> {
   readonly kind: "time" | "calls";
-  fresh(now: number, size: number): State;
+  createEmpty(now: number, size: number): State;
   /** Forgets outcomes that do not count any more. Returns whether the clock stepped back. */
   advance(state: State, now: number, size: number): boolean;
   /** Counts outcomes. */
   add(state: State, outcomes: Batch, now: number, size: number): void;
   /** Microseconds after which a window without new outcomes is as good as absent. */
-  expiry(size: number): number;
+  retentionMicros(size: number): number;
   /** A place for outcomes to come, of which no more are kept than can count. */
-  batch(size: number): Batch;
+  createBatch(size: number): Batch;
 }

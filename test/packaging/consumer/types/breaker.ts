@@ -16,7 +16,7 @@ const breaker: Breaker<Answer> = createBreaker<Answer>({
 const answer: Promise<Answer> = breaker.run(
   async ({ signal }) => ({ status: Number(signal.aborted) }),
   {
-    fallback: (refusal) => (refusal.because === "result" ? refusal.result : { status: 503 }),
+    fallback: (context) => (context.because === "result" ? context.result : { status: 503 }),
   },
 );
 void answer.then(({ status }) => status.toFixed());

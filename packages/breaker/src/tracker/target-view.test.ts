@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readView, retryAfterMs, toSnapshot } from "./view.ts";
+import { readView, retryAfterMsOf, toSnapshot } from "./target-view.ts";
 
 const NOW = 1_800_000_000_000_000;
 
@@ -55,18 +55,20 @@ test("a snapshot reports the calls of the window, and how long it stays open, ro
 describe("when to ask again", () => {
   test("is told from the moment that is now, at least a millisecond", () => {
     const view = readView(OPEN, NOW, false);
-    expect(retryAfterMs(view, NOW)).toBe(1_001);
-    expect(retryAfterMs(view, NOW + 500_000)).toBe(501);
-    expect(retryAfterMs(view, NOW + 1_000_499)).toBe(1);
-    expect(retryAfterMs(view, NOW + 9_000_000)).toBe(1);
+    expect(retryAfterMsOf(view, NOW)).toBe(1_001);
+    expect(retryAfterMsOf(view, NOW + 500_000)).toBe(501);
+    expect(retryAfterMsOf(view, NOW + 1_000_499)).toBe(1);
+    expect(retryAfterMsOf(view, NOW + 9_000_000)).toBe(1);
   });
 
   test("is no later than when it was learned, though the clock stepped back", () => {
-    expect(retryAfterMs(readView(OPEN, NOW, false), NOW - 60_000_000)).toBe(1_001);
+    expect(retryAfterMsOf(readView(OPEN, NOW, false), NOW - 60_000_000)).toBe(1_001);
   });
 
   test("is within a second on a ramp, and never where it was opened by hand", () => {
-    expect(retryAfterMs(readView(OPEN.with(1, 0), NOW, false), NOW)).toBe(1_000);
-    expect(retryAfterMs(readView(OPEN.with(1, 3), NOW, false), NOW)).toBe(Number.POSITIVE_INFINITY);
+    expect(retryAfterMsOf(readView(OPEN.with(1, 0), NOW, false), NOW)).toBe(1_000);
+    expect(retryAfterMsOf(readView(OPEN.with(1, 3), NOW, false), NOW)).toBe(
+      Number.POSITIVE_INFINITY,
+    );
   });
 });

@@ -15,42 +15,42 @@ export interface StoreAccess {
     onLate?: (reply: readonly number[]) => void,
   ): Promise<readonly number[]>;
   /** Sends a step without a time limit, even to a store that is known to be away. Rejects with the store's errors. */
-  send<Call>(step: Operation<Call>, call: Call): Promise<unknown>;
+  sendUntimed<Call>(step: Operation<Call>, call: Call): Promise<unknown>;
   /** Like `run`, but at once, if the store is this process's memory. */
   readonly runNow: CountingStore["runNow"];
   /** Why the store did not answer; throws every other error. */
-  readFailure(error: unknown): HeadgateError;
+  toStoreFailure(error: unknown): HeadgateError;
   /** Waits for calls under way, and stops trying to reach a store that is away. */
   close(): Promise<void>;
 }
 
-export function accessStore(store: CountingStore, times: StoreTimes): StoreAccess {
+export function createStoreAccess(store: CountingStore, times: StoreTimes): StoreAccess {
   const { remote, now } = store;
-  const send = <Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> =>
+  const sendUntimed = <Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> =>
     store.run(operation, call);
   if (remote === undefined) {
     return {
       now,
       isShared: false,
-      run: send,
-      send,
+      run: sendUntimed,
+      sendUntimed,
       runNow: store.runNow,
-      readFailure(error) {
+      toStoreFailure(error) {
         throw error;
       },
       async close() {},
     };
   }
-  const watch = watchStore(store.owner, remote, times);
-  const release = watch.use();
-  const underway = new Set<Promise<unknown>>();
+  const monitor = watchStore(store.owner, remote, times);
+  const release = monitor.use();
+  const inFlight = new Set<Promise<unknown>>();
 
-  async function waitFor<T>(reply: Promise<T>): Promise<T> {
-    underway.add(reply);
+  async function track<T>(reply: Promise<T>): Promise<T> {
+    inFlight.add(reply);
     try {
       return await reply;
     } finally {
-      underway.delete(reply);
+      inFlight.delete(reply);
     }
   }
 
@@ -60,18 +60,18 @@ export function accessStore(store: CountingStore, times: StoreTimes): StoreAcces
     async run(operation, call, onLate) {
       const keys = operation.keys(call);
       const late = onLate && ((reply?: readonly number[]) => reply && onLate(reply));
-      const reply = await waitFor(watch.run(store, operation, call, keys[0] as string, 0, late));
+      const reply = await track(monitor.run(store, operation, call, keys[0] as string, 0, late));
       rejectWrongType(
         reply,
         keys.map((key) => ({ key })),
       );
       return reply;
     },
-    send,
+    sendUntimed,
     runNow: undefined,
-    readFailure: (error) => storeFailure(error, watch.notices),
+    toStoreFailure: (error) => storeFailure(error, monitor.notices),
     async close() {
-      await Promise.allSettled(underway);
+      await Promise.allSettled(inFlight);
       release();
     },
   };

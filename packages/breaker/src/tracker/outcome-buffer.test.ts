@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { timeWindow } from "../machine/time-window.ts";
-import { Outbox } from "./outbox.ts";
+import { OutcomeBuffer } from "./outcome-buffer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -12,9 +12,9 @@ afterEach(() => {
 
 test("outcomes are due once until they are taken, also if more are added meanwhile", () => {
   const onDue = vi.fn();
-  const outbox = new Outbox({
-    newBatch: () => timeWindow.batch(60_000_000),
-    longestMs: 250,
+  const outbox = new OutcomeBuffer({
+    createBatch: () => timeWindow.createBatch(60_000_000),
+    maxWaitMs: 250,
     onDue,
   });
   outbox.add(0, -1);

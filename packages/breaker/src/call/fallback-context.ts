@@ -1,10 +1,10 @@
-import type { Refusal } from "../breaker.ts";
+import type { FallbackContext } from "../breaker.ts";
 import { HeadgateBreakerOpen } from "../breaker-open.ts";
 import type { RejectedCall } from "../channels.ts";
-import type { Ending } from "./made-call.ts";
+import type { CallResult } from "./make-call.ts";
 
 /** Why the fallback is called for a call that was not let through. */
-export class OpenRefusal {
+export class OpenFallbackContext {
   readonly because = "open";
   readonly retryAfterMs: number;
   readonly #rejected: RejectedCall;
@@ -23,8 +23,8 @@ export class OpenRefusal {
 }
 
 /** Why the fallback is called for a call that failed. */
-export function refusalOf<Result>(ending: Ending<Result>): Refusal<Result> {
-  if (ending.how === "returned") return { because: "result", result: ending.result };
-  if (ending.how === "timeout") return { because: "timeout", error: ending.error };
-  return { because: "error", error: ending.error };
+export function fallbackContextOf<Result>(result: CallResult<Result>): FallbackContext<Result> {
+  if (result.how === "returned") return { because: "result", result: result.result };
+  if (result.how === "timeout") return { because: "timeout", error: result.error };
+  return { because: "error", error: result.error };
 }

@@ -1,31 +1,31 @@
 import { Alarm, background } from "@headgate/core/internal";
-import type { Contact } from "../machine/contact.ts";
+import type { SyncRequest } from "../machine/contact.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
 
 /** This many outcomes are sent without waiting for more. */
-const MANY = 1_000;
+const MAX_BUFFERED = 1_000;
 
-export interface OutboxOptions {
-  newBatch(): OutcomeBatch;
+export interface OutcomeBufferOptions {
+  createBatch(): OutcomeBatch;
   /** The longest that outcomes wait, in milliseconds. */
-  readonly longestMs: number;
+  readonly maxWaitMs: number;
   /** Called when it is time to send. */
   onDue(): void;
 }
 
 /** Outcomes that wait to be sent together. */
-export class Outbox {
-  readonly #options: OutboxOptions;
+export class OutcomeBuffer {
+  readonly #options: OutcomeBufferOptions;
   #batch: OutcomeBatch;
   /** The period in which the calls were let through; -1 for any. */
-  #admitted = -1;
+  #admittedIn = -1;
   #isDue = false;
   // It does not keep the process alive: unsent outcomes are lost when the process ends.
-  readonly #alarm = new Alarm(() => this.#becomeDue());
+  readonly #alarm = new Alarm(() => this.#markDue());
 
-  constructor(options: OutboxOptions) {
+  constructor(options: OutcomeBufferOptions) {
     this.#options = options;
-    this.#batch = options.newBatch();
+    this.#batch = options.createBatch();
   }
 
   get isEmpty(): boolean {
@@ -40,25 +40,25 @@ export class Outbox {
   /** Adds the outcome of a call that was let through in a period, -1 for any. */
   add(outcome: OutcomeCode, period: number): void {
     this.#batch.add(outcome);
-    if (this.#admitted === -1) this.#admitted = period;
-    if (this.#batch.size === MANY) this.#becomeDue();
-    else if (!this.#isDue && !this.#alarm.isSet) this.#alarm.set(this.#options.longestMs);
+    if (this.#admittedIn === -1) this.#admittedIn = period;
+    if (this.#batch.size === MAX_BUFFERED) this.#markDue();
+    else if (!this.#isDue && !this.#alarm.isSet) this.#alarm.set(this.#options.maxWaitMs);
   }
 
   /** Takes all outcomes. */
-  take(): Pick<Contact, "admitted" | "outcomes"> {
-    if (this.isEmpty) return NOTHING;
-    const taken = { admitted: this.#admitted, outcomes: this.#batch };
+  take(): Pick<SyncRequest, "admittedIn" | "outcomes"> {
+    if (this.isEmpty) return NO_OUTCOMES;
+    const taken = { admittedIn: this.#admittedIn, outcomes: this.#batch };
     this.#empty();
     return taken;
   }
 
   /** Drops calls that were let through in an earlier period, which cannot count any more. */
-  forgetAdmitted(): void {
-    if (this.#admitted !== -1) this.#empty();
+  dropAdmitted(): void {
+    if (this.#admittedIn !== -1) this.#empty();
   }
 
-  #becomeDue(): void {
+  #markDue(): void {
     this.#isDue = true;
     // A report belongs to many requests, and keeps the context of none.
     background.runInAsyncScope(this.#options.onDue);
@@ -67,9 +67,9 @@ export class Outbox {
   #empty(): void {
     this.#alarm.stop();
     this.#isDue = false;
-    this.#batch = this.#options.newBatch();
-    this.#admitted = -1;
+    this.#batch = this.#options.createBatch();
+    this.#admittedIn = -1;
   }
 }
 
-const NOTHING = { admitted: -1, outcomes: undefined };
+const NO_OUTCOMES = { admittedIn: -1, outcomes: undefined };

@@ -5,7 +5,7 @@ import { Ramp } from "./ramp.ts";
 /** Which of so many calls are let through, counted from 1, when so much of a ramp of 1,000 is left. */
 function admitted(left: number, calls: number): number[] {
   const ramp = new Ramp(1_000);
-  return Array.from({ length: calls }, (_, i) => i + 1).filter(() => ramp.admits(left));
+  return Array.from({ length: calls }, (_, i) => i + 1).filter(() => ramp.tryAdmit(left));
 }
 
 describe("a ramp", () => {
@@ -36,7 +36,7 @@ describe("a ramp", () => {
     const ramp = new Ramp(60_000_000);
     let through = 0;
     for (let call = 0; call < 10_000; call += 1) {
-      if (ramp.admits(60_000_000 - call * 6_000)) through += 1;
+      if (ramp.tryAdmit(60_000_000 - call * 6_000)) through += 1;
     }
     expect(through).toBeGreaterThanOrEqual(5_499);
     expect(through).toBeLessThanOrEqual(5_501);

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { LinkRegistry } from "./link-registry.ts";
-import type { TargetLink } from "./target-link.ts";
+import type { TargetTracker } from "./target-tracker.ts";
+import { TrackerRegistry } from "./tracker-registry.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -10,9 +10,9 @@ const collectGarbage = runInNewContext("gc") as () => void;
 /** A registry, and the targets for which a link was made since the last time. */
 function start(maxTargets: number) {
   const made: string[] = [];
-  const registry = new LinkRegistry(maxTargets, (name) => {
+  const registry = new TrackerRegistry(maxTargets, (name) => {
     made.push(name);
-    return { name } as TargetLink;
+    return { name } as TargetTracker;
   });
   return { registry, made: () => made.splice(0) };
 }
@@ -27,67 +27,67 @@ async function letGo(): Promise<void> {
 describe("the links of a breaker", () => {
   test("are made once for each target", () => {
     const { registry, made } = start(2);
-    const link = registry.of("a");
-    expect(registry.of("a")).toBe(link);
-    expect(registry.of("b")).not.toBe(link);
+    const tracker = registry.get("a");
+    expect(registry.get("a")).toBe(tracker);
+    expect(registry.get("b")).not.toBe(tracker);
     expect(made()).toEqual(["a", "b"]);
   });
 
   test("that were used last are kept, though nobody holds them", async () => {
     const { registry, made } = start(2);
-    for (const name of ["a", "b", "a", "c"]) registry.of(name);
+    for (const name of ["a", "b", "a", "c"]) registry.get(name);
     made();
     await letGo();
-    registry.of("a");
-    registry.of("c");
+    registry.get("a");
+    registry.get("c");
     expect(made()).toEqual([]);
-    registry.of("b");
+    registry.get("b");
     expect(made()).toEqual(["b"]);
   });
 
   test("that somebody holds are kept, however many are used", async () => {
     const { registry } = start(1);
-    const held = registry.of("a");
-    for (let i = 0; i < 100; i += 1) registry.of(`t${i}`);
+    const held = registry.get("a");
+    for (let i = 0; i < 100; i += 1) registry.get(`t${i}`);
     await letGo();
-    expect(registry.of("a")).toBe(held);
-    registry.of("b");
+    expect(registry.get("a")).toBe(held);
+    registry.get("b");
     await letGo();
-    expect(registry.of("a")).toBe(held);
+    expect(registry.get("a")).toBe(held);
   });
 
   test("that were called are named, also where only somebody holds them, the last used ones first", async () => {
-    const registry = new LinkRegistry(
+    const registry = new TrackerRegistry(
       3,
-      (name) => ({ name, view: name === "idle" ? undefined : {} }) as TargetLink,
+      (name) => ({ name, view: name === "idle" ? undefined : {} }) as TargetTracker,
     );
-    const held = registry.of("held");
-    for (const name of ["gone", "a", "b", "idle", "a"]) registry.of(name);
+    const held = registry.get("held");
+    for (const name of ["gone", "a", "b", "idle", "a"]) registry.get(name);
     await letGo();
-    expect([...registry.called()]).toEqual(["a", "b", held.name]);
+    expect([...registry.calledTargets()]).toEqual(["a", "b", held.name]);
   });
 
   test("that were made again are not forgotten with those that are gone", async () => {
     const { registry, made } = start(1);
-    registry.of("a");
-    registry.of("b");
+    registry.get("a");
+    registry.get("b");
     await new Promise((resolve) => setImmediate(resolve));
     collectGarbage();
     made();
-    const held = registry.of("a");
+    const held = registry.get("a");
     expect(made()).toEqual(["a"]);
     // It is told now that the first is gone.
     await letGo();
-    registry.of("b");
-    expect(registry.of("a")).toBe(held);
+    registry.get("b");
+    expect(registry.get("a")).toBe(held);
   });
 
   test("that nobody holds are let go", async () => {
     const { registry, made } = start(10);
-    for (let i = 0; i < 1_000; i += 1) registry.of(`t${i}`);
+    for (let i = 0; i < 1_000; i += 1) registry.get(`t${i}`);
     made();
     await letGo();
-    for (let i = 999; i >= 0; i -= 1) registry.of(`t${i}`);
+    for (let i = 999; i >= 0; i -= 1) registry.get(`t${i}`);
     expect(made()).toHaveLength(990);
   });
 });

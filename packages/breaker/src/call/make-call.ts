@@ -3,7 +3,7 @@ import { onceAborted } from "@headgate/core/internal";
 import type { CallContext } from "../breaker.ts";
 
 /** How a call ended, as its caller sees it. */
-export type Ending<Result> =
+export type CallResult<Result> =
   | { readonly how: "returned"; readonly result: Result }
   | { readonly how: "threw"; readonly error: unknown }
   | { readonly how: "timeout"; readonly error: Error }
@@ -14,42 +14,46 @@ export function makeCall<Result>(
   call: (context: CallContext) => Result | Promise<Result>,
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,
-): Promise<Ending<Result>> {
+): Promise<CallResult<Result>> {
   const isBounded = signal !== undefined || timeoutMs !== undefined;
-  return isBounded ? makeBounded(call, signal, timeoutMs) : endingOf(call, new LazyContext());
+  return isBounded
+    ? makeAbortableCall(call, signal, timeoutMs)
+    : settleCall(call, new LazyContext());
 }
 
-async function makeBounded<Result>(
+async function makeAbortableCall<Result>(
   call: (context: CallContext) => Result | Promise<Result>,
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,
-): Promise<Ending<Result>> {
+): Promise<CallResult<Result>> {
   const controller = new AbortController();
-  let giveUp: (ending: Ending<Result>) => void = () => {};
-  const givenUp = new Promise<Ending<Result>>((resolve) => {
-    giveUp = (ending) => {
-      resolve(ending);
-      controller.abort((ending as { readonly error?: unknown }).error);
+  let abandon: (result: CallResult<Result>) => void = () => {};
+  const abandoned = new Promise<CallResult<Result>>((resolve) => {
+    abandon = (result) => {
+      resolve(result);
+      controller.abort((result as { readonly error?: unknown }).error);
     };
   });
-  const forget =
-    signal === undefined ? undefined : onceAborted(signal, () => giveUp(endingBy(signal.reason)));
+  const stopListening =
+    signal === undefined
+      ? undefined
+      : onceAborted(signal, () => abandon(abortedResult(signal.reason)));
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => giveUp({ how: "timeout", error: late(timeoutMs) }), timeoutMs);
+      : setTimeout(() => abandon({ how: "timeout", error: timeoutError(timeoutMs) }), timeoutMs);
   try {
-    return await Promise.race([givenUp, endingOf(call, { signal: controller.signal })]);
+    return await Promise.race([abandoned, settleCall(call, { signal: controller.signal })]);
   } finally {
     clearTimeout(timer);
-    forget?.();
+    stopListening?.();
   }
 }
 
-async function endingOf<Result>(
+async function settleCall<Result>(
   call: (context: CallContext) => Result | Promise<Result>,
   context: CallContext,
-): Promise<Ending<Result>> {
+): Promise<CallResult<Result>> {
   try {
     return { how: "returned", result: await call(context) };
   } catch (error) {
@@ -58,12 +62,12 @@ async function endingOf<Result>(
 }
 
 /** A signal of `AbortSignal.timeout` is a timeout too, also if it is the caller's: the call took too long. */
-function endingBy(reason: unknown): Ending<never> {
+function abortedResult(reason: unknown): CallResult<never> {
   const isTimeout = reason instanceof DOMException && reason.name === "TimeoutError";
   return isTimeout ? { how: "timeout", error: reason } : { how: "aborted", error: reason };
 }
 
-function late(timeoutMs: number): HeadgateError {
+function timeoutError(timeoutMs: number): HeadgateError {
   return new HeadgateError(
     "HEADGATE_BREAKER_TIMEOUT",
     `the call took longer than its timeout of ${timeoutMs} ms`,

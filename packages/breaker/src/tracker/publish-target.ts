@@ -1,7 +1,7 @@
 import { toMilliseconds } from "@headgate/core/internal";
 import {
-  haveCallsSubscribers,
-  haveSnapshotsSubscribers,
+  hasCallSubscribers,
+  hasSnapshotSubscribers,
   publishCall,
   publishSnapshot,
   publishStateChange,
@@ -9,37 +9,37 @@ import {
 import type { BreakerState } from "../machine/period.ts";
 import { OPEN, STATES } from "../machine/period.ts";
 import type { OutcomeCode } from "../machine/window.ts";
-import type { View } from "./view.ts";
-import { causeOf, isNew, ratesOf, stateOf, toSnapshot } from "./view.ts";
+import type { TargetView } from "./target-view.ts";
+import { causeOf, isNewPeriod, ratesOf, stateOf, toSnapshot } from "./target-view.ts";
 
 /** The names that every message about a target carries. */
-export interface TargetNames {
+export interface TargetLabels {
   readonly breaker: string;
   readonly target: string;
 }
 
 /** Publishes how a call ended. */
-export function publishOutcome(names: TargetNames, code: OutcomeCode): void {
-  if (!haveCallsSubscribers()) return;
+export function publishOutcome(labels: TargetLabels, code: OutcomeCode): void {
+  if (!hasCallSubscribers()) return;
   const outcome = (code & 1) === 1 ? "failure" : "success";
-  publishCall({ ...names, outcome, slow: code > 1 });
+  publishCall({ ...labels, outcome, slow: code > 1 });
 }
 
 /** Publishes a snapshot, and before it the change of state, if there is one. `before` is the kind of the last view. */
-export function publishView(names: TargetNames, before: number, view: View): void {
+export function publishView(labels: TargetLabels, before: number, view: TargetView): void {
   if (before !== view.kind) {
     const cause = causeOf(view);
     publishStateChange({
-      ...names,
+      ...labels,
       from: STATES[before] as BreakerState,
       to: stateOf(view),
-      here: isNew(view),
+      here: isNewPeriod(view),
       ...cause,
       ...ratesOf(cause),
       opened: view.opened,
-      openForMs: view.kind === OPEN ? toMilliseconds(view.ends - view.learned) : 0,
+      openForMs: view.kind === OPEN ? toMilliseconds(view.changesAt - view.receivedAt) : 0,
       degraded: view.degraded,
     });
   }
-  if (haveSnapshotsSubscribers()) publishSnapshot({ ...names, ...toSnapshot(view) });
+  if (hasSnapshotSubscribers()) publishSnapshot({ ...labels, ...toSnapshot(view) });
 }

@@ -1,0 +1,79 @@
+import type { CountingStore, Operation } from "@headgate/core/internal";
+import type { SyncRequest } from "../machine/contact.ts";
+import { syncTarget } from "../machine/contact.ts";
+import type { SetStateRequest } from "../machine/order.ts";
+import { setTargetState } from "../machine/order.ts";
+import { CLOSED, METRICS_ONLY } from "../machine/period.ts";
+import type { TargetKeys } from "../machine/target.ts";
+import type { OutcomeBatch } from "../machine/window.ts";
+import type { TargetView } from "./target-view.ts";
+
+/**
+ * A target in the memory of this process, for the time in which the store does not answer. Memory answers at once, so calls take
+ * effect in their order, awaited or not.
+ */
+export interface LocalTarget {
+  /** Counts outcomes, and decides nothing. */
+  record(outcomes: OutcomeBatch): void;
+  /** Forgets what was counted. */
+  clear(): void;
+  /** Decides from now on, starting from the fleet's last known state. */
+  startDeciding(view: TargetView | undefined): void;
+  /** Only counts again. */
+  stopDeciding(): void;
+  sync(call: SyncRequest): Promise<readonly number[]>;
+  setState(call: SetStateRequest): Promise<readonly number[]>;
+}
+
+/** `store` is memory of this process, on the clock of the shared one. */
+export function createLocalTarget(store: CountingStore, target: TargetKeys): LocalTarget {
+  /** A clock without a valid time is reported where the store is asked, which always happens before. */
+  function run<Call>(operation: Operation<Call>, call: Call): void {
+    store.run(operation, call).catch(() => {});
+  }
+
+  let isInitialized = false;
+
+  function setMetricsOnly(emptiesWindow: boolean): void {
+    run(setTargetState, {
+      target,
+      kind: METRICS_ONLY,
+      durationMicros: 0,
+      opened: 0,
+      emptiesWindow,
+    });
+  }
+
+  /** A target without calls takes no memory. The remains of an earlier link are useless. */
+  function initialize(): void {
+    if (!isInitialized) setMetricsOnly(true);
+    isInitialized = true;
+  }
+
+  return {
+    record(outcomes) {
+      initialize();
+      run(syncTarget, {
+        target,
+        admittedIn: -1,
+        outcomes,
+        lease: 0,
+        outcome: 0,
+        requestsCall: false,
+      });
+    },
+    clear() {
+      if (isInitialized) setMetricsOnly(true);
+    },
+    startDeciding(
+      { kind, ends, opened } = { kind: CLOSED, changesAt: 0, opened: 0 } as TargetView,
+    ) {
+      initialize();
+      const durationMicros = Math.max(ends - store.now(), 0);
+      run(setTargetState, { target, kind, durationMicros, opened, emptiesWindow: false });
+    },
+    stopDeciding: () => setMetricsOnly(false),
+    sync: (call) => store.run(syncTarget, call),
+    setState: (call) => store.run(setTargetState, call),
+  };
+}

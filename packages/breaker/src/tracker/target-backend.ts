@@ -1,0 +1,160 @@
+import type { HeadgateError } from "@headgate/core";
+import { publishDegraded } from "../channels.ts";
+import type { SyncRequest } from "../machine/contact.ts";
+import { syncTarget } from "../machine/contact.ts";
+import type { SetStateRequest } from "../machine/order.ts";
+import { setTargetState } from "../machine/order.ts";
+import type { TargetKeys } from "../machine/target.ts";
+import type { OutcomeBatch } from "../machine/window.ts";
+import type { LocalTarget } from "./local-target.ts";
+import type { StoreAccess } from "./store-access.ts";
+import type { TargetView } from "./target-view.ts";
+import { readPermit, readView } from "./target-view.ts";
+
+/** How calls ended. */
+export type OutcomeReport = Pick<SyncRequest, "admittedIn" | "outcomes">;
+
+/** How a trial call ended, and whether one more call is asked for. */
+export type TrialRequest = Pick<SyncRequest, "lease" | "outcome" | "requestsCall">;
+
+/** The result of a contact. */
+export interface TargetReply {
+  readonly view: TargetView;
+  /** The answer to a call that was asked for: 0 no, -1 yes, or the lease of a trial call. */
+  readonly permit: number;
+  /** Counts contacts in the order in which they were made. */
+  readonly sequence: number;
+}
+
+export interface TargetBackendOptions {
+  readonly breaker: string;
+  readonly name: string;
+  readonly keys: TargetKeys;
+  readonly access: StoreAccess;
+  /** For outages; undefined where the store is the memory of this process, and never away. */
+  readonly local: LocalTarget | undefined;
+}
+
+/** Contacts a target in the store, and while that is away in this process alone. */
+export class TargetBackend {
+  readonly #options: TargetBackendOptions;
+  #lastSequence = 0;
+  /** The fleet's last known state. */
+  #lastView: TargetView | undefined;
+  #isDegraded = false;
+  readonly #onLateReply = (reply: readonly number[]): void => this.#releaseLateLease(reply);
+
+  constructor(options: TargetBackendOptions) {
+    this.#options = options;
+  }
+
+  /** One contact. If the store is memory, it ends at once. */
+  sync(report: OutcomeReport, question: TrialRequest): TargetReply | Promise<TargetReply> {
+    const { access, keys } = this.#options;
+    const call: SyncRequest = {
+      target: keys,
+      admittedIn: report.admittedIn,
+      outcomes: report.outcomes,
+      lease: question.lease,
+      outcome: question.outcome,
+      requestsCall: question.requestsCall,
+    };
+    this.#lastSequence += 1;
+    if (access.runNow === undefined) return this.#syncWithStore(call, this.#lastSequence);
+    return decodeReply(access.runNow(syncTarget, call), access.now(), false, this.#lastSequence);
+  }
+
+  async #syncWithStore(call: SyncRequest, number: number): Promise<TargetReply> {
+    const { access } = this.#options;
+    try {
+      const reply = await access.run(
+        syncTarget,
+        call,
+        call.requestsCall ? this.#onLateReply : undefined,
+      );
+      const heard = decodeReply(reply, access.now(), false, number);
+      this.#leaveDegraded(heard.view, call.outcomes);
+      return heard;
+    } catch (error) {
+      const { local } = this.#enterDegraded(error);
+      const reply = await local.sync({ ...call, admittedIn: -1 });
+      return decodeReply(reply, access.now(), true, number);
+    }
+  }
+
+  /** Sets the state for the whole fleet, or, if the store does not answer, for this process alone. */
+  async setState(
+    kind: number,
+    emptiesWindow: boolean,
+  ): Promise<{ readonly heard: TargetReply; readonly failure?: HeadgateError }> {
+    const { access, keys } = this.#options;
+    const call: SetStateRequest = {
+      target: keys,
+      kind,
+      durationMicros: 0,
+      opened: 0,
+      emptiesWindow,
+    };
+    this.#lastSequence += 1;
+    const number = this.#lastSequence;
+    try {
+      const heard = decodeReply(
+        await access.run(setTargetState, call),
+        access.now(),
+        false,
+        number,
+      );
+      this.#leaveDegraded(heard.view, undefined);
+      return { heard };
+    } catch (error) {
+      const { local, failure } = this.#enterDegraded(error);
+      return {
+        heard: decodeReply(await local.setState(call), access.now(), true, number),
+        failure,
+      };
+    }
+  }
+
+  /**
+   * A place for a trial call that arrived too late is not used. It goes back the way it came, which
+   * works even while the store is still known to be down; if it does not arrive, the lease ends by itself.
+   */
+  #releaseLateLease(reply: readonly number[]): void {
+    const { access, keys } = this.#options;
+    const lease = readPermit(reply);
+    if (!(lease > 0)) return;
+    const report = { admittedIn: -1, outcomes: undefined, lease, outcome: -1, requestsCall: false };
+    access.sendUntimed(syncTarget, { target: keys, ...report }).catch(() => {});
+  }
+
+  /** The store answers: this process only counts, for the next outage. */
+  #leaveDegraded(view: TargetView, outcomes: OutcomeBatch | undefined): void {
+    const { local } = this.#options;
+    this.#lastView = view;
+    if (this.#isDegraded) local?.stopDeciding();
+    this.#isDegraded = false;
+    if (outcomes !== undefined) local?.record(outcomes);
+  }
+
+  /** The store did not answer: this process decides by itself. Throws every other error. */
+  #enterDegraded(error: unknown): { readonly local: LocalTarget; readonly failure: HeadgateError } {
+    const { access, breaker, name } = this.#options;
+    const failure = access.toStoreFailure(error);
+    const local = this.#options.local as LocalTarget;
+    if (!this.#isDegraded) {
+      this.#isDegraded = true;
+      local.startDeciding(this.#lastView);
+      publishDegraded({ breaker, target: name, reason: failure });
+    }
+    return { local, failure };
+  }
+}
+
+function decodeReply(
+  reply: readonly number[],
+  now: number,
+  degraded: boolean,
+  sequence: number,
+): TargetReply {
+  return { view: readView(reply, now, degraded), permit: readPermit(reply), sequence };
+}

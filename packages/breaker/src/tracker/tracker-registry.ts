@@ -1,0 +1,51 @@
+import { LRUCache } from "lru-cache";
+import { copyText, toTargetName } from "./target-name.ts";
+import type { TargetTracker } from "./target-tracker.ts";
+import type { TargetView } from "./target-view.ts";
+
+/**
+ * The links of a breaker: the last used ones, and all that are still referenced, so that a target never has two.
+ */
+export class TrackerRegistry {
+  readonly #create: (name: string, target: string) => TargetTracker;
+  readonly #lastUsed: LRUCache<string, TargetTracker>;
+  readonly #referenced = new Map<string, WeakRef<TargetTracker>>();
+  readonly #collected = new FinalizationRegistry<string>((name) => {
+    if (this.#referenced.get(name)?.deref() === undefined) this.#referenced.delete(name);
+  });
+
+  /** `make` gets the target's name, which is bounded and may be kept, and the target itself, which may not. */
+  constructor(maxTargets: number, make: (name: string, target: string) => TargetTracker) {
+    this.#create = make;
+    this.#lastUsed = new LRUCache({ max: maxTargets });
+  }
+
+  get(target: string): TargetTracker {
+    const name = toTargetName(target);
+    const tracker =
+      this.#lastUsed.get(name) ?? this.#referenced.get(name)?.deref() ?? this.#add(name, target);
+    this.#lastUsed.set(tracker.name, tracker);
+    return tracker;
+  }
+
+  /** The names of the targets that were called: the last used ones first, then those that are still referenced. */
+  *calledTargets(): Generator<string> {
+    for (const tracker of this.#lastUsed.values()) if (wasCalled(tracker)) yield tracker.name;
+    for (const [name, known] of this.#referenced) {
+      const tracker = this.#lastUsed.has(name) ? undefined : known.deref();
+      if (tracker !== undefined && wasCalled(tracker)) yield name;
+    }
+  }
+
+  #add(name: string, target: string): TargetTracker {
+    const tracker = this.#create(copyText(name), target);
+    this.#referenced.set(tracker.name, new WeakRef(tracker));
+    this.#collected.register(tracker, tracker.name);
+    return tracker;
+  }
+}
+
+/** Whether a target was called, or asked about: its state is known from the first answer on. */
+function wasCalled(tracker: TargetTracker): boolean {
+  return (tracker.view as TargetView | undefined) !== undefined;
+}
