@@ -5,7 +5,7 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { decide, look, stepFor } from "../../packages/core/src/operations/decide.ts";
 import type { DecideMode } from "../../packages/core/src/operations/decide-call.ts";
-import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
@@ -55,7 +55,7 @@ test("to ask makes no key, and touches none", async () => {
   const time = new MicroClock(1_800_000_000_000_000n);
   const store = requireStore(redisStore(redis, { clock: time.clock, prefix: "asked" }));
   const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];
-  const counted = compileCountedPolicy("untouched", limits, store);
+  const counted = compileLimiterPolicy("untouched", limits, store);
   const counters = countersOf(counted, "u");
   const keys = () => redis.keys("asked:*");
   await store.run(look, { cost: 1, mode: "ask", counters });
@@ -73,7 +73,7 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   const time = new MicroClock(randomStart(random));
   const memory = requireStore(memoryStore({ clock: time.clock }));
   const stores = [memory, requireStore(redisStore(redis, { clock: time.clock }))] as const;
-  const counted = compileCountedPolicy(name, limits, memory);
+  const counted = compileLimiterPolicy(name, limits, memory);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) =>
     Promise.all(stores.map((store) => store.run(stepFor(mode), { cost, mode, counters })));

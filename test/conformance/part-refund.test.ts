@@ -6,7 +6,7 @@ import { stepFor } from "../../packages/core/src/operations/decide.ts";
 import type { DecideMode } from "../../packages/core/src/operations/decide-call.ts";
 import type { Receipt } from "../../packages/core/src/operations/refund.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
-import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
 import { claim } from "./claim.ts";
@@ -43,7 +43,7 @@ async function compare(
     memory,
     requireStore(redisStore(redis, { clock: time.clock, prefix: "parts" })),
   ] as const;
-  const counted = compileCountedPolicy(name, [limit], memory);
+  const counted = compileLimiterPolicy(name, [limit], memory);
   const most = counted.limits[0]?.limit as number;
   const counters = countersOf(counted, "somebody");
   const open: { left: number; readonly receipts: readonly Receipt[] }[] = [];

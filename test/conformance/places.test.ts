@@ -6,7 +6,7 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { decide } from "../../packages/core/src/operations/decide.ts";
 import { slotsOperation } from "../../packages/core/src/operations/slots.ts";
-import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { newHolder } from "../../packages/core/src/scripts/digits.ts";
@@ -52,7 +52,7 @@ function randomRest(random: Random, ttlMs: number): bigint {
 }
 
 function counterOn(store: CountingStore, name: string, { limit, ttlMs }: Numbers): SubjectCounter {
-  const counted = compileCountedPolicy(name, concurrency({ limit, ttl: ttlMs }), store);
+  const counted = compileLimiterPolicy(name, concurrency({ limit, ttl: ttlMs }), store);
   return countersOf(counted, "ann")[0] as SubjectCounter;
 }
 

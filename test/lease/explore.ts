@@ -1,4 +1,4 @@
-import { unitsLeft } from "../../packages/core/src/pipeline/leases/lease-book.ts";
+import { unspentUnits } from "../../packages/core/src/pipeline/leases/lease-account.ts";
 import type { Move, Setting, World } from "./small-world.ts";
 import {
   abandon,
@@ -87,7 +87,7 @@ export function movesOf(
       if (listener === "account" && !isOneLate) moves.push([`${p} gives up`, abandon(p, a)]);
       if (listener !== "account") moves.push([`${p}'s is lost`, (next) => drop(next, p, a)]);
     });
-    if (account.leases.some(({ until }) => world.now >= until)) {
+    if (account.leases.some(({ expiresAt }) => world.now >= expiresAt)) {
       moves.push([`${p} gives back`, look(p)]);
     }
     if (account.leases.length > 0) {
@@ -106,8 +106,8 @@ export function movesOf(
 /** More than may be held. */
 export function tooMuchHeld({ processes }: World): string | undefined {
   for (const { account } of processes) {
-    const held = unitsLeft(account) + account.requesting;
-    if (held > account.rule.max) return `${held} units held of ${account.rule.max}`;
+    const held = unspentUnits(account) + account.pendingUnits;
+    if (held > account.settings.max) return `${held} units held of ${account.settings.max}`;
   }
   return undefined;
 }

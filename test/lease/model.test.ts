@@ -9,7 +9,7 @@ import {
 } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
 import { describe, expect, test } from "vitest";
-import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { SCALE } from "../conformance/histories.ts";
@@ -87,7 +87,7 @@ function sizesFor(name: string): readonly Size[] {
 
 describe.each(LIMITS)("all that can happen with leases of %s", (name, limit, monitor) => {
   const hasWindows = limit.algorithm === "fixedWindow";
-  const counted = compileCountedPolicy("api", limit, requireStore(memoryStore()));
+  const counted = compileLimiterPolicy("api", limit, requireStore(memoryStore()));
   const [counter] = countersOf(counted, "ann") as [SubjectCounter];
 
   test.each(sizesFor(name))(

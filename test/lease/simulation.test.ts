@@ -9,7 +9,7 @@ import {
 } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
-import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import { countersOf } from "../../packages/core/src/policy/counters.ts";
 import { claim } from "../conformance/claim.ts";
@@ -75,7 +75,7 @@ test.each(Object.entries(KINDS))(
     await runHistories(HISTORIES, async (random) => {
       const window = random.whole(3, 60);
       const [limit, monitor] = draw(random, random.whole(20, 300), window);
-      const counted = compileCountedPolicy("api", limit, requireStore(memoryStore()));
+      const counted = compileLimiterPolicy("api", limit, requireStore(memoryStore()));
       const [counter] = countersOf(counted, "ann") as [SubjectCounter];
       const hasWindows = limit.algorithm === "fixedWindow";
       const rule = {

@@ -4,26 +4,26 @@ import { openCounter } from "../../packages/core/src/operations/counter.ts";
 import { decide } from "../../packages/core/src/operations/decide.ts";
 import type { Receipt } from "../../packages/core/src/operations/refund.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
-import { readReply } from "../../packages/core/src/pipeline/decode-reply.ts";
+import { decodeReply } from "../../packages/core/src/pipeline/decode-reply.ts";
 import {
   closeAccount,
-  deny,
   findLease,
-  grant,
-  lose,
   openAccount,
   receiptFor,
+  recordDenial,
+  recordFailure,
+  recordGrant,
   returnToLease,
   spend,
-  takeEnded,
-  wantMore,
-  wantNext,
-} from "../../packages/core/src/pipeline/leases/lease-book.ts";
-import { leaseOf, roomOf } from "../../packages/core/src/pipeline/leases/lease-reply.ts";
+  takeExpired,
+  unitsToLeaseNext,
+  unitsToLeaseWithRequest,
+} from "../../packages/core/src/pipeline/leases/lease-account.ts";
+import { leaseOf, remainingUnits } from "../../packages/core/src/pipeline/leases/lease-reply.ts";
 import type {
   Lease,
   LeaseAccount,
-  LeaseRule,
+  LeaseSettings,
 } from "../../packages/core/src/pipeline/leases/leases.ts";
 import type { CompiledPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
@@ -37,7 +37,7 @@ export const TICK = 1_000_000;
 export interface Setting {
   readonly counted: CompiledPolicy;
   readonly counter: SubjectCounter;
-  readonly rule: LeaseRule;
+  readonly rule: LeaseSettings;
   readonly monitor: Monitor;
   /** Whether units belong to a window, and are nothing to the next one. */
   readonly hasWindows: boolean;
@@ -82,13 +82,17 @@ export interface World {
   crashes: number;
 }
 
-export function beginWorld({ rule, monitor }: Setting, processes: number, now: number): World {
+export function beginWorld(
+  { rule: settings, monitor }: Setting,
+  processes: number,
+  now: number,
+): World {
   return {
     now,
     kept: undefined,
     generations: 0,
     processes: Array.from({ length: processes }, () => ({
-      account: freshAccount(rule),
+      account: freshAccount(settings),
       asks: [],
       paid: [],
     })),
@@ -100,8 +104,12 @@ export function beginWorld({ rule, monitor }: Setting, processes: number, now: n
 }
 
 /** A process that would lease as much as there is: the guarantee must not depend on its modesty. */
-function freshAccount(rule: LeaseRule): LeaseAccount {
-  return { ...openAccount(rule), room: rule.max, requested: Number.POSITIVE_INFINITY };
+function freshAccount(settings: LeaseSettings): LeaseAccount {
+  return {
+    ...openAccount(settings),
+    remainingInStore: settings.max,
+    lastRequestAt: Number.POSITIVE_INFINITY,
+  };
 }
 
 export function copyWorld(world: World, { counter }: Setting): World {
@@ -133,10 +141,10 @@ function copyCounter(open: OpenCounter, { limits }: SubjectCounter): OpenCounter
 export function unitsOutstanding({ now, processes }: World): number {
   let units = 0;
   for (const { account, asks } of processes) {
-    for (const { left, until } of account.leases) if (now < until) units += left;
+    for (const { unspent, expiresAt } of account.leases) if (now < expiresAt) units += unspent;
     for (const { answer, listener } of asks) {
       const lease = answer?.lease;
-      if (lease && listener === "account" && now < lease.until) units += lease.left;
+      if (lease && listener === "account" && now < lease.expiresAt) units += lease.unspent;
     }
   }
   return units;
@@ -155,19 +163,19 @@ export function request(setting: Setting, p: number, cost: number): Move {
     if (lease === undefined) {
       const { allowed, room, receipt } = charge(setting, world, cost);
       if (allowed) admit(setting, world, cost, receipt.ends);
-      giveBack(world, takeEnded(account, world.now));
+      giveBack(world, takeExpired(account, world.now));
       // Of what the request waits for, too: see `freshAccount`.
-      account.room += cost;
-      wanted = wantMore(account, cost, world.now);
-      account.room = room;
+      account.remainingInStore += cost;
+      wanted = unitsToLeaseWithRequest(account, cost, world.now);
+      account.remainingInStore = room;
     } else {
       admit(setting, world, cost, (lease.receipt as Charge).ends);
       spend(account, lease, cost);
       if (setting.refunds) process.paid.push({ lease, cost });
-      wanted = wantNext(account);
+      wanted = unitsToLeaseNext(account);
     }
     if (wanted === 0) return;
-    account.requesting = wanted;
+    account.pendingUnits = wanted;
     process.asks.push({ units: wanted, sent: world.now, listener: "account", answer: undefined });
   };
 }
@@ -195,9 +203,9 @@ export function deliver(p: number, a: number): Move {
     if (listener === "process") {
       if (lease) world.returns.push(lease.receipt as Charge);
     } else if (lease) {
-      grant(account, { ...lease }, room);
+      recordGrant(account, { ...lease }, room);
     } else {
-      deny(account, room);
+      recordDenial(account, room);
     }
   };
 }
@@ -207,7 +215,7 @@ export function abandon(p: number, a: number): Move {
   return (world) => {
     const { account, asks } = world.processes[p] as Process;
     (asks[a] as Ask).listener = "process";
-    lose(account);
+    recordFailure(account);
   };
 }
 
@@ -234,28 +242,28 @@ export function refundLast(p: number): Move {
 export function look(p: number): Move {
   return (world) => {
     const { account } = world.processes[p] as Process;
-    giveBack(world, takeEnded(account, world.now));
+    giveBack(world, takeExpired(account, world.now));
   };
 }
 
 /** A process forgets the subject, as it does when others are asked for more. */
-export function evict({ rule }: Setting, p: number): Move {
+export function evict({ rule: settings }: Setting, p: number): Move {
   return (world) => {
     const process = world.processes[p] as Process;
     giveBack(world, closeAccount(process.account));
-    process.account = freshAccount(rule);
+    process.account = freshAccount(settings);
     for (const ask of process.asks) if (ask.listener === "account") ask.listener = "process";
   };
 }
 
 /** A process ends at once, and another one begins. */
-export function crash({ rule }: Setting, p: number): Move {
+export function crash({ rule: settings }: Setting, p: number): Move {
   return (world) => {
     const process = world.processes[p] as Process;
-    for (const { left, receipt } of process.account.leases) {
-      lostUnits(world, left, receipt as Charge);
+    for (const { unspent, receipt } of process.account.leases) {
+      lostUnits(world, unspent, receipt as Charge);
     }
-    process.account = freshAccount(rule);
+    process.account = freshAccount(settings);
     process.paid = [];
     for (let a = process.asks.length - 1; a >= 0; a -= 1) {
       const ask = process.asks[a] as Ask;
@@ -308,7 +316,7 @@ function lostUnits(world: World, units: number, { ends }: Charge): void {
 }
 
 function giveBack(world: World, leases: readonly Lease[]): void {
-  for (const lease of leases) world.returns.push(receiptFor(lease, lease.left) as Charge);
+  for (const lease of leases) world.returns.push(receiptFor(lease, lease.unspent) as Charge);
 }
 
 function admit({ monitor }: Setting, world: World, units: number, ends: number): void {
@@ -321,11 +329,11 @@ function charge({ counted, counter, hasWindows }: Setting, world: World, cost: n
     const call = { cost, mode: "charge", counters: [counter] } as const;
     reply = decide.twin(call, memory, { now: world.now, generation: world.generations + 1 });
   });
-  const read = readReply(counted, [counter], cost, reply);
+  const read = decodeReply(counted, [counter], cost, reply);
   const resets = counter.limits.map((_, i) => reply[4 * i + 5] as number);
   const ends = hasWindows ? world.now + Math.min(...resets) : 0;
   const receipt: Charge = { ...(read.receipts[0] as Receipt), ends };
-  return { allowed: read.allowed, reply, receipt, room: roomOf(counter.group, reply) };
+  return { allowed: read.allowed, reply, receipt, room: remainingUnits(counter.group, reply) };
 }
 
 /** The store's own code, on what the world keeps. */
@@ -366,8 +374,8 @@ export function findMiscount({ counter, hasWindows }: Setting, world: World): st
     if (receipt !== undefined && (receipt as Charge).ends > now) units += cost;
   };
   for (const { account, asks } of world.processes) {
-    for (const { receipt, left } of account.leases) count(receipt, left);
-    for (const { answer } of asks) count(answer?.lease?.receipt, answer?.lease?.left ?? 0);
+    for (const { receipt, unspent } of account.leases) count(receipt, unspent);
+    for (const { answer } of asks) count(answer?.lease?.receipt, answer?.lease?.unspent ?? 0);
   }
   for (const receipt of world.returns) count(receipt, receipt.cost);
   for (const lost of world.lost) units += lost.units;
@@ -380,16 +388,22 @@ export function keyOf(world: World): string {
   const { now, kept, processes, returns, lost, watched, crashes } = world;
   const chargeKey = ({ cost, charged, generations }: Receipt): string =>
     `${cost}@${charged / TICK}${generations[0] === kept?.counter.generation ? "" : "!"}`;
-  const leaseKey = ({ receipt, until, left }: Lease): string =>
-    `${left}<${until / TICK} ${chargeKey(receipt)}`;
+  const leaseKey = ({ receipt, expiresAt, unspent }: Lease): string =>
+    `${unspent}<${expiresAt / TICK} ${chargeKey(receipt)}`;
   const processKeys = processes.map(({ account, asks }) => {
-    const { rule, requesting, size, room, requested, leases } = account;
+    const { settings, pendingUnits, nextUnits, remainingInStore, lastRequestAt, leases } = account;
     const askKeys = asks.map(({ units, sent, listener, answer }) => {
       const said =
-        answer && `${Math.min(answer.room, rule.max)} ${answer.lease && leaseKey(answer.lease)}`;
+        answer &&
+        `${Math.min(answer.room, settings.max)} ${answer.lease && leaseKey(answer.lease)}`;
       return `${units} ${answer ? "" : sent / TICK} ${listener} ${said}`;
     });
-    const known = [requesting, size, Math.min(room, rule.max), requested >= now];
+    const known = [
+      pendingUnits,
+      nextUnits,
+      Math.min(remainingInStore, settings.max),
+      lastRequestAt >= now,
+    ];
     return [...known, leases.map(leaseKey), ...askKeys.sort()].join();
   });
   const losses = new Map<number, number>();

@@ -47,8 +47,8 @@ const arrows: readonly Probe[] = folders.flatMap((folder, at) =>
 const probes: readonly Probe[] = [
   ...arrows,
   ["core/src/limiter/names.ts", `import "../index.ts"`, "Imports go down"],
-  ["core/src/pipeline/leases/lease-book.ts", `import "../../http/guard.ts"`, "Imports go down"],
-  ["core/src/pipeline/leases/lease-book.ts", `import "../../store/store.ts"; Date.now()`],
+  ["core/src/pipeline/leases/lease-account.ts", `import "../../http/guard.ts"`, "Imports go down"],
+  ["core/src/pipeline/leases/lease-account.ts", `import "../../store/store.ts"; Date.now()`],
   ["core/src/algorithms/gcra.ts", `await import("../redis/redis-store.ts")`, "Imports go down"],
   ["core/src/http/guard.ts", `import "../../../express/src/reject.ts"`, "Imports go down"],
   ["core/src/http/guard.ts", `import "@headgate/core"`, "relative path"],

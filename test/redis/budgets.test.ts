@@ -6,7 +6,7 @@ import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import type { CounterLimits } from "../../packages/core/src/operations/counter.ts";
 import { decide } from "../../packages/core/src/operations/decide.ts";
-import { compileCountedPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 /*
@@ -30,7 +30,7 @@ async function usedMemory(): Promise<number> {
 
 /** A policy as the store's steps take it, for keys of any name. */
 function counterLimitsOf(...limits: Limit[]): CounterLimits {
-  const [group] = compileCountedPolicy("budget", limits, requireStore(memoryStore())).groups;
+  const [group] = compileLimiterPolicy("budget", limits, requireStore(memoryStore())).groups;
   if (group === undefined) throw new Error("a policy has at least one group");
   return group;
 }

@@ -1,6 +1,6 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
 import type { ControlRecord, Inspection } from "@headgate/core/operate";
-import { dimensionsOf, EVERYBODY } from "@headgate/core/operate";
+import { dimensionsOf, GLOBAL_SUBJECT } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";
@@ -123,7 +123,7 @@ async function ask(
   control: ControlRecord,
 ): Promise<Explained> {
   const dimensions = dimensionsOf(limiter.limits);
-  const subject = dimensions.includes("global") ? { ...named, global: EVERYBODY } : named;
+  const subject = dimensions.includes("global") ? { ...named, global: GLOBAL_SUBJECT } : named;
   const asked = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
   const { limits } = await operator.peek(limiter, subject, { cost: 0 });
   const { blocks } = await operator.inspect(limiter, subject);

@@ -10,22 +10,22 @@ import type { FailurePolicy } from "../limiter/failure-policy.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
 import { stepFor } from "../operations/decide.ts";
 import { copyTo } from "../operations/peek-one.ts";
-import { createDecisionRequest, present, readReply } from "../pipeline/decode-reply.ts";
-import { rememberDenials } from "../pipeline/deny-cache-stage.ts";
-import { decideWithoutStore } from "../pipeline/fallback.ts";
+import { createDecisionRequest, decodeReply, removeHoles } from "../pipeline/decode-reply.ts";
+import { createDenyCacheStage } from "../pipeline/deny-cache-stage.ts";
+import { createFallbackStage } from "../pipeline/fallback-stage.ts";
 import { InFlight } from "../pipeline/in-flight.ts";
-import { decideLocally } from "../pipeline/memory-stage.ts";
-import { crossSlotDepsOf, decideOnServers, sendDecision } from "../pipeline/redis-stage.ts";
+import { createMemoryStage } from "../pipeline/memory-stage.ts";
+import { createRedisStage, crossSlotDepsOf, decideByHashSlot } from "../pipeline/redis-stage.ts";
 import type { Stage, StoreDecision } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { compileCountedPolicy } from "../policy/compiled-policy.ts";
-import { requestedUnits, requireCost } from "../policy/costs.ts";
+import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
+import { assignCosts, requireCost } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { namedCountersOf } from "../policy/counters.ts";
-import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
+import { countersOfGivenSubjects } from "../policy/counters.ts";
+import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
 import { requireName } from "../policy/names.ts";
-import type { Part } from "../policy/per-call-policy.ts";
-import { otherParts } from "../policy/per-call-policy.ts";
+import type { PolicyCounters } from "../policy/per-call-policy.ts";
+import { countersOfOtherPolicies } from "../policy/per-call-policy.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import { MemoryTable } from "../store/memory-table.ts";
 import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
@@ -64,7 +64,7 @@ export class AdminCounters {
   readonly #counted: CompiledPolicy;
   readonly #counters: readonly SubjectCounter[];
   /** The counters under the limiter's own policy, then those under each other one. */
-  readonly #parts: readonly Part[];
+  readonly #parts: readonly PolicyCounters[];
   readonly #failure: FailurePolicy;
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
@@ -82,11 +82,11 @@ export class AdminCounters {
     this.#place = place;
     const how = { blockOn: readBlockOn(blockOn), shadow: readBoolean("shadow", shadow) };
     const compile = (policy: Policy) =>
-      compileCountedPolicy(name, readPolicy(policy), place.store, how);
+      compileLimiterPolicy(name, readPolicy(policy), place.store, how);
     this.#counted = compile(limits);
-    this.#counters = namedCountersOf(this.#counted, subject, partial);
-    const own = { counted: this.#counted, counters: this.#counters };
-    this.#parts = [own, ...otherParts(own, readOthers(others).map(compile))];
+    this.#counters = countersOfGivenSubjects(this.#counted, subject, partial);
+    const own = { policy: this.#counted, counters: this.#counters };
+    this.#parts = [own, ...countersOfOtherPolicies(own, readOthers(others).map(compile))];
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);
@@ -134,16 +134,16 @@ export class AdminCounters {
     const run = async <Call>(operation: Operation<Call>, call: Call) => runNow(operation, call);
     const copied = asStore({ owner: copies, prefix: store.prefix, now: () => now, run, runNow });
     const look = async (): Promise<Inspection> => {
-      const replies = this.#parts.map(({ counted, counters }) => {
+      const replies = this.#parts.map(({ policy, counters }) => {
         const reply = runNow(stepFor("peek"), { cost: 0, mode: "peek", counters });
-        return readReply(counted, counters, 0, reply);
+        return decodeReply(policy, counters, 0, reply);
       });
       const blocked = replies.some((reply) => reply.blocked);
-      const limits = limitsTold(replies.map(({ states }) => present(states)));
+      const limits = limitsTold(replies.map(({ states }) => removeHoles(states)));
       return { limits, blocked, blocks: await this.#lookBlocks(run) };
     };
     const before = await look();
-    await this.#workOn(decideLocally({ ...this.#counted, store: copied }), work);
+    await this.#workOn(createMemoryStage({ ...this.#counted, store: copied }), work);
     return { before, after: await look() };
   }
 
@@ -163,9 +163,9 @@ export class AdminCounters {
         otherPolicies: () => [],
       });
       const inForce = overrides.apply(this.#counters);
-      const { counters, cost: most } = requestedUnits(inForce, given);
+      const { counters, cost: most } = assignCosts(inForce, given);
       const { allowed, blocked, limits } = await this.#ask(
-        { counted: this.#counted },
+        { policy: this.#counted },
         counters,
         most,
       );
@@ -176,20 +176,23 @@ export class AdminCounters {
         cost: most,
         source: "store",
         receipts: [],
-        terms: counters[0]?.terms,
+        overrideEffect: counters[0]?.overrideEffect,
       } as const;
       const isNamed = typeof given !== "number" && most > 0;
-      return new LimiterDecision(this.#counted, isNamed ? withNamed(counters, outcome) : outcome);
+      return new LimiterDecision(
+        this.#counted,
+        isNamed ? withCostByName(counters, outcome) : outcome,
+      );
     });
   }
 
   #ask(
-    { counted }: Pick<Part, "counted">,
+    { policy }: Pick<PolicyCounters, "policy">,
     counters: readonly SubjectCounter[],
     cost: number,
   ): Promise<StoreDecision> {
-    const place = crossSlotDepsOf({ ...this.#place, counted });
-    return sendDecision(place, createDecisionRequest(counted, counters, cost, "peek"));
+    const place = crossSlotDepsOf({ ...this.#place, policy });
+    return decideByHashSlot(place, createDecisionRequest(policy, counters, cost, "peek"));
   }
 
   async #workOn(chain: Stage, work: Work): Promise<void> {
@@ -211,9 +214,9 @@ export class AdminCounters {
   }
 
   async #withChain<T>(work: (chain: Stage) => Promise<T>): Promise<T> {
-    const counted = this.#counted;
-    const fallback = decideWithoutStore(counted, this.#failure);
-    const server = decideOnServers({ ...this.#place, counted }, fallback, new InFlight());
-    return work(rememberDenials(server, counted, false));
+    const policy = this.#counted;
+    const fallback = createFallbackStage(policy, this.#failure);
+    const server = createRedisStage({ ...this.#place, policy }, fallback, new InFlight());
+    return work(createDenyCacheStage(server, policy, false));
   }
 }

@@ -7,10 +7,10 @@ import type { ControlRecord, Override } from "../control/record.ts";
 import { lasts, toDate } from "../control/record.ts";
 import { watchStore } from "../health/store-monitor.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
-import { blockCounters, forgetCounters } from "../pipeline/changes.ts";
+import { blockCounters, forgetCounters } from "../pipeline/mutations.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { unitsOnly } from "../policy/counters.ts";
+import { unitCountersOf } from "../policy/counters.ts";
 import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
@@ -179,7 +179,7 @@ function blockFor(span: number): Work {
 }
 
 async function forgetUnits(stage: Stage, all: readonly SubjectCounter[]): Promise<void> {
-  const units = unitsOnly(all);
+  const units = unitCountersOf(all);
   if (units.length > 0) await forgetCounters(stage, units);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { gcra } from "../algorithms/gcra.ts";
-import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
 import { countersOf } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
@@ -11,7 +11,7 @@ const store = { ...requireStore(memoryStore()), prefix: "hg" };
 /** The key of a subject's counter. */
 function keyOf(limiter: string, subject: string, per = "user"): string {
   const policy = gcra({ limit: 5, window: "1m", per });
-  const [counter] = countersOf(compileCountedPolicy(limiter, policy, store), { [per]: subject });
+  const [counter] = countersOf(compileLimiterPolicy(limiter, policy, store), { [per]: subject });
   return counter?.key ?? "";
 }
 

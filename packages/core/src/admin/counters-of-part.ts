@@ -1,9 +1,9 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
-import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { EVERYBODY, namedCountersOf } from "../policy/counters.ts";
+import { countersOfGivenSubjects, GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { DirectoryLimiter } from "./registry.ts";
 
@@ -27,13 +27,13 @@ export function countersOfParts(
     return listed.flatMap(
       ({ name, limits, blockOn, shadow, shapes, others = [], extends: base }) => {
         const extended = base === undefined ? [] : modelsOf(base, dimension, [...seen, limiter]);
-        const subject = dimension === GLOBAL_DIMENSION ? EVERYBODY : "any";
+        const subject = dimension === GLOBAL_DIMENSION ? GLOBAL_SUBJECT : "any";
         const own = [{ limits, shapes }, ...others]
           .filter((policy) => policy.shapes.some(({ per }) => per === dimension))
           .flatMap((policy) => {
             const how = { blockOn: readBlockOn(blockOn), shadow };
-            const counted = compileCountedPolicy(name, readPolicy(policy.limits), store, how);
-            return namedCountersOf(counted, { [dimension]: subject });
+            const counted = compileLimiterPolicy(name, readPolicy(policy.limits), store, how);
+            return countersOfGivenSubjects(counted, { [dimension]: subject });
           });
         return [...own, ...extended];
       },

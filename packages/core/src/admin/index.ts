@@ -17,7 +17,7 @@ export type {
   OverrideNumbers,
 } from "../control/record.ts";
 export { formatKey } from "../control/record.ts";
-export { EVERYBODY } from "../policy/counters.ts";
+export { GLOBAL_SUBJECT } from "../policy/counters.ts";
 export type {
   BreakerRecord,
   HttpUse,

@@ -4,7 +4,7 @@ import {
   subjectOfHeader,
   subjectOfMissingKey,
 } from "../http/known-subjects.ts";
-import { EVERYBODY } from "../policy/counters.ts";
+import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { SubjectSource } from "../registry/registry.ts";
 import type { KnownLimiter } from "./known-limiters.ts";
 import { dimensionsOf } from "./known-limiters.ts";
@@ -29,7 +29,7 @@ export async function subjectsOf(
       const text = await subjectIn(dimension, own.length === 1, use, client);
       if (text !== undefined) entries.push([dimension, text]);
     }
-    if (hasAnySubject(client, own)) entries.push(["global", EVERYBODY]);
+    if (hasAnySubject(client, own)) entries.push(["global", GLOBAL_SUBJECT]);
     const subject = Object.fromEntries(entries);
     if (entries.length > 0) made.set(JSON.stringify(subject), subject);
   }
@@ -45,7 +45,7 @@ export function sourcesOf(
 }
 
 function hasAnySubject({ named, text }: SubjectQuery, own: readonly string[]): boolean {
-  return named?.get("global") === EVERYBODY || (own.length === 0 && text === EVERYBODY);
+  return named?.get("global") === GLOBAL_SUBJECT || (own.length === 0 && text === GLOBAL_SUBJECT);
 }
 
 /** The subject of a dimension, the only one or not; undefined if it cannot be made. */

@@ -12,7 +12,7 @@ import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { EVERYBODY } from "../policy/counters.ts";
+import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 import { OVERRIDE_NUMBERS } from "./record-text.ts";
 import { withOverriddenNumbers } from "./under-override.ts";
@@ -83,9 +83,9 @@ function checkSubject(compiled: readonly CompiledLimit[], subject: object): void
         formatKind,
       );
     }
-    if (dimension === GLOBAL_DIMENSION && value !== EVERYBODY) {
+    if (dimension === GLOBAL_DIMENSION && value !== GLOBAL_SUBJECT) {
       throw invalidValue(
-        `override: the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}"`,
+        `override: the subject of "${GLOBAL_DIMENSION}" is everybody, "${GLOBAL_SUBJECT}"`,
         value,
         formatKind,
       );

@@ -1,6 +1,6 @@
 import type { StoreMonitor } from "../health/outage.ts";
 import { denyCacheOf } from "../pipeline/deny-cache.ts";
-import { closeAllLeases, closeLeases } from "../pipeline/lease-holders.ts";
+import { endAllLeases, endLeases } from "../pipeline/lease-holders.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { countersOfLimiter } from "../policy/counters.ts";
 import type { Follower, LimiterControl } from "./control.ts";
@@ -31,8 +31,8 @@ export function followControl(
       countersOfLimiter(policy, limiter, subject),
     );
     if (counters.length === 0) return;
-    denials.forget(counters, store.now());
-    closeLeases(owner, counters);
+    denials.invalidate(counters, store.now());
+    endLeases(owner, counters);
     for (const { key } of counters) announce(key);
   }
 
@@ -50,8 +50,8 @@ export function followControl(
       tell(record);
       orders.forEach(applyOrders);
       if (!isAll) return;
-      denials.forgetAll(store.now());
-      closeAllLeases(owner);
+      denials.invalidateAll(store.now());
+      endAllLeases(owner);
       announce();
     },
     stop: () => unfollow(),

@@ -3,8 +3,8 @@ import { clientPart } from "../common/client-state.ts";
 import { formatReceived } from "../common/errors.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { Stage } from "../pipeline/stage.ts";
-import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
-import type { OverriddenTerms, SubjectCounter } from "../policy/counters.ts";
+import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
+import type { OverrideEffect, SubjectCounter } from "../policy/counters.ts";
 import { incompatibilityOf } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
 import type { LimiterOverrides, Overrides } from "./overrides.ts";
@@ -61,7 +61,7 @@ export function createOverrides(
     const own = limiters.map((limiter) => ({ limiter, overrides: overridesIn(record, limiter) }));
     all.inForce = own.some(({ overrides }) => overrides !== undefined) ? own : undefined;
     if (all.inForce === undefined) return;
-    holder.endLeases?.((counter) => apply([counter])[0]?.terms !== undefined);
+    holder.endLeases?.((counter) => apply([counter])[0]?.overrideEffect !== undefined);
   }
 
   /** The overrides in force for a limiter's counters. */
@@ -71,7 +71,7 @@ export function createOverrides(
     policy = counted,
   ): readonly Override[] {
     if (overrides === undefined) return [];
-    const fitting = policy.shape === undefined ? counted : policy;
+    const fitting = policy.perCallKeyspace === undefined ? counted : policy;
     return overrides.of(subjectIn, known.now()).filter((override) => fits(override, fitting));
   }
 
@@ -142,27 +142,29 @@ export function createOverrides(
 
 /** Equal if and only if counters are decided in the same way. */
 function termsOf(counters: readonly SubjectCounter[]): string {
-  return counters.map(({ numbers, terms }) => `${numbers};${terms?.shadow}`).join();
+  return counters
+    .map(({ numbers, overrideEffect }) => `${numbers};${overrideEffect?.shadow}`)
+    .join();
 }
 
 function underAll(
   counter: SubjectCounter,
   overrides: readonly Override[],
-  terms: OverriddenTerms,
+  overrideEffect: OverrideEffect,
 ): SubjectCounter {
   let { group } = counter;
   for (const override of overrides) group = groupUnder(group, override);
   const { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt } =
     group;
   const own = { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt };
-  return { ...counter, group, ...own, terms };
+  return { ...counter, group, ...own, overrideEffect };
 }
 
 /** Groups under overrides, compiled once. */
-const compiled = new WeakMap<Override, WeakMap<DimensionLimits, DimensionLimits>>();
+const compiled = new WeakMap<Override, WeakMap<LimitGroup, LimitGroup>>();
 
-function groupUnder(group: DimensionLimits, override: Override): DimensionLimits {
-  const known = compiled.get(override) ?? new WeakMap<DimensionLimits, DimensionLimits>();
+function groupUnder(group: LimitGroup, override: Override): LimitGroup {
+  const known = compiled.get(override) ?? new WeakMap<LimitGroup, LimitGroup>();
   compiled.set(override, known);
   const made = known.get(group) ?? underOverride(group, override);
   known.set(group, made);

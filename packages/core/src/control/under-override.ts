@@ -2,23 +2,20 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { compileLike } from "../algorithms/compile-limit.ts";
 import type { Limit } from "../common/policy.ts";
 import { counterLimits } from "../operations/counter.ts";
-import type { DimensionLimits } from "../policy/compiled-policy.ts";
-import { inLayouts } from "../policy/effective-limits.ts";
+import type { LimitGroup } from "../policy/compiled-policy.ts";
+import { alignLayouts } from "../policy/effective-limits.ts";
 import type { Override, OverrideNumbers } from "./record.ts";
 
 /**
  * A group with the numbers of an override; the same group if none of its limits changes. An override for a subject changes the
  * limits that count by it. Throws `HEADGATE_INVALID_LIMIT` for numbers that do not fit.
  */
-export function underOverride(
-  group: DimensionLimits,
-  { subject, limits }: Override,
-): DimensionLimits {
+export function underOverride(group: LimitGroup, { subject, limits }: Override): LimitGroup {
   if (limits === undefined) return group;
   if (subject !== undefined && !Object.hasOwn(subject, group.dimension)) return group;
   const changed = group.limits.map((limit) => withOverride(limit, limits));
   if (changed.every((limit, i) => limit === group.limits[i])) return group;
-  return { ...group, ...counterLimits(inLayouts(group.limits, changed)) };
+  return { ...group, ...counterLimits(alignLayouts(group.limits, changed)) };
 }
 
 function withOverride(

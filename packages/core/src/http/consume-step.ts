@@ -6,7 +6,7 @@ import type { ControlFreshness, MadeLimiter } from "../limiter/limiter-parts.ts"
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
 import { decisions, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
-import { limitsBefore, slotsOf } from "../policy/limiter-decision.ts";
+import { allLimitsOf, slotsOf } from "../policy/limiter-decision.ts";
 import { answerTo, policyHeaderFor, quoteName } from "./answer.ts";
 import { holdSlots, watchLeaving } from "./follow-response.ts";
 import {
@@ -114,7 +114,7 @@ function createTurnStep<Request extends object>(
     if (context.limits !== undefined) rejectBlocksInTurn(owner, context);
     const line = {
       timeoutMs,
-      watchLeaving: () => watchLeaving(response as object, client, ending),
+      watchDisconnect: () => watchLeaving(response as object, client, ending),
     };
     let turn: Awaited<ReturnType<typeof parts.consumeInTurn>>;
     try {
@@ -194,7 +194,7 @@ function textOf<Request>(
     return limits === undefined && !decision.overridden ? text : names;
   }
   // The policy also names the limits that a cost by name left out.
-  const before = limitsBefore(decision);
+  const before = allLimitsOf(decision);
   if (before === undefined) return undefined;
   const quoted = decision.limits.map(({ name }) => quoteName(name));
   return { policy: policyHeaderFor(before, headers), names: quoted };
@@ -207,7 +207,7 @@ function messageOf(
   durationMs: number,
 ): DecisionMessage {
   const { limiter } = limiterCall;
-  const { plugin } = limiter[LIMITER].counted.reported;
+  const { plugin } = limiter[LIMITER].counted.labels;
   const subject = subjectsIn(limiterCall);
   return { limiter: limiter.name, plugin, route, subject, decision, durationMs };
 }

@@ -12,26 +12,26 @@ function makeResponse(): ServerResponse {
 
 test("what has been answered is waited for no more, before its response is closed", () => {
   const response = makeResponse();
-  const leaving = watchLeaving(response, client, never);
-  expect(leaving.hasLeft()).toBe(false);
+  const disconnect = watchLeaving(response, client, never);
+  expect(disconnect.isDisconnected()).toBe(false);
   response.end();
-  expect(leaving.hasLeft()).toBe(true);
-  leaving.stop();
+  expect(disconnect.isDisconnected()).toBe(true);
+  disconnect.stop();
 });
 
 test("a wait is over before it begins where its request has been answered, or its client has left", () => {
   const answered = makeResponse().end();
-  for (const leaving of [
+  for (const disconnect of [
     watchLeaving(answered, client, never),
     watchLeaving(makeResponse(), { ...client, hasLeft: () => true }, never),
   ]) {
-    expect([leaving.signal.aborted, leaving.hasLeft()]).toEqual([true, true]);
-    leaving.stop();
+    expect([disconnect.signal.aborted, disconnect.isDisconnected()]).toEqual([true, true]);
+    disconnect.stop();
   }
 });
 
 test("where nobody is to wait any more, the client is still there to be answered", () => {
-  const leaving = watchLeaving(makeResponse(), client, AbortSignal.abort());
-  expect([leaving.signal.aborted, leaving.hasLeft()]).toEqual([true, false]);
-  leaving.stop();
+  const disconnect = watchLeaving(makeResponse(), client, AbortSignal.abort());
+  expect([disconnect.signal.aborted, disconnect.isDisconnected()]).toEqual([true, false]);
+  disconnect.stop();
 });

@@ -1,6 +1,6 @@
 import { onceAborted } from "../common/abort-listeners.ts";
 import type { SlotHandle } from "../policy/slot.ts";
-import type { Leaving } from "../queue/line.ts";
+import type { DisconnectWatch } from "../queue/queue.ts";
 import type { Client } from "./client.ts";
 import { isClientSeen, watchResponse } from "./response/response-end.ts";
 
@@ -10,7 +10,7 @@ import { isClientSeen, watchResponse } from "./response/response-end.ts";
  * notice that the client disconnected.
  */
 export function holdSlots(places: SlotHandle, response: object): void {
-  places.keep(() => isClientSeen(response));
+  places.startRenewing(() => isClientSeen(response));
   watchResponse(response, {
     onEnded() {
       // If the store cannot be reached, they expire.
@@ -26,7 +26,11 @@ export function holdSlots(places: SlotHandle, response: object): void {
  * Watches from now on whether a request still needs an answer on this response of Node's: its client is connected, and nothing
  * else has answered. `ending` aborts when all waits must end.
  */
-export function watchLeaving(response: object, client: Client, ending: AbortSignal): Leaving {
+export function watchLeaving(
+  response: object,
+  client: Client,
+  ending: AbortSignal,
+): DisconnectWatch {
   const controller = new AbortController();
   const end = (): void => controller.abort();
   let isOver = false;
@@ -36,11 +40,11 @@ export function watchLeaving(response: object, client: Client, ending: AbortSign
   };
   const forgetResponse = watchResponse(response, { onEnded: leave, onLeft: leave });
   const forgetEnding = onceAborted(ending, end);
-  const hasLeft = (): boolean => isOver || client.hasLeft();
-  if (hasLeft() || ending.aborted) end();
+  const isDisconnected = (): boolean => isOver || client.hasLeft();
+  if (isDisconnected() || ending.aborted) end();
   return {
     signal: controller.signal,
-    hasLeft,
+    isDisconnected,
     stop() {
       forgetEnding();
       forgetResponse();

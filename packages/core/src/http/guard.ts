@@ -1,7 +1,7 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
-import { done, InFlight } from "../pipeline/in-flight.ts";
+import { endCall, InFlight } from "../pipeline/in-flight.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import { rejectImpossibleCost, rejectUnreadKeys, rejectWithBlocks } from "./conflicts.ts";
 import type { Count } from "./count.ts";
@@ -152,7 +152,7 @@ function createCheck<Request extends HttpRequest>(
     }
     count?.(decided, request, reply, response as object);
     if ("then" in decided) {
-      const end = done.bind(undefined, flight);
+      const end = endCall.bind(undefined, flight);
       decided.then(end, end);
     } else {
       flight.count -= 1;

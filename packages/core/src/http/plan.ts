@@ -62,7 +62,7 @@ export function createPlan<Request extends HttpRequest>(
   function noteListed(request: Request, list: ListedRequest["list"]): void {
     publishListed(() => ({
       limiter: limiters.only?.name ?? settings.name ?? "limiter",
-      plugin: first?.counted.reported.plugin,
+      plugin: first?.counted.labels.plugin,
       route: routeOf(request),
       list,
     }));

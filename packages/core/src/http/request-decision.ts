@@ -7,7 +7,7 @@ import type { Limiter } from "../limiter/limiter.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { subjectsIn } from "../limiter/published-decision.ts";
-import { requireFormOf } from "../policy/costs.ts";
+import { requireSameForm } from "../policy/costs.ts";
 import { carriedBy } from "./client.ts";
 import type { DecidedEntry, LimiterCall } from "./request-record.ts";
 import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
@@ -99,7 +99,7 @@ function join(
     limiter,
     async settle<Units extends Cost>(units: Units) {
       // Before any of them is settled.
-      for (const { decision } of entries) requireFormOf(decision, units);
+      for (const { decision } of entries) requireSameForm(decision, units);
       const settled = entries.map((entry) =>
         entry.limiter[LIMITER].charging.settle(entry.decision, unitsFor(entry, units, entries)),
       );

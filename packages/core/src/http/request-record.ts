@@ -3,7 +3,7 @@ import { bindingLimit } from "../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
-import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText } from "./verdict.ts";
 
@@ -23,7 +23,7 @@ export interface Reported {
  */
 export interface LimiterCall extends Omit<Reported, "decision"> {
   readonly limiter: MadeLimiter;
-  readonly groups: readonly DimensionLimits[];
+  readonly groups: readonly LimitGroup[];
   readonly subjects: RequestSubjects;
   /** The option `cost` of the guard. */
   readonly cost: unknown;
@@ -95,7 +95,7 @@ export function takeEntry(
   return limiterCall;
 }
 
-function isCounted({ dimension }: DimensionLimits, subjects: RequestSubjects): boolean {
+function isCounted({ dimension }: LimitGroup, subjects: RequestSubjects): boolean {
   return dimension === GLOBAL_DIMENSION || typeof subjects[dimension] === "string";
 }
 
@@ -103,7 +103,7 @@ function isCounted({ dimension }: DimensionLimits, subjects: RequestSubjects): b
 function isRequested(
   entries: readonly LimiterCall[],
   counted: CompiledPolicy,
-  group: DimensionLimits,
+  group: LimitGroup,
 ): boolean {
   return entries.some(({ limiter, groups }) => {
     const { counted: other } = limiter[LIMITER];
@@ -116,9 +116,9 @@ function isRequested(
 /** Limiters of one name on one store count together, even if they are different objects. */
 function isSame(
   ofOne: CompiledPolicy,
-  one: DimensionLimits,
+  one: LimitGroup,
   ofOther: CompiledPolicy,
-  other: DimensionLimits,
+  other: LimitGroup,
 ): boolean {
   if (one === other) return true;
   const { owner, prefix } = ofOne.store;

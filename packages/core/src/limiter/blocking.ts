@@ -1,16 +1,16 @@
 import { formatNumber } from "../common/errors.ts";
 import { readBoolean, rejectMore, rejectUnknownOptions } from "../common/options.ts";
 import { parseDuration } from "../common/time.ts";
-import { blockCounters, forgetCounters } from "../pipeline/changes.ts";
+import { blockCounters, forgetCounters } from "../pipeline/mutations.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { namedCountersOf, unitsOnly } from "../policy/counters.ts";
-import { otherParts } from "../policy/per-call-policy.ts";
+import { countersOfGivenSubjects, unitCountersOf } from "../policy/counters.ts";
+import { countersOfOtherPolicies } from "../policy/per-call-policy.ts";
 import type { Limiter, SubjectOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** Blocks, unblocks and forgets subjects. */
 export function createBlocking({
-  counted,
+  counted: policy,
   shapes,
   chain,
   fallback,
@@ -20,10 +20,10 @@ export function createBlocking({
     subject: Subjects,
     partial: boolean,
   ): readonly (readonly SubjectCounter[])[] {
-    const own = namedCountersOf(counted, subject, partial);
+    const own = countersOfGivenSubjects(policy, subject, partial);
     if (own.length === 0) return [];
     if (!shapes.isUsed) return [own];
-    const beside = otherParts({ counted, counters: own }, [...shapes.policies()]);
+    const beside = countersOfOtherPolicies({ policy, counters: own }, [...shapes.policies()]);
     return [own, ...beside.map(({ counters }) => counters)];
   }
 
@@ -52,9 +52,10 @@ export function createBlocking({
     async reset(subject, options, more?: unknown) {
       rejectMore("reset(subject, options)", more);
       return isAny(subject, readPartial("reset", options), async (all) => {
-        const counters = unitsOnly(all);
+        const counters = unitCountersOf(all);
         if (counters.length === 0) return false;
-        const here = fallback && (await forgetCounters(fallback, counters.map(fallback.shareOf)));
+        const here =
+          fallback && (await forgetCounters(fallback, counters.map(fallback.localShareOf)));
         return (await forgetCounters(chain, counters)) || here === true;
       });
     },

@@ -4,9 +4,9 @@ import { gcra } from "../algorithms/gcra.ts";
 import { slidingLog } from "../algorithms/sliding-log.ts";
 import type { Limit, Policy } from "../common/policy.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { compileCountedPolicy } from "../policy/compiled-policy.ts";
-import { withNumbers } from "../policy/effective-limits.ts";
-import { compileOtherShape } from "../policy/per-call-policy.ts";
+import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
+import { replaceLimits } from "../policy/effective-limits.ts";
+import { compilePerCallPolicy } from "../policy/per-call-policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import { CalledLimits } from "./called-limits.ts";
@@ -14,14 +14,14 @@ import { MOST_SHAPES, PerCallPolicies } from "./per-call-policies.ts";
 
 /** Policies of calls under a base, and how often one of them was compiled. */
 function start(base: Policy) {
-  const counted = compileCountedPolicy("api", base, requireStore(memoryStore()));
+  const counted = compileLimiterPolicy("api", base, requireStore(memoryStore()));
   let compiled = 0;
   const compiler = {
     ofSameShape(limits: readonly Limit[]) {
       compiled += 1;
-      return withNumbers(counted, limits);
+      return replaceLimits(counted, limits);
     },
-    ofOtherShape: (limits: readonly Limit[]) => compileOtherShape(counted, limits, "denial"),
+    ofOtherShape: (limits: readonly Limit[]) => compilePerCallPolicy(counted, limits, "denial"),
     join: (own: CompiledPolicy) => own,
   };
   const shapes = new PerCallPolicies("api", undefined);

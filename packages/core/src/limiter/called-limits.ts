@@ -62,9 +62,9 @@ export class CalledLimits {
 
   #ofOtherShape(limits: readonly Properties[]): CompiledPolicy {
     const own = this.#compiler.ofOtherShape(limits as unknown as Limit[]);
-    const known: KnownPolicy = { limits, counted: undefined, shape: own.shape as string };
+    const known: KnownPolicy = { limits, counted: undefined, shape: own.perCallKeyspace as string };
     const counted = this.#shapes.add(known, own, this.#compiler.join);
-    const isApart = own.shape !== own.keyspace;
+    const isApart = own.perCallKeyspace !== own.keyspace;
     this.#known.set(hashOf(limits), isApart ? known : { ...known, counted });
     return counted;
   }

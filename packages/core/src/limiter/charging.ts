@@ -10,15 +10,20 @@ import { requireUnreached } from "../health/store-failure.ts";
 import type { Counter } from "../operations/counter.ts";
 import { areByName } from "../operations/counter.ts";
 import type { Receipt } from "../operations/refund.ts";
-import { chargeCounters, confirmOf, isDone, refundOf } from "../pipeline/changes.ts";
+import {
+  applyMutations,
+  chargeCounters,
+  confirmMutation,
+  refundMutation,
+} from "../pipeline/mutations.ts";
 import type { Mutation, Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { limitsOfUnits } from "../policy/compiled-policy.ts";
-import { requestedOf, requestedUnits, requireFormOf } from "../policy/costs.ts";
+import { chargeableLimits } from "../policy/compiled-policy.ts";
+import { assignCosts, includedCounters, requireSameForm } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { unitsOnly } from "../policy/counters.ts";
-import { limitsBefore, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
-import { isUnchanged, planSettle, settled, unsettled } from "../policy/settle.ts";
+import { unitCountersOf } from "../policy/counters.ts";
+import { allLimitsOf, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
+import { hasNoChanges, planSettle, settlementResult, unsettledResult } from "../policy/settle.ts";
 import type { ConsumePath } from "./consume.ts";
 import type { ChargeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
@@ -30,7 +35,7 @@ export function createCharging(
   { policyOf, countersOf }: Pick<ConsumePath, "policyOf" | "countersOf">,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
   const { counted, shapes, chain, fallback, watch, overrides } = core;
-  const chargeable = limitsOfUnits(counted);
+  const chargeable = chargeableLimits(counted);
 
   /** Returns if the store did not get a call; throws every other error. */
   function requireAway(error: unknown): void {
@@ -46,7 +51,7 @@ export function createCharging(
   ): Promise<ChargeResult<Cost>> {
     requireAway(error);
     if (fallback?.onUnavailable !== "local") return unreached(missed);
-    const own = (missed as readonly SubjectCounter[]).map(fallback.shareOf);
+    const own = (missed as readonly SubjectCounter[]).map(fallback.localShareOf);
     const charged = await chargeCounters(fallback, own, cost, 0, rethrow);
     return { ...charged, degraded: true };
   }
@@ -56,15 +61,15 @@ export function createCharging(
     subject: Subjects,
     cost: Cost,
   ): Promise<ChargeResult<Cost>> {
-    const named = unitsOnly(countersOf(policy, subject));
+    const named = unitCountersOf(countersOf(policy, subject));
     // If there is nothing to wait for, the call is sent at once, so that calls keep their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const units = requestedUnits(overrides?.apply(named, policy) ?? named, cost);
+    const units = assignCosts(overrides?.apply(named, policy) ?? named, cost);
     if (units.counters.length === 0 || units.cost === 0) {
-      return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(limitsOfUnits(policy));
+      return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(chargeableLimits(policy));
     }
-    return chargeCounters(chain, requestedOf(units.counters), units.cost, 0, (missed, error) =>
+    return chargeCounters(chain, includedCounters(units.counters), units.cost, 0, (missed, error) =>
       chargeLocally(missed, units.cost, error),
     );
   }
@@ -86,7 +91,7 @@ export function createCharging(
     changes: readonly Mutation<Call>[],
   ): Promise<boolean> {
     try {
-      await isDone(stage, changes);
+      await applyMutations(stage, changes);
       return true;
     } catch (error) {
       requireAway(error);
@@ -97,7 +102,7 @@ export function createCharging(
   /** The limits by whose names a decision can be settled: the limiter's own, and those of a policy passed with the call. */
   function settledOf(decision: Decision): readonly Pick<LimitDescription, "name">[] {
     if (!shapes.isUsed) return chargeable;
-    const asked = limitsBefore(decision) ?? decision?.limits ?? [];
+    const asked = allLimitsOf(decision) ?? decision?.limits ?? [];
     return [...chargeable, ...asked.filter((limit) => !isOfSlots(limit))];
   }
 
@@ -112,23 +117,33 @@ export function createCharging(
     const isLocal = source === "local";
     const stage = isLocal ? (fallback as Stage) : chain;
     const plan = planSettle(receipts, units, !shadow);
-    if (!isLocal && !isUnchanged(plan) && downReason(receipts) !== undefined) {
+    if (!isLocal && !hasNoChanges(plan) && downReason(receipts) !== undefined) {
       // Nothing was done, so the decision can be settled again.
       returnReceipts(decision);
-      return unsettled(plan);
+      return unsettledResult(plan);
     }
-    const { more, less, kept } = plan;
+    const { additionalCharge, refunds, confirmations } = plan;
     const charged =
-      more.counters.length === 0
+      additionalCharge.counters.length === 0
         ? undefined
-        : await chargeCounters(stage, more.counters, more.units, more.beside, (missed, error) => {
-            requireAway(error);
-            return unreached(missed);
-          });
-    const isGivenBack = less.length === 0 || (await isReached(stage, less.map(refundOf)));
+        : await chargeCounters(
+            stage,
+            additionalCharge.counters,
+            additionalCharge.units,
+            additionalCharge.alreadyCharged,
+            (missed, error) => {
+              requireAway(error);
+              return unreached(missed);
+            },
+          );
+    const isGivenBack =
+      refunds.length === 0 || (await isReached(stage, refunds.map(refundMutation)));
     // The store sets blocks, not a process that counts alone.
-    const isKept = isLocal || kept.length === 0 || (await isReached(stage, kept.map(confirmOf)));
-    const result = settled(plan, charged, isGivenBack, isKept);
+    const isKept =
+      isLocal ||
+      confirmations.length === 0 ||
+      (await isReached(stage, confirmations.map(confirmMutation)));
+    const result = settlementResult(plan, charged, isGivenBack, isKept);
     return isLocal ? { ...result, degraded: true } : result;
   }
 
@@ -146,7 +161,7 @@ export function createCharging(
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       rejectMore("settle(decision, units)", more);
       const wanted = readUnits(core, units, settledOf(decision));
-      requireFormOf(decision, wanted);
+      requireSameForm(decision, wanted);
       return (await settle(decision, wanted)) as ChargeResult<Units>;
     },
 
@@ -154,10 +169,10 @@ export function createCharging(
       rejectMore("refund(decision)", more);
       const receipts = takeReceipts(decision, counted);
       if (receipts[0]?.returnToLease?.() === true) return true;
-      const charged = receipts.filter(({ cost }) => cost > 0).map(refundOf);
-      if (decision.source === "local") return isDone(fallback as Stage, charged);
+      const charged = receipts.filter(({ cost }) => cost > 0).map(refundMutation);
+      if (decision.source === "local") return applyMutations(fallback as Stage, charged);
       const down = downReason(receipts);
-      if (down === undefined) return isDone(chain, charged);
+      if (down === undefined) return applyMutations(chain, charged);
       // Nothing was done, so the refund can be repeated.
       returnReceipts(decision);
       throw down;

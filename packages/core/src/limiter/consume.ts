@@ -7,11 +7,11 @@ import { rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
 import type { DecideMode } from "../operations/decide-call.ts";
 import { createDecisionRequest } from "../pipeline/decode-reply.ts";
-import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
-import { requestedUnits } from "../policy/costs.ts";
+import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
+import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { areInShadow, countersOf } from "../policy/counters.ts";
-import { countersUnder } from "../policy/per-call-policy.ts";
+import { countersOf, isShadowDecision } from "../policy/counters.ts";
+import { countersOfPerCallPolicy } from "../policy/per-call-policy.ts";
 import type { PolicyCompiler } from "./called-limits.ts";
 import { CalledLimits } from "./called-limits.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
@@ -36,7 +36,7 @@ export interface ConsumePath
   countersOf(
     policy: CompiledPolicy,
     subject: Subjects,
-    groups?: readonly DimensionLimits[] | undefined,
+    groups?: readonly LimitGroup[] | undefined,
   ): SubjectCounter[];
 }
 
@@ -54,19 +54,20 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
   function countersAsked(
     policy: CompiledPolicy,
     subject: Subjects,
-    groups?: readonly DimensionLimits[],
+    groups?: readonly LimitGroup[],
   ): SubjectCounter[] {
     if (policy === counted) return countersOf(counted, subject, groups);
-    if (policy.shape !== undefined) return countersUnder(policy, counted, subject, groups);
+    if (policy.perCallKeyspace !== undefined)
+      return countersOfPerCallPolicy(policy, counted, subject, groups);
     const asked = groups?.map(
-      (group) => policy.groups[counted.groups.indexOf(group)] as DimensionLimits,
+      (group) => policy.groups[counted.groups.indexOf(group)] as LimitGroup,
     );
     return countersOf(policy, subject, asked);
   }
 
   /** Decides, once operators' changes are known. Throws, or rejects with, the errors of the call. */
   function consumeIn(
-    groups: readonly DimensionLimits[] | undefined,
+    groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
     learned?: ControlFreshness,
@@ -91,9 +92,9 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
       if (limits !== undefined) policy = policyOf(limits);
       cost = readCost(core, options.cost, policy);
     }
-    if (chain.admit !== undefined && limits === undefined && mode !== "peek") {
+    if (chain.admitFromLease !== undefined && limits === undefined && mode !== "peek") {
       const admitted =
-        typeof cost === "number" && cost > 0 ? chain.admit(subject, cost) : undefined;
+        typeof cost === "number" && cost > 0 ? chain.admitFromLease(subject, cost) : undefined;
       if (admitted !== undefined) return admitted;
     }
     const counters =
@@ -102,18 +103,18 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
         : countersAsked(policy, subject, groups);
     const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters, policy);
     // In shadow mode no block is set.
-    const asked = mode === "enforce" && areInShadow(counted, inForce) ? "charge" : mode;
-    const by = policy.shape === undefined ? counted : policy;
+    const asked = mode === "enforce" && isShadowDecision(counted, inForce) ? "charge" : mode;
+    const by = policy.perCallKeyspace === undefined ? counted : policy;
     if (typeof cost === "number")
       return chain.decide(createDecisionRequest(by, inForce, cost, asked, waitedMs));
-    const named = requestedUnits(inForce, cost);
+    const named = assignCosts(inForce, cost);
     return chain.decide(createDecisionRequest(by, named.counters, named.cost, asked, waitedMs));
   }
 
   /** Decides after the control record has been read. */
   async function consumeAfter(
     refreshed: Promise<unknown>,
-    groups: readonly DimensionLimits[] | undefined,
+    groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
     mode: DecideMode,

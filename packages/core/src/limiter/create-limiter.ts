@@ -5,10 +5,10 @@ import type { Policy } from "../common/policy.ts";
 import { formatPolicy } from "../common/policy-as-code.ts";
 import { requireLeasable } from "../pipeline/leases/require-leasable.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { compileCountedPolicy, joinCountedPolicies } from "../policy/compiled-policy.ts";
-import { withNumbers } from "../policy/effective-limits.ts";
+import { compileLimiterPolicy, joinPolicies } from "../policy/compiled-policy.ts";
+import { replaceLimits } from "../policy/effective-limits.ts";
 import { claimName, requireName } from "../policy/names.ts";
-import { compileOtherShape } from "../policy/per-call-policy.ts";
+import { compilePerCallPolicy } from "../policy/per-call-policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -100,23 +100,23 @@ function make(
     );
   }
   const failure = readFailureOptions(options);
-  const own = compileCountedPolicy(name, options.limits as Policy, store, {
+  const own = compileLimiterPolicy(name, options.limits as Policy, store, {
     shadow,
     blockOn,
     plugin,
   });
   const join = (one: CompiledPolicy): CompiledPolicy =>
-    parent === undefined ? one : joinCountedPolicies(partsOf(parent).counted, one);
+    parent === undefined ? one : joinPolicies(partsOf(parent).counted, one);
   const counted = join(own);
   if (failure.lease !== undefined) requireLeasable(counted);
   const policy = formatPolicy(own.limits.map(({ source }) => source));
-  const written = own.blocksOnSettle ? `${policy} with blockOn: "settle"` : policy;
+  const displayText = own.blocksOnSettle ? `${policy} with blockOn: "settle"` : policy;
   warnOfShortDuration(own.limits.map(({ source }) => source));
-  const claim = claimName(store, name, { canonical: own.canonical, written });
+  const claim = claimName(store, name, { canonical: own.canonical, displayText });
   serverSideOf(store)?.list(name, own, parent?.name);
   const compiler: PolicyCompiler = {
-    ofSameShape: (limits) => withNumbers(own, limits),
-    ofOtherShape: (limits) => compileOtherShape(own, limits, blockOn),
+    ofSameShape: (limits) => replaceLimits(own, limits),
+    ofOtherShape: (limits) => compilePerCallPolicy(own, limits, blockOn),
     join,
   };
   return makeShared(counted, { name, maxQueue, claim, failure, isShared, compiler });

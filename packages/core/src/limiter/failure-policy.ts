@@ -1,7 +1,7 @@
 import type { CheckedDuration, Duration } from "../common/time.ts";
 import type { StoreTimes } from "../health/outage.ts";
-import type { LocalPolicy, OnUnavailable } from "../pipeline/fallback.ts";
-import type { LeaseOptions, LeaseRule } from "../pipeline/leases/leases.ts";
+import type { FallbackOptions, OnUnavailable } from "../pipeline/fallback-stage.ts";
+import type { LeaseOptions, LeaseSettings } from "../pipeline/leases/leases.ts";
 
 /**
  * How a limiter saves calls to its store, and what it does when the store cannot answer. No effect with `memoryStore`, which
@@ -46,7 +46,7 @@ export interface CheckedTimes<Text extends string> {
 }
 
 /** The options with their defaults. */
-export interface FailurePolicy extends StoreTimes, LocalPolicy {
+export interface FailurePolicy extends StoreTimes, FallbackOptions {
   readonly denyCache: boolean;
-  readonly lease: LeaseRule | undefined;
+  readonly lease: LeaseSettings | undefined;
 }

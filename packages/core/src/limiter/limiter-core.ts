@@ -1,7 +1,7 @@
 import type { LimiterControl } from "../control/control.ts";
 import type { Overrides } from "../control/overrides.ts";
 import type { StoreMonitor } from "../health/outage.ts";
-import type { Fallback } from "../pipeline/fallback.ts";
+import type { FallbackStage } from "../pipeline/fallback-stage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
@@ -12,7 +12,7 @@ import type { PerCallPolicies } from "./per-call-policies.ts";
 export interface ServerParts {
   readonly watch: StoreMonitor | undefined;
   /** Decides when the store does not answer. */
-  readonly fallback: Fallback | undefined;
+  readonly fallback: FallbackStage | undefined;
   /** Operators' changes. */
   readonly control: LimiterControl | undefined;
   /** Operators' overrides; undefined if `control` is. */

@@ -85,7 +85,7 @@ export function makeShared(
     core.control?.stop();
     const closing = core.chain.close();
     // Another limiter may have taken the name meanwhile, and the usage belongs to it then.
-    const isFree = isLast && !claim.isTaken();
+    const isFree = isLast && !claim.isClaimed();
     await Promise.all([closing, leaving, isFree && side?.endUsage(store, name)]);
   }
 

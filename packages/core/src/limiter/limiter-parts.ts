@@ -4,9 +4,9 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import type { LimiterControl } from "../control/control.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
-import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
-import type { Turn, TurnOptions } from "../queue/line.ts";
+import type { QueuedDecision, QueueWaitOptions } from "../queue/queue.ts";
 import type { UsageCounter } from "../usage/usage-counter.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { PerCallPolicies } from "./per-call-policies.ts";
@@ -26,7 +26,7 @@ export interface LimiterParts {
    * then thrown, not rejected.
    */
   consumeIn(
-    groups: readonly DimensionLimits[],
+    groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
     learned?: ControlFreshness,
@@ -35,11 +35,11 @@ export interface LimiterParts {
   readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
   /** `consumeIn`, but waits in line if it is denied. Undefined if the client has disconnected meanwhile. */
   consumeInTurn(
-    groups: readonly DimensionLimits[],
+    groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
-    turn: TurnOptions,
-  ): Promise<Turn | undefined>;
+    turn: QueueWaitOptions,
+  ): Promise<QueuedDecision | undefined>;
   /** Settles its decisions, also after `close`. */
   readonly charging: Pick<Limiter, "settle" | "refund">;
   /** The calls in progress, which `close` waits for. */

@@ -1,7 +1,7 @@
 import type { Decision } from "../common/decision.ts";
 import { noteInUse } from "../common/in-use-count.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
-import type { WaitQueue } from "../queue/line.ts";
+import type { WaitQueue } from "../queue/queue.ts";
 import { createWaitQueue } from "../queue/wait-queue.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
@@ -34,7 +34,7 @@ export function createLimiterQueue(
 
   const giveBack = (decision: Decision) => inFlight.track(giveAllBack(decision));
   const queue = createWaitQueue(maxQueue, giveBack, counted.store.now, () =>
-    noteInUse("waiting", counted.reported),
+    noteInUse("waiting", counted.labels),
   );
   control?.onOrder(queue.wake);
   return { queue, maxLine: Math.min(MAX_LINE, Math.ceil(maxQueue / 2)), giveBack };

@@ -1,6 +1,6 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { rejectCloseOptions } from "../common/options.ts";
-import type { Waiters } from "../queue/line.ts";
+import type { WaiterGroup } from "../queue/queue.ts";
 import { dropLimiter } from "./kept-limiters.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterInstance } from "./limiter-instance.ts";
@@ -16,7 +16,7 @@ export function openLimiter(shared: LimiterInstance, parent: Limiter | undefined
   const { core, limits, consumePath, charging, blocking, line } = shared;
   const { name, counted, shapes, watch, control, overrides, usage, hasLease, inFlight } = core;
   const { consume, peek, consumeIn } = consumePath;
-  const waiters: Waiters = { ended: undefined };
+  const waiters: WaiterGroup = { closeError: undefined };
   const { wait, run, consumeInTurn } = createWaiting(core, consumePath, line, waiters);
   const parts: { isClosed: boolean } & LimiterParts = {
     counted,

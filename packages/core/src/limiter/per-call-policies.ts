@@ -4,7 +4,7 @@ import { formatReceived } from "../common/errors.ts";
 import { LruMap } from "../common/lru-map.ts";
 import { warn } from "../common/operator-log.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { withKeysOf } from "../policy/per-call-policy.ts";
+import { shareKeyCache } from "../policy/per-call-policy.ts";
 
 /** The most shapes of a limiter in use at a time, besides its own. */
 export const MOST_SHAPES = 64;
@@ -57,7 +57,7 @@ export class PerCallPolicies {
     own: CompiledPolicy,
     join: (own: CompiledPolicy) => CompiledPolicy,
   ): CompiledPolicy {
-    const id = own.shape as string;
+    const id = own.perCallKeyspace as string;
     this.isUsed = true;
     this.hasSlots ||= own.hasSlots;
     this.keeps ||= own.blocksOnSettle;
@@ -65,7 +65,7 @@ export class PerCallPolicies {
     if (id === own.keyspace) return join(own);
     const before = this.#inUse.get(id);
     if (before !== undefined) {
-      const counted = join(withKeysOf(own, before.own));
+      const counted = join(shareKeyCache(own, before.own));
       before.policies.set(known, counted);
       return counted;
     }

@@ -5,9 +5,9 @@ import type { Decision } from "../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { publish } from "../common/publish.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
-import type { DimensionLimits } from "../policy/compiled-policy.ts";
+import type { LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
-import { EVERYBODY } from "../policy/counters.ts";
+import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** Published on `headgate:decision`. */
@@ -52,13 +52,13 @@ export function publishTaken(
   durationMs: number,
 ): void {
   const subject = subjectsIn({ groups: counted.groups, subjects });
-  const { plugin } = counted.reported;
+  const { plugin } = counted.labels;
   publishDecision({ limiter: name, plugin, route: undefined, subject, decision, durationMs });
 }
 
 /** The groups that were asked, and their subjects. */
 export interface RequestedGroups {
-  readonly groups: readonly DimensionLimits[];
+  readonly groups: readonly LimitGroup[];
   readonly subjects: Subjects;
 }
 
@@ -89,5 +89,5 @@ export function subjectsIn(...asked: readonly RequestedGroups[]): Readonly<Recor
       if (typeof subject === "string") named.push([dimension, subject]);
     }
   }
-  return Object.fromEntries(named.length > 0 ? named : [[GLOBAL_DIMENSION, EVERYBODY]]);
+  return Object.fromEntries(named.length > 0 ? named : [[GLOBAL_DIMENSION, GLOBAL_SUBJECT]]);
 }

@@ -1,7 +1,7 @@
 import type { Cost } from "../common/cost.ts";
 import { invalidOption } from "../common/errors.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { limitsOfUnits } from "../policy/compiled-policy.ts";
+import { chargeableLimits } from "../policy/compiled-policy.ts";
 import { requireCost } from "../policy/costs.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
@@ -15,7 +15,7 @@ export function readCost(
   policy: CompiledPolicy = counted,
 ): Cost {
   const limits =
-    policy.shape === undefined ? counted.limits : [...counted.limits, ...policy.limits];
+    policy.perCallKeyspace === undefined ? counted.limits : [...counted.limits, ...policy.limits];
   return withoutLease(hasLease, requireCost("cost", cost, limits));
 }
 
@@ -25,8 +25,8 @@ export function readCharge(
   cost: Cost = 1,
   policy: CompiledPolicy = counted,
 ): Cost {
-  const limits = policy.shape === undefined ? [policy] : [counted, policy];
-  return withoutLease(hasLease, requireCost("cost", cost, limits.flatMap(limitsOfUnits)));
+  const limits = policy.perCallKeyspace === undefined ? [policy] : [counted, policy];
+  return withoutLease(hasLease, requireCost("cost", cost, limits.flatMap(chargeableLimits)));
 }
 
 /** The units for settling a decision, from 0, or by the names of these limits. Throws like `readCost`. */

@@ -1,10 +1,10 @@
 import { followControl } from "../control/control-follower.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
 import { watchStore } from "../health/store-monitor.ts";
-import { rememberDenials } from "../pipeline/deny-cache-stage.ts";
-import { decideWithoutStore } from "../pipeline/fallback.ts";
-import { leaseStage } from "../pipeline/leases/lease-decider.ts";
-import { decideOnServers } from "../pipeline/redis-stage.ts";
+import { createDenyCacheStage } from "../pipeline/deny-cache-stage.ts";
+import { createFallbackStage } from "../pipeline/fallback-stage.ts";
+import { createLeaseStage } from "../pipeline/leases/lease-stage.ts";
+import { createRedisStage } from "../pipeline/redis-stage.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import { listLimiter, newsOfShapes, noteUse, unlist } from "../registry/listings.ts";
 import { countUsage, endUsage } from "../usage/usage.ts";
@@ -17,17 +17,17 @@ export const onServers: OnServers = {
   open(counted, failure, flights, shapes) {
     const { store } = counted;
     const { remote } = store;
-    const { limiter } = counted.reported;
+    const { limiter } = counted.labels;
     const usage = countUsage(store, limiter);
     if (remote === undefined) return { ...inMemory(counted), usage };
     const watch = watchStore(store.owner, remote, failure);
     const release = watch.use();
-    const fallback = decideWithoutStore(counted, failure);
-    const place = { counted, watch, remote };
-    const server = decideOnServers(place, fallback, flights);
-    const denials = rememberDenials(server, counted, failure.denyCache);
+    const fallback = createFallbackStage(counted, failure);
+    const place = { policy: counted, monitor: watch, transport: remote };
+    const server = createRedisStage(place, fallback, flights);
+    const denials = createDenyCacheStage(server, counted, failure.denyCache);
     const { lease } = failure;
-    const first = lease === undefined ? denials : leaseStage(denials, lease, place);
+    const first = lease === undefined ? denials : createLeaseStage(denials, lease, place);
     const close = async (): Promise<void> => {
       await first.close();
       release();

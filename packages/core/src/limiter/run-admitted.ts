@@ -12,7 +12,7 @@ export async function runAdmitted<T>(
 ): Promise<T> {
   const abort = new AbortController();
   const unfollow = [places?.signal, signal].map((one) => one && follow(one, abort));
-  places?.keep();
+  places?.startRenewing();
   try {
     return await work({ signal: abort.signal, decision });
   } finally {

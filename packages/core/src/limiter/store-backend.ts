@@ -1,5 +1,5 @@
 import type { InFlight } from "../pipeline/in-flight.ts";
-import { decideLocally } from "../pipeline/memory-stage.ts";
+import { createMemoryStage } from "../pipeline/memory-stage.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { HttpUse } from "../registry/registry.ts";
@@ -42,7 +42,7 @@ export function serverSideOf({ side }: CountingStore): OnServers | undefined {
 /** A limiter in this process: one link. */
 export function inMemory(counted: CompiledPolicy): ServerParts & { readonly chain: Stage } {
   return {
-    chain: decideLocally(counted),
+    chain: createMemoryStage(counted),
     watch: undefined,
     fallback: undefined,
     control: undefined,

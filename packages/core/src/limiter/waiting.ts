@@ -4,17 +4,17 @@ import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { createDecisionRequest } from "../pipeline/decode-reply.ts";
-import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
-import { requestedUnits } from "../policy/costs.ts";
+import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
+import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
-import { areInShadow } from "../policy/counters.ts";
+import { isShadowDecision } from "../policy/counters.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
-import { agedDenial } from "../queue/aged-denial.ts";
-import { findImpossible, rejectImpossible } from "../queue/impossible-cost.ts";
-import type { Denial, Turn, TurnOptions, Waiters } from "../queue/line.ts";
-import { lineOf } from "../queue/line-of.ts";
-import { takeTurn } from "../queue/take-turn.ts";
-import { releasesOf } from "../slots/slot-store.ts";
+import { ageDenial } from "../queue/age-denial.ts";
+import { decideOrWait } from "../queue/decide-or-wait.ts";
+import { findImpossibleCost, rejectImpossibleCost } from "../queue/impossible-cost.ts";
+import type { Denial, QueuedDecision, QueueWaitOptions, WaiterGroup } from "../queue/queue.ts";
+import { queueKeyOf } from "../queue/queue-key.ts";
+import { releasesOf } from "../slots/slot-keeper.ts";
 import type { ConsumePath } from "./consume.ts";
 import type { ConsumeOptions, Limiter, RunOptions, WaitOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
@@ -31,8 +31,8 @@ import { runAdmitted } from "./run-admitted.ts";
 export function createWaiting(
   core: LimiterCore,
   { consumeAs, policyOf, countersOf }: ConsumePath,
-  { queue, maxLine, giveBack }: LimiterQueue,
-  waiters: Waiters,
+  { queue, maxLine: maxPerKey, giveBack: undoDecision }: LimiterQueue,
+  group: WaiterGroup,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterParts, "consumeInTurn"> {
   const { counted, chain, overrides, usage } = core;
 
@@ -45,9 +45,9 @@ export function createWaiting(
     const keys = counters.map(({ key }) => key);
     let asked = counters;
     return {
-      line: lineOf(counters),
-      onFreed: releases && ((wake: () => void) => releases.on(keys, wake)),
-      onChange:
+      key: queueKeyOf(counters),
+      onRelease: releases && ((wake: () => void) => releases.onRelease(keys, wake)),
+      onLimitsChange:
         overrides && ((wake: () => void) => overrides.onChange(counters, policy, asked, wake)),
       async attempt() {
         const refreshed = overrides?.refresh();
@@ -56,13 +56,13 @@ export function createWaiting(
         return chain.decide(createDecisionRequest(policy, asked, cost, "charge"));
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever, judging by its last attempt. */
-      requirePossible: () => rejectImpossible(asked, cost),
+      requirePossible: () => rejectImpossibleCost(asked, cost),
     };
   }
 
   /** The policy of a decision; for one that only has other numbers, the limiter's own. */
   function decidedBy(policy: CompiledPolicy): CompiledPolicy {
-    return policy.shape === undefined ? counted : policy;
+    return policy.perCallKeyspace === undefined ? counted : policy;
   }
 
   async function wait(subject: Subjects, options: WaitOptions = {}): Promise<Decision> {
@@ -70,20 +70,20 @@ export function createWaiting(
     const { signal, limits } = options;
     const policy = policyOf(limits);
     const given = readCost(core, options.cost, policy);
-    const { counters, cost } = requestedUnits(countersOf(policy, subject), given);
+    const { counters, cost } = assignCosts(countersOf(policy, subject), given);
     requireSignal(signal);
     // The overrides in force may have to be read first. That is part of the wait, and of its timeout.
     const isKnown = overrides?.refresh() === undefined;
     const inForce = overrides?.apply(counters, policy) ?? counters;
-    const isInShadow = isKnown && areInShadow(counted, inForce);
-    if (isKnown && !isInShadow) rejectImpossible(inForce, cost);
+    const isInShadow = isKnown && isShadowDecision(counted, inForce);
+    if (isKnown && !isInShadow) rejectImpossibleCost(inForce, cost);
     const timeoutMs = readTimeout(options.timeout);
     if (isInShadow) {
       signal?.throwIfAborted();
       return consumeAs("charge", subject, { cost: given, limits });
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
-    const { line, onFreed, onChange, attempt, requirePossible } = waitingFor(
+    const { key, onRelease, onLimitsChange, attempt, requirePossible } = waitingFor(
       decidedBy(policy),
       counters,
       cost,
@@ -95,12 +95,12 @@ export function createWaiting(
       last.durationMs = started && performance.now() - started;
       return answer;
     };
-    const decision = await queue.enter(line, timed, {
-      waiters,
+    const decision = await queue.enter(key, timed, {
+      group,
       timeoutMs,
       signal,
-      onFreed,
-      onChange,
+      onRelease,
+      onLimitsChange,
     });
     // The attempt that admitted is the caller's answer.
     if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
@@ -109,13 +109,13 @@ export function createWaiting(
   }
 
   async function consumeInTurn(
-    groups: readonly DimensionLimits[],
+    groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions = {},
-    turn: TurnOptions,
-  ): Promise<Turn | undefined> {
+    turn: QueueWaitOptions,
+  ): Promise<QueuedDecision | undefined> {
     const policy = policyOf(options.limits);
-    const { counters, cost } = requestedUnits(
+    const { counters, cost } = assignCosts(
       countersOf(policy, subject, groups),
       readCost(core, options.cost, policy),
     );
@@ -124,12 +124,16 @@ export function createWaiting(
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
     const inForce = overrides?.apply(counters, policy) ?? counters;
-    if (areInShadow(counted, inForce) || findImpossible(inForce, cost) !== undefined) {
+    if (isShadowDecision(counted, inForce) || findImpossibleCost(inForce, cost) !== undefined) {
       return { decision: await waiting.attempt(), waitedMs: undefined };
     }
     const { now } = counted.store;
-    const deniedBy = (denial: Denial) => agedDenial(by, denial, counters, cost, now());
-    return takeTurn(queue, { ...waiting, waiters, maxLine, giveBack, deniedBy, now }, turn);
+    const adaptDenial = (denial: Denial) => ageDenial(by, denial, counters, cost, now());
+    return decideOrWait(
+      queue,
+      { ...waiting, group, maxPerKey, undoDecision, adaptDenial, now },
+      turn,
+    );
   }
 
   /** Asks once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */

@@ -3,7 +3,7 @@ import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { requireUnreached } from "../health/store-failure.ts";
 import { decide, stepFor } from "../operations/decide.ts";
 import { probe, probeKeyFor } from "../operations/probe.ts";
-import { bySlot } from "../pipeline/cross-slot.ts";
+import { groupByHashSlot } from "../pipeline/cross-slot.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { countersOf } from "../policy/counters.ts";
@@ -54,7 +54,7 @@ async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Pr
   if (remote.load === undefined) return;
   const loads = new Map<string, Promise<unknown>>();
   for (let subject = 0; subject < SUBJECTS; subject += 1) {
-    for (const counters of bySlot(countersFor(counted, subject), remote)) {
+    for (const counters of groupByHashSlot(countersFor(counted, subject), remote)) {
       const { key } = counters[0] as SubjectCounter;
       for (const script of scriptsOf(counters)) {
         const place = `${remote.nodeOf(key)} ${script.sha1}`;

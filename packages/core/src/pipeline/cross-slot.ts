@@ -9,12 +9,12 @@ import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import type { ScriptTransport } from "../store/store.ts";
-import type { ReadReply } from "./decode-reply.ts";
-import { present, readReply } from "./decode-reply.ts";
+import type { DecodedReply } from "./decode-reply.ts";
+import { decodeReply, removeHoles } from "./decode-reply.ts";
 import type { CountersReply, DecisionRequest, StoreDecision } from "./stage.ts";
 
 /** Counters that can go in one call, grouped. */
-export function bySlot<C extends Counter>(
+export function groupByHashSlot<C extends Counter>(
   counters: readonly C[],
   remote: ScriptTransport,
 ): readonly (readonly C[])[] {
@@ -30,21 +30,21 @@ export function bySlot<C extends Counter>(
 }
 
 /** The same, after a call with these counters failed because they are in several hash slots; otherwise undefined. */
-export function bySlotAfter<C extends Counter>(
+export function regroupByHashSlot<C extends Counter>(
   error: unknown,
   counters: readonly C[],
   remote: ScriptTransport,
 ): readonly (readonly C[])[] | undefined {
   if (!remote.isAcrossSlots(error)) return undefined;
-  const slots = bySlot(counters, remote);
+  const slots = groupByHashSlot(counters, remote);
   return slots.length > 1 ? slots : undefined;
 }
 
 /** How to ask the hash slots, and how to refund charges and release concurrency slots. */
 export interface CrossSlotDeps {
-  readonly counted: CompiledPolicy;
-  readonly watch: StoreMonitor;
-  readonly remote: ScriptTransport;
+  readonly policy: CompiledPolicy;
+  readonly monitor: StoreMonitor;
+  readonly transport: ScriptTransport;
   refund(receipt: Receipt): Promise<unknown>;
   /**
    * Handles a call that was answered too late, or failed: releases its concurrency slots, and
@@ -56,7 +56,7 @@ export interface CrossSlotDeps {
 /** The reply to a call that was given up; undefined if the call failed. */
 export type LateReply = readonly number[] | undefined;
 
-type SlotReply = ReadReply & CountersReply;
+type HashSlotReply = DecodedReply & CountersReply;
 
 /**
  * One decision whose counters are in several hash slots of a cluster, which no single call can reach.
@@ -67,14 +67,14 @@ type SlotReply = ReadReply & CountersReply;
  * decision can cost only the units that drained while it held its charge, or the whole cost if the refund could not be
  * delivered.
  */
-export class AcrossSlots {
+export class CrossSlotDecision {
   readonly #deps: CrossSlotDeps;
-  readonly #slots: readonly (readonly SubjectCounter[])[];
+  readonly #hashSlots: readonly (readonly SubjectCounter[])[];
   readonly #request: DecisionRequest;
   /** Set when the time for the decision is over: nothing more is charged, and late charges are refunded. */
   #isOver = false;
   /** The answer, while charges are still being refunded. */
-  #verdict: StoreDecision | undefined;
+  #denial: StoreDecision | undefined;
 
   constructor(
     place: CrossSlotDeps,
@@ -82,7 +82,7 @@ export class AcrossSlots {
     ask: DecisionRequest,
   ) {
     this.#deps = place;
-    this.#slots = slots;
+    this.#hashSlots = slots;
     this.#request = ask;
   }
 
@@ -91,55 +91,55 @@ export class AcrossSlots {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         this.#isOver = true;
-        if (this.#verdict !== undefined) resolve(this.#verdict);
-        else reject(lateOver(this.#deps.watch.timeoutMs));
+        if (this.#denial !== undefined) resolve(this.#denial);
+        else reject(timeoutError(this.#deps.monitor.timeoutMs));
       };
-      const cancel = this.#deps.watch.giveUpAfter(withinMs, giveUp);
+      const cancel = this.#deps.monitor.giveUpAfter(withinMs, giveUp);
       this.#decide().then(resolve, reject).finally(cancel);
     });
   }
 
   async #decide(): Promise<StoreDecision> {
     const { cost, mode } = this.#request;
-    const asked = await Promise.all(this.#slots.map((some) => this.#send(some, "ask")));
+    const asked = await Promise.all(this.#hashSlots.map((some) => this.#send(some, "ask")));
     if (asked.some(({ allowed }) => !allowed)) {
-      return mode === "enforce" ? this.#block(asked) : denied(asked, asked);
+      return mode === "enforce" ? this.#setBlocks(asked) : combineDenied(asked, asked);
     }
     // A cost of 0 charges nothing, so the first round has the answer.
-    if (cost === 0) return allowedBy(asked, mode === "peek" ? [] : receiptsOf(asked));
-    if (this.#isOver) return denied(asked, []);
-    const settled = await Promise.allSettled(this.#slots.map((some) => this.#send(some, mode)));
+    if (cost === 0) return combineAllowed(asked, mode === "peek" ? [] : receiptsOf(asked));
+    if (this.#isOver) return combineDenied(asked, []);
+    const settled = await Promise.allSettled(this.#hashSlots.map((some) => this.#send(some, mode)));
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const receipts = isCharging(mode) ? receiptsOf(replies.filter(({ allowed }) => allowed)) : [];
     const failed = settled.find((one) => one.status === "rejected");
     const late = replies.filter(({ allowed }) => !allowed);
     // Other requests may be refunding too, so this denial may not last.
-    if (late.length > 0) this.#verdict = denied([...asked, ...late], []);
-    if (failed !== undefined || late.length > 0 || this.#isOver) await this.#giveBack(receipts);
-    if (this.#verdict !== undefined) return this.#verdict;
+    if (late.length > 0) this.#denial = combineDenied([...asked, ...late], []);
+    if (failed !== undefined || late.length > 0 || this.#isOver) await this.#undoCharges(receipts);
+    if (this.#denial !== undefined) return this.#denial;
     if (failed !== undefined) throw failed.reason;
-    return allowedBy(replies, receipts);
+    return combineAllowed(replies, receipts);
   }
 
   /** Asks the hash slots that denied to decide, so that they set their blocks: the first round sets none. */
-  async #block(asked: readonly SlotReply[]): Promise<StoreDecision> {
-    const replies = await Promise.all(asked.map((reply) => this.#blockOne(reply)));
-    return denied(replies, replies);
+  async #setBlocks(asked: readonly HashSlotReply[]): Promise<StoreDecision> {
+    const replies = await Promise.all(asked.map((reply) => this.#setBlock(reply)));
+    return combineDenied(replies, replies);
   }
 
-  async #blockOne(asked: SlotReply): Promise<SlotReply> {
+  async #setBlock(asked: HashSlotReply): Promise<HashSlotReply> {
     const { allowed, blocked, counters } = asked;
     if (allowed || blocked || !counters.some(({ shape }) => shape.blocks)) return asked;
     const [decided] = await Promise.allSettled([this.#send(counters, "enforce")]);
     if (decided.status === "rejected") return asked;
     if (!decided.value.allowed) return decided.value;
-    await this.#giveBack(decided.value.receipts);
+    await this.#undoCharges(decided.value.receipts);
     return asked;
   }
 
-  async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<SlotReply> {
-    const { watch } = this.#deps;
-    const { counted, cost, holder } = this.#request;
+  async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<HashSlotReply> {
+    const { monitor } = this.#deps;
+    const { policy, cost, holder } = this.#request;
     const { key } = counters[0] as SubjectCounter;
     const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
     const needsLateReply =
@@ -147,33 +147,36 @@ export class AcrossSlots {
     const late = needsLateReply
       ? (reply: LateReply) => this.#deps.onLateReply(call, reply)
       : undefined;
-    const reply = await watch.run(counted.store, stepFor(mode), call, key, 0, late);
-    return { counters, reply, ...readReply(counted, counters, cost, reply) };
+    const reply = await monitor.run(policy.store, stepFor(mode), call, key, 0, late);
+    return { counters, reply, ...decodeReply(policy, counters, cost, reply) };
   }
 
   /** If a refund fails, the charge stays. */
-  async #giveBack(receipts: readonly Receipt[]): Promise<void> {
+  async #undoCharges(receipts: readonly Receipt[]): Promise<void> {
     const given = receipts.map((receipt) => this.#deps.refund(receipt));
     await Promise.allSettled([...given, this.#request.slots?.release()]);
   }
 }
 
-function allowedBy(replies: readonly ReadReply[], receipts: readonly Receipt[]): StoreDecision {
-  const limits = present(merge(replies));
+function combineAllowed(
+  replies: readonly DecodedReply[],
+  receipts: readonly Receipt[],
+): StoreDecision {
+  const limits = removeHoles(mergeStates(replies));
   return { allowed: true, blocked: false, limits, receipts, cacheableReplies: [] };
 }
 
-function denied(
-  replies: readonly ReadReply[],
+function combineDenied(
+  replies: readonly DecodedReply[],
   cacheableReplies: readonly CountersReply[],
 ): StoreDecision {
   const blocked = replies.some((reply) => reply.blocked);
-  const limits = present(merge(replies));
+  const limits = removeHoles(mergeStates(replies));
   return { allowed: false, blocked, limits, receipts: [], cacheableReplies };
 }
 
 /** Combines the limits of several replies; later replies replace earlier ones. */
-function merge(replies: readonly ReadReply[]): ReadReply["states"] {
+function mergeStates(replies: readonly DecodedReply[]): DecodedReply["states"] {
   const merged: (LimitState | undefined)[] = [];
   for (const { states } of replies) {
     states.forEach((state, place) => {
@@ -183,11 +186,11 @@ function merge(replies: readonly ReadReply[]): ReadReply["states"] {
   return merged;
 }
 
-function receiptsOf(replies: readonly ReadReply[]): readonly Receipt[] {
+function receiptsOf(replies: readonly DecodedReply[]): readonly Receipt[] {
   return replies.flatMap(({ receipts }) => receipts);
 }
 
-function lateOver(timeoutMs: number): HeadgateError {
+function timeoutError(timeoutMs: number): HeadgateError {
   return new HeadgateError(
     "HEADGATE_STORE_UNAVAILABLE",
     `the store gave no answer over several slots within ${timeoutMs} ms`,

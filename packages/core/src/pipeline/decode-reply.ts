@@ -8,29 +8,29 @@ import { isCharging } from "../operations/decide-call.ts";
 import { TOLD_NUMBERS } from "../operations/notify-thresholds.ts";
 import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { requestedOf } from "../policy/costs.ts";
+import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { unitsOnly } from "../policy/counters.ts";
-import { LimiterDecision, withNamed } from "../policy/limiter-decision.ts";
+import { unitCountersOf } from "../policy/counters.ts";
+import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
-import { takeSlots } from "../slots/slot-store.ts";
+import { prepareSlots } from "../slots/slot-keeper.ts";
 import type { DecisionRequest, StoreDecision } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
 
 /** Numbers in the reply to a decision: before the counters, before a counter's limits, and for each limit. */
-export const REPLY_HEAD = 1;
-export const COUNTER_HEAD = 2;
-export const LIMIT_NUMBERS = 4;
+export const REPLY_HEADER = 1;
+export const COUNTER_HEADER = 2;
+export const NUMBERS_PER_LIMIT = 4;
 
 /** Microseconds in a millisecond; waits are rounded up to whole ones. */
-const MILLISECOND = 1_000;
+const MICROS_PER_MS = 1_000;
 
 const NOTHING: readonly never[] = [];
 
 /** Makes the record of a request. A cost of 0 is never charged and never sets a block. */
 export function createDecisionRequest(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   mode: DecideMode,
@@ -38,51 +38,54 @@ export function createDecisionRequest(
 ): DecisionRequest {
   const isNamed = counters[0]?.costs !== undefined;
   return {
-    counted,
-    counters: isNamed ? requestedOf(counters) : counters,
+    policy,
+    counters: isNamed ? includedCounters(counters) : counters,
     allCounters: isNamed ? counters : undefined,
     cost,
     mode: cost === 0 && mode !== "peek" ? "ask" : mode,
     waitedMs,
     slots: undefined,
     holder: undefined,
-    sent: 0,
+    sentAt: 0,
     onDecision: undefined,
   };
 }
 
 /** Lets a request take concurrency slots, if it is to be charged and any of its counters has slots. */
-export function requestSlots(request: DecisionRequest, keeping: SlotKeeper): void {
+export function attachSlots(request: DecisionRequest, keeping: SlotKeeper): void {
   if (!isCharging(request.mode)) return;
-  request.slots = takeSlots(keeping, request.counters);
+  request.slots = prepareSlots(keeping, request.counters);
   request.holder = request.slots?.holder;
 }
 
 /** Reads a store's reply as an answer. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
-export function readAnswer(request: DecisionRequest, reply: readonly number[]): StoreDecision {
-  const { counted, counters, cost, mode, allCounters } = request;
-  const { allowed, blocked, receipts, states } = readReply(counted, counters, cost, reply);
-  const isWhole = allCounters === undefined && counters.length === counted.groups.length;
+export function decodeStoreDecision(
+  request: DecisionRequest,
+  reply: readonly number[],
+): StoreDecision {
+  const { policy, counters, cost, mode, allCounters } = request;
+  const { allowed, blocked, receipts, states } = decodeReply(policy, counters, cost, reply);
+  const isWhole = allCounters === undefined && counters.length === policy.groups.length;
   return {
     allowed,
     blocked,
-    limits: isWhole ? (states as readonly LimitState[]) : present(states),
+    limits: isWhole ? (states as readonly LimitState[]) : removeHoles(states),
     receipts: allowed && mode !== "peek" ? receipts : NOTHING,
     cacheableReplies: allowed ? NOTHING : [{ counters, reply }],
   };
 }
 
 /** The decision for an answer; if it admits the request, the slots it took are held from now on. */
-export function decisionOf(
+export function toDecision(
   request: DecisionRequest,
   { allowed, blocked, limits, receipts }: Omit<StoreDecision, "cacheableReplies">,
   source: DecisionSource,
   retryAfterMs = 0,
 ): Decision {
-  const places = allowed ? request.slots : undefined;
-  places?.hold();
-  const { counted, cost, allCounters } = request;
-  const terms = (allCounters ?? request.counters)[0]?.terms;
+  const slots = allowed ? request.slots : undefined;
+  slots?.markGranted();
+  const { policy, cost, allCounters } = request;
+  const terms = (allCounters ?? request.counters)[0]?.overrideEffect;
   const outcome = {
     allowed,
     blocked,
@@ -90,18 +93,18 @@ export function decisionOf(
     cost,
     source,
     receipts,
-    slots: places,
+    slots: slots,
     retryAfterMs,
-    terms,
+    overrideEffect: terms,
   };
   return new LimiterDecision(
-    counted,
-    allCounters === undefined ? outcome : withNamed(allCounters, outcome),
+    policy,
+    allCounters === undefined ? outcome : withCostByName(allCounters, outcome),
   );
 }
 
 /** The reply to a decision, read. */
-export interface ReadReply {
+export interface DecodedReply {
   readonly allowed: boolean;
   /** Whether a block denied the request. */
   readonly blocked: boolean;
@@ -112,7 +115,7 @@ export interface ReadReply {
 }
 
 /** The limits that were asked, in the order of the policy. */
-export function present(states: ReadReply["states"]): readonly LimitState[] {
+export function removeHoles(states: DecodedReply["states"]): readonly LimitState[] {
   return states.filter((state) => state !== undefined);
 }
 
@@ -120,29 +123,29 @@ export function present(states: ReadReply["states"]): readonly LimitState[] {
  * Reads the reply to a decision, and publishes the thresholds that it reports: no other process gets this report, also if the charge is
  * refunded because another hash slot denies. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
  */
-export function readReply(
+export function decodeReply(
   counted: CompiledPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   reply: readonly number[],
-): ReadReply {
+): DecodedReply {
   if (reply[1] === -1) rejectWrongType(reply, counters);
   const states: (LimitState | undefined)[] = new Array(counted.limits.length);
   const generations: number[] = new Array(counters.length);
-  let at = REPLY_HEAD;
+  let at = REPLY_HEADER;
   let allowed = true;
   let blocked = false;
   for (let u = 0; u < counters.length; u += 1) {
     const { group, costs } = counters[u] as SubjectCounter;
     generations[u] = reply[at] as number;
     blocked ||= (reply[at + 1] as number) > 0;
-    at += COUNTER_HEAD;
+    at += COUNTER_HEADER;
     for (let i = 0; i < group.limits.length; i += 1) {
       const from = at;
-      at += LIMIT_NUMBERS;
+      at += NUMBERS_PER_LIMIT;
       if (costs?.[i] === 0) continue;
       const limit = group.limits[i] as CompiledLimit;
-      const state = readState(
+      const state = decodeLimitState(
         limit,
         reply[0] as number,
         reply[from] as number,
@@ -154,7 +157,7 @@ export function readReply(
       allowed &&= state.allowed;
     }
   }
-  if (reply.length !== at && reply.length !== at + thresholdsIn(counters)) {
+  if (reply.length !== at && reply.length !== at + thresholdReportLength(counters)) {
     throw new HeadgateError(
       "HEADGATE_BAD_REPLY",
       `decide returned ${reply.length} numbers, not ${at}`,
@@ -162,12 +165,12 @@ export function readReply(
   }
   if (reply.length > at) publishThresholds(counted, counters, reply, at);
   const receipt = { cost, charged: reply[0] as number, counters, generations };
-  const receipts = counted.hasSlots ? unitsOf(receipt, counters) : [receipt];
+  const receipts = counted.hasSlots ? unitReceipts(receipt, counters) : [receipt];
   return { allowed, blocked, receipts, states };
 }
 
 /** The length of the report of a charge of these counters. */
-function thresholdsIn(counters: readonly SubjectCounter[]): number {
+function thresholdReportLength(counters: readonly SubjectCounter[]): number {
   return counters.reduce(
     (count, { thresholdMarks }) => count + TOLD_NUMBERS * thresholdMarks.length,
     0,
@@ -175,15 +178,15 @@ function thresholdsIn(counters: readonly SubjectCounter[]): number {
 }
 
 /** The receipt of units only: concurrency slots are released, not refunded. */
-function unitsOf(receipt: Receipt, counters: readonly SubjectCounter[]): readonly Receipt[] {
-  const ofUnits = unitsOnly(counters);
+function unitReceipts(receipt: Receipt, counters: readonly SubjectCounter[]): readonly Receipt[] {
+  const ofUnits = unitCountersOf(counters);
   if (ofUnits.length === 0) return NOTHING;
   const generations = ofUnits.map((one) => receipt.generations[counters.indexOf(one)] as number);
   return [{ ...receipt, counters: ofUnits, generations }];
 }
 
 /** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
-export function readState(
+export function decodeLimitState(
   limit: CompiledLimit,
   now: number,
   wait: number,
@@ -199,8 +202,8 @@ export function readState(
     allowed: wait === 0,
     remaining: Math.max(0, remaining),
     overdrawn: Math.max(0, 0 - remaining),
-    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : Math.ceil(wait / MILLISECOND),
-    resetAfterMs: Math.ceil(reset / MILLISECOND),
-    refillAfterMs: Math.ceil(growth / MILLISECOND),
+    retryAfterMs: wait === NEVER ? Number.POSITIVE_INFINITY : Math.ceil(wait / MICROS_PER_MS),
+    resetAfterMs: Math.ceil(reset / MICROS_PER_MS),
+    refillAfterMs: Math.ceil(growth / MICROS_PER_MS),
   };
 }

@@ -2,27 +2,31 @@ import type { Decision } from "../common/decision.ts";
 import { isCharging } from "../operations/decide-call.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { decisionOf } from "./decode-reply.ts";
+import { toDecision } from "./decode-reply.ts";
 import { denyCacheOf } from "./deny-cache.ts";
-import { closeLeases } from "./lease-holders.ts";
+import { endLeases } from "./lease-holders.ts";
 import type { DecisionRequest, Stage, StoreDecision } from "./stage.ts";
 
 /**
- * Answers known denials from the deny cache, unless `remembers` is false. Changes drop the cached denials of their counters
+ * Answers known denials from the deny cache, unless `isEnabled` is false. Changes drop the cached denials of their counters
  * before and after the call.
  */
-export function rememberDenials(next: Stage, counted: CompiledPolicy, remembers: boolean): Stage {
+export function createDenyCacheStage(
+  next: Stage,
+  counted: CompiledPolicy,
+  isEnabled: boolean,
+): Stage {
   const { store } = counted;
-  const denials = denyCacheOf(store.owner);
+  const cache = denyCacheOf(store.owner);
 
   /** A known denial; never one that may set a block, which only the store can do. */
-  function denyKnown(request: DecisionRequest): Decision | undefined {
-    const { counters, cost, mode, sent } = request;
-    const known = denials.find(counters, cost, sent);
+  function denyFromCache(request: DecisionRequest): Decision | undefined {
+    const { counters, cost, mode, sentAt } = request;
+    const known = cache.find(counters, cost, sentAt);
     if (known === undefined) return undefined;
     const maySetBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
     if (maySetBlock && !known.blocked) return undefined;
-    return decisionOf(request, known, "deny-cache");
+    return toDecision(request, known, "deny-cache");
   }
 
   function onDecision(
@@ -30,9 +34,9 @@ export function rememberDenials(next: Stage, counted: CompiledPolicy, remembers:
     { allowed, cacheableReplies }: StoreDecision,
   ): void {
     if (allowed) {
-      if (denials.mayKnow) denials.forgetKnown(request.counters, store.now());
-    } else if (remembers && cacheableReplies.length > 0) {
-      denials.remember(cacheableReplies, request.cost, request.sent, store.now());
+      if (cache.mayHit) cache.invalidateCached(request.counters, store.now());
+    } else if (isEnabled && cacheableReplies.length > 0) {
+      cache.add(cacheableReplies, request.cost, request.sentAt, store.now());
     }
   }
 
@@ -44,26 +48,26 @@ export function rememberDenials(next: Stage, counted: CompiledPolicy, remembers:
     ...next,
 
     decide(request) {
-      request.sent = store.now();
+      request.sentAt = store.now();
       const charges = isCharging(request.mode);
-      if (charges && remembers && denials.mayKnow) {
-        const denied = denyKnown(request);
+      if (charges && isEnabled && cache.mayHit) {
+        const denied = denyFromCache(request);
         if (denied !== undefined) return denied;
       }
       // A request that charges nothing changes no wait, but its denial is cached too.
-      if (charges || remembers) request.onDecision = charges ? onDecision : onDenial;
+      if (charges || isEnabled) request.onDecision = charges ? onDecision : onDenial;
       return next.decide(request);
     },
 
-    async change(mutation) {
+    async mutate(mutation) {
       const { counters, endsLeases } = mutation;
-      denials.forget(counters, store.now());
+      cache.invalidate(counters, store.now());
       try {
-        return await next.change(mutation);
+        return await next.mutate(mutation);
       } finally {
-        denials.forget(counters, store.now());
+        cache.invalidate(counters, store.now());
         // Closes leases taken before the call or during it.
-        if (endsLeases === true) closeLeases(store.owner, counters as readonly SubjectCounter[]);
+        if (endsLeases === true) endLeases(store.owner, counters as readonly SubjectCounter[]);
       }
     },
   };

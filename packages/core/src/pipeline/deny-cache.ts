@@ -4,53 +4,59 @@ import { LONGEST, NEVER } from "../algorithms/exact.ts";
 import { clientPart } from "../common/client-state.ts";
 import type { LimitState } from "../common/decision.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { unitsOnly } from "../policy/counters.ts";
-import { COUNTER_HEAD, LIMIT_NUMBERS, present, REPLY_HEAD, readState } from "./decode-reply.ts";
+import { unitCountersOf } from "../policy/counters.ts";
+import {
+  COUNTER_HEADER,
+  decodeLimitState,
+  NUMBERS_PER_LIMIT,
+  REPLY_HEADER,
+  removeHoles,
+} from "./decode-reply.ts";
 import type { CountersReply, StoreDecision } from "./stage.ts";
 
 /** A denial is used for at most this many microseconds, because another process may refund units. */
-const BELIEVED = 1_000_000;
+const MAX_DENIAL_TTL = 1_000_000;
 
 /** The most subjects in the cache; the least recently asked is evicted first. */
 const MAX_COUNTERS = 10_000;
 
 /** The most denials for one subject: one for each cost, under each set of numbers that its limits had. */
-const MAX_DENIALS = 8;
+const MAX_DENIALS_PER_COUNTER = 8;
 
 /** A denial known without asking the store. */
-export type KnownDenial = Omit<StoreDecision, "cacheableReplies">;
+export type CachedDenial = Omit<StoreDecision, "cacheableReplies">;
 
 const NONE: readonly never[] = [];
 
 /** The store's report on a counter: when it was made, four numbers for each limit as in the reply, and for which call. */
-interface Reported {
+interface CounterReport {
   readonly now: number;
   readonly reply: readonly number[];
   readonly isBlocked: boolean;
-  readonly terms: string;
+  readonly limitsAndCosts: string;
 }
 
 /** The store's reply when it denied one cost to one counter. Times are by `store.now()`. */
-interface Denial {
+interface DenialEntry {
   readonly cost: number;
   /** The key of the counter that denied. */
-  readonly of: string;
+  readonly counterKey: string;
   /** The limits' numbers and, with a cost by name, the cost for each limit: under other terms it may be allowed. */
-  readonly terms: string;
+  readonly limitsAndCosts: string;
   /** When the call was sent. The server decided later, so a wait counted from here ends too early, never too late. */
-  readonly sent: number;
+  readonly sentAt: number;
   /** When the answer arrived. */
-  readonly received: number;
-  readonly until: number;
+  readonly receivedAt: number;
+  readonly expiresAt: number;
   /** The store's report on every counter of the decision, by key. */
-  readonly reported: ReadonlyMap<string, Reported>;
+  readonly reports: ReadonlyMap<string, CounterReport>;
 }
 
-interface KnownCounter {
+interface CachedCounter {
   /** Denials requested before this moment are ignored, because units were refunded then. */
-  readonly since: number;
+  readonly ignoreBefore: number;
   /** Oldest first. */
-  readonly denials: Denial[];
+  readonly denials: DenialEntry[];
 }
 
 /**
@@ -58,17 +64,17 @@ interface KnownCounter {
  * is used only for the same cost: a larger one would get too short a wait.
  */
 export class DenyCache {
-  readonly #known = new LRUCache<string, KnownCounter>({ max: MAX_COUNTERS });
+  readonly #counters = new LRUCache<string, CachedCounter>({ max: MAX_COUNTERS });
   /** False while the cache is empty, so that a decision can skip the lookup. */
-  mayKnow = false;
+  mayHit = false;
   /** Denials of any counter requested before this moment are ignored. */
-  #since = Number.NEGATIVE_INFINITY;
+  #ignoreBefore = Number.NEGATIVE_INFINITY;
 
   /** The state of the limits if a counter is known to deny; undefined otherwise. Leaves out counters not in that decision. */
-  find(counters: readonly SubjectCounter[], cost: number, now: number): KnownDenial | undefined {
-    let known: Denial[] | undefined;
+  find(counters: readonly SubjectCounter[], cost: number, now: number): CachedDenial | undefined {
+    let known: DenialEntry[] | undefined;
     for (const counter of counters) {
-      const denial = this.#denial(counter, cost, now);
+      const denial = this.#validDenial(counter, cost, now);
       if (denial === undefined) continue;
       known ??= [];
       known.push(denial);
@@ -76,97 +82,110 @@ export class DenyCache {
     if (known === undefined) return undefined;
     const states: LimitState[] = [];
     for (const counter of counters) {
-      const denial = this.#denialFor(counter, known);
-      const said = denial?.reported.get(counter.key);
-      if (denial === undefined || said === undefined) continue;
-      const elapsed = Math.max(0, Math.floor(now - denial.received));
+      const denial = this.#coveringDenial(counter, known);
+      const report = denial?.reports.get(counter.key);
+      if (denial === undefined || report === undefined) continue;
+      const elapsed = Math.max(0, Math.floor(now - denial.receivedAt));
       for (let i = 0; i < counter.limits.length; i += 1) {
         if (counter.costs?.[i] === 0) continue;
         const limit = counter.limits[i] as CompiledLimit;
-        states[counter.group.positions[i] as number] = stateAfter(limit, said, i, elapsed);
+        states[counter.group.positions[i] as number] = ageState(limit, report, i, elapsed);
       }
     }
-    const blocked = known.some(({ of, reported }) => reported.get(of)?.isBlocked);
-    return { allowed: false, blocked, limits: present(states), receipts: NONE };
+    const blocked = known.some(({ counterKey, reports }) => reports.get(counterKey)?.isBlocked);
+    return { allowed: false, blocked, limits: removeHoles(states), receipts: NONE };
   }
 
   /** Caches one decision's denial by the counters that denied it, except slots, which come free at any time. */
-  remember(replies: readonly CountersReply[], cost: number, sent: number, received: number): void {
-    const reported = new Map(replies.flatMap(reportedByCounter));
-    for (const { key } of unitsOnly(replies.flatMap(({ counters }) => counters))) {
-      const said = reported.get(key) as Reported;
-      const wait = longestWait(said);
-      const until = sent + Math.min(wait, BELIEVED);
-      const { terms } = said;
-      if (wait > 0) this.#keep({ cost, of: key, terms, sent, received, until, reported });
-      else this.#touch(key);
+  add(replies: readonly CountersReply[], cost: number, sentAt: number, receivedAt: number): void {
+    const reports = new Map(replies.flatMap(reportsByCounter));
+    for (const { key } of unitCountersOf(replies.flatMap(({ counters }) => counters))) {
+      const report = reports.get(key) as CounterReport;
+      const wait = longestWait(report);
+      const expiresAt = sentAt + Math.min(wait, MAX_DENIAL_TTL);
+      const { limitsAndCosts } = report;
+      if (wait > 0)
+        this.#addEntry({
+          cost,
+          counterKey: key,
+          limitsAndCosts,
+          sentAt,
+          receivedAt,
+          expiresAt,
+          reports,
+        });
+      else this.#register(key);
     }
   }
 
   /**
    * The report on a counter that would have allowed is also used, until that counter is charged. Registers the counter, so that
-   * `forgetKnown` notes the charge.
+   * `invalidateCached` notes the charge.
    */
-  #touch(key: string): void {
-    const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
+  #register(key: string): void {
+    const known = this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] };
     this.#set(key, known);
   }
 
   /** A cached denial that covers a counter: its own, or that of another counter in the same decision. */
-  #denialFor(counter: SubjectCounter, known: readonly Denial[]): Denial | undefined {
-    for (const denial of known) if (denial.of === counter.key) return denial;
+  #coveringDenial(counter: SubjectCounter, known: readonly DenialEntry[]): DenialEntry | undefined {
+    for (const denial of known) if (denial.counterKey === counter.key) return denial;
     return known.find((beside) => this.#wouldAllow(counter, beside));
   }
 
   /** A denial that is still valid. */
-  #denial(counter: SubjectCounter, cost: number, now: number): Denial | undefined {
-    const denials = this.#known.get(counter.key)?.denials ?? NONE;
+  #validDenial(counter: SubjectCounter, cost: number, now: number): DenialEntry | undefined {
+    const denials = this.#counters.get(counter.key)?.denials ?? NONE;
     for (const denial of denials) {
-      if (!isOf(denial, cost, termsOf(counter))) continue;
+      if (!matches(denial, cost, limitsAndCostsOf(counter))) continue;
       // A clock supplied by the application may step back.
-      return now < denial.until && now >= denial.sent ? denial : undefined;
+      return now < denial.expiresAt && now >= denial.sentAt ? denial : undefined;
     }
     return undefined;
   }
 
   /** Forgets denials of counters that are being refunded. */
-  forget(counters: readonly { readonly key: string }[], now: number): void {
-    for (const { key } of counters) this.#set(key, { since: now, denials: [] });
+  invalidate(counters: readonly { readonly key: string }[], now: number): void {
+    for (const { key } of counters) this.#set(key, { ignoreBefore: now, denials: [] });
   }
 
   /** Forgets everything cached until now. */
-  forgetAll(now: number): void {
-    this.#known.clear();
-    this.mayKnow = false;
-    this.#since = now;
+  invalidateAll(now: number): void {
+    this.#counters.clear();
+    this.mayHit = false;
+    this.#ignoreBefore = now;
   }
 
   /** Forgets denials of counters that were charged another cost: the wait may be longer now. */
-  forgetKnown(counters: readonly { readonly key: string }[], now: number): void {
+  invalidateCached(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
-      if (this.#known.has(key)) this.#set(key, { since: now, denials: [] });
+      if (this.#counters.has(key)) this.#set(key, { ignoreBefore: now, denials: [] });
     }
   }
 
   /** Whether another counter's denial reports that this counter would have allowed, with no change since. */
-  #wouldAllow(counter: SubjectCounter, { reported, sent }: Denial): boolean {
-    const said = reported.get(counter.key);
-    const since = this.#known.get(counter.key)?.since ?? this.#since;
-    return said?.terms === termsOf(counter) && longestWait(said) === 0 && since < sent;
+  #wouldAllow(counter: SubjectCounter, { reports, sentAt }: DenialEntry): boolean {
+    const report = reports.get(counter.key);
+    const since = this.#counters.get(counter.key)?.ignoreBefore ?? this.#ignoreBefore;
+    return (
+      report?.limitsAndCosts === limitsAndCostsOf(counter) &&
+      longestWait(report) === 0 &&
+      since < sentAt
+    );
   }
 
-  #set(key: string, known: KnownCounter): void {
-    this.mayKnow = true;
-    this.#known.set(key, known);
+  #set(key: string, known: CachedCounter): void {
+    this.mayHit = true;
+    this.#counters.set(key, known);
   }
 
-  #keep(denial: Denial): void {
-    const { of: key, cost, terms } = denial;
-    const known = this.#known.get(key) ?? { since: this.#since, denials: [] };
-    if (denial.sent <= known.since) return;
-    const before = known.denials.findIndex((one) => isOf(one, cost, terms));
+  #addEntry(denial: DenialEntry): void {
+    const { counterKey: key, cost, limitsAndCosts } = denial;
+    const known = this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] };
+    if (denial.sentAt <= known.ignoreBefore) return;
+    const before = known.denials.findIndex((one) => matches(one, cost, limitsAndCosts));
     if (before >= 0) known.denials.splice(before, 1);
-    else if (known.denials.length >= MAX_DENIALS) known.denials.shift();
+    else if (known.denials.length >= MAX_DENIALS_PER_COUNTER) known.denials.shift();
     known.denials.push(denial);
     this.#set(key, known);
   }
@@ -178,33 +197,33 @@ export const denyCacheOf: (owner: object) => DenyCache = clientPart(
   () => new DenyCache(),
 );
 
-function isOf(denial: Denial, cost: number, terms: string): boolean {
-  return denial.cost === cost && denial.terms === terms;
+function matches(denial: DenialEntry, cost: number, terms: string): boolean {
+  return denial.cost === cost && denial.limitsAndCosts === terms;
 }
 
 /** The terms of a counter, in the order of its limits, whatever the order of names in a cost. */
-function termsOf({ numbers, costs }: SubjectCounter): string {
+function limitsAndCostsOf({ numbers, costs }: SubjectCounter): string {
   return costs === undefined ? numbers : `${numbers};${costs}`;
 }
 
 /** Splits a reply by counter. */
-function reportedByCounter({ counters, reply }: CountersReply): [string, Reported][] {
-  let at = REPLY_HEAD;
+function reportsByCounter({ counters, reply }: CountersReply): [string, CounterReport][] {
+  let at = REPLY_HEADER;
   return counters.map((counter) => {
-    const from = at + COUNTER_HEAD;
+    const from = at + COUNTER_HEADER;
     const isBlocked = (reply[at + 1] as number) > 0;
-    at = from + counter.limits.length * LIMIT_NUMBERS;
-    const terms = termsOf(counter);
+    at = from + counter.limits.length * NUMBERS_PER_LIMIT;
+    const terms = limitsAndCostsOf(counter);
     const now = reply[0] as number;
     return [counter.key, { now, reply: reply.slice(from, at), isBlocked, terms }];
   });
 }
 
-function longestWait({ reply }: Reported): number {
+function longestWait({ reply }: CounterReport): number {
   let longest = 0;
-  for (let at = 0; at < reply.length; at += LIMIT_NUMBERS) {
+  for (let at = 0; at < reply.length; at += NUMBERS_PER_LIMIT) {
     const wait = reply[at] as number;
-    longest = Math.max(longest, wait === NEVER ? BELIEVED : wait);
+    longest = Math.max(longest, wait === NEVER ? MAX_DENIAL_TTL : wait);
   }
   return longest;
 }
@@ -213,26 +232,26 @@ function longestWait({ reply }: Reported): number {
  * A limit's state some microseconds after the report, if no request was admitted. Counts from when the answer arrived, so that
  * no wait is reported too short.
  */
-function stateAfter(
+function ageState(
   limit: CompiledLimit,
-  { now, reply }: Reported,
+  { now, reply }: CounterReport,
   i: number,
   elapsed: number,
 ): LimitState {
-  const from = i * LIMIT_NUMBERS;
+  const from = i * NUMBERS_PER_LIMIT;
   // Only an unused limit has no time left; and the longest wait is not over, or the denial would have expired.
-  return readState(
+  return decodeLimitState(
     limit,
     now,
-    left(reply[from] as number, elapsed, 0),
+    timeLeft(reply[from] as number, elapsed, 0),
     reply[from + 1] as number,
-    left(reply[from + 2] as number, elapsed, 1),
-    left(reply[from + 3] as number, elapsed, 1),
+    timeLeft(reply[from + 2] as number, elapsed, 1),
+    timeLeft(reply[from + 3] as number, elapsed, 1),
   );
 }
 
 /** Subtracts elapsed time. The longest reportable time also stands for longer ones, so it is never shortened. */
-function left(time: number, elapsed: number, least: number): number {
+function timeLeft(time: number, elapsed: number, least: number): number {
   if (time >= LONGEST) return time;
   return time > 0 ? Math.max(least, time - elapsed) : time;
 }

@@ -17,7 +17,7 @@ export class InFlight {
   track<T>(call: Promise<T>): Promise<T> {
     const flight = this.current;
     flight.count += 1;
-    return call.finally(() => done(flight));
+    return call.finally(() => endCall(flight));
   }
 
   /** Resolves when every call in progress now has ended; undefined if there is none. Does not wait for later calls. */
@@ -37,7 +37,7 @@ export class InFlight {
 }
 
 /** Ends one call of a flight. */
-export function done(flight: CallsInProgress): void {
+export function endCall(flight: CallsInProgress): void {
   flight.count -= 1;
   if (flight.count === 0) flight.onDone?.();
 }

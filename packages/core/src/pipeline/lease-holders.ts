@@ -5,9 +5,9 @@ import type { SubjectCounter } from "../policy/counters.ts";
 /** A limiter that holds leased units. */
 export interface LeaseHolder {
   /** Returns its leases for these counters; other counters are ignored. */
-  close(counters: readonly SubjectCounter[]): void;
+  endLeases(counters: readonly SubjectCounter[]): void;
   /** Returns all leases; new ones can still be taken. */
-  clear(): void;
+  endAllLeases(): void;
 }
 
 /** The lease holders on a client, in this process. */
@@ -17,11 +17,11 @@ export const leaseHoldersOn: (owner: object) => WeakList<LeaseHolder> = clientPa
 );
 
 /** Returns all leases in this process for these counters, whichever limiters of the client hold them. */
-export function closeLeases(owner: object, counters: readonly SubjectCounter[]): void {
-  for (const holder of leaseHoldersOn(owner)) holder.close(counters);
+export function endLeases(owner: object, counters: readonly SubjectCounter[]): void {
+  for (const holder of leaseHoldersOn(owner)) holder.endLeases(counters);
 }
 
 /** Returns all leases in this process held by limiters of a client. */
-export function closeAllLeases(owner: object): void {
-  for (const holder of leaseHoldersOn(owner)) holder.clear();
+export function endAllLeases(owner: object): void {
+  for (const holder of leaseHoldersOn(owner)) holder.endAllLeases();
 }

@@ -3,14 +3,14 @@ import { stepFor } from "../operations/decide.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
-import { createLocalSlotStore } from "../slots/slot-store.ts";
+import { createLocalSlotKeeper } from "../slots/slot-keeper.ts";
 import type { CountingStore } from "../store/store.ts";
-import { decisionOf, readAnswer, requestSlots } from "./decode-reply.ts";
+import { attachSlots, decodeStoreDecision, toDecision } from "./decode-reply.ts";
 import type { Stage } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
 
 /** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
-export function decideLocally(
+export function createMemoryStage(
   counted: CompiledPolicy,
   store: CountingStore = counted.store,
   source: DecisionSource = "store",
@@ -20,20 +20,24 @@ export function decideLocally(
 
   return {
     decide(request) {
-      if (request.counted.hasSlots) {
-        keeping ??= createLocalSlotStore(store, counted.reported, owner);
-        requestSlots(request, keeping);
+      if (request.policy.hasSlots) {
+        keeping ??= createLocalSlotKeeper(store, counted.labels, owner);
+        attachSlots(request, keeping);
       }
       const operation = stepFor(request.mode);
       if (store.runNow !== undefined) {
-        return decisionOf(request, readAnswer(request, store.runNow(operation, request)), source);
+        return toDecision(
+          request,
+          decodeStoreDecision(request, store.runNow(operation, request)),
+          source,
+        );
       }
       return store
         .run(operation, request)
-        .then((reply) => decisionOf(request, readAnswer(request, reply), source));
+        .then((reply) => toDecision(request, decodeStoreDecision(request, reply), source));
     },
 
-    async change({ operation, counters, callOf, thresholdsAt }) {
+    async mutate({ operation, counters, callOf, thresholdsAt }) {
       try {
         const reply = await store.run(operation, callOf(counters));
         rejectWrongType(reply, counters);

@@ -9,17 +9,17 @@ import { stepFor } from "../operations/decide.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { slotsOnly } from "../policy/counters.ts";
+import { slotCountersOf } from "../policy/counters.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
-import { createSlotStore } from "../slots/slot-store.ts";
+import { createSlotKeeper } from "../slots/slot-keeper.ts";
 import type { ScriptTransport } from "../store/store.ts";
-import { refundOf } from "./changes.ts";
 import type { CrossSlotDeps, LateReply } from "./cross-slot.ts";
-import { AcrossSlots, bySlot, bySlotAfter } from "./cross-slot.ts";
-import { decisionOf, readAnswer, readReply, requestSlots } from "./decode-reply.ts";
+import { CrossSlotDecision, groupByHashSlot, regroupByHashSlot } from "./cross-slot.ts";
+import { attachSlots, decodeReply, decodeStoreDecision, toDecision } from "./decode-reply.ts";
 import type { CallsInProgress, InFlight } from "./in-flight.ts";
-import { done } from "./in-flight.ts";
+import { endCall } from "./in-flight.ts";
+import { refundMutation } from "./mutations.ts";
 import type {
   DecisionRequest,
   DegradedDecision,
@@ -34,37 +34,37 @@ const degradedDecisions = channel(CHANNELS.degraded);
 
 /** The parts of the last link of a limiter on servers. */
 export interface RedisStageDeps {
-  readonly counted: CompiledPolicy;
-  readonly watch: StoreMonitor;
-  readonly remote: ScriptTransport;
+  readonly policy: CompiledPolicy;
+  readonly monitor: StoreMonitor;
+  readonly transport: ScriptTransport;
 }
 
 /** The last link of a limiter on servers: asks them, and uses `fallback` if they do not answer in time. */
-export function decideOnServers(place: RedisStageDeps, fallback: Stage, flights: InFlight): Stage {
-  const { counted, watch } = place;
-  const { store } = counted;
+export function createRedisStage(place: RedisStageDeps, fallback: Stage, flights: InFlight): Stage {
+  const { policy, monitor } = place;
+  const { store } = policy;
   const slots = crossSlotDepsOf(place);
   let keeping: SlotKeeper | undefined;
 
-  function keepSlots(): SlotKeeper {
-    return createSlotStore(
+  function createKeeper(): SlotKeeper {
+    return createSlotKeeper(
       store,
-      (call, key) => watch.run(store, slotsOperation, call, key),
-      counted.reported,
+      (call, key) => monitor.run(store, slotsOperation, call, key),
+      policy.labels,
     );
   }
 
   /** Rethrows errors other than a failure of the store. */
-  async function decideWithout(
+  async function decideWithFallback(
     request: DecisionRequest,
     flight: CallsInProgress,
     error: unknown,
   ): Promise<Decision> {
-    done(flight);
-    const reason = storeFailure(error, watch.notices);
+    endCall(flight);
+    const reason = storeFailure(error, monitor.notices);
     const decision = await fallback.decide(request);
     if (degradedDecisions.hasSubscribers) {
-      const { limiter } = counted.reported;
+      const { limiter } = policy.labels;
       publish(degradedDecisions, { limiter, decision, reason } satisfies DegradedDecision);
     }
     return decision;
@@ -72,86 +72,86 @@ export function decideOnServers(place: RedisStageDeps, fallback: Stage, flights:
 
   return {
     decide(request) {
-      if (request.counted.hasSlots) {
-        keeping ??= keepSlots();
-        requestSlots(request, keeping);
+      if (request.policy.hasSlots) {
+        keeping ??= createKeeper();
+        attachSlots(request, keeping);
       }
       const flight = flights.current;
       flight.count += 1;
       if (request.counters.length > 1) {
-        return sendDecision(slots, request).then(
+        return decideByHashSlot(slots, request).then(
           (answer) => {
-            done(flight);
+            endCall(flight);
             request.onDecision?.(request, answer);
-            return decisionOf(request, answer, "store");
+            return toDecision(request, answer, "store");
           },
-          (error) => decideWithout(request, flight, error),
+          (error) => decideWithFallback(request, flight, error),
         );
       }
-      return decideTogether(slots, request).then(
+      return decideInOneCall(slots, request).then(
         (reply) => {
           let answer: StoreDecision;
           try {
-            answer = readAnswer(request, reply);
+            answer = decodeStoreDecision(request, reply);
           } catch (error) {
-            return decideWithout(request, flight, error);
+            return decideWithFallback(request, flight, error);
           }
-          done(flight);
+          endCall(flight);
           request.onDecision?.(request, answer);
-          return decisionOf(request, answer, "store");
+          return toDecision(request, answer, "store");
         },
-        (error) => decideWithout(request, flight, error),
+        (error) => decideWithFallback(request, flight, error),
       );
     },
 
-    change: (mutation) => changeOnServers(place, mutation),
+    mutate: (mutation) => mutateOnServers(place, mutation),
 
     async close() {},
   };
 }
 
 /** The store's reply about counters that fit in one call. */
-function decideTogether(
-  { counted, watch, onLateReply }: CrossSlotDeps,
+function decideInOneCall(
+  { policy, monitor, onLateReply }: CrossSlotDeps,
   request: DecisionRequest,
 ): Promise<readonly number[]> {
   const { key } = request.counters[0] as SubjectCounter;
   let needsLateReply = request.slots !== undefined;
   for (const { thresholdMarks } of request.counters) needsLateReply ||= thresholdMarks.length > 0;
   const late = needsLateReply ? (reply: LateReply) => onLateReply(request, reply) : undefined;
-  return watch.run(counted.store, stepFor(request.mode), request, key, request.waitedMs, late);
+  return monitor.run(policy.store, stepFor(request.mode), request, key, request.waitedMs, late);
 }
 
 /** The store's answer from all hash slots of the counters. Rejects with the store's error. */
-export function sendDecision(
+export function decideByHashSlot(
   place: CrossSlotDeps,
   request: DecisionRequest,
 ): Promise<StoreDecision> {
-  const { watch, remote } = place;
+  const { monitor, transport } = place;
   const { counters, waitedMs } = request;
-  const withinMs = watch.timeoutMs - waitedMs;
-  const slots = bySlot(counters, remote);
-  if (slots.length > 1) return new AcrossSlots(place, slots, request).decide(withinMs);
-  const sent = watch.now();
-  return decideTogether(place, request)
-    .then((reply) => readAnswer(request, reply))
+  const withinMs = monitor.timeoutMs - waitedMs;
+  const slots = groupByHashSlot(counters, transport);
+  if (slots.length > 1) return new CrossSlotDecision(place, slots, request).decide(withinMs);
+  const sent = monitor.now();
+  return decideInOneCall(place, request)
+    .then((reply) => decodeStoreDecision(request, reply))
     .catch((error: unknown) => {
       // Nothing was done. Ask the hash slots separately, in the time that is left.
-      const found = bySlotAfter(error, counters, remote);
+      const found = regroupByHashSlot(error, counters, transport);
       if (found === undefined) throw error;
-      return new AcrossSlots(place, found, request).decide(withinMs - (watch.now() - sent));
+      return new CrossSlotDecision(place, found, request).decide(withinMs - (monitor.now() - sent));
     });
 }
 
 /** How decisions over several hash slots undo what they did. */
 export function crossSlotDepsOf(place: RedisStageDeps): CrossSlotDeps {
-  const { counted } = place;
+  const { policy } = place;
 
-  function returnPlaces(counters: readonly SubjectCounter[], holder: string): void {
+  function releaseSlots(counters: readonly SubjectCounter[], holder: string): void {
     // Bypasses the watch: the server that was late is known to be down. Slots that are not released
     // expire.
-    for (const counter of slotsOnly(counters)) {
-      counted.store
+    for (const counter of slotCountersOf(counters)) {
+      policy.store
         .run(slotsOperation, { counters: [counter], holders: [holder], renews: false })
         .catch(() => {});
     }
@@ -159,56 +159,56 @@ export function crossSlotDepsOf(place: RedisStageDeps): CrossSlotDeps {
 
   return {
     ...place,
-    refund: (receipt) => changeOnServers(place, refundOf(receipt)),
+    refund: (receipt) => mutateOnServers(place, refundMutation(receipt)),
     onLateReply({ counters, holder, cost }, reply) {
       const own = counters as readonly SubjectCounter[];
-      if (holder !== undefined) returnPlaces(own, holder);
+      if (holder !== undefined) releaseSlots(own, holder);
       // The units are charged: what is read is what the reply publishes.
-      if (reply !== undefined) readReply(counted, own, cost, reply);
+      if (reply !== undefined) decodeReply(policy, own, cost, reply);
     },
   };
 }
 
 /** Makes a change in all hash slots concurrently. */
-async function changeOnServers<Call>(
-  { counted, watch, remote }: RedisStageDeps,
+async function mutateOnServers<Call>(
+  { policy, monitor, transport }: RedisStageDeps,
   { operation, counters, callOf, thresholdsAt }: Mutation<Call>,
 ): Promise<readonly MutationResult[]> {
-  async function changeTogether(
+  async function mutateInOneCall(
     together: readonly Counter[],
     waitedMs: number,
   ): Promise<readonly MutationResult[]> {
-    const sent = watch.now();
-    const hear =
+    const sent = monitor.now();
+    const reportThresholds =
       thresholdsAt === undefined
         ? undefined
-        : (reply: LateReply) => reply && publishThresholds(counted, together, reply, thresholdsAt);
+        : (reply: LateReply) => reply && publishThresholds(policy, together, reply, thresholdsAt);
     try {
       const { key } = together[0] as Counter;
-      const reply = await watch.run(
-        counted.store,
+      const reply = await monitor.run(
+        policy.store,
         operation,
         callOf(together),
         key,
         waitedMs,
-        hear,
+        reportThresholds,
       );
       rejectWrongType(reply, together);
-      hear?.(reply);
+      reportThresholds?.(reply);
       return [{ counters: together, reply }];
     } catch (error) {
-      const found = bySlotAfter(error, together, remote);
+      const found = regroupByHashSlot(error, together, transport);
       if (found === undefined) return [{ counters: together, error }];
-      return changeEach(found, waitedMs + watch.now() - sent);
+      return mutateEachHashSlot(found, waitedMs + monitor.now() - sent);
     }
   }
 
-  async function changeEach(
+  async function mutateEachHashSlot(
     slots: readonly (readonly Counter[])[],
     waitedMs: number,
   ): Promise<readonly MutationResult[]> {
-    return (await Promise.all(slots.map((some) => changeTogether(some, waitedMs)))).flat();
+    return (await Promise.all(slots.map((some) => mutateInOneCall(some, waitedMs)))).flat();
   }
 
-  return changeEach(bySlot(counters, remote), 0);
+  return mutateEachHashSlot(groupByHashSlot(counters, transport), 0);
 }

@@ -12,7 +12,7 @@ import type { Operation } from "../store/store.ts";
 /** A request for a decision: one record, created once, that every link and the store see. */
 export interface DecisionRequest extends DecideCall {
   /** The policy in force: the limiter's own, or one passed with the call. */
-  readonly counted: CompiledPolicy;
+  readonly policy: CompiledPolicy;
   /** The counters to ask. Counters left out by a cost by name are only in `named`. */
   readonly counters: readonly SubjectCounter[];
   /** With a cost by name, all counters; otherwise undefined. */
@@ -23,7 +23,7 @@ export interface DecisionRequest extends DecideCall {
   slots: HeldSlots | undefined;
   holder: string | undefined;
   /** When it was sent to the store, in microseconds of `store.now()`. */
-  sent: number;
+  sentAt: number;
   /** Called with the store's answer, before it becomes a decision. */
   onDecision: ((request: DecisionRequest, answer: StoreDecision) => void) | undefined;
 }
@@ -68,11 +68,11 @@ export type MutationResult<C extends Counter = Counter> =
 
 /** One link of the decision chain. It answers a request or passes it to the next link, the only other one that it knows. */
 export interface Stage {
-  decide(ask: DecisionRequest): Awaitable<Decision>;
+  decide(request: DecisionRequest): Awaitable<Decision>;
   /** Makes a change, in all hash slots concurrently. Never rejects. */
-  change<Call>(change: Mutation<Call>): Promise<readonly MutationResult[]>;
+  mutate<Call>(mutation: Mutation<Call>): Promise<readonly MutationResult[]>;
   /** Admits without a promise or counters, if this process holds leased units for the subject. */
-  admit?(subject: Subjects, cost: number): Decision | undefined;
+  admitFromLease?(subject: Subjects, cost: number): Decision | undefined;
   /** Refunds the leased units of some counters. */
   endLeases?(isOver: (counter: SubjectCounter) => boolean): void;
   /** Refunds what it holds, and frees what it shares with others. */

@@ -10,7 +10,7 @@ import type { Counter } from "../operations/counter.ts";
 import { TOLD_NUMBERS } from "../operations/notify-thresholds.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { areInShadow } from "../policy/counters.ts";
+import { isShadowDecision } from "../policy/counters.ts";
 
 /** Published on `headgate:threshold`: a subject has used a share of a limit that is in the limit's `notifyAt`. */
 export interface ThresholdReached extends ReportedLimiter, LimitDescription {
@@ -44,14 +44,14 @@ export function publishThresholds(
         next + TOLD_NUMBERS,
       ) as unknown as ReachedThreshold;
       next += TOLD_NUMBERS;
-      if (reached > 0) publishOf(counted, counter, i, [reached, remaining, reset]);
+      if (reached > 0) publishReached(counted, counter, i, [reached, remaining, reset]);
     }
   }
 }
 
 type ReachedThreshold = readonly [reached: number, remaining: number, reset: number];
 
-function publishOf(
+function publishReached(
   counted: CompiledPolicy,
   counter: SubjectCounter,
   i: number,
@@ -63,7 +63,7 @@ function publishOf(
   const { shares = [], units = [] } = notify ?? {};
   const used = limit.limit - remaining;
   const count = units.filter((each) => each <= used).length;
-  const { limiter, plugin } = counted.reported;
+  const { limiter, plugin } = counted.labels;
   const message = {
     limiter: group.limiter,
     // Of a limiter that another one extends, none is known.
@@ -75,7 +75,7 @@ function publishOf(
     windowMs: calendar === undefined ? limit.windowMs : windowMsAt(limit, counted.store.now()),
     used,
     resetAfterMs: toMilliseconds(reset),
-    shadow: areInShadow(counted, [counter]),
+    shadow: isShadowDecision(counted, [counter]),
   };
   for (const threshold of shares.slice(count - reached, count)) {
     publish(thresholds, { ...message, threshold } satisfies ThresholdReached);

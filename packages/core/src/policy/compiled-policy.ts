@@ -9,12 +9,12 @@ import { counterLimits } from "../operations/counter.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** The limits of a policy that count by one dimension. */
-export interface DimensionLimits extends CounterLimits {
+export interface LimitGroup extends CounterLimits {
   /** The name of the limiter that these limits belong to. */
   readonly limiter: string;
   readonly dimension: string;
   /** How long a slot is held unless it is renewed, in microseconds; undefined for limits on units. */
-  readonly heldFor: number | undefined;
+  readonly slotTtl: number | undefined;
   /** The position of each limit in the policy as configured. */
   readonly positions: readonly number[];
   /** The parts of a key before and after the subject. */
@@ -23,13 +23,13 @@ export interface DimensionLimits extends CounterLimits {
   /** The keys of recent subjects, by subject. */
   readonly recentKeys: Map<string, string>;
   /** Lookups that missed since `recentKeys` was last cleared. */
-  missedKeys: number;
+  keyMisses: number;
 }
 
 /** A policy prepared for counting on a store. */
 export interface CompiledPolicy {
   readonly store: CountingStore;
-  readonly groups: readonly DimensionLimits[];
+  readonly groups: readonly LimitGroup[];
   /** Every limit, in the order of the policy. */
   readonly limits: readonly CompiledLimit[];
   /** The policy in canonical form: equal if and only if two limiters count the same. */
@@ -40,7 +40,7 @@ export interface CompiledPolicy {
    * For a policy of a shape other than its limiter's: equal if and only if two such policies use the same keys. Otherwise
    * undefined.
    */
-  readonly shape?: string | undefined;
+  readonly perCallKeyspace?: string | undefined;
   /** Whether any limit is a concurrency limit. */
   readonly hasSlots: boolean;
   /** Whether a limit sets blocks when charges are settled. */
@@ -51,22 +51,22 @@ export interface CompiledPolicy {
    */
   readonly shadow: boolean;
   /** The limiter that it belongs to. Does not affect counting. */
-  readonly reported: ReportedLimiter;
+  readonly labels: ReportedLimiter;
 }
 
 /** A limit, and its position in the policy as configured. */
-interface Placed {
+interface PositionedLimit {
   readonly limit: CompiledLimit;
   readonly position: number;
 }
 
 /** A limit, and its identity among the limits of its dimension. */
-interface Known extends Placed {
+interface IdentifiedLimit extends PositionedLimit {
   readonly id: string;
 }
 
 /** Everything about how a policy counts, except its limits. */
-interface Counting {
+interface CompileOptions {
   readonly shadow?: boolean;
   readonly blockOn?: BlockOn;
   readonly plugin?: string | undefined;
@@ -76,32 +76,32 @@ interface Counting {
 const FORMAT = 2;
 
 /** Validates a policy and prepares its keys. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
-export function compileCountedPolicy(
+export function compileLimiterPolicy(
   name: string,
   policy: Policy,
   store: CountingStore,
-  { shadow = false, blockOn, plugin }: Counting = {},
+  { shadow = false, blockOn, plugin }: CompileOptions = {},
 ): CompiledPolicy {
   const limits = compilePolicy(policy, blockOn);
-  const placed = limits.map((limit, position) => ({ limit, position }));
+  const positioned = limits.map((limit, position) => ({ limit, position }));
   const dimensions = [...new Set(limits.map(({ per }) => per))];
   const canonical: string[] = [];
   const groups = dimensions.flatMap((dimension) => {
-    const members = inOrder(placed.filter(({ limit }) => limit.per === dimension));
+    const members = sortLimits(positioned.filter(({ limit }) => limit.per === dimension));
     for (const { id, limit } of members) canonical.push(`${dimension}=${id}=${limit.canonical}`);
-    return countedTogether(members).map((together): DimensionLimits => {
+    return groupByCounter(members).map((together): LimitGroup => {
       const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
       const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
       return {
         ...counterLimits(together.map(({ limit }) => limit)),
         limiter: name,
         dimension,
-        heldFor: together[0]?.limit.shape.heldFor,
+        slotTtl: together[0]?.limit.shape.heldFor,
         positions: together.map(({ position }) => position),
         keySuffix,
         keyPrefix: `${store.prefix}:{`,
         recentKeys: new Map(),
-        missedKeys: 0,
+        keyMisses: 0,
       };
     });
   });
@@ -114,7 +114,7 @@ export function compileCountedPolicy(
     hasSlots: limits.some(({ shape }) => shape.heldFor !== undefined),
     blocksOnSettle: limits.some(({ shape }) => shape.keeps),
     shadow,
-    reported: { limiter: name, plugin },
+    labels: { limiter: name, plugin },
   };
 }
 
@@ -122,14 +122,14 @@ export function compileCountedPolicy(
  * The limits of a dimension in a canonical order, so that the order in the policy does not affect the keys: by shape and, for
  * limits of one shape, by name, which is then part of their identity.
  */
-function inOrder(limits: readonly Placed[]): readonly Known[] {
+function sortLimits(limits: readonly PositionedLimit[]): readonly IdentifiedLimit[] {
   const shapes = limits.map(({ limit }) => limit.shape.id);
   return limits
     .map(({ limit, position }) => {
       const { shape, name, source } = limit;
       if (shapes.filter((id) => id === shape.id).length === 1)
         return { limit, position, id: shape.id };
-      if (source.name === undefined) throw unnamed(limit);
+      if (source.name === undefined) throw unnamedLimitError(limit);
       return { limit, position, id: `${shape.id}=${escapePart(name)}` };
     })
     .sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -139,13 +139,15 @@ function inOrder(limits: readonly Placed[]): readonly Known[] {
  * Groups the limits of a dimension by counter. All limits on units share one counter. Each concurrency limit has its own, which
  * is unaffected when units are charged, refunded or forgotten.
  */
-function countedTogether(limits: readonly Known[]): readonly (readonly Known[])[] {
-  const ofUnits = limits.filter(({ limit }) => limit.shape.heldFor === undefined);
-  const ofPlaces = limits.filter((one) => !ofUnits.includes(one)).map((one) => [one]);
-  return ofUnits.length > 0 ? [ofUnits, ...ofPlaces] : ofPlaces;
+function groupByCounter(
+  limits: readonly IdentifiedLimit[],
+): readonly (readonly IdentifiedLimit[])[] {
+  const unitLimits = limits.filter(({ limit }) => limit.shape.heldFor === undefined);
+  const slotLimits = limits.filter((one) => !unitLimits.includes(one)).map((one) => [one]);
+  return unitLimits.length > 0 ? [unitLimits, ...slotLimits] : slotLimits;
 }
 
-function unnamed({ source, per }: CompiledLimit): HeadgateError {
+function unnamedLimitError({ source, per }: CompiledLimit): HeadgateError {
   return new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
     `${source.algorithm}: two limits per ${formatReceived(per)} differ only in their numbers, which may change while they count: give each a name`,
@@ -153,7 +155,7 @@ function unnamed({ source, per }: CompiledLimit): HeadgateError {
 }
 
 /** The limits that can be charged and settled: all but concurrency limits. */
-export function limitsOfUnits({ limits }: CompiledPolicy): readonly CompiledLimit[] {
+export function chargeableLimits({ limits }: CompiledPolicy): readonly CompiledLimit[] {
   return limits.filter(({ shape }) => shape.heldFor === undefined);
 }
 
@@ -161,7 +163,7 @@ export function limitsOfUnits({ limits }: CompiledPolicy): readonly CompiledLimi
  * One decision over two limiters: the first one's limits, then the second one's. Throws `HEADGATE_INVALID_OPTION` if they are
  * on different stores, or if one of them is in shadow mode.
  */
-export function joinCountedPolicies(first: CompiledPolicy, second: CompiledPolicy): CompiledPolicy {
+export function joinPolicies(first: CompiledPolicy, second: CompiledPolicy): CompiledPolicy {
   const sameStore =
     first.store.owner === second.store.owner && first.store.prefix === second.store.prefix;
   if (!sameStore) {
@@ -189,10 +191,10 @@ export function joinCountedPolicies(first: CompiledPolicy, second: CompiledPolic
     limits: [...first.limits, ...second.limits],
     canonical: `${first.canonical}&${second.canonical}`,
     keyspace: `${first.keyspace}&${second.keyspace}`,
-    shape: second.shape,
+    perCallKeyspace: second.perCallKeyspace,
     hasSlots: first.hasSlots || second.hasSlots,
     blocksOnSettle: first.blocksOnSettle || second.blocksOnSettle,
     shadow: second.shadow,
-    reported: second.reported,
+    labels: second.labels,
   };
 }

@@ -6,7 +6,7 @@ import { isPlainObject } from "../common/plain-object.ts";
 import type { Counter } from "../operations/counter.ts";
 import { areByName } from "../operations/counter.ts";
 
-interface Named {
+interface NamedLimit {
   readonly name: string;
 }
 
@@ -31,7 +31,7 @@ function requireUnits(what: string, units: unknown): number {
 function requireUnitsByName(
   what: string,
   units: object | null,
-  limits: readonly Named[],
+  limits: readonly NamedLimit[],
 ): CostByName {
   if (!isPlainObject(units)) {
     throw invalidCost(
@@ -39,21 +39,21 @@ function requireUnitsByName(
     );
   }
   const read = Object.keys(units).map((name): [string, number] => {
-    if (!limits.some((limit) => limit.name === name)) throw unknownName(what, name, limits);
+    if (!limits.some((limit) => limit.name === name)) throw unknownNameError(what, name, limits);
     return [name, requireUnits(`${what} of ${formatReceived(name)}`, units[name])];
   });
   return Object.fromEntries(read);
 }
 
 /** A cost as one number, or by the names of limits. Throws `HEADGATE_INVALID_COST`. */
-export function requireCost(what: string, cost: unknown, limits: readonly Named[]): Cost {
+export function requireCost(what: string, cost: unknown, limits: readonly NamedLimit[]): Cost {
   return typeof cost === "object" && cost !== null
     ? requireUnitsByName(what, cost, limits)
     : requireUnits(what, cost);
 }
 
 /** Throws `HEADGATE_INVALID_COST` if the decision was charged by name and `units` is one number other than 0. */
-export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): void {
+export function requireSameForm(decision: { readonly cost: Cost }, units: Cost): void {
   if (typeof units !== "number" || units === 0) return;
   if (typeof Object(decision).cost !== "object") return;
   throw invalidCost(
@@ -62,7 +62,7 @@ export function requireFormOf(decision: { readonly cost: Cost }, units: Cost): v
 }
 
 /** The units that a call requests from some counters. */
-export interface RequestedUnits<C extends Counter> {
+export interface CostedCounters<C extends Counter> {
   readonly counters: readonly C[];
   /** With a cost by name, the largest cost of any limit. */
   readonly cost: number;
@@ -73,46 +73,46 @@ export interface RequestedUnits<C extends Counter> {
  * 0 for every limit becomes one number: such a decision charges nothing, and may be settled in
  * either form.
  */
-export function requestedUnits<C extends Counter>(
+export function assignCosts<C extends Counter>(
   counters: readonly C[],
   cost: Cost,
-): RequestedUnits<C> {
+): CostedCounters<C> {
   if (typeof cost === "number") return { counters, cost };
   const named = counters.map((counter) => ({
     ...counter,
     costs: counter.limits.map(({ name }) => unitsFor(cost, name) ?? 1),
   }));
-  return named.some(isRequested)
+  return named.some(isIncluded)
     ? { counters: named, cost: largestCost(named) }
     : { counters, cost: 0 };
 }
 
 /** The counters to ask or charge, without those left out because each of their limits costs 0. */
-export function requestedOf<C extends Counter>(counters: readonly C[]): readonly C[] {
-  return areByName(counters) ? counters.filter(isRequested) : counters;
+export function includedCounters<C extends Counter>(counters: readonly C[]): readonly C[] {
+  return areByName(counters) ? counters.filter(isIncluded) : counters;
 }
 
 /** The counters that a cost by name leaves out. */
-export function leftOutOf<C extends Counter>(counters: readonly C[]): readonly C[] {
-  return counters.filter((counter) => !isRequested(counter));
+export function excludedCounters<C extends Counter>(counters: readonly C[]): readonly C[] {
+  return counters.filter((counter) => !isIncluded(counter));
 }
 
-function isRequested({ costs }: Counter): boolean {
+function isIncluded({ costs }: Counter): boolean {
   return costs === undefined || costs.some((units) => units > 0);
 }
 
 /** The largest cost of any limit. */
 export function largestCost(counters: readonly Counter[]): number {
-  return Math.max(...requestsOf(counters).map(([, units]) => units));
+  return Math.max(...costsByLimit(counters).map(([, units]) => units));
 }
 
 /** The cost for each limit that is asked, by its name. */
 export function costByName(counters: readonly Counter[]): CostByName {
-  return Object.freeze(Object.fromEntries(requestsOf(counters).filter(([, units]) => units > 0)));
+  return Object.freeze(Object.fromEntries(costsByLimit(counters).filter(([, units]) => units > 0)));
 }
 
 /** The result of a charge, from the store's reply. */
-export function readCharged(
+export function readChargeResult(
   counters: readonly Counter[],
   cost: number,
   reply: readonly number[],
@@ -121,7 +121,7 @@ export function readCharged(
     const counted = reply[1] as number;
     return { charged: counted, overflow: cost - counted, degraded: false };
   }
-  const charged = requestsOf(counters).map(([name, units], i) => {
+  const charged = costsByLimit(counters).map(([name, units], i) => {
     const counted = reply[i + 1] as number;
     return {
       units,
@@ -134,7 +134,7 @@ export function readCharged(
 }
 
 /** The name and the cost of each limit. */
-function requestsOf(
+function costsByLimit(
   counters: readonly Counter[],
 ): readonly (readonly [name: string, units: number])[] {
   return counters.flatMap(({ limits, costs = [] }) =>
@@ -142,7 +142,11 @@ function requestsOf(
   );
 }
 
-function unknownName(what: string, name: string, limits: readonly Named[]): HeadgateError {
+function unknownNameError(
+  what: string,
+  name: string,
+  limits: readonly NamedLimit[],
+): HeadgateError {
   const names = [...new Set(limits.map((limit) => formatReceived(limit.name)))].join(", ");
   return invalidCost(
     `${what} names ${formatReceived(name)}, but no limit has that name; the limits are ${names}`,

@@ -3,7 +3,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { escapeSubject } from "../common/key.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { compileCountedPolicy } from "./compiled-policy.ts";
+import { compileLimiterPolicy } from "./compiled-policy.ts";
 import { countersOf } from "./counters.ts";
 
 const SUBJECTS = [
@@ -17,7 +17,7 @@ const SUBJECTS = [
 ];
 
 function keysIn(): { readonly suffix: string; keyOf(subject: string): string } {
-  const counted = compileCountedPolicy(
+  const counted = compileLimiterPolicy(
     "api",
     gcra({ limit: 1, window: "1s" }),
     requireStore(memoryStore()),

@@ -2,7 +2,7 @@ import { formatKind, formatReceived, HeadgateError, invalidOption } from "../com
 import { escapeSubject } from "../common/key.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { Counter } from "../operations/counter.ts";
-import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
+import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
 
 /**
  * The subjects to count: one subject if there is one dimension, otherwise one for each dimension by name. `null` leaves a
@@ -13,29 +13,29 @@ export type Subjects<Dimension extends string = string> =
   | { readonly [D in Dimension]?: string | null | undefined };
 
 /** The only subject of `per: "global"`. */
-export const EVERYBODY = "*";
+export const GLOBAL_SUBJECT = "*";
 
 /** The most keys that a group caches. */
-const MOST_KEYS = 2_000;
+const MAX_CACHED_KEYS = 2_000;
 
 /** After this many cache misses, the cached keys belong to other subjects, and are dropped. */
-const MOST_MISSED = 10_000;
+const MAX_KEY_MISSES = 10_000;
 
 /** The effect of overrides on a decision. */
-export interface OverriddenTerms {
+export interface OverrideEffect {
   /** Whether the decision is in shadow mode. */
   readonly shadow: boolean;
 }
 
 /** One group's counter for a subject, with its key. */
 export interface SubjectCounter extends Counter {
-  readonly group: DimensionLimits;
+  readonly group: LimitGroup;
   readonly subject: string;
   /**
    * The effect of overrides on the decision: the same for all of its counters, and undefined if none is in force for any of
    * them.
    */
-  readonly terms?: OverriddenTerms | undefined;
+  readonly overrideEffect?: OverrideEffect | undefined;
 }
 
 /**
@@ -45,7 +45,7 @@ export interface SubjectCounter extends Counter {
 export function countersOf(
   counted: CompiledPolicy,
   subjects: Subjects,
-  groups: readonly DimensionLimits[] = counted.groups,
+  groups: readonly LimitGroup[] = counted.groups,
 ): SubjectCounter[] {
   const [group] = counted.groups;
   if (counted.groups.length === 1 && group !== undefined) {
@@ -55,7 +55,7 @@ export function countersOf(
       typeof subjects === "object" && subjects !== null && Object.keys(subjects).length === 1;
     const subject = isNamed && Object.hasOwn(subjects, dimension) ? subjects[dimension] : subjects;
     if (dimension === GLOBAL_DIMENSION) {
-      if (typeof subjects === "string") return [counterOf(group, EVERYBODY)];
+      if (typeof subjects === "string") return [counterOf(group, GLOBAL_SUBJECT)];
     } else if (typeof subject === "string" && subject !== "") {
       return [counterOf(group, subject)];
     }
@@ -63,10 +63,10 @@ export function countersOf(
   rejectUnknownDimensions(counted, subjects);
   const counters: SubjectCounter[] = [];
   for (const group of groups) {
-    const subject = subjectIn(counted, group.dimension, subjects);
+    const subject = subjectFor(counted, group.dimension, subjects);
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0) throw nothingNamed(counted);
+  if (counters.length === 0) throw noSubjectError(counted);
   return counters;
 }
 
@@ -74,7 +74,7 @@ export function countersOf(
  * The counters of the named dimensions; `global` is included only if it is named. With `partial`, unknown dimensions are
  * ignored, and the result may be empty. Throws like `countersOf`.
  */
-export function namedCountersOf(
+export function countersOfGivenSubjects(
   counted: CompiledPolicy,
   subjects: Subjects,
   partial = false,
@@ -86,17 +86,17 @@ export function namedCountersOf(
     const isNamed = isRecord(subjects)
       ? Object.hasOwn(subjects, dimension)
       : dimension !== GLOBAL_DIMENSION;
-    const subject = isNamed ? subjectIn(counted, dimension, subjects) : null;
+    const subject = isNamed ? subjectFor(counted, dimension, subjects) : null;
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0 && !(partial && namesOthers(counted, subjects))) {
-    throw nothingNamed(counted);
+  if (counters.length === 0 && !(partial && hasUnknownDimension(counted, subjects))) {
+    throw noSubjectError(counted);
   }
   return counters;
 }
 
 /** Whether a dimension is named that the policy does not count by. */
-function namesOthers(counted: CompiledPolicy, subjects: Subjects): boolean {
+function hasUnknownDimension(counted: CompiledPolicy, subjects: Subjects): boolean {
   const dimensions = dimensionsOf(counted);
   return isRecord(subjects) && Object.keys(subjects).some((name) => !dimensions.includes(name));
 }
@@ -113,21 +113,21 @@ export function countersOfLimiter(
 }
 
 /** Whether a decision on these counters is in shadow mode, and so denies no request. */
-export function areInShadow(
+export function isShadowDecision(
   { shadow }: CompiledPolicy,
   [first]: readonly SubjectCounter[],
 ): boolean {
-  return first?.terms?.shadow ?? shadow;
+  return first?.overrideEffect?.shadow ?? shadow;
 }
 
 /** The counters of units: concurrency slots are not charged, refunded or forgotten with them. */
-export function unitsOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
-  return counters.filter(({ group }) => group.heldFor === undefined);
+export function unitCountersOf<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
+  return counters.filter(({ group }) => group.slotTtl === undefined);
 }
 
 /** The counters of concurrency slots. */
-export function slotsOnly<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
-  return counters.filter(({ group }) => group.heldFor !== undefined);
+export function slotCountersOf<C extends SubjectCounter>(counters: readonly C[]): readonly C[] {
+  return counters.filter(({ group }) => group.slotTtl !== undefined);
 }
 
 function isRecord(
@@ -136,7 +136,7 @@ function isRecord(
   return typeof subjects === "object" && subjects !== null;
 }
 
-export function counterOf(group: DimensionLimits, subject: string): SubjectCounter {
+export function counterOf(group: LimitGroup, subject: string): SubjectCounter {
   return {
     group,
     subject,
@@ -149,36 +149,36 @@ export function counterOf(group: DimensionLimits, subject: string): SubjectCount
     extraKeys: group.extraKeys,
     scripts: group.scripts,
     timesAt: group.timesAt,
-    key: group.recentKeys.get(subject) ?? makeKey(group, subject),
+    key: group.recentKeys.get(subject) ?? buildKey(group, subject),
   };
 }
 
 /** Caches the key if there is room: creating, hashing and comparing a new string takes as long as a decision. */
-function makeKey(group: DimensionLimits, subject: string): string {
+function buildKey(group: LimitGroup, subject: string): string {
   const { keyPrefix, keySuffix, recentKeys } = group;
   const escaped = escapeSubject(subject);
   const key = keyPrefix + escaped + keySuffix;
   if (escaped !== subject) return key;
-  group.missedKeys += 1;
-  if (group.missedKeys > MOST_MISSED) {
+  group.keyMisses += 1;
+  if (group.keyMisses > MAX_KEY_MISSES) {
     recentKeys.clear();
-    group.missedKeys = 0;
+    group.keyMisses = 0;
   }
   // The subject may be a slice of a much larger text, which would stay in memory with it. A slice of the key does not have this
   // problem.
-  if (recentKeys.size < MOST_KEYS) {
+  if (recentKeys.size < MAX_CACHED_KEYS) {
     recentKeys.set(key.slice(keyPrefix.length, -keySuffix.length), key);
   }
   return key;
 }
 
 /** The subject in a dimension; null if its limits are left out. */
-export function subjectIn(
+export function subjectFor(
   counted: CompiledPolicy,
   dimension: string,
   subjects: Subjects,
 ): string | null {
-  if (dimension === GLOBAL_DIMENSION) return allSubjectsIn(subjects);
+  if (dimension === GLOBAL_DIMENSION) return globalSubject(subjects);
   if (isRecord(subjects)) {
     const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
     return subject === null ? null : checkSubject(dimension, subject);
@@ -192,13 +192,13 @@ export function subjectIn(
   );
 }
 
-function allSubjectsIn(subjects: Subjects): string | null {
-  if (!isRecord(subjects) || !Object.hasOwn(subjects, GLOBAL_DIMENSION)) return EVERYBODY;
+function globalSubject(subjects: Subjects): string | null {
+  if (!isRecord(subjects) || !Object.hasOwn(subjects, GLOBAL_DIMENSION)) return GLOBAL_SUBJECT;
   const named = subjects[GLOBAL_DIMENSION];
-  if (named === EVERYBODY || named === null) return named;
+  if (named === GLOBAL_SUBJECT || named === null) return named;
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${EVERYBODY}", got ${formatKind(named)}`,
+    `the subject of "${GLOBAL_DIMENSION}" is everybody, "${GLOBAL_SUBJECT}", got ${formatKind(named)}`,
   );
 }
 
@@ -207,7 +207,7 @@ function dimensionsOf(counted: CompiledPolicy): string[] {
 }
 
 function checkSubject(dimension: string, subject: unknown): string {
-  if (subject === undefined || subject === "") throw emptyKey(dimension, subject);
+  if (subject === undefined || subject === "") throw emptyKeyError(dimension, subject);
   if (typeof subject !== "string") {
     throw new HeadgateError(
       "HEADGATE_INVALID_KEY",
@@ -217,14 +217,14 @@ function checkSubject(dimension: string, subject: unknown): string {
   return subject;
 }
 
-function emptyKey(dimension: string, subject: unknown): HeadgateError {
+function emptyKeyError(dimension: string, subject: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_EMPTY_KEY",
     `the subject of ${formatReceived(dimension)} must not be empty, got ${formatReceived(subject)}`,
   );
 }
 
-export function nothingNamed(counted: CompiledPolicy): HeadgateError {
+export function noSubjectError(counted: CompiledPolicy): HeadgateError {
   return new HeadgateError(
     "HEADGATE_EMPTY_KEY",
     `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(counted))].join(", ")} a subject other than null`,

@@ -8,8 +8,8 @@ import type { Limit } from "../common/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
-import { compileCountedPolicy } from "./compiled-policy.ts";
-import { withNumbers } from "./effective-limits.ts";
+import { compileLimiterPolicy } from "./compiled-policy.ts";
+import { replaceLimits } from "./effective-limits.ts";
 
 const base: readonly Limit[] = [
   gcra({ limit: 30, window: "1m" }),
@@ -18,10 +18,10 @@ const base: readonly Limit[] = [
   gcra({ limit: 10, window: "1s", name: "calm", per: "tenant" }),
   gcra({ limit: 20, window: "1s", name: "busy", per: "tenant" }),
 ];
-const counted = compileCountedPolicy("api", base, requireStore(memoryStore()));
+const counted = compileLimiterPolicy("api", base, requireStore(memoryStore()));
 
 const described = (policy: readonly Limit[]) =>
-  withNumbers(counted, policy)?.limits.map(({ name, per, limit }) => `${per} ${name} ${limit}`);
+  replaceLimits(counted, policy)?.limits.map(({ name, per, limit }) => `${per} ${name} ${limit}`);
 
 describe("other numbers", () => {
   const given: readonly Limit[] = [
@@ -45,7 +45,7 @@ describe("other numbers", () => {
   });
 
   test("count in the same keys", () => {
-    const inForce = withNumbers(counted, given) as CompiledPolicy;
+    const inForce = replaceLimits(counted, given) as CompiledPolicy;
     expect(inForce.keyspace).toBe(counted.keyspace);
     const keysOf = (policy: typeof counted) =>
       policy.groups.map(({ keyPrefix, keySuffix }) => keyPrefix + keySuffix);
@@ -57,28 +57,28 @@ describe("other numbers", () => {
 
   test("are those of blocks, too: how long, and after how many denials; but a limit that blocks is told as such", () => {
     const guarded = fixedWindow({ limit: 1, window: "1d", block: ["1m", "1h"] });
-    const blocking = compileCountedPolicy("api", guarded, requireStore(memoryStore()));
-    const inForce = withNumbers(blocking, [{ ...guarded, limit: 50 }])?.limits[0];
+    const blocking = compileLimiterPolicy("api", guarded, requireStore(memoryStore()));
+    const inForce = replaceLimits(blocking, [{ ...guarded, limit: 50 }])?.limits[0];
     expect(inForce).toMatchObject({ limit: 50, block: { spans: [60_000_000, 3_600_000_000] } });
-    const longer = withNumbers(blocking, [{ ...guarded, block: "2h" }]);
+    const longer = replaceLimits(blocking, [{ ...guarded, block: "2h" }]);
     expect(longer?.limits[0]).toMatchObject({
       name: "1-per-1d",
       block: { spans: [7_200_000_000] },
     });
     for (const block of [undefined, { after: 2, for: "1m" }] as const) {
-      expect(withNumbers(blocking, [{ ...guarded, block }])).toBeUndefined();
+      expect(replaceLimits(blocking, [{ ...guarded, block }])).toBeUndefined();
     }
-    expect(withNumbers(counted, [{ ...guarded, per: "tenant" }])).toBeUndefined();
+    expect(replaceLimits(counted, [{ ...guarded, per: "tenant" }])).toBeUndefined();
   });
 
   test("may give limits one default name that are not named so", () => {
-    const two = compileCountedPolicy(
+    const two = compileLimiterPolicy(
       "api",
       [gcra({ limit: 1, window: "1m" }), fixedWindow({ limit: 2, window: "1m" })],
       requireStore(memoryStore()),
     );
     const equal = [fixedWindow({ limit: 9, window: "1m" }), gcra({ limit: 9, window: "1m" })];
-    expect(withNumbers(two, equal)?.limits.map(({ name }) => name)).toEqual([
+    expect(replaceLimits(two, equal)?.limits.map(({ name }) => name)).toEqual([
       "1-per-1m",
       "2-per-1m",
     ]);
@@ -94,7 +94,7 @@ describe("other numbers", () => {
         gcra({ limit: 10, window: "1s", name: "calm", per: "tenant", ...burst(2) }),
         gcra({ limit: 20, window: "1s", name: "busy", per: "tenant", ...burst(4) }),
       ];
-      const { groups } = withNumbers(counted, policy) as CompiledPolicy;
+      const { groups } = replaceLimits(counted, policy) as CompiledPolicy;
       for (const { shape, numbers, limits } of groups) {
         layouts.add(shape);
         expect(numbers.length % limits.flatMap((limit) => limit.numbers).length).toBe(0);
@@ -137,8 +137,8 @@ describe("limits are of another shape with", () => {
       [tokenBucket({ capacity: 1, refill: 1, every: "2s" })],
     ],
   ])("%s", (_, of, given) => {
-    const counts = compileCountedPolicy("api", of, requireStore(memoryStore()));
-    expect(withNumbers(counts, given)).toBeUndefined();
+    const counts = compileLimiterPolicy("api", of, requireStore(memoryStore()));
+    expect(replaceLimits(counts, given)).toBeUndefined();
   });
 
   test("fewer of them, and twins without a name", () => {

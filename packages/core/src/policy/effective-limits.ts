@@ -3,7 +3,7 @@ import { compileLimit } from "../algorithms/compile-limit.ts";
 import { eachLimit } from "../algorithms/compile-policy.ts";
 import type { Limit } from "../common/policy.ts";
 import { counterLimits } from "../operations/counter.ts";
-import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
+import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
 
 /**
  * A policy with other numbers, on the same counters and with the configured names. Limits may come
@@ -11,46 +11,46 @@ import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
  * before a block and thresholds count as numbers, too. Undefined if the limits differ in anything
  * else. Throws `HEADGATE_INVALID_LIMIT` for invalid limits.
  */
-export function withNumbers(
+export function replaceLimits(
   base: CompiledPolicy,
   policy: readonly Limit[],
 ): CompiledPolicy | undefined {
-  const given = eachLimit(policy, (limit) => compileGiven(base, limit as Limit));
+  const given = eachLimit(policy, (limit) => compileReplacement(base, limit as Limit));
   if (given.length !== base.limits.length) return undefined;
-  const found = base.limits.map((limit) => inForce(limit, base.limits, given));
+  const found = base.limits.map((limit) => replacementFor(limit, base.limits, given));
   if (!found.every((limit) => limit !== undefined)) return undefined;
-  const limits = inLayouts(base.limits, found);
-  const groups = base.groups.map((group) => ({ ...group, ...limitsOf(group, limits) }));
+  const limits = alignLayouts(base.limits, found);
+  const groups = base.groups.map((group) => ({ ...group, ...counterLimitsOf(group, limits) }));
   return { ...base, groups, limits };
 }
 
 /** Compiles a limit that blocks like those of the base; one that cannot is not of the base's shape. */
-function compileGiven({ blocksOnSettle }: CompiledPolicy, limit: Limit): CompiledLimit {
+function compileReplacement({ blocksOnSettle }: CompiledPolicy, limit: Limit): CompiledLimit {
   return compileLimit(
     limit,
     blocksOnSettle && limit?.algorithm === "fixedWindow" ? "settle" : "denial",
   );
 }
 
-function limitsOf({ positions }: DimensionLimits, limits: readonly CompiledLimit[]) {
+function counterLimitsOf({ positions }: LimitGroup, limits: readonly CompiledLimit[]) {
   return counterLimits(positions.map((position) => limits[position] as CompiledLimit));
 }
 
 /** A limit of the base with the numbers given for it; undefined if there are none. */
-function inForce(
+function replacementFor(
   limit: CompiledLimit,
   base: readonly CompiledLimit[],
   given: readonly CompiledLimit[],
 ): CompiledLimit | undefined {
-  const isAlone = base.filter((other) => countsAlike(limit, other)).length === 1;
+  const isAlone = base.filter((other) => hasSameShape(limit, other)).length === 1;
   const found = given.find(
     (other) =>
-      countsAlike(limit, other) && (other.source.name ?? (isAlone && limit.name)) === limit.name,
+      hasSameShape(limit, other) && (other.source.name ?? (isAlone && limit.name)) === limit.name,
   );
   return found && { ...found, name: limit.name };
 }
 
-function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
+function hasSameShape(one: CompiledLimit, other: CompiledLimit): boolean {
   return one.per === other.per && one.shape.id === other.shape.id;
 }
 
@@ -59,7 +59,7 @@ function countsAlike(one: CompiledLimit, other: CompiledLimit): boolean {
  * with the most numbers that they can have. So a policy needs scripts for at most two layouts,
  * however many sets of numbers are used. Each notifies if it says so itself.
  */
-export function inLayouts(
+export function alignLayouts(
   base: readonly CompiledLimit[],
   limits: readonly CompiledLimit[],
 ): readonly CompiledLimit[] {
@@ -67,16 +67,16 @@ export function inLayouts(
     ({ numbers }, i) => numbers.length === (base[i] as CompiledLimit).numbers.length,
   );
   return isSame
-    ? limits.map((limit, i) => ({ ...limit, shape: shapeAs(base[i] as CompiledLimit, limit) }))
-    : limits.map(withAllNumbers);
+    ? limits.map((limit, i) => ({ ...limit, shape: alignShape(base[i] as CompiledLimit, limit) }))
+    : limits.map(expandAliases);
 }
 
-function shapeAs({ shape }: CompiledLimit, { shape: { notifies } }: CompiledLimit): LimitShape {
+function alignShape({ shape }: CompiledLimit, { shape: { notifies } }: CompiledLimit): LimitShape {
   return shape.notifies === notifies ? shape : { ...shape, notifies: notifies === true };
 }
 
 /** A limit with a separate number for each name that was an alias. */
-function withAllNumbers(limit: CompiledLimit): CompiledLimit {
+function expandAliases(limit: CompiledLimit): CompiledLimit {
   const { aliases, ...shape } = limit.shape;
   if (aliases === undefined) return limit;
   const same = Object.values(aliases).map((name) => shape.numbers.indexOf(name));

@@ -6,16 +6,16 @@ import type { LimitDescription } from "../common/policy.ts";
 import type { Counter } from "../operations/counter.ts";
 import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "./compiled-policy.ts";
-import { costByName, leftOutOf } from "./costs.ts";
-import type { OverriddenTerms, SubjectCounter } from "./counters.ts";
-import { unitsOnly } from "./counters.ts";
+import { costByName, excludedCounters } from "./costs.ts";
+import type { OverrideEffect, SubjectCounter } from "./counters.ts";
+import { unitCountersOf } from "./counters.ts";
 import type { SlotHandle } from "./slot.ts";
 
 /** Lets any copy of Headgate take the receipts out of a decision, which only the decision itself can read. */
 const TAKE_RECEIPTS = Symbol.for("@headgate/core.take-receipts");
 
 /** Lets any copy get the slots of a decision. */
-const PLACES_OF = Symbol.for("@headgate/core.places-of");
+const SLOTS_OF = Symbol.for("@headgate/core.places-of");
 
 /** Lets any copy return receipts that it took but did not use. */
 const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
@@ -24,7 +24,7 @@ const RETURN_RECEIPTS = Symbol.for("@headgate/core.return-receipts");
 const DESCRIBE_LIMITS = Symbol.for("@headgate/core.describe-limits");
 
 /** The result of deciding, from which a decision is made. */
-export interface Outcome {
+export interface DecisionInit {
   /** Whether the limits allow it; in shadow mode, whether they would have. */
   readonly allowed: boolean;
   /** In the order of the policy; empty if nothing was counted. */
@@ -40,9 +40,9 @@ export interface Outcome {
   /** How long a denial lasts that was made without asking a limit. Default 0. */
   readonly retryAfterMs?: number;
   /** With a cost by name, all counters, including those that were left out. */
-  readonly named?: readonly SubjectCounter[];
+  readonly allCounters?: readonly SubjectCounter[];
   /** The terms of the overrides in force; undefined if there are none. */
-  readonly terms?: OverriddenTerms | undefined;
+  readonly overrideEffect?: OverrideEffect | undefined;
 }
 
 /** The numbers of a decision that was made without asking a limit. */
@@ -66,18 +66,18 @@ export class LimiterDecision implements Decision {
   readonly shadow: boolean;
   readonly wouldAllow: boolean;
   /** The policy whose counters were asked. */
-  readonly #counted: CompiledPolicy;
+  readonly #policy: CompiledPolicy;
   /** Private, so that receipts cannot be forged; removed once they are used. */
   #receipts: readonly Receipt[];
-  #taken: readonly Receipt[] = NONE;
+  #takenReceipts: readonly Receipt[] = NONE;
   readonly #slots: SlotHandle | undefined;
   /** With a cost by name, all counters, including those that were left out. */
-  readonly #named: readonly SubjectCounter[] | undefined;
+  readonly #allCounters: readonly SubjectCounter[] | undefined;
 
-  constructor(counted: CompiledPolicy, outcome: Outcome) {
+  constructor(counted: CompiledPolicy, outcome: DecisionInit) {
     const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
-    const { terms } = outcome;
-    const shadow = terms === undefined ? counted.shadow : terms.shadow;
+    const { overrideEffect } = outcome;
+    const shadow = overrideEffect === undefined ? counted.shadow : overrideEffect.shadow;
     const binding =
       limits.length > 1
         ? bindingLimit(limits, allowed)
@@ -92,12 +92,12 @@ export class LimiterDecision implements Decision {
     this.source = source;
     this.degraded = source !== "store" && source !== "deny-cache" && source !== "lease";
     this.blocked = blocked;
-    this.overridden = terms !== undefined;
+    this.overridden = overrideEffect !== undefined;
     this.shadow = shadow;
     this.wouldAllow = allowed;
-    this.#counted = counted;
+    this.#policy = counted;
     this.#receipts = receipts;
-    this.#named = outcome.named;
+    this.#allCounters = outcome.allCounters;
     this.#slots = outcome.slots;
   }
 
@@ -111,22 +111,22 @@ export class LimiterDecision implements Decision {
       /** Takes the receipts out: they can be used once. `false` if the decision charged other counters. */
       [TAKE_RECEIPTS](this: LimiterDecision, counted: CompiledPolicy): readonly Receipt[] | false {
         // An object that inherits from a decision, or imitates one, has no receipts.
-        if (!(#counted in this) || !isPartOf(this.#counted, counted)) return false;
-        this.#taken = this.#receipts;
+        if (!(#policy in this) || !isPartOf(this.#policy, counted)) return false;
+        this.#takenReceipts = this.#receipts;
         this.#receipts = NONE;
-        return this.#taken;
+        return this.#takenReceipts;
       },
 
       /** The slots that it took, if any. `false` if they belong to other counters. */
-      [PLACES_OF](this: LimiterDecision, counted: CompiledPolicy): SlotHandle | undefined | false {
-        if (!(#counted in this) || !isPartOf(this.#counted, counted)) return false;
+      [SLOTS_OF](this: LimiterDecision, counted: CompiledPolicy): SlotHandle | undefined | false {
+        if (!(#policy in this) || !isPartOf(this.#policy, counted)) return false;
         return this.#slots;
       },
 
       /** Every limit of the policy, in its order; undefined if none was left out. */
       [DESCRIBE_LIMITS](this: LimiterDecision): readonly LimitDescription[] | undefined {
         const described: LimitDescription[] = [];
-        for (const { group, limits } of this.#named ?? []) {
+        for (const { group, limits } of this.#allCounters ?? []) {
           limits.forEach((limit, i) => {
             described[group.positions[i] as number] = limit;
           });
@@ -136,37 +136,40 @@ export class LimiterDecision implements Decision {
       },
 
       [RETURN_RECEIPTS](this: LimiterDecision): void {
-        this.#receipts = this.#taken;
-        this.#taken = NONE;
+        this.#receipts = this.#takenReceipts;
+        this.#takenReceipts = NONE;
       },
     });
   }
 }
 
 /** An outcome with all counters of a cost by name, including those that it leaves out. */
-export function withNamed(named: readonly SubjectCounter[], outcome: Outcome): Outcome {
-  const receipts = [...outcome.receipts, ...receiptOfLeftOut(outcome, named)];
-  return { ...outcome, cost: costByName(named), receipts, named };
+export function withCostByName(
+  allCounters: readonly SubjectCounter[],
+  init: DecisionInit,
+): DecisionInit {
+  const receipts = [...init.receipts, ...receiptsForExcluded(init, allCounters)];
+  return { ...init, cost: costByName(allCounters), receipts, allCounters };
 }
 
 /** Counters that were left out are charged nothing now, but may be charged when the decision is settled. */
-function receiptOfLeftOut(
-  { receipts, slots }: Outcome,
+function receiptsForExcluded(
+  { receipts, slots }: DecisionInit,
   named: readonly SubjectCounter[],
 ): readonly Receipt[] {
   const isTaken = receipts.length > 0 || slots !== undefined;
-  const counters = isTaken ? leftOutOf(unitsOnly(named)) : [];
+  const counters = isTaken ? excludedCounters(unitCountersOf(named)) : [];
   if (counters.length === 0) return NONE;
-  return [uncharged(counters)];
+  return [emptyReceipt(counters)];
 }
 
 /** A receipt for counters that were charged nothing; settling may charge them. */
-export function uncharged(counters: readonly Counter[]): Receipt {
+export function emptyReceipt(counters: readonly Counter[]): Receipt {
   return { cost: 0, charged: 0, counters, generations: counters.map(() => 0) };
 }
 
 /** Every limit of the decision's policy, including limits left out by a cost by name; undefined if none was left out. */
-export function limitsBefore(decision: Decision): readonly LimitDescription[] | undefined {
+export function allLimitsOf(decision: Decision): readonly LimitDescription[] | undefined {
   const describe = (decision as unknown as Record<symbol, unknown>)[DESCRIBE_LIMITS];
   return typeof describe === "function"
     ? (describe.call(decision) as readonly LimitDescription[] | undefined)
@@ -180,7 +183,7 @@ export function returnReceipts(decision: Decision): void {
 
 /** The receipts of a decision on these counters, made by any copy of Headgate. Throws `HEADGATE_INVALID_DECISION`. */
 export function takeReceipts(decision: unknown, counted: CompiledPolicy): readonly Receipt[] {
-  return decideBy(decision, TAKE_RECEIPTS, counted);
+  return callDecisionMethod(decision, TAKE_RECEIPTS, counted);
 }
 
 /**
@@ -188,16 +191,19 @@ export function takeReceipts(decision: unknown, counted: CompiledPolicy): readon
  * `HEADGATE_INVALID_DECISION`.
  */
 export function slotsOf(decision: unknown, counted: CompiledPolicy): SlotHandle | undefined {
-  return decideBy(decision, PLACES_OF, counted);
+  return callDecisionMethod(decision, SLOTS_OF, counted);
 }
 
-function decideBy<T>(decision: unknown, question: symbol, counted: CompiledPolicy): T {
-  const ask: unknown =
+function callDecisionMethod<T>(decision: unknown, method: symbol, counted: CompiledPolicy): T {
+  const implementation: unknown =
     typeof decision === "object" && decision !== null
-      ? (decision as Record<symbol, unknown>)[question]
+      ? (decision as Record<symbol, unknown>)[method]
       : undefined;
-  const answer = typeof ask === "function" ? (ask.call(decision, counted) as T | false) : false;
-  if (answer !== false) return answer;
+  const result =
+    typeof implementation === "function"
+      ? (implementation.call(decision, counted) as T | false)
+      : false;
+  if (result !== false) return result;
   throw new HeadgateError(
     "HEADGATE_INVALID_DECISION",
     `refund, settle and release take a decision that this limiter made, got ${formatKind(decision)}`,

@@ -131,7 +131,7 @@ describe("a name", () => {
 
   test("that another copy of this package claimed without such words is refused too", () => {
     const store = requireStore(memoryStore());
-    claimName(store, "api", { canonical: "gcra(1,2,3)", written: "" });
+    claimName(store, "api", { canonical: "gcra(1,2,3)", displayText: "" });
     const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<
       object,
       { names: Map<string, { written?: string }> }
@@ -161,11 +161,11 @@ describe("a name", () => {
 
   test("given back twice by one is not given back for another", () => {
     const store = requireStore(memoryStore());
-    const policy = { canonical: "policy", written: "a policy" };
+    const policy = { canonical: "policy", displayText: "a policy" };
     const [one] = [claimName(store, "api", policy), claimName(store, "api", policy)];
     one.release();
     one.release();
-    const another = { canonical: "another", written: "another one" };
+    const another = { canonical: "another", displayText: "another one" };
     expect(() => claimName(store, "api", another)).toThrow(/another policy/);
   });
 

@@ -8,7 +8,7 @@ export interface NameClaim {
   /** Releases the name. The last holder frees it and gets true. */
   release(): boolean;
   /** Whether a limiter holds the name now. */
-  isTaken(): boolean;
+  isClaimed(): boolean;
 }
 
 /** The policy that a name is claimed for. */
@@ -16,21 +16,21 @@ export interface NamedPolicy {
   /** Equal if and only if two policies count the same. */
   readonly canonical: string;
   /** The policy as configured, for messages. */
-  readonly written: string;
+  readonly displayText: string;
 }
 
 interface NameEntry {
   /** The canonical form. */
-  readonly policy: string;
+  readonly canonical: string;
   /** Missing if another version of this package claimed the name. */
-  readonly written?: string | undefined;
-  users: number;
+  readonly displayText?: string | undefined;
+  claims: number;
 }
 
-const namesOn = clientPart("names", () => new Map<string, NameEntry>());
+const nameEntriesOf = clientPart("names", () => new Map<string, NameEntry>());
 
 /** How many characters of a policy go into a message. */
-const MAX_WRITTEN = 300;
+const MAX_DISPLAY_TEXT = 300;
 
 /** Throws `HEADGATE_INVALID_OPTION` for an invalid name. */
 export function requireName(name: unknown): asserts name is string {
@@ -48,20 +48,20 @@ export function requireName(name: unknown): asserts name is string {
 export function claimName(
   store: CountingStore,
   name: string,
-  { canonical, written }: NamedPolicy,
+  { canonical, displayText }: NamedPolicy,
   kind = "limiter",
 ): NameClaim {
-  const names = namesOn(store.owner);
+  const names = nameEntriesOf(store.owner);
   const id = `${kind} ${store.prefix}:${name}`;
-  const entry = names.get(id) ?? { policy: canonical, written, users: 0 };
-  if (entry.policy !== canonical) {
-    const first = entry.written ?? entry.policy;
+  const entry = names.get(id) ?? { canonical: canonical, displayText, claims: 0 };
+  if (entry.canonical !== canonical) {
+    const first = entry.displayText ?? entry.canonical;
     throw new HeadgateError(
       "HEADGATE_DUPLICATE_NAME",
-      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(written)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)`,
+      `a ${kind} named ${formatReceived(name)} with another policy exists on this store: ${shorten(first)} is not ${shorten(displayText)}; give one of them another name, or close the first before you make the second (with hot reload: use hotReload)`,
     );
   }
-  entry.users += 1;
+  entry.claims += 1;
   names.set(id, entry);
   let released = false;
   return {
@@ -69,13 +69,15 @@ export function claimName(
     release() {
       if (released) return false;
       released = true;
-      entry.users -= 1;
-      return entry.users === 0 && names.delete(id);
+      entry.claims -= 1;
+      return entry.claims === 0 && names.delete(id);
     },
-    isTaken: () => names.has(id),
+    isClaimed: () => names.has(id),
   };
 }
 
 function shorten(written: string): string {
-  return written.length > MAX_WRITTEN ? `${written.slice(0, MAX_WRITTEN - 3)}...` : written;
+  return written.length > MAX_DISPLAY_TEXT
+    ? `${written.slice(0, MAX_DISPLAY_TEXT - 3)}...`
+    : written;
 }

@@ -1,22 +1,22 @@
 import { codeOf, formatReceived, HeadgateError } from "../common/errors.ts";
 import type { BlockOn, Limit } from "../common/policy.ts";
-import type { CompiledPolicy, DimensionLimits } from "./compiled-policy.ts";
-import { compileCountedPolicy } from "./compiled-policy.ts";
+import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
+import { compileLimiterPolicy } from "./compiled-policy.ts";
 import type { SubjectCounter, Subjects } from "./counters.ts";
-import { counterOf, nothingNamed, rejectUnknownDimensions, subjectIn } from "./counters.ts";
+import { counterOf, noSubjectError, rejectUnknownDimensions, subjectFor } from "./counters.ts";
 
 /**
  * A policy whose shape differs from that of the limiter's `own`. It counts in keys of its own, except for limits whose shape
  * the limiter also has, and only by dimensions of the limiter. Throws `HEADGATE_INVALID_LIMIT`.
  */
-export function compileOtherShape(
+export function compilePerCallPolicy(
   own: CompiledPolicy,
   policy: readonly Limit[],
   blockOn: BlockOn,
 ): CompiledPolicy {
-  const { limiter, plugin } = own.reported;
+  const { limiter, plugin } = own.labels;
   const how = { blockOn, shadow: own.shadow, plugin };
-  const compiled = asLimitError(() => compileCountedPolicy(limiter, policy, own.store, how));
+  const compiled = asLimitError(() => compileLimiterPolicy(limiter, policy, own.store, how));
   const known = new Set(own.groups.map(({ dimension }) => dimension));
   for (const { dimension } of compiled.groups) {
     if (known.has(dimension)) continue;
@@ -26,7 +26,7 @@ export function compileOtherShape(
     );
   }
   const { keyspace } = compiled;
-  return { ...compiled, keyspace: own.keyspace, shape: keyspace };
+  return { ...compiled, keyspace: own.keyspace, perCallKeyspace: keyspace };
 }
 
 /** If a limit cannot block as this limiter does, the limit is at fault. */
@@ -43,7 +43,7 @@ function asLimitError<T>(compile: () => T): T {
  * The same policy, sharing its key cache with an earlier policy of its shape, so that a shape caches as many keys as a limiter,
  * however many sets of numbers it has.
  */
-export function withKeysOf(policy: CompiledPolicy, earlier: CompiledPolicy): CompiledPolicy {
+export function shareKeyCache(policy: CompiledPolicy, earlier: CompiledPolicy): CompiledPolicy {
   const groups = policy.groups.map((group) => {
     const same = earlier.groups.find(({ keySuffix }) => keySuffix === group.keySuffix);
     return same === undefined ? group : { ...group, recentKeys: same.recentKeys };
@@ -55,42 +55,47 @@ export function withKeysOf(policy: CompiledPolicy, earlier: CompiledPolicy): Com
  * The counters for a policy passed with a call, which may use fewer dimensions than the limiter's own: of the limiter's groups
  * that are asked, those in dimensions that the policy uses. Throws like `countersOf`.
  */
-export function countersUnder(
+export function countersOfPerCallPolicy(
   policy: CompiledPolicy,
   own: CompiledPolicy,
   subjects: Subjects,
-  asked: readonly DimensionLimits[] = own.groups,
+  requestedGroups: readonly LimitGroup[] = own.groups,
 ): SubjectCounter[] {
   rejectUnknownDimensions(own, subjects);
   const groups = policy.groups.filter(({ limiter, dimension }) =>
-    asked.some((group) => group.limiter === limiter && group.dimension === dimension),
+    requestedGroups.some((group) => group.limiter === limiter && group.dimension === dimension),
   );
   const counters = groups.flatMap((group) => {
-    const subject = subjectIn(own, group.dimension, subjects);
+    const subject = subjectFor(own, group.dimension, subjects);
     return subject === null ? [] : [counterOf(group, subject)];
   });
-  if (counters.length === 0) throw nothingNamed(policy);
+  if (counters.length === 0) throw noSubjectError(policy);
   return counters;
 }
 
 /** The counters of a subject under one policy. */
-export interface Part {
-  readonly counted: CompiledPolicy;
+export interface PolicyCounters {
+  readonly policy: CompiledPolicy;
   readonly counters: readonly SubjectCounter[];
 }
 
 /** The counters of the same subject under other policies of its limiter, without duplicates. */
-export function otherParts(own: Part, others: readonly CompiledPolicy[]): readonly Part[] {
+export function countersOfOtherPolicies(
+  own: PolicyCounters,
+  others: readonly CompiledPolicy[],
+): readonly PolicyCounters[] {
   const known = new Set(own.counters.map(({ key }) => key));
   return others.flatMap((counted) => {
-    const counters = otherCounters(counted, own.counters).filter(({ key }) => !known.has(key));
+    const counters = sameSubjectCounters(counted, own.counters).filter(
+      ({ key }) => !known.has(key),
+    );
     for (const { key } of counters) known.add(key);
     return counters.length === 0 ? [] : [{ counted, counters }];
   });
 }
 
 /** The counters of the same subjects under another policy of their limiter, in the dimensions that both use. */
-function otherCounters(
+function sameSubjectCounters(
   { groups }: CompiledPolicy,
   counters: readonly SubjectCounter[],
 ): SubjectCounter[] {

@@ -46,10 +46,10 @@ export function areSameLimits(policy: unknown, limits: readonly Properties[]): b
 
 /** Whether a value is a plain object with the same properties; undefined ones do not count. */
 function areSameProperties(value: unknown, known: Properties): boolean {
-  return isPlainObject(value) && agrees(value, known) && agrees(known, value);
+  return isPlainObject(value) && hasSameValues(value, known) && hasSameValues(known, value);
 }
 
-function agrees(one: Properties, other: Properties): boolean {
+function hasSameValues(one: Properties, other: Properties): boolean {
   for (const name of Object.keys(one)) if (!isSameValue(one[name], other[name])) return false;
   return true;
 }

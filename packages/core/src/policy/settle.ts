@@ -9,25 +9,29 @@ import { receiptBut } from "../operations/refund.ts";
 import { largestCost, unitsFor } from "./costs.ts";
 
 /** The name used when a settle has one number. */
-const ALL = "";
+const ALL_LIMITS = "";
 
 /** The units that a limit was charged, and the units it should be charged. */
-interface Units {
-  readonly was: number;
-  readonly wants: number;
+interface UnitChange {
+  readonly charged: number;
+  readonly target: number;
 }
 
 /** The changes that a settle makes. */
 export interface Settlement {
   /** Whether units are given by the names of limits; otherwise there is one name for all. */
-  readonly isNamed: boolean;
-  readonly units: ReadonlyMap<string, Units>;
+  readonly isByName: boolean;
+  readonly unitChanges: ReadonlyMap<string, UnitChange>;
   /** Additional charges: the counters, with `units` each or their own `costs`, and the units charged before. */
-  readonly more: { readonly counters: readonly Counter[]; units: number; beside: number };
+  readonly additionalCharge: {
+    readonly counters: readonly Counter[];
+    units: number;
+    alreadyCharged: number;
+  };
   /** Refunds for limits that were charged too much. */
-  readonly less: readonly Receipt[];
+  readonly refunds: readonly Receipt[];
   /** Confirmed charges, for counters that block on them. */
-  readonly kept: readonly Confirmation[];
+  readonly confirmations: readonly Confirmation[];
 }
 
 /** Plans the changes that bring charges to this many units. `mayBlock`: whether confirmed charges may set a block. */
@@ -41,15 +45,15 @@ export function planSettle(
   const cost = charged[0]?.cost ?? 0;
   const missing = charged.length === 0 ? 0 : Math.max(0, units - cost);
   return {
-    isNamed: false,
-    units: new Map([[ALL, { was: cost, wants: charged.length === 0 ? 0 : units }]]),
-    more: {
+    isByName: false,
+    unitChanges: new Map([[ALL_LIMITS, { was: cost, wants: charged.length === 0 ? 0 : units }]]),
+    additionalCharge: {
       counters: missing > 0 ? charged.flatMap(({ counters }) => counters) : [],
       units: missing,
-      beside: cost,
+      alreadyCharged: cost,
     },
-    less: units < cost ? charged.map((receipt) => receiptBut(receipt, units)) : [],
-    kept: confirmationsOf(charged, units, mayBlock),
+    refunds: units < cost ? charged.map((receipt) => receiptBut(receipt, units)) : [],
+    confirmations: confirmationsOf(charged, units, mayBlock),
   };
 }
 
@@ -64,18 +68,18 @@ function planByName(
   units: CostByName,
   mayBlock: boolean,
 ): Settlement {
-  const named = new Map<string, Units>();
+  const named = new Map<string, UnitChange>();
   const more: Counter[] = [];
-  const less: Receipt[] = [];
-  const kept: Confirmation[] = [];
+  const refunds: Receipt[] = [];
+  const confirmations: Confirmation[] = [];
   for (const receipt of receipts) {
     const charged = receipt.counters.map((counter) => {
       const costs = counter.costs ?? counter.limits.map(() => receipt.cost);
       const wants = counter.limits.map(({ name }, i) => {
         const was = costs[i] as number;
-        const wants = unitsFor(units, name) ?? was;
-        named.set(name, { was, wants });
-        return wants;
+        const target = unitsFor(units, name) ?? was;
+        named.set(name, { charged: was, target });
+        return target;
       });
       return { counter, costs, wants };
     });
@@ -90,57 +94,69 @@ function planByName(
       alreadyCharged: wants,
     }));
     const cost = largestCost(given);
-    if (cost > 0) less.push({ ...receipt, cost, counters: given });
+    if (cost > 0) refunds.push({ ...receipt, cost, counters: given });
     const counters = charged.map(({ counter, costs, wants }) => ({
       ...counter,
       costs: wants,
       alreadyCharged: costs,
     }));
-    kept.push(...confirmationsOf([{ ...receipt, counters }], largestCost(counters), mayBlock));
+    confirmations.push(
+      ...confirmationsOf([{ ...receipt, counters }], largestCost(counters), mayBlock),
+    );
   }
-  const charges = { counters: more, units: more.length === 0 ? 0 : largestCost(more), beside: 0 };
-  return { isNamed: true, units: named, more: charges, less, kept };
+  const charges = {
+    counters: more,
+    units: more.length === 0 ? 0 : largestCost(more),
+    alreadyCharged: 0,
+  };
+  return { isByName: true, unitChanges: named, additionalCharge: charges, refunds, confirmations };
 }
 
 /** Whether a settlement changes nothing. */
-export function isUnchanged({ more, less, kept }: Settlement): boolean {
-  return more.counters.length === 0 && less.length === 0 && kept.length === 0;
+export function hasNoChanges({ additionalCharge, refunds, confirmations }: Settlement): boolean {
+  return (
+    additionalCharge.counters.length === 0 && refunds.length === 0 && confirmations.length === 0
+  );
 }
 
 /** The result of a settlement: `charged` is the result of `more`; the others say whether the store received them. */
-export function settled(
-  { isNamed, units }: Settlement,
+export function settlementResult(
+  { isByName, unitChanges }: Settlement,
   charged: ChargeResult<Cost> | undefined,
-  isGivenBack: boolean,
-  isKept: boolean,
+  isRefunded: boolean,
+  isConfirmed: boolean,
 ): ChargeResult<Cost> {
-  const added = byName(charged?.charged);
-  const counted = mapUnits(units, (name, { was, wants }) => {
-    if (wants > was) return was + (unitsFor(added, name) ?? 0);
-    return isGivenBack ? wants : was;
+  const added = toUnitsByName(charged?.charged);
+  const counted = mapUnits(unitChanges, (name, { charged: was, target }) => {
+    if (target > was) return was + (unitsFor(added, name) ?? 0);
+    return isRefunded ? target : was;
   });
-  const beyond = byName(charged?.overflow);
-  const overflow = mapUnits(units, (name) => unitsFor(beyond, name) ?? 0);
-  const degraded = charged?.degraded === true || !isGivenBack || !isKept;
-  if (isNamed) return { charged: counted, overflow, degraded };
-  return { charged: counted[ALL] as number, overflow: overflow[ALL] as number, degraded };
+  const beyond = toUnitsByName(charged?.overflow);
+  const overflow = mapUnits(unitChanges, (name) => unitsFor(beyond, name) ?? 0);
+  const degraded = charged?.degraded === true || !isRefunded || !isConfirmed;
+  if (isByName) return { charged: counted, overflow, degraded };
+  return {
+    charged: counted[ALL_LIMITS] as number,
+    overflow: overflow[ALL_LIMITS] as number,
+    degraded,
+  };
 }
 
 /** The cost of a decision that could not be settled: its original charge. */
-export function unsettled({ isNamed, units }: Settlement): ChargeResult<Cost> {
-  const charged = mapUnits(units, (_, { was }) => was);
-  const overflow = mapUnits(units, () => 0);
-  if (isNamed) return { charged, overflow, degraded: true };
-  return { charged: charged[ALL] as number, overflow: 0, degraded: true };
+export function unsettledResult({ isByName, unitChanges }: Settlement): ChargeResult<Cost> {
+  const charged = mapUnits(unitChanges, (_, { charged: was }) => was);
+  const overflow = mapUnits(unitChanges, () => 0);
+  if (isByName) return { charged, overflow, degraded: true };
+  return { charged: charged[ALL_LIMITS] as number, overflow: 0, degraded: true };
 }
 
 function mapUnits(
-  units: Settlement["units"],
-  of: (name: string, units: Units) => number,
+  units: Settlement["unitChanges"],
+  of: (name: string, units: UnitChange) => number,
 ): CostByName {
   return Object.fromEntries([...units].map(([name, each]) => [name, of(name, each)]));
 }
 
-function byName(units: Cost = {}): CostByName {
-  return typeof units === "number" ? { [ALL]: units } : units;
+function toUnitsByName(units: Cost = {}): CostByName {
+  return typeof units === "number" ? { [ALL_LIMITS]: units } : units;
 }

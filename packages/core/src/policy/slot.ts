@@ -5,9 +5,9 @@ export interface SlotHandle {
   /** Aborts when a slot is lost, or its client has disconnected. */
   readonly signal: AbortSignal;
   /** Records that the store granted them. */
-  hold(): void;
+  markGranted(): void;
   /** Renews the slots from now on, until they are released, lost or left. Skips renewals while `isNeeded` returns false. */
-  keep(isNeeded?: () => boolean): void;
+  startRenewing(isNeeded?: () => boolean): void;
   /** Records that the client has disconnected: the slots are no longer renewed, and `signal` aborts. */
   abandon(): void;
   /**
@@ -22,5 +22,9 @@ export interface SlotStore {
   /** The time in microseconds, by a clock of this process. */
   now(): number;
   /** Renews or releases slots of a counter; returns for each holder whether its slot was there. Rejects like the store. */
-  tend(counter: Counter, holders: readonly string[], renews: boolean): Promise<readonly boolean[]>;
+  renewOrRelease(
+    counter: Counter,
+    holders: readonly string[],
+    renews: boolean,
+  ): Promise<readonly boolean[]>;
 }

@@ -1,11 +1,14 @@
 import { HeadgateError } from "../common/errors.ts";
 
 /** Throws `HEADGATE_WRONG_TYPE` if a step found a value in a key that Headgate did not write. */
-export function rejectWrongType(reply: readonly number[], of: readonly { key: string }[]): void {
+export function rejectWrongType(
+  reply: readonly number[],
+  counters: readonly { key: string }[],
+): void {
   if (reply[1] !== -1) return;
   throw new HeadgateError(
     "HEADGATE_WRONG_TYPE",
     "a key of this subject holds a value that is not Headgate's: give the store another prefix, or delete the key (the cause names it)",
-    { cause: { keys: of.map(({ key }) => key) } },
+    { cause: { keys: counters.map(({ key }) => key) } },
   );
 }

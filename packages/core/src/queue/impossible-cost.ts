@@ -10,7 +10,7 @@ interface ImpossibleCost {
 }
 
 /** The cost at the first limit that can never grant it; undefined if all can. */
-export function findImpossible(
+export function findImpossibleCost(
   counters: readonly SubjectCounter[],
   cost: number,
 ): ImpossibleCost | undefined {
@@ -24,8 +24,8 @@ export function findImpossible(
 }
 
 /** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever. */
-export function rejectImpossible(counters: readonly SubjectCounter[], cost: number): void {
-  const impossible = findImpossible(counters, cost);
+export function rejectImpossibleCost(counters: readonly SubjectCounter[], cost: number): void {
+  const impossible = findImpossibleCost(counters, cost);
   if (impossible === undefined) return;
   const { units, name, limit } = impossible;
   throw new HeadgateError(

@@ -11,7 +11,7 @@ import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { asStore, requireStore } from "../store/store.ts";
-import type { WaitQueue } from "./line.ts";
+import type { WaitQueue } from "./queue.ts";
 import { createWaitQueue } from "./wait-queue.ts";
 
 const DAY = 86_400_000;

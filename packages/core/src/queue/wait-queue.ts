@@ -5,18 +5,18 @@ import { HeadgateError } from "../common/errors.ts";
 import { LONGEST_TIMER_MS } from "../common/time.ts";
 import type { Waiting } from "../common/waiting-list.ts";
 import { WaitingList } from "../common/waiting-list.ts";
-import type { Denial, Waiters, WaitOptions, WaitQueue } from "./line.ts";
+import type { Denial, WaiterGroup, WaitOptions, WaitQueue } from "./queue.ts";
 
 /** How often a call that waits for a slot asks again: another process may release one. */
-const ASK_AGAIN_MS = 250;
+const SLOT_POLL_MS = 250;
 
 interface Waiter extends Waiting {
-  readonly among: Waiters | undefined;
+  readonly group: WaiterGroup | undefined;
   readonly attempt: () => Promise<Decision>;
-  readonly onFreed: WaitOptions["onFreed"];
-  readonly onChange: WaitOptions["onChange"];
+  readonly onRelease: WaitOptions["onRelease"];
+  readonly onLimitsChange: WaitOptions["onLimitsChange"];
   /** Whether a denial is the call's answer. */
-  readonly isAnswer: WaitOptions["isAnswer"];
+  readonly isFinal: WaitOptions["isFinal"];
   /** Settles the call; later results are ignored. */
   readonly resolve: (decision: Decision) => void;
   readonly reject: (error: unknown) => void;
@@ -24,19 +24,19 @@ interface Waiter extends Waiting {
 }
 
 /**
- * `giveBack` returns the charge of a call that had left by the time it was admitted; `now` is the store's clock. `noteWaiting`
+ * `giveBack` returns the charge of a call that had left by the time it was admitted; `now` is the store's clock. `countWaiting`
  * counts one more waiting call, and may return a function that stops counting it.
  */
 export function createWaitQueue(
   maxQueue: number,
-  giveBack: (decision: Decision) => Promise<unknown>,
+  undoDecision: (decision: Decision) => Promise<unknown>,
   now: () => number,
-  noteWaiting: () => (() => void) | undefined = () => undefined,
+  countWaiting: () => (() => void) | undefined = () => undefined,
 ): WaitQueue {
-  const lines = new Map<string, Line>();
+  const queues = new Map<string, KeyQueue>();
   let waiting = 0;
 
-  class Line {
+  class KeyQueue {
     readonly #key: string;
     readonly #waiters = new WaitingList<Waiter>();
     #wake: (() => void) | undefined;
@@ -59,7 +59,7 @@ export function createWaitQueue(
     }
 
     /** A call that gave up must neither hold up the others, at the head, nor be retained behind it. */
-    leave(waiter: Waiter): void {
+    remove(waiter: Waiter): void {
       if (this.#waiters.first === waiter) this.#wake?.();
       else this.#waiters.delete(waiter);
     }
@@ -69,55 +69,58 @@ export function createWaitQueue(
       this.#wake?.();
     }
 
-    rejectAll(error: HeadgateError, of: Waiters | undefined): void {
+    rejectAll(error: HeadgateError, group: WaiterGroup | undefined): void {
       for (const waiter of this.#waiters.all) {
-        if (of === undefined || waiter.among === of) waiter.reject(error);
+        if (group === undefined || waiter.group === group) waiter.reject(error);
       }
     }
 
     async #serve(): Promise<void> {
       for (let { first } = this.#waiters; first !== undefined; first = this.#waiters.first) {
-        if (!first.settled) await this.#try(first);
+        if (!first.settled) await this.#attemptFor(first);
         if (first.settled) this.#waiters.delete(first);
       }
-      lines.delete(this.#key);
+      queues.delete(this.#key);
     }
 
-    async #try(head: Waiter): Promise<void> {
+    async #attemptFor(head: Waiter): Promise<void> {
       try {
         this.#isWoken = false;
         const decision = await head.attempt();
-        if (!decision.allowed) this.lastDenial = { decision, at: now() };
+        if (!decision.allowed) this.lastDenial = { decision, receivedAt: now() };
         if (head.settled) {
-          if (decision.allowed) await giveBack(decision);
-        } else if (decision.allowed || head.isAnswer?.(decision)) head.resolve(decision);
+          if (decision.allowed) await undoDecision(decision);
+        } else if (decision.allowed || head.isFinal?.(decision)) head.resolve(decision);
         else if (!this.#isWoken) await this.#sleep(decision, head);
       } catch (error) {
         head.reject(error);
       }
     }
 
-    #sleep({ limits, retryAfterMs }: Decision, { onFreed, onChange }: Waiter): Promise<void> {
+    #sleep(
+      { limits, retryAfterMs }: Decision,
+      { onRelease, onLimitsChange }: Waiter,
+    ): Promise<void> {
       const denials = limits.filter(({ allowed }) => !allowed);
-      const isForPlace = onFreed !== undefined && denials.some(isOfSlots);
+      const isForSlot = onRelease !== undefined && denials.some(isOfSlots);
       return new Promise((resolve) => {
         const wake = (): void => {
           cancel();
-          for (const forget of forgets) forget?.();
+          for (const forget of unsubscribes) forget?.();
           resolve();
         };
-        const cancel = schedule(isForPlace ? pauseFor(denials) : retryAfterMs, wake);
-        const forgets = [isForPlace ? onFreed(wake) : undefined, onChange?.(wake)];
+        const cancel = schedule(isForSlot ? pauseMsFor(denials) : retryAfterMs, wake);
+        const unsubscribes = [isForSlot ? onRelease(wake) : undefined, onLimitsChange?.(wake)];
         this.#wake = wake;
       });
     }
   }
 
-  function lineOf(key: string): Line {
-    const known = lines.get(key);
+  function queueFor(key: string): KeyQueue {
+    const known = queues.get(key);
     if (known !== undefined) return known;
-    const line = new Line(key);
-    lines.set(key, line);
+    const line = new KeyQueue(key);
+    queues.set(key, line);
     return line;
   }
 
@@ -125,35 +128,35 @@ export function createWaitQueue(
     enter(
       key,
       attempt,
-      { waiters, timeoutMs, signal, onFreed, onChange, maxLine, denial, isAnswer },
+      { group, timeoutMs, signal, onRelease, onLimitsChange, maxPerKey, denial, isFinal },
     ) {
       if (signal?.aborted) return Promise.reject(signal.reason);
-      if (waiters?.ended !== undefined) return Promise.reject(waiters.ended);
-      const isLineFull = maxLine !== undefined && (lines.get(key)?.size ?? 0) >= maxLine;
-      if (waiting >= maxQueue || isLineFull) {
+      if (group?.closeError !== undefined) return Promise.reject(group.closeError);
+      const isKeyFull = maxPerKey !== undefined && (queues.get(key)?.size ?? 0) >= maxPerKey;
+      if (waiting >= maxQueue || isKeyFull) {
         return Promise.reject(
           new HeadgateError("HEADGATE_QUEUE_FULL", `${waiting} calls are waiting already`),
         );
       }
-      const line = lineOf(key);
+      const line = queueFor(key);
       line.lastDenial ??= denial;
       waiting += 1;
-      const noteOver = noteWaiting();
+      const stopCounting = countWaiting();
       return new Promise<Decision>((resolve, reject) => {
         const settle = (): void => {
           waiter.settled = true;
           waiting -= 1;
-          noteOver?.();
+          stopCounting?.();
           cancelTimeout();
           forgetSignal?.();
-          line.leave(waiter);
+          line.remove(waiter);
         };
         const waiter: Waiter = {
-          among: waiters,
+          group: group,
           attempt,
-          onFreed,
-          onChange,
-          isAnswer,
+          onRelease,
+          onLimitsChange,
+          isFinal,
           settled: false,
           before: undefined,
           after: undefined,
@@ -179,16 +182,16 @@ export function createWaitQueue(
     },
 
     wake(key) {
-      for (const [name, line] of lines) {
+      for (const [name, line] of queues) {
         if (key === undefined || name.split(" ").includes(key)) line.wake();
       }
     },
 
-    lastDenial: (key) => lines.get(key)?.lastDenial,
+    lastDenial: (key) => queues.get(key)?.lastDenial,
 
     close(error, waiters) {
-      if (waiters !== undefined) waiters.ended = error;
-      for (const line of [...lines.values()]) line.rejectAll(error, waiters);
+      if (waiters !== undefined) waiters.closeError = error;
+      for (const line of [...queues.values()]) line.rejectAll(error, waiters);
     },
   };
 }
@@ -197,10 +200,10 @@ export function createWaitQueue(
  * Milliseconds to wait if a concurrency limit denied: as long as the other limits deny, and no longer than a block of the slots
  * lasts. When a slot comes free is unpredictable.
  */
-function pauseFor(denials: readonly LimitState[]): number {
+function pauseMsFor(denials: readonly LimitState[]): number {
   const longest = (some: readonly LimitState[]): number =>
     Math.max(0, ...some.map(({ retryAfterMs }) => retryAfterMs));
-  const pause = Math.min(ASK_AGAIN_MS, longest(denials.filter(isOfSlots)));
+  const pause = Math.min(SLOT_POLL_MS, longest(denials.filter(isOfSlots)));
   return Math.max(pause, longest(denials.filter((limit) => !isOfSlots(limit))));
 }
 

@@ -1,6 +1,6 @@
 import { prefixPart } from "../common/client-state.ts";
 import { fingerprint } from "../common/key.ts";
-import type { CompiledPolicy, DimensionLimits } from "../policy/compiled-policy.ts";
+import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { CountingStore } from "../store/store.ts";
 import { VERSION } from "../version.generated.ts";
 import type { NameTargets } from "./listed-targets.ts";
@@ -104,7 +104,7 @@ function listedPolicyOf(own: CompiledPolicy): ListedPolicy {
 }
 
 function shapeOf(
-  { dimension, keySuffix, positions }: DimensionLimits,
+  { dimension, keySuffix, positions }: LimitGroup,
   own: CompiledPolicy,
 ): ListedShape {
   return {

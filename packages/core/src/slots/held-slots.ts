@@ -14,12 +14,12 @@ export interface SlotKeeper {
   readonly renewals: Renewals;
   readonly releases: Releases;
   /** The limiter that they belong to. */
-  readonly reported: ReportedLimiter;
+  readonly labels: ReportedLimiter;
 }
 
 /** Slots that a call asks for, and holds if it is admitted. */
 export class HeldSlots implements SlotHandle {
-  readonly #keeping: SlotKeeper;
+  readonly #keeper: SlotKeeper;
   /** The holder's id. */
   readonly holder: string;
   readonly #slots: readonly RenewedSlot[];
@@ -28,21 +28,21 @@ export class HeldSlots implements SlotHandle {
   #reason: HeadgateError | undefined;
   #isReleased = false;
   /** Records that they are no longer in use; undefined if they are not being counted. */
-  #noteOver: (() => void) | undefined;
+  #stopCounting: (() => void) | undefined;
 
   /** They are held from when the store was asked, or slightly later. */
   constructor(keeping: SlotKeeper, counters: readonly SubjectCounter[], holder: string) {
-    this.#keeping = keeping;
+    this.#keeper = keeping;
     this.holder = holder;
     const now = keeping.store.now();
     this.#slots = counters.map((counter) => ({
       store: keeping.store,
       counter,
       holder,
-      ttl: counter.group.heldFor as number,
-      until: now + (counter.group.heldFor as number),
+      ttl: counter.group.slotTtl as number,
+      until: now + (counter.group.slotTtl as number),
       isRenewed: never,
-      onLost: () => this.#end(lost()),
+      onLost: () => this.#abortWith(slotLostError()),
     }));
   }
 
@@ -50,45 +50,45 @@ export class HeldSlots implements SlotHandle {
     if (this.#abort !== undefined) return this.#abort.signal;
     this.#abort = new AbortController();
     if (this.#reason !== undefined) this.#abort.abort(this.#reason);
-    else if (!this.#isReleased) for (const place of this.#slots) this.#keeping.renewals.add(place);
+    else if (!this.#isReleased) for (const place of this.#slots) this.#keeper.renewals.add(place);
     return this.#abort.signal;
   }
 
-  hold(): void {
+  markGranted(): void {
     const units = this.#counters.reduce((sum, counter) => sum + unitsAt(counter, 0, 1), 0);
-    this.#noteOver = noteInUse("places", this.#keeping.reported, units);
-    if (this.#noteOver === undefined) return;
+    this.#stopCounting = noteInUse("places", this.#keeper.labels, units);
+    if (this.#stopCounting === undefined) return;
     // So that the count of slots in use notices expired ones.
-    for (const place of this.#slots) this.#keeping.renewals.add(place);
+    for (const place of this.#slots) this.#keeper.renewals.add(place);
   }
 
-  keep(isNeeded: () => boolean = always): void {
+  startRenewing(isNeeded: () => boolean = always): void {
     if (this.#isReleased || this.#reason !== undefined) return;
     for (const place of this.#slots) {
-      place.isRenewed = isNeeded;
-      this.#keeping.renewals.add(place);
+      place.shouldRenew = isNeeded;
+      this.#keeper.renewals.add(place);
     }
   }
 
   abandon(): void {
-    if (!this.#isReleased) this.#end(left());
+    if (!this.#isReleased) this.#abortWith(clientLeftError());
   }
 
   async release(): Promise<boolean> {
     if (this.#isReleased) return false;
     this.#isReleased = true;
-    this.#forget();
-    const { store, releases } = this.#keeping;
+    this.#stopRenewing();
+    const { store, releases } = this.#keeper;
     try {
       const given = await Promise.all(
-        this.#slots.map(({ counter }) => store.tend(counter, [this.holder], false)),
+        this.#slots.map(({ counter }) => store.renewOrRelease(counter, [this.holder], false)),
       );
       return given.flat().includes(true);
     } catch (error) {
       this.#isReleased = false;
       throw error;
     } finally {
-      releases.announce(this.#counters);
+      releases.notify(this.#counters);
     }
   }
 
@@ -96,29 +96,29 @@ export class HeldSlots implements SlotHandle {
     return this.#slots.map(({ counter }) => counter);
   }
 
-  #end(reason: HeadgateError): void {
-    this.#forget();
+  #abortWith(reason: HeadgateError): void {
+    this.#stopRenewing();
     this.#reason ??= reason;
     this.#abort?.abort(this.#reason);
   }
 
-  #forget(): void {
-    for (const place of this.#slots) this.#keeping.renewals.remove(place);
-    this.#noteOver?.();
+  #stopRenewing(): void {
+    for (const place of this.#slots) this.#keeper.renewals.remove(place);
+    this.#stopCounting?.();
   }
 }
 
 const always = (): boolean => true;
 const never = (): boolean => false;
 
-function lost(): HeadgateError {
+function slotLostError(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_PLACE_LOST",
     "this work may have lost its place: it was not renewed in time, or the store lost it; end the work",
   );
 }
 
-function left(): HeadgateError {
+function clientLeftError(): HeadgateError {
   return new HeadgateError(
     "HEADGATE_CLIENT_LEFT",
     "the client left before its request was answered",

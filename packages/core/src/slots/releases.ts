@@ -2,26 +2,26 @@ import type { Counter } from "../operations/counter.ts";
 
 /** Notifies calls that wait for a slot in this process when one was released here. */
 export class Releases {
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #callbacks = new Map<string, Set<() => void>>();
 
   /** Calls back when a slot of one of these counters is released, until the returned function is called. */
-  on(keys: readonly string[], callback: () => void): () => void {
+  onRelease(keys: readonly string[], callback: () => void): () => void {
     for (const key of keys) {
-      const callbacks = this.#waiting.get(key) ?? new Set();
-      this.#waiting.set(key, callbacks.add(callback));
+      const callbacks = this.#callbacks.get(key) ?? new Set();
+      this.#callbacks.set(key, callbacks.add(callback));
     }
     return () => {
       for (const key of keys) {
-        const callbacks = this.#waiting.get(key);
+        const callbacks = this.#callbacks.get(key);
         callbacks?.delete(callback);
-        if (callbacks?.size === 0) this.#waiting.delete(key);
+        if (callbacks?.size === 0) this.#callbacks.delete(key);
       }
     };
   }
 
-  announce(counters: readonly Counter[]): void {
+  notify(counters: readonly Counter[]): void {
     for (const { key } of counters) {
-      for (const callback of [...(this.#waiting.get(key) ?? [])]) callback();
+      for (const callback of [...(this.#callbacks.get(key) ?? [])]) callback();
     }
   }
 }

@@ -3,7 +3,7 @@ import { processPart } from "../common/client-state.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import { bindingLimit } from "../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { EVERYBODY } from "../policy/counters.ts";
+import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { UsageSubjects } from "../store/store.ts";
 import type { BlockedSubject } from "./block-sightings.ts";
 import type { LimiterCount, UsageRow } from "./steps.ts";
@@ -122,7 +122,7 @@ export class UsageCounter {
     const denying = new Set(limits.filter(({ allowed }) => !allowed).map(({ per }) => per));
     for (const dimension of denying) {
       // Only `global` limits leave the subject unnamed.
-      const subject = dimension === GLOBAL_DIMENSION ? EVERYBODY : subjects[dimension];
+      const subject = dimension === GLOBAL_DIMENSION ? GLOBAL_SUBJECT : subjects[dimension];
       if (subject === undefined) continue;
       this.#refused.add(subjectKey(dimension, subject));
       if (blocked) this.#noteBlock(dimension, subject, limits);

@@ -1,5 +1,5 @@
 import type { KnownLimiter, SubjectQuery } from "@headgate/core/operate";
-import { dimensionsOf, EVERYBODY, sourcesOf, subjectsOf } from "@headgate/core/operate";
+import { dimensionsOf, GLOBAL_SUBJECT, sourcesOf, subjectsOf } from "@headgate/core/operate";
 import type { SubjectOf } from "../api.ts";
 import { formatSource } from "../format/use.ts";
 
@@ -18,7 +18,7 @@ export async function makeSubjects(
 ): Promise<MadeSubjects> {
   const dimensions = dimensionsOf(known.limiter.limits);
   const isForEverybody = dimensions.every((dimension) => dimension === "global");
-  const subjects = isForEverybody ? [{ global: EVERYBODY }] : await subjectsOf(known, client);
+  const subjects = isForEverybody ? [{ global: GLOBAL_SUBJECT }] : await subjectsOf(known, client);
   return { subjects, needs: needsOf(dimensions, known) };
 }
 

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection, KnownLimiter, SubjectQuery } from "@headgate/core/operate";
-import { dimensionsOf, EVERYBODY, knownLimiters } from "@headgate/core/operate";
+import { dimensionsOf, GLOBAL_SUBJECT, knownLimiters } from "@headgate/core/operate";
 import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
 import { formatLimit } from "../format/policy.ts";
 import { namedLimits } from "../named-limits.ts";
@@ -89,7 +89,7 @@ async function look(
   const { name, limits } = limiter;
   // A limit shared by all clients may deny this one.
   const isShared = dimensionsOf(limits).includes("global");
-  const asked = isShared ? { ...subject, global: EVERYBODY } : subject;
+  const asked = isShared ? { ...subject, global: GLOBAL_SUBJECT } : subject;
   const [used, decision, inspection] = await Promise.all([
     operator.peek(limiter, asked, { cost: 0 }),
     operator.peek(limiter, asked),

@@ -8,24 +8,24 @@ import type { Receipt } from "../../operations/refund.ts";
 import { refund } from "../../operations/refund.ts";
 import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../policy/counters.ts";
-import { refundOf } from "../changes.ts";
-import { readReply } from "../decode-reply.ts";
+import { decodeReply } from "../decode-reply.ts";
 import type { DenyCache } from "../deny-cache.ts";
 import { denyCacheOf } from "../deny-cache.ts";
 import { leaseHoldersOn } from "../lease-holders.ts";
+import { refundMutation } from "../mutations.ts";
 import type { Stage } from "../stage.ts";
 import {
   closeAccount,
-  deny,
-  grant,
-  lose,
   openAccount,
   receiptFor,
-  takeEnded,
-} from "./lease-book.ts";
-import type { Reported } from "./lease-reply.ts";
-import { leaseOf, roomOf } from "./lease-reply.ts";
-import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
+  recordDenial,
+  recordFailure,
+  recordGrant,
+  takeExpired,
+} from "./lease-account.ts";
+import type { StoreReport } from "./lease-reply.ts";
+import { leaseOf, remainingUnits } from "./lease-reply.ts";
+import type { Lease, LeaseAccount, LeaseSettings } from "./leases.ts";
 
 /** The most subjects kept; the least recently asked is evicted first. */
 const MAX_ACCOUNTS = 1_000;
@@ -34,176 +34,177 @@ const MAX_ACCOUNTS = 1_000;
  * Longer subjects are stored by their key, so that a client cannot choose how much memory it takes. Every such key is longer
  * than this.
  */
-const MAX_SUBJECT = 48;
+const MAX_SUBJECT_LENGTH = 48;
 
 /** The most checks for expired leases within one lease's `ttl`, however many leases end at different times. */
-const LOOKS = 64;
+const CHECKS_PER_TTL = 64;
 
 /** The leases of a subject, and the store's report with the last one. */
 export interface SubjectAccount extends LeaseAccount {
   readonly counter: SubjectCounter;
-  reported: Reported | undefined;
+  lastReport: StoreReport | undefined;
 }
 
 /** Where leases are asked for. */
-export interface LeaseStore {
-  readonly counted: CompiledPolicy;
-  readonly watch: StoreMonitor;
+export interface LeaseDeps {
+  readonly policy: CompiledPolicy;
+  readonly monitor: StoreMonitor;
 }
 
 /** The leases of a limiter's subjects: takes them from the store and returns the rest. */
 export class LeaseAccounts {
-  readonly #rule: LeaseRule;
-  readonly #place: LeaseStore;
+  readonly #settings: LeaseSettings;
+  readonly #deps: LeaseDeps;
   /** Receives the refunds of unspent units. */
   readonly #next: Stage;
-  readonly #denials: DenyCache;
+  readonly #denyCache: DenyCache;
   readonly #accounts = new LRUCache<string, SubjectAccount>({
     max: MAX_ACCOUNTS,
-    dispose: (account) => this.#giveBack(closeAccount(account)),
+    dispose: (account) => this.#refund(closeAccount(account)),
   });
-  readonly #underWay = new Set<Promise<unknown>>();
-  readonly #leaveOwner: () => void;
-  readonly #alarm = new Alarm(() => this.#look());
+  readonly #inFlight = new Set<Promise<unknown>>();
+  readonly #unregister: () => void;
+  readonly #alarm = new Alarm(() => this.#checkExpired());
 
-  constructor(rule: LeaseRule, next: Stage, place: LeaseStore) {
-    this.#rule = rule;
+  constructor(rule: LeaseSettings, next: Stage, place: LeaseDeps) {
+    this.#settings = rule;
     this.#next = next;
-    this.#place = place;
-    const { owner } = place.counted.store;
-    this.#denials = denyCacheOf(owner);
-    this.#leaveOwner = leaseHoldersOn(owner).add(this);
+    this.#deps = place;
+    const { owner } = place.policy.store;
+    this.#denyCache = denyCacheOf(owner);
+    this.#unregister = leaseHoldersOn(owner).add(this);
   }
 
   /** The account of a subject, unless it is stored by key. */
-  findKnown(subject: string): SubjectAccount | undefined {
-    return subject.length > MAX_SUBJECT ? undefined : this.#accounts.get(subject);
+  findBySubject(subject: string): SubjectAccount | undefined {
+    return subject.length > MAX_SUBJECT_LENGTH ? undefined : this.#accounts.get(subject);
   }
 
   find(counter: SubjectCounter): SubjectAccount | undefined {
-    return this.#accounts.get(nameOf(counter));
+    return this.#accounts.get(accountName(counter));
   }
 
   open(counter: SubjectCounter): SubjectAccount {
-    const name = nameOf(counter);
+    const name = accountName(counter);
     const kept = { ...counter, subject: name };
-    const account = { ...openAccount(this.#rule), counter: kept, reported: undefined };
+    const account = { ...openAccount(this.#settings), counter: kept, lastReport: undefined };
     this.#accounts.set(name, account);
     return account;
   }
 
   /** Returns the leases of those counters that belong to this limiter. */
-  close(counters: readonly SubjectCounter[]): void {
+  endLeases(counters: readonly SubjectCounter[]): void {
     for (const counter of counters) {
-      const name = nameOf(counter);
+      const name = accountName(counter);
       if (this.#accounts.peek(name)?.counter.key === counter.key) this.#accounts.delete(name);
     }
   }
 
   /** Returns the leases of counters for which `isOver` is true. */
-  closeIf(isOver: (counter: SubjectCounter) => boolean): void {
-    this.close([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
+  endLeasesIf(isOver: (counter: SubjectCounter) => boolean): void {
+    this.endLeases([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
   }
 
   /** Returns all leases; new ones can still be taken. */
-  clear(): void {
+  endAllLeases(): void {
     this.#accounts.clear();
   }
 
   /** Returns all leases; resolves when the calls in progress have ended. */
-  async closeAll(): Promise<void> {
-    this.#leaveOwner();
-    this.clear();
+  async close(): Promise<void> {
+    this.#unregister();
+    this.endAllLeases();
     this.#alarm.stop();
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
   }
 
   /** Asks the store for a lease. No request waits for it; if the store fails, the requests' own calls report it. */
   request(account: SubjectAccount, units: number): void {
-    account.requesting = units;
-    this.#follow(this.#request(account, units).catch(() => lose(account)));
+    account.pendingUnits = units;
+    this.#track(this.#request(account, units).catch(() => recordFailure(account)));
   }
 
   async #request(account: SubjectAccount, cost: number): Promise<void> {
-    const { counted, watch } = this.#place;
-    const { store } = counted;
+    const { policy, monitor } = this.#deps;
+    const { store } = policy;
     const { counter } = account;
     const counters = [counter];
     const sent = store.now();
     const call: DecideCall = { cost, mode: "charge", counters };
-    const late = (found?: readonly number[]) => found && this.#giveBackLate(call, found);
-    const reply = await watch.run(store, decide, call, counter.key, 0, late);
-    const { allowed, blocked, receipts } = readReply(counted, counters, cost, reply);
+    const late = (found?: readonly number[]) => found && this.#refundLate(call, found);
+    const reply = await monitor.run(store, decide, call, counter.key, 0, late);
+    const { allowed, blocked, receipts } = decodeReply(policy, counters, cost, reply);
     const [receipt] = receipts as [Receipt];
-    const received = store.now();
-    account.reported = { reply, received };
-    const room = roomOf(counter.group, reply);
+    const receivedAt = store.now();
+    account.lastReport = { reply, receivedAt };
+    const room = remainingUnits(counter.group, reply);
     if (!allowed) {
-      deny(account, room);
-      if (blocked) this.close(counters);
+      recordDenial(account, room);
+      if (blocked) this.endLeases(counters);
       return;
     }
-    this.#denials.forgetKnown(counters, received);
-    const lease = leaseOf(this.#rule, counter.group, receipt, reply, sent);
+    this.#denyCache.invalidateCached(counters, receivedAt);
+    const lease = leaseOf(this.#settings, counter.group, receipt, reply, sent);
     if (account.isClosed) {
-      this.#giveBack([lease]);
+      this.#refund([lease]);
       return;
     }
-    grant(account, lease, room);
-    this.#lookAt(lease.until, received);
+    recordGrant(account, lease, room);
+    this.#scheduleCheck(lease.expiresAt, receivedAt);
   }
 
   /** Returns the unspent units of a subject's expired leases. */
-  giveBackEnded(account: SubjectAccount, now: number): void {
-    if (account.leases.length > 0) this.#giveBack(takeEnded(account, now));
+  refundExpired(account: SubjectAccount, now: number): void {
+    if (account.leases.length > 0) this.#refund(takeExpired(account, now));
   }
 
-  #giveBackLate({ counters, cost }: DecideCall, reply: readonly number[]): void {
-    const { counted } = this.#place;
-    const { store } = counted;
-    const { allowed, receipts } = readReply(counted, counters as SubjectCounter[], cost, reply);
+  #refundLate({ counters, cost }: DecideCall, reply: readonly number[]): void {
+    const { policy } = this.#deps;
+    const { store } = policy;
+    const { allowed, receipts } = decodeReply(policy, counters as SubjectCounter[], cost, reply);
     const [receipt] = receipts;
     if (!allowed || receipt === undefined) return;
     // Bypasses the watch: the store that was late is known to be down.
-    const forget = (): void => this.#denials.forget(counters, store.now());
+    const forget = (): void => this.#denyCache.invalidate(counters, store.now());
     const given = store.run(refund, receipt).then(forget);
     given.catch(() => {});
   }
 
   /** If the refund fails, the units recover over time like any charge. */
-  #giveBack(leases: readonly Lease[]): void {
+  #refund(leases: readonly Lease[]): void {
     for (const lease of leases) {
-      if (lease.left > 0) this.#follow(this.#next.change(refundOf(receiptFor(lease, lease.left))));
+      if (lease.unspent > 0)
+        this.#track(this.#next.mutate(refundMutation(receiptFor(lease, lease.unspent))));
     }
   }
 
-  #follow(task: Promise<unknown>): void {
+  #track(task: Promise<unknown>): void {
     const ended = Promise.allSettled([task]);
-    this.#underWay.add(ended);
-    void ended.then(() => this.#underWay.delete(ended));
+    this.#inFlight.add(ended);
+    void ended.then(() => this.#inFlight.delete(ended));
   }
 
-  #lookAt(until: number, now: number): void {
-    this.#alarm.setBy(toMilliseconds(Math.max(this.#rule.ttl / LOOKS, until - now)));
+  #scheduleCheck(until: number, now: number): void {
+    this.#alarm.setBy(toMilliseconds(Math.max(this.#settings.ttl / CHECKS_PER_TTL, until - now)));
   }
 
-  #look(): void {
+  #checkExpired(): void {
     let now: number;
     try {
-      now = this.#place.counted.store.now();
+      now = this.#deps.policy.store.now();
     } catch {
       // The application's own clock failed; requests report that. Expired leases wait for the next check.
       return;
     }
     let next = Number.POSITIVE_INFINITY;
     for (const account of this.#accounts.values()) {
-      this.giveBackEnded(account, now);
-      for (const { until } of account.leases) next = Math.min(next, until);
+      this.refundExpired(account, now);
+      for (const { expiresAt } of account.leases) next = Math.min(next, expiresAt);
     }
-    this.#lookAt(next, now);
+    this.#scheduleCheck(next, now);
   }
 }
 
-function nameOf({ subject, key }: SubjectCounter): string {
-  return subject.length > MAX_SUBJECT ? key : subject;
+function accountName({ subject, key }: SubjectCounter): string {
+  return subject.length > MAX_SUBJECT_LENGTH ? key : subject;
 }

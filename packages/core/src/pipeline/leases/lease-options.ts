@@ -1,20 +1,20 @@
 import { invalidValue } from "../../common/errors.ts";
 import { parseDuration } from "../../common/time.ts";
-import type { LeaseOptions, LeaseRule } from "./leases.ts";
+import type { LeaseOptions, LeaseSettings } from "./leases.ts";
 
 const MAX_UNITS = 1_000_000;
-const LONGEST_TTL = 60_000_000;
+const MAX_TTL = 60_000_000;
 
 /**
  * A lease takes at most 1/SHARE of the remaining units, so that several processes together leave some for other requests, and
  * nothing is leased close to the limit.
  */
-const SHARE = 8;
+const SHARE_DIVISOR = 8;
 
 /** Reads the option. Throws `HEADGATE_INVALID_OPTION`. */
 export function readLeaseOption(
   lease: LeaseOptions | false | undefined = false,
-): LeaseRule | undefined {
+): LeaseSettings | undefined {
   if (lease === false) return undefined;
   if (typeof lease !== "object" || lease === null || Array.isArray(lease)) {
     throw invalidValue('lease must be false or like { max: 100, ttl: "1s" }', lease);
@@ -26,6 +26,6 @@ export function readLeaseOption(
     throw invalidValue("lease.max must be a whole number from 2 to 1000000", max);
   }
   const length = parseDuration(ttl, "lease.ttl", "HEADGATE_INVALID_OPTION");
-  if (length > LONGEST_TTL) throw invalidValue("lease.ttl must be from 1 ms to 1 minute", ttl);
-  return { max, ttl: length, share: SHARE };
+  if (length > MAX_TTL) throw invalidValue("lease.ttl must be from 1 ms to 1 minute", ttl);
+  return { max, ttl: length, divisor: SHARE_DIVISOR };
 }

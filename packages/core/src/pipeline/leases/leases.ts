@@ -10,13 +10,13 @@ export interface LeaseOptions {
 }
 
 /** How units are leased. Times are in microseconds. */
-export interface LeaseRule {
+export interface LeaseSettings {
   /** The most units held, including those being requested. */
   readonly max: number;
   /** How long a lease lasts at most. */
   readonly ttl: number;
   /** A lease takes at most 1/share of the units that remained in the store's last report. */
-  readonly share: number;
+  readonly divisor: number;
 }
 
 /** Units that were charged together. */
@@ -24,25 +24,25 @@ export interface Lease {
   /** The receipt for the charge of all its units. */
   readonly receipt: Receipt;
   /** When the store was asked. It decided later, so a time counted from here ends too early, never too late. */
-  readonly sent: number;
-  readonly until: number;
+  readonly sentAt: number;
+  readonly expiresAt: number;
   /** Unspent units. */
-  left: number;
+  unspent: number;
 }
 
 /** The units that a process holds for one subject, and the numbers that determine the next lease. */
 export interface LeaseAccount {
-  readonly rule: LeaseRule;
+  readonly settings: LeaseSettings;
   /** Oldest first, at most two, each with units left. */
   readonly leases: Lease[];
   /** Units being requested. */
-  requesting: number;
+  pendingUnits: number;
   /** How many units the next lease takes. */
-  size: number;
+  nextUnits: number;
   /** Units that remained in the store's last report. */
-  room: number;
+  remainingInStore: number;
   /** When the store was last asked for a request. */
-  requested: number;
+  lastRequestAt: number;
   /** Set when the subject was closed or forgotten: nothing more is spent. */
   isClosed: boolean;
 }

@@ -12,21 +12,21 @@ import type { BlockCall } from "../operations/manual-block.ts";
 import { block } from "../operations/manual-block.ts";
 import type { Receipt } from "../operations/refund.ts";
 import { receiptOf, refund } from "../operations/refund.ts";
-import { readCharged } from "../policy/costs.ts";
+import { readChargeResult } from "../policy/costs.ts";
 import type { Operation } from "../store/store.ts";
 import type { Mutation, MutationResult, Stage } from "./stage.ts";
 
 /** Refunds a charge. */
-export function refundOf(receipt: Receipt): Mutation<Receipt> {
-  return changeOf(refund, receipt);
+export function refundMutation(receipt: Receipt): Mutation<Receipt> {
+  return mutationOf(refund, receipt);
 }
 
 /** Confirms a charge, for limits that block on confirmed charges. */
-export function confirmOf(judgement: Confirmation): Mutation<Confirmation> {
-  return changeOf(confirm, judgement);
+export function confirmMutation(confirmation: Confirmation): Mutation<Confirmation> {
+  return mutationOf(confirm, confirmation);
 }
 
-function changeOf<R extends Receipt>(operation: Operation<R>, receipt: R): Mutation<R> {
+function mutationOf<R extends Receipt>(operation: Operation<R>, receipt: R): Mutation<R> {
   return { operation, counters: receipt.counters, callOf: (some) => receiptOf(receipt, some) };
 }
 
@@ -40,20 +40,22 @@ export function blockCounters(
   span: number,
 ): Promise<boolean> {
   const callOf = (some: readonly Counter[]): BlockCall => ({ counters: some, span });
-  return isDone(stage, [{ operation: block, counters, callOf, endsLeases: true }]);
+  return applyMutations(stage, [{ operation: block, counters, callOf, endsLeases: true }]);
 }
 
 /** Forgets counters, but not blocks set by an operator. True if there was anything to forget. Rejects like the store. */
 export function forgetCounters(stage: Stage, counters: readonly Counter[]): Promise<boolean> {
-  return isDone(stage, [{ operation: forget, counters, callOf: (some) => some, endsLeases: true }]);
+  return applyMutations(stage, [
+    { operation: forget, counters, callOf: (some) => some, endsLeases: true },
+  ]);
 }
 
 /** Makes changes concurrently. True if any of them did something. Rejects with the first error. */
-export async function isDone<Call>(
+export async function applyMutations<Call>(
   stage: Stage,
   changes: readonly Mutation<Call>[],
 ): Promise<boolean> {
-  const outcomes = await Promise.all(changes.map((mutation) => stage.change(mutation)));
+  const outcomes = await Promise.all(changes.map((mutation) => stage.mutate(mutation)));
   return outcomes
     .flat()
     .map(replyOf)
@@ -71,13 +73,13 @@ export async function chargeCounters(
   counters: readonly Counter[],
   cost: number,
   alreadyCharged: number,
-  otherwise: (counters: readonly Counter[], error: unknown) => Awaitable<ChargeResult<Cost>>,
+  onError: (counters: readonly Counter[], error: unknown) => Awaitable<ChargeResult<Cost>>,
 ): Promise<ChargeResult<Cost>> {
   // A reply by name covers one counter's limits: names do not tell several counters apart.
-  const together = areByName(counters) ? counters.map((one) => [one]) : [counters];
+  const groups = areByName(counters) ? counters.map((one) => [one]) : [counters];
   const outcomes = await Promise.all(
-    together.map((some) =>
-      stage.change({
+    groups.map((some) =>
+      stage.mutate({
         operation: charge,
         counters: some,
         callOf: (own) => ({ cost, alreadyCharged, counters: own }),
@@ -91,8 +93,8 @@ export async function chargeCounters(
     .flat()
     .map(async (result) =>
       "error" in result
-        ? otherwise(result.counters, result.error)
-        : readCharged(result.counters, cost, result.reply),
+        ? onError(result.counters, result.error)
+        : readChargeResult(result.counters, cost, result.reply),
     );
   return joinCharged(await Promise.all(charged));
 }

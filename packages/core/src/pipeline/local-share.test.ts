@@ -6,15 +6,15 @@ import { slidingWindow } from "../algorithms/sliding-window.ts";
 import { tokenBucket } from "../algorithms/token-bucket.ts";
 import type { Decision } from "../common/decision.ts";
 import type { Limit, Policy } from "../common/policy.ts";
-import { compileCountedPolicy } from "../policy/compiled-policy.ts";
+import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
 import { countersOf } from "../policy/counters.ts";
 import { takeReceipts } from "../policy/limiter-decision.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { isDone, refundOf } from "./changes.ts";
 import { createDecisionRequest } from "./decode-reply.ts";
-import { shareLimits } from "./local-limits.ts";
-import { decideLocally } from "./memory-stage.ts";
+import { scaleToShare } from "./local-share.ts";
+import { createMemoryStage } from "./memory-stage.ts";
+import { applyMutations, refundMutation } from "./mutations.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -22,10 +22,10 @@ const HOUR_MS = 3_600_000;
 function countShare(policy: Policy, share: number) {
   let now = 500_000 * HOUR_MS;
   const store = requireStore(memoryStore({ clock: () => now }));
-  const counted = compileCountedPolicy("api", policy, store);
-  const shareOf = shareLimits(share);
+  const counted = compileLimiterPolicy("api", policy, store);
+  const shareOf = scaleToShare(share);
   const counters = countersOf(counted, "u").map(shareOf);
-  const local = decideLocally(counted, store, "local");
+  const local = createMemoryStage(counted, store, "local");
   return {
     units: counters,
     consume: (cost = 1) => local.decide(createDecisionRequest(counted, counters, cost, "charge")),
@@ -36,7 +36,8 @@ function countShare(policy: Policy, share: number) {
       // A peek that is allowed reports what would be left after it.
       return limits.map(({ remaining }) => remaining + (allowed ? 1 : 0));
     },
-    giveBack: (decision: Decision) => isDone(local, takeReceipts(decision, counted).map(refundOf)),
+    giveBack: (decision: Decision) =>
+      applyMutations(local, takeReceipts(decision, counted).map(refundMutation)),
     pass(ms: number) {
       now += ms;
     },

@@ -10,7 +10,7 @@ import type { LimiterOptions } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { asStore, requireStore } from "../store/store.ts";
-import type { Leaving } from "./line.ts";
+import type { DisconnectWatch } from "./queue.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -40,13 +40,19 @@ function start(
   const { consumeInTurn, counted } = partsOf(limiter);
   const take = (
     subject: string,
-    { timeoutMs = 60_000, cost = 1 as Cost, leaving = staying() } = {},
-  ) => consumeInTurn(counted.groups, subject, { cost }, { timeoutMs, watchLeaving: () => leaving });
+    { timeoutMs = 60_000, cost = 1 as Cost, leaving: disconnect = staying() } = {},
+  ) =>
+    consumeInTurn(
+      counted.groups,
+      subject,
+      { cost },
+      { timeoutMs, watchDisconnect: () => disconnect },
+    );
   return { limiter, asked, take };
 }
 
-function staying(): Leaving {
-  return { signal: new AbortController().signal, hasLeft: () => false, stop() {} };
+function staying(): DisconnectWatch {
+  return { signal: new AbortController().signal, isDisconnected: () => false, stop() {} };
 }
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -55,10 +61,10 @@ describe("a call that takes its turn", () => {
   test("is admitted at once where there is room, and nobody is watched", async () => {
     const { limiter, asked } = start({ limits: gcra({ limit: 1, window: "1s" }) });
     const { consumeInTurn, counted } = partsOf(limiter);
-    const watchLeaving = vi.fn();
-    const turn = consumeInTurn(counted.groups, "u", undefined, { timeoutMs: 1, watchLeaving });
+    const watchDisconnect = vi.fn();
+    const turn = consumeInTurn(counted.groups, "u", undefined, { timeoutMs: 1, watchDisconnect });
     expect(await turn).toMatchObject({ decision: { allowed: true }, waitedMs: undefined });
-    expect(watchLeaving).not.toHaveBeenCalled();
+    expect(watchDisconnect).not.toHaveBeenCalled();
     expect(asked).toEqual(["decide"]);
   });
 
@@ -154,7 +160,7 @@ describe("a call that takes its turn", () => {
   test("is given back where its caller has left and the signal does not know", async () => {
     const { limiter, asked, take } = start({ limits: gcra({ limit: 1, window: "1s" }) });
     await limiter.consume("u");
-    const turn = take("u", { leaving: { ...staying(), hasLeft: () => true } });
+    const turn = take("u", { leaving: { ...staying(), isDisconnected: () => true } });
     await pass(1_000);
     expect(await turn).toBeUndefined();
     expect(asked.at(-1)).toBe("refund");
@@ -169,7 +175,7 @@ describe("a call that takes its turn", () => {
     await limiter.release(first);
     await pass(0);
     expect(await second).toMatchObject({ decision: { allowed: true }, waitedMs: 0 });
-    const third = take("u", { leaving: { ...staying(), hasLeft: () => true } });
+    const third = take("u", { leaving: { ...staying(), isDisconnected: () => true } });
     await pass(0);
     await limiter.release((await second)?.decision as Decision);
     await pass(0);

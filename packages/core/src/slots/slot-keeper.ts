@@ -4,7 +4,7 @@ import type { Counter } from "../operations/counter.ts";
 import type { SlotsCall } from "../operations/slots.ts";
 import { MOST_HOLDERS, slotsOperation } from "../operations/slots.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
-import { slotsOnly } from "../policy/counters.ts";
+import { slotCountersOf } from "../policy/counters.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import { newHolder } from "../scripts/digits.ts";
 import type { CountingStore } from "../store/store.ts";
@@ -14,26 +14,26 @@ import { Releases } from "./releases.ts";
 import { Renewals } from "./renewals.ts";
 
 /** Asks a store about the slots of a counter. Rejects like the store. */
-type TakeSlots = (call: SlotsCall, counterKey: string) => Promise<readonly number[]>;
+type RunSlotsCall = (call: SlotsCall, counterKey: string) => Promise<readonly number[]>;
 
 /** The renewals of a store. */
-const renewalsOn = clientPart("renewals", () => new Renewals());
+const renewalsOf = clientPart("renewals", () => new Renewals());
 
 /** Manages the slots that a limiter takes in a store. `owner` is the owner of the counters, as known to calls of `wait`. */
-export function createSlotStore(
+export function createSlotKeeper(
   store: CountingStore,
-  ask: TakeSlots,
-  reported: ReportedLimiter,
+  run: RunSlotsCall,
+  labels: ReportedLimiter,
   owner: object = store.owner,
 ): SlotKeeper {
-  async function tendSome(call: SlotsCall): Promise<readonly boolean[]> {
+  async function runSlotsCall(call: SlotsCall): Promise<readonly boolean[]> {
     const [counter] = call.counters;
-    const reply = await ask(call, counter.key);
+    const reply = await run(call, counter.key);
     rejectWrongType(reply, [counter]);
     return reply.slice(1).map((isThere) => isThere === 1);
   }
 
-  async function tend(
+  async function renewOrRelease(
     counter: Counter,
     holders: readonly string[],
     renews: boolean,
@@ -42,33 +42,33 @@ export function createSlotStore(
     for (let at = 0; at < holders.length; at += MOST_HOLDERS) {
       calls.push({ counters: [counter], holders: holders.slice(at, at + MOST_HOLDERS), renews });
     }
-    return (await Promise.all(calls.map(tendSome))).flat();
+    return (await Promise.all(calls.map(runSlotsCall))).flat();
   }
 
   return {
-    store: { now: () => store.now(), tend },
-    renewals: renewalsOn(store),
+    store: { now: () => store.now(), renewOrRelease },
+    renewals: renewalsOf(store),
     releases: releasesOf(owner),
-    reported,
+    labels,
   };
 }
 
 /** The same in a store of this process. */
-export function createLocalSlotStore(
+export function createLocalSlotKeeper(
   store: CountingStore,
   reported: ReportedLimiter,
   owner: object = store.owner,
 ): SlotKeeper {
-  return createSlotStore(store, (call) => store.run(slotsOperation, call), reported, owner);
+  return createSlotKeeper(store, (call) => store.run(slotsOperation, call), reported, owner);
 }
 
 /** The slots that a request asks for, set up as if it held them; undefined if it asks for none. */
-export function takeSlots(
+export function prepareSlots(
   keeping: SlotKeeper,
   counters: readonly SubjectCounter[],
 ): HeldSlots | undefined {
-  const ofPlaces = slotsOnly(counters);
-  return ofPlaces.length === 0 ? undefined : new HeldSlots(keeping, ofPlaces, newHolder());
+  const slotCounters = slotCountersOf(counters);
+  return slotCounters.length === 0 ? undefined : new HeldSlots(keeping, slotCounters, newHolder());
 }
 
 /** Receives the slots that are released in this process. */

@@ -1,7 +1,7 @@
 import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
 import { compileLike } from "../algorithms/compile-limit.ts";
 import type { Limit } from "../common/policy.ts";
-import type { DimensionLimits } from "../policy/compiled-policy.ts";
+import type { LimitGroup } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 
 const NONE: readonly never[] = [];
@@ -12,15 +12,15 @@ const NONE: readonly never[] = [];
  * that fits the limit but not the share counts as the whole share. Its thresholds are not reported:
  * this process does not know the usage of the fleet.
  */
-export function shareLimits(share: number): (counter: SubjectCounter) => SubjectCounter {
+export function scaleToShare(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) {
     return (counter) =>
       counter.thresholdMarks.length === 0 ? counter : { ...counter, thresholdMarks: NONE };
   }
   // Also for groups with overridden numbers, which come and go.
-  const shared = new WeakMap<DimensionLimits, DimensionLimits>();
+  const shared = new WeakMap<LimitGroup, LimitGroup>();
   return (counter) => {
-    const group = shared.get(counter.group) ?? shareGroup(counter.group, share);
+    const group = shared.get(counter.group) ?? scaleGroup(counter.group, share);
     shared.set(counter.group, group);
     return {
       ...counter,
@@ -32,21 +32,21 @@ export function shareLimits(share: number): (counter: SubjectCounter) => Subject
   };
 }
 
-function shareGroup(group: DimensionLimits, share: number): DimensionLimits {
-  return { ...group, limits: group.limits.map((limit) => shareLimit(limit, share)) };
+function scaleGroup(group: LimitGroup, share: number): LimitGroup {
+  return { ...group, limits: group.limits.map((limit) => scaleLimit(limit, share)) };
 }
 
-function shareLimit(whole: CompiledLimit, share: number): CompiledLimit {
+function scaleLimit(whole: CompiledLimit, share: number): CompiledLimit {
   // Rounded up a little, for shares such as 1 / 49 that a double cannot represent.
   const of = (quota: number): number =>
     Math.min(quota, Math.max(1, Math.floor(quota * share * (1 + 2 ** -50))));
-  const compiled = compileLike(whole, shareOf(whole.source, of));
-  const algorithm = withinShare(compiled.algorithm, whole.limit, compiled.limit);
+  const compiled = compileLike(whole, scaleConfigured(whole.source, of));
+  const algorithm = capCosts(compiled.algorithm, whole.limit, compiled.limit);
   // Clients keep seeing the limit under the name they know.
   return { ...compiled, algorithm, name: whole.name, per: whole.per };
 }
 
-function shareOf(limit: Limit, of: (quota: number) => number): Limit {
+function scaleConfigured(limit: Limit, of: (quota: number) => number): Limit {
   switch (limit.algorithm) {
     case "gcra":
       return { ...limit, limit: of(limit.limit), burst: limit.burst && of(limit.burst) };
@@ -58,27 +58,26 @@ function shareOf(limit: Limit, of: (quota: number) => number): Limit {
 }
 
 /** The same arithmetic for costs up to the whole limit, with each cost capped at the share. */
-function withinShare(
+function capCosts(
   algorithm: Algorithm<unknown, unknown>,
   whole: number,
   share: number,
 ): Algorithm<unknown, unknown> {
-  const counted = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
+  const cap = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
   /** How much a part of a request counts for, in addition to the rest of it. */
-  const part = (cost: number, beside = 0): number => counted(beside + cost) - counted(beside);
+  const additionalUnits = (cost: number, beside = 0): number => cap(beside + cost) - cap(beside);
   return {
     ...algorithm,
     ...(algorithm.hold && {
-      hold: (state, quota, holder, number) =>
-        algorithm.hold?.(state, quota, holder, counted(number)),
+      hold: (state, quota, holder, number) => algorithm.hold?.(state, quota, holder, cap(number)),
     }),
-    wait: (state, quota, cost) => algorithm.wait(state, quota, counted(cost)),
+    wait: (state, quota, cost) => algorithm.wait(state, quota, cap(cost)),
     spend(state, quota, cost, beside) {
-      const units = part(cost, beside);
+      const units = additionalUnits(cost, beside);
       if (units > 0) algorithm.spend(state, quota, units);
     },
     refund(state, quota, cost, age, beside) {
-      const units = part(cost, beside);
+      const units = additionalUnits(cost, beside);
       return units > 0 && algorithm.refund(state, quota, units, age);
     },
   };

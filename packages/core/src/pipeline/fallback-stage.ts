@@ -3,51 +3,51 @@ import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { decisionOf } from "./decode-reply.ts";
-import { shareLimits } from "./local-limits.ts";
-import { decideLocally } from "./memory-stage.ts";
+import { toDecision } from "./decode-reply.ts";
+import { scaleToShare } from "./local-share.ts";
+import { createMemoryStage } from "./memory-stage.ts";
 import type { DecisionRequest, Stage } from "./stage.ts";
 
 /** Limiters that share counters on a client's store also share them in this process. */
-const localCountsOf = clientPart("localCounts", () => requireStore(memoryStore()));
+const localStoreOf = clientPart("localCounts", () => requireStore(memoryStore()));
 
 /** How long a denial by `onUnavailable: "deny"` lasts: Headgate notices within a second that a store answers again. */
 const DENY_RETRY_MS = 1_000;
 
 /** How this process decides alone. */
-export interface LocalPolicy {
+export interface FallbackOptions {
   readonly onUnavailable: OnUnavailable;
   /** The share of each limit that this process admits by itself. */
   readonly localShare: number;
 }
 
 /** Decides when the store cannot. */
-export interface Fallback extends Stage {
+export interface FallbackStage extends Stage {
   readonly onUnavailable: OnUnavailable;
   /** The counter for this process's share of the limits. Receipts of decisions made here already have such counters. */
-  shareOf(counter: SubjectCounter): SubjectCounter;
+  localShareOf(counter: SubjectCounter): SubjectCounter;
 }
 
 /**
  * Decides in place of the store, as configured by `onUnavailable`. Its counts stay in this process until they have drained, so
  * that a flapping store does not grant a new budget with each outage. Nothing is written back to the store.
  */
-export function decideWithoutStore(
+export function createFallbackStage(
   counted: CompiledPolicy,
-  { onUnavailable, localShare }: LocalPolicy,
-): Fallback {
+  { onUnavailable, localShare }: FallbackOptions,
+): FallbackStage {
   const { owner } = counted.store;
-  const store = localCountsOf(owner);
-  const local = decideLocally(counted, store, "local", owner);
-  const shareOf = shareLimits(localShare);
+  const store = localStoreOf(owner);
+  const local = createMemoryStage(counted, store, "local", owner);
+  const localShareOf = scaleToShare(localShare);
 
   /** The request, on this process's share. Its denials set no block, because this process counts alone. */
-  function shared(request: DecisionRequest): DecisionRequest {
+  function onLocalShare(request: DecisionRequest): DecisionRequest {
     const { counters, allCounters, mode } = request;
     return {
       ...request,
-      counters: counters.map(shareOf),
-      allCounters: allCounters?.map(shareOf),
+      counters: counters.map(localShareOf),
+      allCounters: allCounters?.map(localShareOf),
       mode: mode === "enforce" ? "charge" : mode,
       slots: undefined,
       holder: undefined,
@@ -57,13 +57,13 @@ export function decideWithoutStore(
   return {
     ...local,
     onUnavailable,
-    shareOf,
+    localShareOf,
     decide(request) {
-      if (onUnavailable === "local") return local.decide(shared(request));
+      if (onUnavailable === "local") return local.decide(onLocalShare(request));
       const allowed = onUnavailable === "allow";
       const answer = { allowed, blocked: false, limits: [], receipts: [] };
       const uncounted = { ...request, slots: undefined };
-      return decisionOf(uncounted, answer, onUnavailable, DENY_RETRY_MS);
+      return toDecision(uncounted, answer, onUnavailable, DENY_RETRY_MS);
     },
   };
 }

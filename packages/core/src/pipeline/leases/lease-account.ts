@@ -1,6 +1,6 @@
 import type { CompiledLimit } from "../../algorithms/algorithm.ts";
 import type { Receipt } from "../../operations/refund.ts";
-import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
+import type { Lease, LeaseAccount, LeaseSettings } from "./leases.ts";
 
 /*
  * The leases of one subject: units already charged in the store, which this process spends by itself. Pure: `now` is an
@@ -11,25 +11,25 @@ import type { Lease, LeaseAccount, LeaseRule } from "./leases.ts";
  */
 
 /** The smallest lease: for a single unit, a request might as well ask itself. */
-const SMALLEST = 2;
+const MIN_UNITS = 2;
 
 /** The next lease is requested when less than 1/LOW of this one is left. */
-const LOW = 4;
+const LOW_DIVISOR = 4;
 
 /** A subject is hot if it is asked for again within 1/HOT of a lease's `ttl`; then the lease will be used. */
-const HOT = 4;
+const HOT_DIVISOR = 4;
 
 /** The clocks of two machines drift by less than 1/DRIFT while a lease lasts; by at most 1/1,000 if both are corrected. */
-const DRIFT = 512;
+const DRIFT_DIVISOR = 512;
 
-export function openAccount(rule: LeaseRule): LeaseAccount {
+export function openAccount(settings: LeaseSettings): LeaseAccount {
   return {
-    rule,
+    settings,
     leases: [],
-    requesting: 0,
-    size: SMALLEST,
-    room: 0,
-    requested: Number.NEGATIVE_INFINITY,
+    pendingUnits: 0,
+    nextUnits: MIN_UNITS,
+    remainingInStore: 0,
+    lastRequestAt: Number.NEGATIVE_INFINITY,
     isClosed: false,
   };
 }
@@ -38,23 +38,24 @@ export function openAccount(rule: LeaseRule): LeaseAccount {
  * How long a lease lasts: no longer than the fixed windows that were charged, since spending it later would exceed the limit of
  * the next window. `resets` are the microseconds until each limit is unused again, as reported when the lease was charged.
  */
-export function leaseTime(
-  rule: LeaseRule,
+export function leaseTtl(
+  settings: LeaseSettings,
   limits: readonly CompiledLimit[],
   resets: readonly number[],
 ): number {
-  let time = rule.ttl;
+  let time = settings.ttl;
   for (const [i, { source }] of limits.entries()) {
     const reset = resets[i] as number;
-    if (source.algorithm === "fixedWindow") time = Math.min(time, reset - Math.ceil(reset / DRIFT));
+    if (source.algorithm === "fixedWindow")
+      time = Math.min(time, reset - Math.ceil(reset / DRIFT_DIVISOR));
   }
   return time;
 }
 
 /** Unspent units in all leases. */
-export function unitsLeft({ leases }: LeaseAccount): number {
+export function unspentUnits({ leases }: LeaseAccount): number {
   let units = 0;
-  for (const { left } of leases) units += left;
+  for (const { unspent } of leases) units += unspent;
   return units;
 }
 
@@ -62,61 +63,64 @@ export function unitsLeft({ leases }: LeaseAccount): number {
 export function findLease(account: LeaseAccount, cost: number, now: number): Lease | undefined {
   if (account.isClosed) return undefined;
   for (const lease of account.leases) {
-    if (lease.left >= cost && isHeld(lease, now)) return lease;
+    if (lease.unspent >= cost && isActive(lease, now)) return lease;
   }
   return undefined;
 }
 
 /** Spends units of a lease returned by `findLease`. */
 export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
-  lease.left -= cost;
+  lease.unspent -= cost;
   const { cost: units } = lease.receipt;
-  if (lease.left * LOW > units) return;
-  account.size = Math.max(account.size, Math.min(account.rule.max, units * 2));
-  if (lease.left === 0) account.leases.splice(account.leases.indexOf(lease), 1);
+  if (lease.unspent * LOW_DIVISOR > units) return;
+  account.nextUnits = Math.max(account.nextUnits, Math.min(account.settings.max, units * 2));
+  if (lease.unspent === 0) account.leases.splice(account.leases.indexOf(lease), 1);
 }
 
 /**
  * How many units to lease along with a request that goes to the store; 0 for none. They come from what the request leaves, so
  * that a denied request does not have to wait for them. A lease too small to pay another such request is not worth a call.
  */
-export function wantMore(account: LeaseAccount, cost: number, now: number): number {
-  const { rule, requested } = account;
-  account.requested = now;
-  if (now - requested > rule.ttl / HOT) return 0;
-  account.size = Math.max(account.size, Math.min(rule.max, cost * SMALLEST));
-  const wanted = wantNext(account, account.room - cost);
+export function unitsToLeaseWithRequest(account: LeaseAccount, cost: number, now: number): number {
+  const { settings, lastRequestAt } = account;
+  account.lastRequestAt = now;
+  if (now - lastRequestAt > settings.ttl / HOT_DIVISOR) return 0;
+  account.nextUnits = Math.max(account.nextUnits, Math.min(settings.max, cost * MIN_UNITS));
+  const wanted = unitsToLeaseNext(account, account.remainingInStore - cost);
   return wanted < cost ? 0 : wanted;
 }
 
 /** How many units to lease because few are left; 0 for none. */
-export function wantNext(account: LeaseAccount, room: number = account.room): number {
-  const { rule, requesting, size, isClosed } = account;
-  if (requesting > 0 || isClosed || account.leases.length > 1) return 0;
-  const left = unitsLeft(account);
-  if (left * LOW > size) return 0;
-  const wanted = Math.min(size, rule.max - left, Math.floor(room / rule.share));
-  return wanted < SMALLEST ? 0 : wanted;
+export function unitsToLeaseNext(
+  account: LeaseAccount,
+  room: number = account.remainingInStore,
+): number {
+  const { settings, pendingUnits, nextUnits, isClosed } = account;
+  if (pendingUnits > 0 || isClosed || account.leases.length > 1) return 0;
+  const left = unspentUnits(account);
+  if (left * LOW_DIVISOR > nextUnits) return 0;
+  const wanted = Math.min(nextUnits, settings.max - left, Math.floor(room / settings.divisor));
+  return wanted < MIN_UNITS ? 0 : wanted;
 }
 
 /** Records a lease that was charged. It may have expired already. */
-export function grant(account: LeaseAccount, lease: Lease, room: number): void {
-  account.requesting = 0;
-  account.room = room;
+export function recordGrant(account: LeaseAccount, lease: Lease, room: number): void {
+  account.pendingUnits = 0;
+  account.remainingInStore = room;
   account.leases.push(lease);
 }
 
 /** Records that the store denied a lease. */
-export function deny(account: LeaseAccount, room: number): void {
-  account.requesting = 0;
-  account.room = room;
-  account.size = halfOf(account.size);
+export function recordDenial(account: LeaseAccount, room: number): void {
+  account.pendingUnits = 0;
+  account.remainingInStore = room;
+  account.nextUnits = halfOf(account.nextUnits);
 }
 
 /** Records that the store did not answer: nothing more is requested until it does. */
-export function lose(account: LeaseAccount): void {
-  account.requesting = 0;
-  account.room = 0;
+export function recordFailure(account: LeaseAccount): void {
+  account.pendingUnits = 0;
+  account.remainingInStore = 0;
 }
 
 /** Puts back units spent from a lease; false if they belong to the store again, or would be too many. */
@@ -126,19 +130,20 @@ export function returnToLease(
   cost: number,
   now: number,
 ): boolean {
-  const isKept = !account.isClosed && account.leases.includes(lease) && isHeld(lease, now);
-  if (!isKept || unitsLeft(account) + account.requesting + cost > account.rule.max) return false;
-  lease.left += cost;
+  const isKept = !account.isClosed && account.leases.includes(lease) && isActive(lease, now);
+  if (!isKept || unspentUnits(account) + account.pendingUnits + cost > account.settings.max)
+    return false;
+  lease.unspent += cost;
   return true;
 }
 
 /** Removes the expired leases, so that the caller can refund their units. */
-export function takeEnded(account: LeaseAccount, now: number): Lease[] {
-  const ended = account.leases.filter((lease) => !isHeld(lease, now));
+export function takeExpired(account: LeaseAccount, now: number): Lease[] {
+  const ended = account.leases.filter((lease) => !isActive(lease, now));
   for (const lease of ended) {
     account.leases.splice(account.leases.indexOf(lease), 1);
     const { cost: units } = lease.receipt;
-    if (lease.left * 2 > units) account.size = halfOf(Math.min(account.size, units));
+    if (lease.unspent * 2 > units) account.nextUnits = halfOf(Math.min(account.nextUnits, units));
   }
   return ended;
 }
@@ -155,10 +160,10 @@ export function receiptFor({ receipt }: Lease, cost: number): Receipt {
 }
 
 /** A clock supplied by the application may step back. */
-function isHeld({ sent, until }: Lease, now: number): boolean {
-  return now < until && now >= sent;
+function isActive({ sentAt, expiresAt }: Lease, now: number): boolean {
+  return now < expiresAt && now >= sentAt;
 }
 
 function halfOf(size: number): number {
-  return Math.max(SMALLEST, Math.floor(size / 2));
+  return Math.max(MIN_UNITS, Math.floor(size / 2));
 }

@@ -5,11 +5,11 @@ import type { Decision } from "../common/decision.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
-import { requestedUnits } from "../policy/costs.ts";
+import { assignCosts } from "../policy/costs.ts";
 import { countersOf } from "../policy/counters.ts";
-import { LimiterDecision, limitsBefore } from "../policy/limiter-decision.ts";
+import { allLimitsOf, LimiterDecision } from "../policy/limiter-decision.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { agedDenial } from "./aged-denial.ts";
+import { ageDenial } from "./age-denial.ts";
 
 /** A denial under two limits, and what the same limits say when so many milliseconds have passed. */
 async function start(passedMs: number) {
@@ -30,22 +30,29 @@ function countedBy(limiter: Limiter) {
   return { counted, counters: countersOf(counted, "u") };
 }
 
-const at = 1_800_000_000_000_000;
+const receivedAt = 1_800_000_000_000_000;
 
 test.each([0, 1, 1_234, 4_999])("after %i ms it says what a new one would", async (passedMs) => {
   const { counted, counters, decision, later } = await start(passedMs);
-  const aged = agedDenial(counted, { decision, at }, counters, 1, at + passedMs * 1_000);
+  const aged = ageDenial(
+    counted,
+    { decision, receivedAt },
+    counters,
+    1,
+    receivedAt + passedMs * 1_000,
+  );
   expect(later.allowed).toBe(false);
   expect(aged).toEqual(later);
 });
 
 test("what is due by now is still to be waited for, and a clock that stepped back makes no wait longer", async () => {
   const { counted, counters, decision } = await start(0);
-  const aged = (now: number): Decision => agedDenial(counted, { decision, at }, counters, 3, now);
-  expect(aged(at + 60_000_000)).toMatchObject({ allowed: false, cost: 3, retryAfterMs: 1 });
-  expect(aged(at - 60_000_000).retryAfterMs).toBe(decision.retryAfterMs);
+  const aged = (now: number): Decision =>
+    ageDenial(counted, { decision, receivedAt }, counters, 3, now);
+  expect(aged(receivedAt + 60_000_000)).toMatchObject({ allowed: false, cost: 3, retryAfterMs: 1 });
+  expect(aged(receivedAt - 60_000_000).retryAfterMs).toBe(decision.retryAfterMs);
   // The limit that would have allowed says so still.
-  expect(aged(at).limits.map(({ allowed }) => allowed)).toEqual([false, true]);
+  expect(aged(receivedAt).limits.map(({ allowed }) => allowed)).toEqual([false, true]);
 });
 
 test("with a cost by name it has that cost, and knows the limits that were left out", async () => {
@@ -59,18 +66,18 @@ test("with a cost by name it has that cost, and knows the limits that were left 
   const cost = { requests: 2, tokens: 0 };
   await limiter.consume("u", { cost });
   const decision = await limiter.consume("u", { cost });
-  const named = requestedUnits(counters, cost);
-  const aged = agedDenial(counted, { decision, at }, named.counters, named.cost, at);
+  const named = assignCosts(counters, cost);
+  const aged = ageDenial(counted, { decision, receivedAt }, named.counters, named.cost, receivedAt);
   expect(aged).toEqual(decision);
   expect(aged.cost).toEqual({ requests: 2 });
-  expect(limitsBefore(aged)?.map(({ name }) => name)).toEqual(["requests", "tokens"]);
+  expect(allLimitsOf(aged)?.map(({ name }) => name)).toEqual(["requests", "tokens"]);
 });
 
 test("nobody knows when a place comes free, but everybody when a block ends", async () => {
   const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "1m" }) });
   const { counted, counters } = countedBy(limiter);
   const aged = (decision: Decision): Decision =>
-    agedDenial(counted, { decision, at }, counters, 1, at + 600_000);
+    ageDenial(counted, { decision, receivedAt }, counters, 1, receivedAt + 600_000);
   await limiter.consume("u");
   expect(aged(await limiter.consume("u"))).toMatchObject({ retryAfterMs: 1_000, blocked: false });
   await limiter.block("u", "10s");
@@ -83,5 +90,7 @@ test("where no limit was asked, it lasts as long as it did", async () => {
   const source = "deny";
   const outcome = { allowed: false, limits: [], cost: 1, source, receipts: [] } as const;
   const decision = new LimiterDecision(counted, { ...outcome, retryAfterMs: 1_000 });
-  expect(agedDenial(counted, { decision, at }, counters, 1, at).retryAfterMs).toBe(1_000);
+  expect(ageDenial(counted, { decision, receivedAt }, counters, 1, receivedAt).retryAfterMs).toBe(
+    1_000,
+  );
 });
