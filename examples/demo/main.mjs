@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createLimiter } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { API } from "./policies.mjs";
@@ -70,15 +70,15 @@ process.exit();
 async function whatOperatorsDid() {
   const client = new Redis(redis?.url ?? "");
   const store = redisStore(client, { registry: false });
-  const operator = operate(store);
+  const admin = createAdmin(store);
   const by = "ann@example.com";
-  await operator.setOverride(
+  await admin.setOverride(
     { limiter: "api", subject: { default: "192.0.2.130" }, limits: { minute: { limit: 300 } } },
     { for: "24h", by, reason: "imports its stock tonight" },
   );
-  await operator.addToDenyList("198.51.100.128/25", { for: "7d", by, reason: "scans for scripts" });
+  await admin.addToDenyList("198.51.100.128/25", { for: "7d", by, reason: "scans for scripts" });
   const limiter = { name: "api", limits: API };
   await createLimiter({ ...limiter, store }).consume("192.0.2.66", { cost: 20 });
-  await operator.reset(limiter, "192.0.2.66", { by, reason: "asked by their support" });
+  await admin.reset(limiter, "192.0.2.66", { by, reason: "asked by their support" });
   client.disconnect();
 }

@@ -2,7 +2,7 @@
 // node test/bench/control.mjs [processes] [seconds]
 import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, gcra } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { startRedis } from "./start-redis.mjs";
 
@@ -59,7 +59,7 @@ async function measure(fleet, what) {
 const fleet = Array.from({ length: processes }, (_, i) => start(i));
 for (let i = 0; i < fleet.length; i += 50) await Promise.all(fleet.slice(i, i + 50).map(heat));
 
-const operator = operate(redisStore(admin));
+const operator = createAdmin(redisStore(admin));
 await measure(fleet, "without a record");
 await operator.setOverride({ limiter: "other", shadow: true });
 await measure(fleet, "with one override");

@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { hashSubject, operate } from "@headgate/core/operate";
+import { createAdmin, hashSubject } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { sendUsage } from "../support/send-usage.ts";
@@ -32,7 +32,7 @@ async function start(): Promise<void> {
   for (let i = 0; i < 3; i += 1) await login.consume("ann");
   await sendUsage(store);
   const by = { by: "eve", reason: "abuse" };
-  await operate(store).block({ name: "other", limits: LIMITS }, "bob", "1d", by);
+  await createAdmin(store).block({ name: "other", limits: LIMITS }, "bob", "1d", by);
 }
 
 test("lists blocks with the time left, and who set them", async () => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { createLimiter, gcra } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const limits = gcra({ limit: 5, window: "1m" });
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
   await writeDirectory(store);
-  await operate(store).setOverride({ limiter: "api", shadow: true });
+  await createAdmin(store).setOverride({ limiter: "api", shadow: true });
   close = async () => {
     await limiter.close();
     client.disconnect();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLimiter, gcra } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -246,7 +246,7 @@ describe("what is kept of limiters", () => {
   });
 
   test("an override without an end", async () => {
-    const by = operate(redisStore(admin));
+    const by = createAdmin(redisStore(admin));
     const place = { limiter: "the orders", subject: { user: "it's ann" } };
     await by.setOverride({ ...place, shadow: true }, { for: "forever" });
     const endless = await examine(at);

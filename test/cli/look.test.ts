@@ -3,7 +3,7 @@ import { createBreaker } from "@headgate/breaker";
 import type { Duration, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, tokenBucket } from "@headgate/core";
 import type { NewOverride } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
@@ -81,12 +81,12 @@ describe("limiters", () => {
 
   test("come with the overrides that are in force, and when they end", async () => {
     await list(limiter("api", api));
-    const operator = operate(redisStore(own.client));
-    await operator.setOverride(
+    const admin = createAdmin(redisStore(own.client));
+    await admin.setOverride(
       { limiter: "api", limits: { "100-per-1m": { limit: 500 } } },
       { for: "2h" },
     );
-    await operator.setOverride(
+    await admin.setOverride(
       { limiter: "api", subject: { default: "ann" }, shadow: true },
       { for: "forever" },
     );
@@ -113,8 +113,8 @@ describe("limiters", () => {
   test("come with overrides that processes ignore, some or all, and why", async () => {
     await list(limiter("api", gcra({ limit: 200, window: "1m" })));
     await list(limiter("api", gcra({ limit: 200, window: "1m", per: "user" })));
-    const operator = operate(redisStore(own.client));
-    const set = async (override: NewOverride) => operator.setOverride(override);
+    const admin = createAdmin(redisStore(own.client));
+    const set = async (override: NewOverride) => admin.setOverride(override);
     // The limit's name changed with a deploy.
     await set({ limiter: "api", limits: { "100-per-1m": { limit: 500 } } });
     await set({ limiter: "api", subject: { user: "ann" }, shadow: true });
@@ -158,30 +158,30 @@ describe("limiters", () => {
   });
 
   test("say that it is not known who applies an override where no process is listed", async () => {
-    const operator = operate(redisStore(own.client));
-    await operator.setOverride({ limiter: "api", shadow: true });
+    const admin = createAdmin(redisStore(own.client));
+    await admin.setOverride({ limiter: "api", shadow: true });
     expect((await headgate("limiters")).stdout).toContain("unknown: no process is listed");
   });
 
   test("come without overrides that have ended, by the server's clock", async () => {
     let now = 1_800_000_000_000;
-    const operator = operate(redisStore(own.client, { clock: () => now }));
+    const admin = createAdmin(redisStore(own.client, { clock: () => now }));
     const from = now + 2_000;
-    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
-    await operator.setOverride({ limiter: "b", shadow: true }, { for: "forever" });
+    await admin.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    await admin.setOverride({ limiter: "b", shadow: true }, { for: "forever" });
     now = from + 3_599_999;
     const forever = { limiter: "b", shadow: true, from, until: null };
-    expect(await readOverrides(operator)).toEqual([
+    expect(await readOverrides(admin)).toEqual([
       { limiter: "api", shadow: true, from, until: from + 3_600_000 },
       forever,
     ]);
     now = from + 3_600_000;
-    expect(await readOverrides(operator)).toEqual([forever]);
+    expect(await readOverrides(admin)).toEqual([forever]);
   });
 
   test("are a document", async () => {
     await list(limiter("api", [api, gcra({ limit: 9, window: "1s", per: "user" })]));
-    await operate(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
+    await createAdmin(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
     const { stdout } = await headgate("limiters --json");
     const { overrides, ...document } = expectDocument("limiters", stdout) as {
       overrides: { until: number; from: number }[];
@@ -347,16 +347,16 @@ describe("the targets of breakers that are named", () => {
 
 describe("the log", () => {
   test("says who did what, when and why, the last action first", async () => {
-    const operator = operate(redisStore(own.client));
+    const admin = createAdmin(redisStore(own.client));
     const orders = { name: "orders", limits: api };
-    await operator.block(orders, "203.0.113.7", "1h", { by: "ann", reason: "flood" });
-    await operator.unblock(orders, "203.0.113.7", { by: "ann" });
-    await operator.reset(orders, "203.0.113.7", { by: "bob" });
-    await operator.setOverride(
+    await admin.block(orders, "203.0.113.7", "1h", { by: "ann", reason: "flood" });
+    await admin.unblock(orders, "203.0.113.7", { by: "ann" });
+    await admin.reset(orders, "203.0.113.7", { by: "bob" });
+    await admin.setOverride(
       { limiter: "api", limits: { x: { limit: 5 } } },
       { by: "bob", for: "forever" },
     );
-    await operator.unsetOverride({ limiter: "api" }, { by: "bob", reason: "over" });
+    await admin.unsetOverride({ limiter: "api" }, { by: "bob", reason: "over" });
     const { exitCode, stdout, stderr } = await headgate("log");
     expect([exitCode, stderr]).toEqual([0, ""]);
     const rows = stdout
@@ -382,21 +382,21 @@ describe("the log", () => {
   });
 
   test("says which state a breaker was put into, and nothing of what was forgotten since", async () => {
-    const operator = operate(redisStore(own.client));
+    const admin = createAdmin(redisStore(own.client));
     const [before, after] = [{ state: "closed" }, { state: "forced-open" }];
-    await operator.logBreaker({ breaker: "payments", target: "bank", before, after });
+    await admin.logBreakerAction({ breaker: "payments", target: "bank", before, after });
     const orders = { name: "orders", limits: api };
-    await operator.block(orders, "203.0.113.7", "1h");
-    await operator.forget(orders, "203.0.113.7");
+    await admin.block(orders, "203.0.113.7", "1h");
+    await admin.forget(orders, "203.0.113.7");
     const { stdout } = await headgate("log");
     expect(stdout).toMatch(/breaker +payments +target=bank +closed, now forced-open\n/);
     expect(stdout).toMatch(/ block +orders +~forgotten~\S+\n/);
   });
 
   test("escapes what a terminal would obey, whoever wrote it, and counts what cannot be read", async () => {
-    const operator = operate(redisStore(own.client));
+    const admin = createAdmin(redisStore(own.client));
     const subject = "\u001b[2J\u009bK\u202egpj.exe\n7";
-    await operator.reset({ name: "orders", limits: api }, subject, { by: "a\tb" });
+    await admin.reset({ name: "orders", limits: api }, subject, { by: "a\tb" });
     await own.client.lpush("hg:{control}:actions", "nonsense");
     const at = String(Date.now() * 1_000);
     const odd = {
@@ -435,7 +435,7 @@ describe("the log", () => {
     ],
   ])("with an entry of %s shows the others, too", async (_, odd) => {
     const line = JSON.stringify({ kind: "setOverride", limiter: "odd", ...odd });
-    await operate(redisStore(own.client)).setOverride({ limiter: "orders", shadow: true });
+    await createAdmin(redisStore(own.client)).setOverride({ limiter: "orders", shadow: true });
     await own.client.lpush("hg:{control}:actions", `${Date.now()}000${line}`);
     const { exitCode, stdout } = await headgate("log");
     expect(exitCode).toBe(0);

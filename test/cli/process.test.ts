@@ -6,7 +6,7 @@ import type { Server, Socket } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -221,7 +221,7 @@ describe.skipIf(tmux === undefined)("on a terminal (skipped without tmux)", () =
   });
 
   test("what needs attention is coloured, in the width of the terminal", async () => {
-    await operate(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
+    await createAdmin(redisStore(own.client)).setOverride({ limiter: "api", shadow: true });
     open("limiters", "--redis", own.server.socket);
     const shown = await shows("ended 0", "-e");
     // An override that no process is known to apply.

@@ -1,5 +1,5 @@
 import { createLimiter, gcra } from "@headgate/core";
-import { readDirectory } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { RedisCluster } from "../support/redis-cluster.ts";
@@ -25,7 +25,7 @@ test.each(clusterClientNames)(
       createLimiter({ name: `limiter ${i}`, store, limits }),
     );
     await writeDirectory(store);
-    const { limiters: listed, processes, unread } = await readDirectory(store);
+    const { limiters: listed, processes, unread } = await readRegistry(store);
     expect(listed).toHaveLength(200);
     expect(processes).toHaveLength(1);
     expect(unread).toEqual([]);
@@ -35,6 +35,6 @@ test.each(clusterClientNames)(
       expect(keys).toHaveLength(node === holding ? 202 : 0);
     }
     await Promise.all(limiters.map((limiter) => limiter.close()));
-    expect((await readDirectory(store)).processes).toEqual([]);
+    expect((await readRegistry(store)).processes).toEqual([]);
   },
 );

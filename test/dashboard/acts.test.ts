@@ -1,7 +1,7 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { fixedWindow } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";
@@ -24,7 +24,7 @@ describe.each(mounts)("in $name", ({ mount }) => {
   test.each([false, true])(
     "an action is shown, done and logged, with bodies read by the application: %s",
     async (parsesBodies) => {
-      const { options, operator, fleet } = await seedDenied(own.client);
+      const { options, operator: admin, fleet } = await seedDenied(own.client);
       const page = await mount({ ...options, parsesBodies });
       const { preview, done } = await act(page, { kind: "unblock", ...ANN }, "she called");
       expect(preview.before).toMatch(
@@ -34,10 +34,10 @@ describe.each(mounts)("in $name", ({ mount }) => {
       expect(preview.inForceAt).toBeGreaterThan(Date.now() - 60_000);
       expect(done.status).toBe(200);
       expect(done.json.after).toBe(preview.after);
-      expect((await operator.log()).entries).toMatchObject([
+      expect((await admin.log()).entries).toMatchObject([
         { kind: "unblock", by: "eve", reason: "she called", subject: { default: "ann" } },
       ]);
-      const inspected = await operator.inspect({ name: "api", limits: THREE_AN_HOUR }, "ann");
+      const inspected = await admin.inspect({ name: "api", limits: THREE_AN_HOUR }, "ann");
       expect([inspected.blocked, fleet.store.prefix]).toEqual([false, "fleet"]);
     },
   );
@@ -67,7 +67,7 @@ describe("each action", () => {
     ],
     [{ kind: "removeFromDenyList", network: "203.0.113.9" }, /^not/, /^not on the deny list$/],
   ])("%j", async (action, before, after) => {
-    const { page, operator } = await seedDenied(own.client);
+    const { page, operator: admin } = await seedDenied(own.client);
     const { preview, done } = await act(page, action);
     expect(preview.before).toMatch(before);
     expect(preview.after).toMatch(after);
@@ -76,11 +76,16 @@ describe("each action", () => {
     const still = (text: string) => text.replace(/\d\d:\d\d:\d\d/g, "");
     expect(still(done.json.after)).toBe(still(preview.after));
     expect(done.json.inForceAt).toBeGreaterThanOrEqual(done.json.at);
-    expect((await operator.log()).entries).toMatchObject([{ by: "eve" }]);
+    expect((await admin.log()).entries).toMatchObject([{ by: "eve" }]);
   });
 
   test("an order to a breaker, for a dashboard that has what makes them", async () => {
-    const { page, fleet, operator, options } = await seedDenied(own.client, { createBreaker });
+    const {
+      page,
+      fleet,
+      operator: admin,
+      options,
+    } = await seedDenied(own.client, { createBreaker });
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
     await fleet.tell();
@@ -90,7 +95,7 @@ describe("each action", () => {
     expect([preview.before, preview.after]).toEqual(["closed, 0 calls", "forced-open"]);
     expect(done.status).toBe(200);
     expect((await breaker.for("eu").snapshot()).state).toBe("forced-open");
-    expect((await operator.log()).entries).toMatchObject([{ kind: "breaker", limiter: "bank" }]);
+    expect((await admin.log()).entries).toMatchObject([{ kind: "breaker", limiter: "bank" }]);
     const held = await act(page, { ...action, order: "close" });
     expect([held.preview.after, held.done.json.after]).toEqual(["disabled", "disabled"]);
     const reset = await act(page, { ...action, order: "reset" });
@@ -133,14 +138,14 @@ describe("each action", () => {
     const action = { kind: "breaker", breaker: "bank", target: "eu", order: "open" };
     expect((await act(page, action, "they are down")).done.status).toBe(503);
     expect((await breaker.for("eu").snapshot()).state).toBe("forced-open");
-    expect((await operate(fleet.store).log()).entries).toMatchObject([
+    expect((await createAdmin(fleet.store).log()).entries).toMatchObject([
       { kind: "breaker", by: "eve", reason: "they are down", after: { state: "forced-open" } },
     ]);
     proxy.pass();
   });
 
   test("an order for a target with a long name is in the log by the name that the breaker gives it", async () => {
-    const { page, fleet, operator } = await seedDenied(own.client, { createBreaker });
+    const { page, fleet, operator: admin } = await seedDenied(own.client, { createBreaker });
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
     await fleet.tell();
@@ -149,9 +154,7 @@ describe("each action", () => {
     expect((await act(page, action)).done.status).toBe(200);
     expect((await named.snapshot()).state).toBe("forced-open");
     const { target } = named;
-    expect((await operator.log()).entries).toMatchObject([
-      { kind: "breaker", subject: { target } },
-    ]);
+    expect((await admin.log()).entries).toMatchObject([{ kind: "breaker", subject: { target } }]);
   });
 
   test("a preview changes nothing", async () => {

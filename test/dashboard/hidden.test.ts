@@ -1,8 +1,8 @@
 import { createBreaker } from "@headgate/breaker";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import type { Permission } from "@headgate/dashboard";
 import { expect, onTestFinished, test } from "vitest";
-import { actionsKeyOf } from "../../packages/core/src/control/steps.ts";
+import { actionLogKey } from "../../packages/core/src/control/operations.ts";
 import { READS, WRITES } from "../../packages/dashboard/src/api-routes.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -85,15 +85,15 @@ async function keys(): Promise<ReadonlySet<string>> {
 async function seedSeen() {
   const fleet = createFleet(own.client);
   await consume(fleet.make("api", THREE_AN_HOUR), "ann", 5);
-  const operator = operate(fleet.store);
-  await operator.setOverride({ limiter: "api", shadow: true }, { by: "root", reason: "seen" });
-  await operator.addToDenyList("203.0.113.9", { by: "root", reason: MARK });
+  const admin = createAdmin(fleet.store);
+  await admin.setOverride({ limiter: "api", shadow: true }, { by: "root", reason: "seen" });
+  await admin.addToDenyList("203.0.113.9", { by: "root", reason: MARK });
   await fleet.tell();
-  return { fleet, operator };
+  return { fleet, operator: admin };
 }
 
 /** Everything else, in the same process and in another one. */
-async function addHidden({ fleet, operator }: Awaited<ReturnType<typeof seedSeen>>) {
+async function addHidden({ fleet, operator: admin }: Awaited<ReturnType<typeof seedSeen>>) {
   const limiter = { name: MARK, limits: THREE_AN_HOUR };
   await consume(fleet.make(MARK, THREE_AN_HOUR), "ann", 9);
   await consume(fleet.make(`unread ${MARK}`, { ...THREE_AN_HOUR, limit: 7 }), MARK, 9);
@@ -101,10 +101,10 @@ async function addHidden({ fleet, operator }: Awaited<ReturnType<typeof seedSeen
   onTestFinished(() => breaker.close());
   await breaker.for(MARK).run(async () => 1);
   const note = { by: MARK, reason: MARK };
-  await operator.block(limiter, MARK, "1h", note);
-  await operator.block(limiter, "ann", "1h", note);
-  await operator.setOverride({ limiter: MARK, subject: { default: "ann" }, shadow: false }, note);
-  await operator.setOverride({ limiter: `gone ${MARK}`, shadow: true }, note);
+  await admin.block(limiter, MARK, "1h", note);
+  await admin.block(limiter, "ann", "1h", note);
+  await admin.setOverride({ limiter: MARK, subject: { default: "ann" }, shadow: false }, note);
+  await admin.setOverride({ limiter: `gone ${MARK}`, shadow: true }, note);
   await fleet.tell();
   await rewrite(new Set(), (record) => ({ ...record, more: 3 }));
   const before = await keys();
@@ -121,7 +121,7 @@ async function addHidden({ fleet, operator }: Awaited<ReturnType<typeof seedSeen
     if (text.includes('"kind":"setOverride"'))
       await own.client.append(key.toString(), "\nno entry");
   }
-  await own.client.lpush(actionsKeyOf(fleet.store.prefix), "no entry");
+  await own.client.lpush(actionLogKey(fleet.store.prefix), "no entry");
 }
 
 test("what is hidden changes no answer, by any name, figure or reason", async () => {

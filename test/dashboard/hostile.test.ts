@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { fixedWindow } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api, ask, OWN } from "./support/ask.ts";
@@ -36,7 +36,7 @@ test.each(TEXTS)("a limiter and a subject of %j come back as they are, as text",
   const fleet = createFleet(own.client);
   await consume(fleet.make(nameOf(text), THREE_AN_HOUR), text, 4);
   await fleet.tell();
-  const operator = operate(fleet.store);
+  const admin = createAdmin(fleet.store);
   const page = await nodeMount.mount({
     store: fleet.store,
     authorize: () => ({ by: "eve", actions: "all" }),
@@ -59,7 +59,7 @@ test.each(TEXTS)("a limiter and a subject of %j come back as they are, as text",
   expect((await api(page, "control")).json.blocks).toMatchObject([
     { limiter: nameOf(text), reason },
   ]);
-  const [entry] = (await operator.log()).entries;
+  const [entry] = (await admin.log()).entries;
   expect(entry).toMatchObject({ by: "eve", subject: { default: text } });
   // A URL cannot hold a lone surrogate.
   if (text.isWellFormed()) {

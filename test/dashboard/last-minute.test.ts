@@ -1,8 +1,8 @@
 import { requireStore } from "@headgate/core/internal";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { addUsage } from "../../packages/core/src/usage/steps.ts";
+import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";
@@ -36,14 +36,14 @@ async function lookAt(now: number) {
 test("the last minute is the last one that all processes have reported, with those let through in shadow mode as allowed", async () => {
   const now = STEP + 15_000;
   const store = storeAt(now);
-  await operate(store).setOverride({ limiter: "trial", shadow: true });
+  await createAdmin(store).setOverride({ limiter: "trial", shadow: true });
   const counted = ["api", "trial"].map((name) => ({ id: limiterId(name), name, rows: ROWS }));
   await requireStore(store).run(addUsage, {
     prefix: "fleet",
     process: "process-00000000",
     number: 1,
     clock: now * 1_000,
-    ahead: 0,
+    clockOffset: 0,
     blocks: "",
     limiters: counted.map((one) => ({ ...one, used: "", denied: "", limits: "" })),
   });

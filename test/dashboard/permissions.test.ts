@@ -1,5 +1,5 @@
 import { createBreaker } from "@headgate/breaker";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import type { ActionName, Permission } from "@headgate/dashboard";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
@@ -78,14 +78,11 @@ describe("a hidden limiter", () => {
 
   async function seedHidden() {
     const fleet = await createSeenFleet(own.client);
-    const operator = operate(fleet.store);
+    const admin = createAdmin(fleet.store);
     const limiter = { name: "secret", limits: THREE_AN_HOUR };
-    await operator.block(limiter, "bob", "1h", { by: "root", reason: "hushed" });
-    await operator.setOverride(
-      { limiter: "secret", shadow: true },
-      { by: "root", reason: "hushed" },
-    );
-    await operator.setOverride({ limiter: "secretly-gone", shadow: true });
+    await admin.block(limiter, "bob", "1h", { by: "root", reason: "hushed" });
+    await admin.setOverride({ limiter: "secret", shadow: true }, { by: "root", reason: "hushed" });
+    await admin.setOverride({ limiter: "secretly-gone", shadow: true });
     const breaker = createBreaker({ name: "secret", store: fleet.store });
     onTestFinished(() => breaker.close());
     await fleet.tell();

@@ -10,7 +10,7 @@ const own = useOwnRedis();
 
 describe("what was shown", () => {
   test("is acted on once", async () => {
-    const { page, operator } = await seedDenied(own.client);
+    const { page, operator: admin } = await seedDenied(own.client);
     const action = { kind: "reset", ...ANN };
     const { token } = (await api(page, "preview", { action })).json;
     const body = { action, reason: "once", token };
@@ -18,20 +18,20 @@ describe("what was shown", () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
     const third = await api(page, "act", body);
     expect([third.status, third.json.error.code]).toEqual([409, "PREVIEW_EXPIRED"]);
-    expect((await operator.log()).entries).toHaveLength(1);
+    expect((await admin.log()).entries).toHaveLength(1);
     const again = await api(page, "act", { ...body, token: third.json.preview.token });
     expect(again.status).toBe(200);
   });
 
   test("is acted on only as it is now: a change comes back as another preview", async () => {
-    const { page, operator } = await seedDenied(own.client);
+    const { page, operator: admin } = await seedDenied(own.client);
     const action = { kind: "setOverride", limiter: "api", shadow: true, forMs: null };
     const { token } = (await api(page, "preview", { action })).json;
-    await operator.setOverride({ limiter: "api", shadow: false });
+    await admin.setOverride({ limiter: "api", shadow: false });
     const refused = await api(page, "act", { action, reason: "late", token });
     expect([refused.status, refused.json.error.code]).toEqual([409, "STATE_CHANGED"]);
     expect(refused.json.preview.before).toMatch(/^not in shadow mode/);
-    expect((await operator.readControl()).overrides).toMatchObject([{ shadow: false }]);
+    expect((await admin.readControl()).overrides).toMatchObject([{ shadow: false }]);
     const second = await api(page, "act", {
       action,
       reason: "seen",
@@ -41,11 +41,11 @@ describe("what was shown", () => {
   });
 
   test("is still so while the client goes on asking, and not after a block", async () => {
-    const { page, fleet, operator } = await seedDenied(
-      own.client,
-      {},
-      fixedWindow({ limit: 3, window: "1h" }),
-    );
+    const {
+      page,
+      fleet,
+      operator: admin,
+    } = await seedDenied(own.client, {}, fixedWindow({ limit: 3, window: "1h" }));
     const api2 = fleet.make("api", fixedWindow({ limit: 3, window: "1h" }));
     const action = { kind: "reset", ...ANN };
     const { token } = (await api(page, "preview", { action })).json;
@@ -53,7 +53,7 @@ describe("what was shown", () => {
     const done = await api(page, "act", { action, reason: "r", token });
     expect(done.status).toBe(200);
     const other = (await api(page, "preview", { action })).json.token;
-    await operator.block(
+    await admin.block(
       { name: "api", limits: fixedWindow({ limit: 3, window: "1h" }) },
       "ann",
       "1h",

@@ -7,11 +7,11 @@ const own = useOwnRedis();
 
 describe("an act is refused", () => {
   test.each([undefined, "", "  ", "x".repeat(1_001), 7])("with the reason %j", async (reason) => {
-    const { page, operator } = await seedDenied(own.client);
+    const { page, operator: admin } = await seedDenied(own.client);
     const action = { kind: "reset", ...ANN };
     const { token } = (await api(page, "preview", { action })).json;
     expect((await api(page, "act", { action, reason, token })).status).toBe(400);
-    expect((await operator.log()).entries).toEqual([]);
+    expect((await admin.log()).entries).toEqual([]);
   });
 
   test("after sixty in a minute, for this visitor alone", async () => {

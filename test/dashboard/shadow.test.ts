@@ -1,4 +1,4 @@
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { expect, test } from "vitest";
 import type { BlockRow } from "../../packages/dashboard/src/api.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
@@ -10,7 +10,7 @@ const own = useOwnRedis();
 
 test("a limiter in shadow mode denies nothing on the overview, and what it would deny is told apart", async () => {
   const fleet = createFleet(own.client);
-  await operate(fleet.store).setOverride({ limiter: "trial", shadow: true });
+  await createAdmin(fleet.store).setOverride({ limiter: "trial", shadow: true });
   await consume(fleet.make("api", THREE_AN_HOUR), "ann", 5);
   await consume(fleet.make("trial", THREE_AN_HOUR), "ann", 13);
   await fleet.tell();
@@ -31,11 +31,11 @@ test("a limiter in shadow mode denies nothing on the overview, and what it would
 
 test("a block of a limiter in shadow mode is told to deny nobody", async () => {
   const fleet = createFleet(own.client);
-  const operator = operate(fleet.store);
-  await operator.setOverride({ limiter: "trial", shadow: true });
+  const admin = createAdmin(fleet.store);
+  await admin.setOverride({ limiter: "trial", shadow: true });
   for (const name of ["api", "trial"]) {
     fleet.make(name, THREE_AN_HOUR);
-    await operator.block({ name, limits: THREE_AN_HOUR }, "ann", "2h");
+    await admin.block({ name, limits: THREE_AN_HOUR }, "ann", "2h");
   }
   await fleet.tell();
   const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });

@@ -1,5 +1,5 @@
 import { subjectOfHeader } from "@headgate/core/http";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { byHeader, byIp, createLimiter, fixedWindow, gcra, rateLimit } from "@headgate/express";
 import express from "express";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -20,15 +20,15 @@ async function seed() {
   await consume(api, "bob", 1);
   await consume(login, "ann", 2);
   await fleet.tell();
-  const operator = operate(fleet.store);
+  const admin = createAdmin(fleet.store);
   const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
-  return { fleet, operator, page, api: { name: "api", limits: THREE_AN_HOUR } };
+  return { fleet, operator: admin, page, api: { name: "api", limits: THREE_AN_HOUR } };
 }
 
 describe("a subject", () => {
   test("hears which limit denies, until when, and what an operator did", async () => {
-    const { page, operator, api: limiter } = await seed();
-    await operator.reset(limiter, "bob", { by: "eve", reason: "our mistake" });
+    const { page, operator: admin, api: limiter } = await seed();
+    await admin.reset(limiter, "bob", { by: "eve", reason: "our mistake" });
     const { json } = await api(page, "subject", { subject: "ann", as: "text", limiter: "api" });
     expect(json.limiters).toHaveLength(1);
     const [ann] = json.limiters;
@@ -78,8 +78,8 @@ describe("a subject", () => {
   });
 
   test("by hand, by whom and why", async () => {
-    const { page, operator, api: limiter } = await seed();
-    await operator.block(limiter, "bob", "2h", { by: "eve", reason: "scrapes" });
+    const { page, operator: admin, api: limiter } = await seed();
+    await admin.block(limiter, "bob", "2h", { by: "eve", reason: "scrapes" });
     const { json } = await api(page, "subject", { subject: "bob", as: "text", limiter: "api" });
     expect(json.limiters[0]).toMatchObject({
       deniedBy: "block",
@@ -111,7 +111,7 @@ describe("a subject", () => {
     const url = await serve(app);
     for (let i = 0; i < 2; i += 1) await ask(url, { headers: { "x-api-key": "sesame-12345" } });
     await fleet.tell();
-    await operate(fleet.store).addToDenyList("127.0.0.0/8", { reason: "a flood" });
+    await createAdmin(fleet.store).addToDenyList("127.0.0.0/8", { reason: "a flood" });
     const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
     const address = await api(page, "subject", { subject: "127.0.0.1", as: "address" });
     expect(address.json).toMatchObject({

@@ -1,7 +1,7 @@
 import { createBreaker } from "@headgate/breaker";
 import { listInDirectory, requireStore } from "@headgate/core/internal";
-import type { DirectoryLimiter } from "@headgate/core/operate";
-import { operate, readDirectory } from "@headgate/core/operate";
+import type { RegistryLimiter } from "@headgate/core/operate";
+import { createAdmin, readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { createLimiter, fixedWindow, gcra } from "@headgate/express";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -25,9 +25,9 @@ async function seed() {
   await consume(api, "bob", 1);
   await consume(login, "ann", 2);
   await fleet.tell();
-  const operator = operate(fleet.store);
+  const admin = createAdmin(fleet.store);
   const page = await nodeMount.mount({ store: fleet.store, authorize: () => "read" });
-  return { fleet, operator, page, api: { name: "api", limits: THREE_AN_HOUR } };
+  return { fleet, operator: admin, page, api: { name: "api", limits: THREE_AN_HOUR } };
 }
 
 describe.each(mounts)("in $name", ({ mount }) => {
@@ -82,9 +82,9 @@ describe("the overview", () => {
   });
 
   test("tells overrides that no process obeys, and mixed policies", async () => {
-    const { fleet, operator, page } = await seed();
-    await operator.setOverride({ limiter: "gone", shadow: true });
-    await operator.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 9 } } });
+    const { fleet, operator: admin, page } = await seed();
+    await admin.setOverride({ limiter: "gone", shadow: true });
+    await admin.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 9 } } });
     const other = createFleet(own.client);
     other.make("api", fixedWindow({ limit: 4, window: "1h" }));
     await other.tell();
@@ -99,8 +99,8 @@ describe("the overview", () => {
 
 describe("a limiter", () => {
   test("has its policies in words and as code, and its subjects", async () => {
-    const { page, operator } = await seed();
-    await operator.setOverride(
+    const { page, operator: admin } = await seed();
+    await admin.setOverride(
       { limiter: "api", subject: { default: "ann" }, limits: { "3-per-1h": { limit: 5 } } },
       { by: "eve", reason: "she pays" },
     );
@@ -135,12 +135,12 @@ describe("a limiter", () => {
 
   test("has one policy while a fleet goes from one version of Headgate to the next", async () => {
     const { fleet, page } = await seed();
-    const [record] = (await readDirectory(fleet.store)).limiters;
-    const { processes: _, isMixed: __, ...listed } = record as DirectoryLimiter;
+    const [record] = (await readRegistry(fleet.store)).limiters;
+    const { processes: _, isMixed: __, ...listed } = record as RegistryLimiter;
     const other = createFleet(own.client);
     listInDirectory(requireStore(other.store), { ...listed, version: "0.0.1" });
     await other.tell();
-    expect((await readDirectory(fleet.store)).limiters.map(({ name }) => name)).toEqual([
+    expect((await readRegistry(fleet.store)).limiters.map(({ name }) => name)).toEqual([
       "api",
       "api",
       "login",
@@ -198,7 +198,7 @@ describe("other views", () => {
   });
 
   test("a breaker's targets are told without their names being asked for", async () => {
-    const { fleet, operator, page: without } = await seed();
+    const { fleet, operator: admin, page: without } = await seed();
     const breaker = createBreaker({ name: "bank", store: fleet.store });
     onTestFinished(() => breaker.close());
     await breaker.for("eu").run(async () => "paid");
@@ -207,7 +207,7 @@ describe("other views", () => {
       ["ann", "forced-open"],
     ] as const) {
       const done = { breaker: "bank", target: "us", before: { state: "closed" }, after: { state } };
-      await operator.logBreaker(done, { by, reason: "maintenance" });
+      await admin.logBreakerAction(done, { by, reason: "maintenance" });
     }
     await breaker.for("us").forceOpen();
     await fleet.tell();
@@ -236,8 +236,8 @@ describe("other views", () => {
     ["a state that cannot be written", { kind: "reset", limiter: "api", before: ODD, after: ODD }],
     ["an override that cannot be written", { kind: "setOverride", limiter: "api", after: ODD }],
   ])("an entry of the log with %s takes no view away", async (_, entry) => {
-    const { operator, page } = await seed();
-    await operator.setOverride({ limiter: "api", shadow: true });
+    const { operator: admin, page } = await seed();
+    await admin.setOverride({ limiter: "api", shadow: true });
     const line = `${Date.now()}000${JSON.stringify(entry)}`;
     await own.client.lpush("fleet:{control}:actions", line);
     const reads = ["overview", "limiter?name=api", "control", "log"];
@@ -268,9 +268,9 @@ describe("other views", () => {
   });
 
   test("the log is read in parts, and loses nothing while it grows", async () => {
-    const { operator, page } = await seed();
+    const { operator: admin, page } = await seed();
     for (let i = 0; i < 130; i += 1) {
-      await operator.addToDenyList(`10.0.0.${i}`, { by: "eve", reason: `number ${i}` });
+      await admin.addToDenyList(`10.0.0.${i}`, { by: "eve", reason: `number ${i}` });
     }
     const first = await api(page, "log");
     expect(first.json.rows).toHaveLength(100);
@@ -278,7 +278,7 @@ describe("other views", () => {
       network: "10.0.0.129",
       before: "not on the deny list",
     });
-    await operator.removeFromDenyList("10.0.0.1");
+    await admin.removeFromDenyList("10.0.0.1");
     const rest = await api(page, `log?before=${first.json.next}`);
     expect([rest.json.rows.length, rest.json.next]).toEqual([30, null]);
     const reasons = [...first.json.rows, ...rest.json.rows].map(({ reason }) => reason);

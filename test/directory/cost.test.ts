@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { createLimiter, gcra } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { readDirectory } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
+import { updateRegistry } from "../../packages/core/src/registry/operations.ts";
 import {
-  PROCESS_LIFE_MS,
-  SHARED_LIFE_MS,
+  PROCESS_TTL_MS,
+  SHARED_TTL_MS,
 } from "../../packages/core/src/registry/process-registry.ts";
-import { keepDirectory } from "../../packages/core/src/registry/step.ts";
 import { readCommandStats, resetCommandStats } from "../redis/command-stats.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -42,20 +42,20 @@ test(`${PROCESSES} processes of ${LIMITERS} limiters cost a server little`, asyn
     prefix: "hg",
     process,
     record: text.replace(/"process":"[^"]*"/, `"process":"${process}"`),
-    life: PROCESS_LIFE_MS,
-    sharedLife: SHARED_LIFE_MS,
+    ttlMs: PROCESS_TTL_MS,
+    sharedTtlMs: SHARED_TTL_MS,
     shared: hashes.slice(0, IN_TURN).map((hash) => ({ hash, text: "" })),
   });
-  for (const process of others) await store.run(keepDirectory, call(process));
+  for (const process of others) await store.run(updateRegistry, call(process));
   await resetCommandStats(own.client);
-  for (const process of others) await store.run(keepDirectory, call(process));
+  for (const process of others) await store.run(updateRegistry, call(process));
   const { calls, microseconds } = await readCommandStats(own.client, "evalsha");
   const each = microseconds / calls;
   const share = (each * PROCESSES) / EVERY_S / 1_000_000;
   const memory = (await usedMemory()) - before;
 
   const started = performance.now();
-  const { limiters: listed, processes, unread } = await readDirectory(store);
+  const { limiters: listed, processes, unread } = await readRegistry(store);
   const read = performance.now() - started;
   expect(processes).toHaveLength(PROCESSES);
   expect(listed).toHaveLength(LIMITERS);

@@ -2,13 +2,13 @@ import { hostname } from "node:os";
 import type { Store } from "@headgate/core";
 import { createLimiter, gcra, memoryStore } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { readDirectory } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { RegistryCall } from "../../packages/core/src/registry/operations.ts";
+import { INDEX_STATES, updateRegistry } from "../../packages/core/src/registry/operations.ts";
 import { thisProcess } from "../../packages/core/src/registry/process-registry.ts";
-import type { DirectoryCall } from "../../packages/core/src/registry/step.ts";
-import { INDEX_STATES, keepDirectory } from "../../packages/core/src/registry/step.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -19,17 +19,17 @@ const INDEX = "hg:{directory}";
 const NOW = 1_800_000_000_000;
 
 /** Keeps a process in the index at a time of its own, in milliseconds. */
-async function keep(at: number, call: Partial<DirectoryCall> = {}): Promise<readonly number[]> {
+async function keep(at: number, call: Partial<RegistryCall> = {}): Promise<readonly number[]> {
   const store = requireStore(redisStore(own.client, { clock: () => at }));
   const whole = {
     prefix: "hg",
     process: nameOf(0),
     record: "{}",
-    life: 110_000,
+    ttlMs: 110_000,
     shared: [],
     ...call,
   };
-  const [, ...rest] = await store.run(keepDirectory, { sharedLife: 7_200_000, ...whole });
+  const [, ...rest] = await store.run(updateRegistry, { sharedTtlMs: 7_200_000, ...whole });
   return rest;
 }
 
@@ -144,9 +144,9 @@ describe("every key", () => {
     const [one, other] = [make("one"), make("other")];
     await writeDirectory(store);
     await one.close();
-    expect((await readDirectory(store)).processes).toHaveLength(1);
+    expect((await readRegistry(store)).processes).toHaveLength(1);
     await other.close();
-    expect(await readDirectory(store)).toEqual({
+    expect(await readRegistry(store)).toEqual({
       limiters: [],
       breakers: [],
       processes: [],
@@ -166,7 +166,7 @@ describe("several processes", () => {
     const keys = (await own.scan()).map(String);
     expect(keys.filter((key) => key.includes(":record/"))).toHaveLength(1);
     expect(keys.filter((key) => key.includes(":process/"))).toHaveLength(2);
-    const { limiters, processes } = await readDirectory(store);
+    const { limiters, processes } = await readRegistry(store);
     expect(limiters).toMatchObject([{ name: "api", isMixed: false }]);
     // Two clients of one process.
     expect(processes).toHaveLength(1);
@@ -177,7 +177,7 @@ describe("several processes", () => {
     const store = await listElsewhere("api", 5);
     await listElsewhere("other", 5);
     await asAnotherProcess(() => listElsewhere("api", 50));
-    const { limiters, processes } = await readDirectory(store);
+    const { limiters, processes } = await readRegistry(store);
     expect(processes).toHaveLength(2);
     const api = limiters.filter(({ name }) => name === "api");
     expect(api.map(({ isMixed }) => isMixed)).toEqual([true, true]);
@@ -196,7 +196,7 @@ describe("several processes", () => {
 
   test("say who they are", async () => {
     const store = await listElsewhere("api", 5);
-    const { processes } = await readDirectory(store);
+    const { processes } = await readRegistry(store);
     const [time] = await own.client.time();
     expect(processes).toEqual([
       {
@@ -232,7 +232,7 @@ describe("what cannot be read", () => {
   test.each(Object.entries(damages))("a process's record, %s, is damaged", async (_, change) => {
     const store = await listElsewhere("api", 5);
     const key = await replace(":process/", change);
-    expect(await readDirectory(store)).toEqual({
+    expect(await readRegistry(store)).toEqual({
       limiters: [],
       breakers: [],
       processes: [],
@@ -248,7 +248,7 @@ describe("what cannot be read", () => {
     const store = await listElsewhere("api", 5);
     const key = await replace(":record/", change);
     await listElsewhere("other", 5);
-    const { limiters, processes, unread } = await readDirectory(store);
+    const { limiters, processes, unread } = await readRegistry(store);
     expect(limiters.map(({ name }) => name)).toEqual(["other"]);
     expect(processes).toHaveLength(1);
     expect(unread).toEqual([{ key, why: "damaged" }]);
@@ -257,7 +257,7 @@ describe("what cannot be read", () => {
   test.each([":process/", ":record/"])("%s… of another format says so", async (part) => {
     const store = await listElsewhere("api", 5);
     const key = await replace(part, () => '{"format":2,"kind":"something new"}');
-    expect((await readDirectory(store)).unread).toEqual([{ key, why: "other-format" }]);
+    expect((await readRegistry(store)).unread).toEqual([{ key, why: "other-format" }]);
   });
 
   test.each([
@@ -266,7 +266,7 @@ describe("what cannot be read", () => {
     ["text of somebody else", "damaged"],
   ])("an index, %s, is %s", async (text, why) => {
     await own.client.set(INDEX, text);
-    const found = await readDirectory(own.client);
+    const found = await readRegistry(own.client);
     expect(found).toMatchObject({ processes: [], unread: [{ key: INDEX, why }] });
   });
 
@@ -275,43 +275,43 @@ describe("what cannot be read", () => {
     const keys = (await own.scan()).map(String);
     const record = keys.find((key) => key.includes(":record/")) as string;
     await own.client.del(record);
-    expect((await readDirectory(store)).unread).toEqual([{ key: record, why: "missing" }]);
+    expect((await readRegistry(store)).unread).toEqual([{ key: record, why: "missing" }]);
     await own.client.sadd(record, "x");
-    expect((await readDirectory(store)).unread).toEqual([{ key: record, why: "wrong-type" }]);
+    expect((await readRegistry(store)).unread).toEqual([{ key: record, why: "wrong-type" }]);
     await own.client.del(INDEX);
     await own.client.sadd(INDEX, "x");
-    expect((await readDirectory(store)).unread).toEqual([{ key: INDEX, why: "wrong-type" }]);
+    expect((await readRegistry(store)).unread).toEqual([{ key: INDEX, why: "wrong-type" }]);
   });
 
   test("is not a process that is gone, whose line is still there", async () => {
     const store = await listElsewhere("api", 5);
     const keys = (await own.scan()).map(String);
     await own.client.del(keys.find((key) => key.includes(":process/")) as string);
-    expect(await readDirectory(store)).toMatchObject({ processes: [], unread: [] });
+    expect(await readRegistry(store)).toMatchObject({ processes: [], unread: [] });
   });
 });
 
 describe("readDirectory", () => {
   test("takes a store or a client, with a prefix", async () => {
     const store = await listElsewhere("api", 5, "shop");
-    const ofStore = await readDirectory(store);
+    const ofStore = await readRegistry(store);
     expect(ofStore.limiters).toHaveLength(1);
-    expect(await readDirectory(own.client, { prefix: "shop" })).toEqual(ofStore);
-    expect((await readDirectory(own.client)).limiters).toEqual([]);
+    expect(await readRegistry(own.client, { prefix: "shop" })).toEqual(ofStore);
+    expect((await readRegistry(own.client)).limiters).toEqual([]);
     expect(
-      (await readDirectory(requireStore(redisStore(own.client, { registry: false })))).limiters,
+      (await readRegistry(requireStore(redisStore(own.client, { registry: false })))).limiters,
     ).toEqual([]);
   });
 
   test("refuses what is neither, a second prefix, and options that nobody reads", async () => {
     const invalid = { code: "HEADGATE_INVALID_OPTION" };
     const store = requireStore(redisStore(own.client));
-    await expect(readDirectory(requireStore(memoryStore()))).rejects.toMatchObject(invalid);
-    await expect(readDirectory(store, { prefix: "hg" })).rejects.toMatchObject(invalid);
-    await expect(readDirectory(own.client, { prefix: "a b" })).rejects.toMatchObject(invalid);
-    await expect(readDirectory(own.client, { timeout: 0 })).rejects.toMatchObject(invalid);
-    await expect(readDirectory(store, { prefxi: "hg" } as never)).rejects.toMatchObject(invalid);
-    await expect(readDirectory({} as never)).rejects.toMatchObject({
+    await expect(readRegistry(requireStore(memoryStore()))).rejects.toMatchObject(invalid);
+    await expect(readRegistry(store, { prefix: "hg" })).rejects.toMatchObject(invalid);
+    await expect(readRegistry(own.client, { prefix: "a b" })).rejects.toMatchObject(invalid);
+    await expect(readRegistry(own.client, { timeout: 0 })).rejects.toMatchObject(invalid);
+    await expect(readRegistry(store, { prefxi: "hg" } as never)).rejects.toMatchObject(invalid);
+    await expect(readRegistry({} as never)).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_CLIENT",
     });
     expect(() => requireStore(redisStore(own.client, { registry: "no" as never }))).toThrow(
@@ -322,7 +322,7 @@ describe("readDirectory", () => {
   test("rejects when the server gives no answer in its time", async () => {
     own.server.freeze();
     onTestFinished(() => own.server.thaw());
-    await expect(readDirectory(own.client, { timeout: "50ms" })).rejects.toMatchObject({
+    await expect(readRegistry(own.client, { timeout: "50ms" })).rejects.toMatchObject({
       code: "HEADGATE_STORE_UNAVAILABLE",
     });
   });
@@ -334,7 +334,7 @@ describe("what is made on a store with directory: false", () => {
     const store = requireStore(redisStore(own.client, { registry: false }));
     const limiter = createLimiter({ name: "api", store, limits: gcra({ limit: 5, window: "1m" }) });
     await writeDirectory(store);
-    expect((await readDirectory(store)).limiters).toEqual([]);
+    expect((await readRegistry(store)).limiters).toEqual([]);
     await limiter.close();
     expect(warnings).toEqual([]);
   });

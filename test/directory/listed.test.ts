@@ -3,8 +3,8 @@ import { createBreaker } from "@headgate/breaker";
 import type { Store } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
 import { createHttpGuard } from "@headgate/core/http";
-import type { DirectoryLimiter } from "@headgate/core/operate";
-import { readDirectory } from "@headgate/core/operate";
+import type { RegistryLimiter } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { byAll, byHeader, byIp, byTier, perRequest, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
@@ -23,9 +23,9 @@ function openStore(): Store {
 }
 
 /** What is listed on a store, by name. */
-async function limitersOn(store: Store): Promise<Record<string, DirectoryLimiter>> {
+async function limitersOn(store: Store): Promise<Record<string, RegistryLimiter>> {
   await writeDirectory(store);
-  const { limiters, unread } = await readDirectory(store);
+  const { limiters, unread } = await readRegistry(store);
   expect(unread).toEqual([]);
   return Object.fromEntries(limiters.map((limiter) => [limiter.name, limiter]));
 }
@@ -279,7 +279,7 @@ describe("a breaker", () => {
       maxTargets: 5,
     });
     await writeDirectory(store);
-    const { limiters, breakers } = await readDirectory(store);
+    const { limiters, breakers } = await readRegistry(store);
     expect(limiters).toEqual([]);
     expect(breakers).toEqual([
       {
@@ -303,7 +303,7 @@ describe("a breaker", () => {
     await breaker.snapshot();
     expect(await fingerprintsIn(store.prefix)).toContain(breakers[0]?.fingerprint);
     await breaker.close();
-    expect(await readDirectory(store)).toMatchObject({ breakers: [], processes: [] });
+    expect(await readRegistry(store)).toMatchObject({ breakers: [], processes: [] });
   });
 
   test("and a limiter may have one name", async () => {
@@ -312,7 +312,7 @@ describe("a breaker", () => {
     const breaker = createBreaker({ name: "x", store });
     onTestFinished(() => Promise.all([limiter.close(), breaker.close()]).then(() => {}));
     await writeDirectory(store);
-    const { limiters, breakers } = await readDirectory(store);
+    const { limiters, breakers } = await readRegistry(store);
     expect([...limiters, ...breakers].map(({ kind, name }) => `${kind} ${name}`)).toEqual([
       "limiter x",
       "breaker x",

@@ -1,6 +1,6 @@
 import type { Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
-import { operate, overrideCoverageOf, readBlocks, readDirectory } from "@headgate/core/operate";
+import { createAdmin, overrideCoverageOf, readBlocks, readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { uniquePrefix } from "../http/support/redis-client.ts";
@@ -24,9 +24,9 @@ function open(more: object = {}) {
 
 async function listed(store: Store) {
   await writeDirectory(store);
-  const directory = await readDirectory(store);
-  expect(directory.unread).toEqual([]);
-  return directory;
+  const registry = await readRegistry(store);
+  expect(registry.unread).toEqual([]);
+  return registry;
 }
 
 test("those in use are listed with the limiter, with what their keys end with", async () => {
@@ -66,21 +66,21 @@ test("an operator inspects, resets, blocks and unblocks a subject under all of t
   const { store, limiter } = open();
   await limiter.consume("ada", { cost: 2 });
   await limiter.consume("ada", { limits: daily(9), cost: 4 });
-  const directory = await listed(store);
-  const [found] = directory.limiters;
+  const registry = await listed(store);
+  const [found] = registry.limiters;
   const others = found?.others?.map(({ limits }) => limits) ?? [];
   const asked = { name: "api", limits: hourly, others };
-  const operator = operate(store);
+  const admin = createAdmin(store);
   const usedIn = ({
     limits,
   }: {
     limits: readonly { name: string; limit: number; remaining: number }[];
   }) => limits.map(({ name, limit, remaining }) => [name, limit - remaining]);
-  expect(usedIn(await operator.inspect(asked, "ada"))).toEqual([
+  expect(usedIn(await admin.inspect(asked, "ada"))).toEqual([
     ["5-per-1h", 2],
     ["9-per-1d", 4],
   ]);
-  const preview = await operator.reset(asked, "ada", { dryRun: true });
+  const preview = await admin.reset(asked, "ada", { dryRun: true });
   expect([usedIn(preview.before), usedIn(preview.after)]).toEqual([
     [
       ["5-per-1h", 2],
@@ -88,16 +88,16 @@ test("an operator inspects, resets, blocks and unblocks a subject under all of t
     ],
     [["5-per-1h", 0]],
   ]);
-  await operator.reset(asked, "ada");
+  await admin.reset(asked, "ada");
   expect(await limiter.peek("ada", { limits: daily(9), cost: 0 })).toMatchObject({ remaining: 9 });
-  await operator.block(asked, "ada", "1h");
+  await admin.block(asked, "ada", "1h");
   expect(await limiter.consume("ada", { limits: daily(9) })).toMatchObject({ blocked: true });
-  expect((await readBlocks(store, { directory })).blocks).toMatchObject([
+  expect((await readBlocks(store, { directory: registry })).blocks).toMatchObject([
     { limiter: "api", subject: "ada" },
   ]);
-  await operator.unblock(asked, "ada");
+  await admin.unblock(asked, "ada");
   expect(await limiter.consume("ada", { limits: daily(9) })).toMatchObject({ allowed: true });
-  await operator.forget(asked, "ada");
+  await admin.forget(asked, "ada");
   expect(await redis.keys(`${store.prefix}:{ada}:*`)).toEqual([]);
 });
 
@@ -113,7 +113,7 @@ test("an override applies to those that it fits, and is told as in force", async
     state: "in-force",
     appliedBy: 1,
   });
-  await operate(store).setOverride(override);
+  await createAdmin(store).setOverride(override);
   await expect
     .poll(() => limiter.peek("ada", { limits: daily(9), cost: 0 }), { timeout: 10_000 })
     .toMatchObject({ limit: 50, remaining: 49, overridden: true });

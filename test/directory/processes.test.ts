@@ -3,8 +3,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { gcra } from "@headgate/core";
-import type { Directory } from "@headgate/core/operate";
-import { readDirectory } from "@headgate/core/operate";
+import type { Registry } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -24,10 +24,10 @@ async function start(...args: readonly string[]): Promise<ChildProcess> {
 }
 
 /** The directory, once it has so many processes. */
-function directoryOf(processes: number): Promise<Directory> {
+function directoryOf(processes: number): Promise<Registry> {
   return waitUntil(`${processes} processes are listed`, SOON_MS, async () => {
-    const directory = await readDirectory(own.client);
-    return directory.processes.length === processes ? directory : undefined;
+    const registry = await readRegistry(own.client);
+    return registry.processes.length === processes ? registry : undefined;
   });
 }
 
@@ -58,14 +58,14 @@ test("one that is killed stays until its record expires", async () => {
   await directoryOf(1);
   child.kill("SIGKILL");
   await once(child, "exit");
-  expect((await readDirectory(own.client)).processes).toMatchObject([{ pid: child.pid }]);
+  expect((await readRegistry(own.client)).processes).toMatchObject([{ pid: child.pid }]);
   const [key = ""] = await own.client.keys("hg:{directory}:process/*");
   const rest = await own.client.pttl(key);
   expect(rest).toBeGreaterThan(0);
   expect(rest).toBeLessThanOrEqual(110_000);
   // As if that time were over.
   await own.client.del(key);
-  expect(await readDirectory(own.client)).toMatchObject({
+  expect(await readRegistry(own.client)).toMatchObject({
     limiters: [],
     processes: [],
     unread: [],

@@ -1,6 +1,6 @@
 import type { Limiter, Store } from "@headgate/core";
 import { createLimiter, gcra } from "@headgate/core";
-import { readDirectory } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
@@ -55,9 +55,9 @@ describe("the documented users", () => {
     const { limiter, store } = start(await connectAs("headgate", ...permissions));
     await writeDirectory(store);
     await writeDirectory(store);
-    expect((await readDirectory(own.client)).limiters).toMatchObject([{ name: "api" }]);
+    expect((await readRegistry(own.client)).limiters).toMatchObject([{ name: "api" }]);
     await limiter.close();
-    expect((await readDirectory(own.client)).processes).toEqual([]);
+    expect((await readRegistry(own.client)).processes).toEqual([]);
     await turn();
     expect(warnings).toEqual([]);
   });
@@ -69,7 +69,7 @@ describe("the documented users", () => {
     const permissions = documented("docs/reference/usage.md", "headgate-directory");
     expect(permissions).toContain("~hg:{directory}*");
     const client = await connectAs("headgate-directory", ...permissions);
-    expect(await readDirectory(client)).toEqual(await readDirectory(own.client));
+    expect(await readRegistry(client)).toEqual(await readRegistry(own.client));
     const [key = ""] = await own.client.keys("hg:{u}*");
     await expect(client.get(key)).rejects.toThrow("NOPERM");
     await expect(client.del("hg:{directory}")).rejects.toThrow("NOPERM");
@@ -149,7 +149,7 @@ test("a server that is frozen while the directory is written holds no request up
   expect(performance.now() - started).toBeLessThan(1_000);
   own.server.thaw();
   await writing;
-  expect((await readDirectory(own.client)).limiters).toMatchObject([{ name: "api" }]);
+  expect((await readRegistry(own.client)).limiters).toMatchObject([{ name: "api" }]);
   await limiter.close();
   const codes = warnings.map(({ code }) => code);
   expect(codes).not.toContain("HEADGATE_DIRECTORY_REFUSED");

@@ -1,7 +1,7 @@
 import type { Breaker } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Store } from "@headgate/core";
-import { readDirectory } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
@@ -28,7 +28,7 @@ async function call({ store, breaker }: ReturnType<typeof start>, ...targets: re
 }
 
 async function listed() {
-  const { breakers, unread } = await readDirectory(own.client);
+  const { breakers, unread } = await readRegistry(own.client);
   expect(unread).toEqual([]);
   return breakers.map(({ name, targets, moreTargets }) => ({ name, targets, moreTargets }));
 }
@@ -98,7 +98,7 @@ test("targets are unknown where no process says, and the others' where one does 
   const one = start();
   await call(one, "bank");
   await rewrite(({ targets: _, ...record }) => record);
-  const [breaker] = (await readDirectory(own.client)).breakers;
+  const [breaker] = (await readRegistry(own.client)).breakers;
   expect(breaker).toMatchObject({ name: "payments" });
   expect(breaker).not.toHaveProperty("targets");
   await call(start(), "newer");
@@ -114,11 +114,11 @@ test("targets of somebody else's making harm nobody", async () => {
     targets: [...(record["targets"] as object[]), foreign],
     records: [...(record["records"] as string[]), "constructor"],
   }));
-  const found = await readDirectory(own.client);
+  const found = await readRegistry(own.client);
   expect(found.breakers).toMatchObject([{ targets: ["bank"] }]);
   expect(found.unread).toMatchObject([{ why: "missing" }]);
   await rewrite((record) => ({ ...record, targets: [{ ...foreign, names: ["x".repeat(101)] }] }));
-  expect(await readDirectory(own.client)).toMatchObject({
+  expect(await readRegistry(own.client)).toMatchObject({
     breakers: [],
     unread: [{ why: "damaged" }],
   });

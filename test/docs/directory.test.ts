@@ -1,6 +1,6 @@
 import { createBreaker } from "@headgate/breaker";
 import { createLimiter, gcra } from "@headgate/core";
-import { readDirectory } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { byAll, byHeader, byIp, rateLimit } from "@headgate/express";
 import { beforeAll, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { page, section } from "./markdown.ts";
 const own = useOwnRedis();
 
 const DIRECTORY = section(page("docs/reference/usage.md"), "The directory");
-let found: Awaited<ReturnType<typeof readDirectory>>;
+let found: Awaited<ReturnType<typeof readRegistry>>;
 
 /** Something of everything. */
 beforeAll(async () => {
@@ -29,7 +29,7 @@ beforeAll(async () => {
   });
   const breaker = createBreaker({ name: "bank", store });
   await writeDirectory(store);
-  found = await readDirectory(store);
+  found = await readRegistry(store);
   await Promise.all([limit, route, site, breaker].map((one) => one.close()));
 });
 

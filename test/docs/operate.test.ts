@@ -1,7 +1,7 @@
 import type { Limit, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
-import type { Operator } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import type { Admin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -55,14 +55,14 @@ function limiterOn(client: Redis): Limiter {
 }
 
 /** Everything that changes something. */
-const actions: Record<string, (operator: Operator) => Promise<unknown>> = {
+const actions: Record<string, (operator: Admin) => Promise<unknown>> = {
   reset: (by) => by.reset(api, "ann"),
   block: (by) => by.block(api, "ann", "1h"),
   unblock: (by) => by.unblock(api, "ann"),
   setOverride: (by) => by.setOverride({ limiter: "api", shadow: true }),
   unsetOverride: (by) => by.unsetOverride({ limiter: "api" }),
   forget: (by) => by.forget(api, "ann"),
-  breaker: (by) => by.logBreaker({ breaker: "b", target: "t", before: null, after: null }),
+  breaker: (by) => by.logBreakerAction({ breaker: "b", target: "t", before: null, after: null }),
 };
 
 describe("an application", () => {
@@ -72,13 +72,13 @@ describe("an application", () => {
 
   test("hears of what operators do", async () => {
     const limiter = limiterOn(await connectAs(application));
-    await operate(redisStore(admin)).block(api, "ann", "1h");
+    await createAdmin(redisStore(admin)).block(api, "ann", "1h");
     expect(await limiter.consume("ann")).toMatchObject({ blocked: true, source: "store" });
     await limiter.close();
   });
 
   test("can neither act, nor read the log", async () => {
-    const by = operate(redisStore(await connectAs(application)));
+    const by = createAdmin(redisStore(await connectAs(application)));
     const code = "HEADGATE_STORE_MISCONFIGURED";
     for (const act of Object.values(actions)) await expect(act(by)).rejects.toMatchObject({ code });
     await expect(by.log()).rejects.toMatchObject({ code });
@@ -90,9 +90,9 @@ describe("a reader", () => {
   test("sees everything", async () => {
     const limiter = limiterOn(admin);
     await limiter.consume("ann");
-    await operate(redisStore(admin)).block(api, "ann", "1h");
+    await createAdmin(redisStore(admin)).block(api, "ann", "1h");
     const client = await connectAs(reader);
-    const by = operate(redisStore(client));
+    const by = createAdmin(redisStore(client));
     const { limits: states, blocked } = await by.inspect(api, "ann");
     expect(blocked).toBe(true);
     expect(await by.peek(api, "ann")).toMatchObject({ blocked: true });
@@ -110,7 +110,7 @@ describe("a reader", () => {
     await limiter.consume("ann");
     await limiter.block("ann", "1h");
     const before = await admin.dump("hg:{control}");
-    const by = operate(redisStore(await connectAs(reader)));
+    const by = createAdmin(redisStore(await connectAs(reader)));
     await expect(actions[name]?.(by)).rejects.toMatchObject({
       code: "HEADGATE_STORE_MISCONFIGURED",
     });
@@ -125,7 +125,7 @@ describe("an operator", () => {
   test("can do everything, and the log knows who it was", async () => {
     const limiter = limiterOn(admin);
     await limiter.consume("ann");
-    const by = operate(redisStore(await connectAs(operator)));
+    const by = createAdmin(redisStore(await connectAs(operator)));
     for (const act of Object.values(actions)) await act(by);
     const { entries } = await by.log();
     expect(entries.map(({ kind }) => kind)).toEqual(Object.keys(actions).reverse());
@@ -140,7 +140,7 @@ describe("an operator", () => {
     const more = operator?.split(" ").filter((word) => !application?.includes(word)) ?? [];
     expect(more).toEqual(["headgate-operator", "+lpush", "+ltrim", "+lrange", "+acl|whoami"]);
     for (const permission of more.slice(1, 4)) {
-      const by = operate(redisStore(await connectAs(operator?.replace(` ${permission}`, ""))));
+      const by = createAdmin(redisStore(await connectAs(operator?.replace(` ${permission}`, ""))));
       const all = async () => {
         for (const act of Object.values(actions)) await act(by);
         await by.log();
@@ -151,7 +151,7 @@ describe("an operator", () => {
       await admin.acl("DELUSER", "headgate-operator");
     }
     // Without the last one, the log does not know who it was.
-    const by = operate(redisStore(await connectAs(operator?.replace(" +acl|whoami", ""))));
+    const by = createAdmin(redisStore(await connectAs(operator?.replace(" +acl|whoami", ""))));
     await by.reset(api, "ann");
     expect((await by.log()).entries[0]).not.toHaveProperty("aclUser");
   });

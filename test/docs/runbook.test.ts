@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { gcra } from "@headgate/core";
 import { subjectOfAddress } from "@headgate/core/http";
-import { checkOverride, operate, readDirectory } from "@headgate/core/operate";
+import { checkOverride, createAdmin, readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { observe } from "@headgate/telemetry";
 import { Redis } from "ioredis";
@@ -24,7 +24,7 @@ const DIR = join(ROOT, "packages/telemetry/prometheus");
 
 const own = useOwnRedis();
 const orders = { name: "orders", limits: gcra({ limit: 5, window: "1h" }) };
-const operator = () => operate(redisStore(own.client));
+const operator = () => createAdmin(redisStore(own.client));
 
 /** An instance of an application with a connection of its own, behind a proxy that it trusts. */
 async function start(
@@ -240,7 +240,7 @@ describe("no client is limited", () => {
     const instances = await startTwo({ shadow: true });
     for (const { store } of instances) await writeDirectory(store);
     expect(await areServed(instances, ...flooder)).toBe(true);
-    const { limiters } = await readDirectory(own.client);
+    const { limiters } = await readRegistry(own.client);
     expect(new Set(limiters.map(({ shadow }) => shadow))).toEqual(new Set([true]));
     await inForce(await operator().setOverride({ limiter: "orders", shadow: false }));
     const after = watch("No client is limited");
@@ -276,7 +276,7 @@ describe("no client is limited", () => {
     const two = await start(express5Framework, { name: "orders-2" });
     await start(fastifyFramework, { name: undefined, store: undefined });
     for (const { store } of [one, two]) await writeDirectory(store);
-    const { limiters } = await readDirectory(own.client);
+    const { limiters } = await readRegistry(own.client);
     expect(limiters.map(({ name, processes }) => [name, processes.length])).toEqual([
       ["orders-1", 1],
       ["orders-2", 1],
@@ -305,7 +305,7 @@ test("Redis is slow: requests are served meanwhile, and it decides again by itse
   expect((durations?.["orders +Inf"] ?? 0) - (durations?.["orders 0.1"] ?? 0)).toBeGreaterThan(1);
   expect(degraded?.["orders local"]).toBeGreaterThan(1);
   expect(up).toEqual({ store: 0 });
-  const hasty = operate(redisStore(own.client), { storeTimeout: 100 });
+  const hasty = createAdmin(redisStore(own.client), { storeTimeout: 100 });
   await expect(hasty.block(orders, "203.0.113.8", "1h")).rejects.toMatchObject({
     code: "HEADGATE_STORE_UNAVAILABLE",
   });
@@ -341,7 +341,7 @@ test("a limit is wrong after a deploy: the right number is in force, and then de
   const [used] = await see();
   expect(used?.["orders +Inf"]).toBe(3);
   expect(used?.["orders 0.9"]).toBe(1);
-  const { limiters } = await readDirectory(own.client);
+  const { limiters } = await readRegistry(own.client);
   const names = limiters.map(({ shapes }) => shapes.flatMap(({ limits }) => limits));
   expect(names.flat().sort()).toEqual(["2-per-1h", "5-per-1h"]);
   expect(limiters).toMatchObject([{ isMixed: true }, { isMixed: true }]);

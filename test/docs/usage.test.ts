@@ -1,6 +1,6 @@
 import { createLimiter, gcra } from "@headgate/core";
 import type { Usage } from "@headgate/core/operate";
-import { readBlocks, readCoverage, readUsage } from "@headgate/core/operate";
+import { readBlocks, readUsage, readUsageCoverage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
@@ -57,7 +57,7 @@ test("blocks are read by readers, and not by those who may only read usage", asy
   for (const user of ["headgate-reader", "headgate-operator"]) {
     const client = await connectAs(aclOf("docs/how-to/operate.md", user));
     expect((await readBlocks(client)).blocks).toMatchObject([{ limiter: "api" }]);
-    expect((await readCoverage(client)).reporting).toHaveLength(1);
+    expect((await readUsageCoverage(client)).reporting).toHaveLength(1);
   }
   const reader = await connectAs(aclOf("docs/reference/usage.md", "headgate-usage"));
   await expect(reader.get("hg:blocks{usage}")).rejects.toThrow("NOPERM");

@@ -1,7 +1,7 @@
 import { createBreaker } from "@headgate/breaker";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, gcra } from "@headgate/core";
-import { operate, readDirectory, readUsage } from "@headgate/core/operate";
+import { createAdmin, readRegistry, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -63,7 +63,7 @@ describe("in place of the control record,", () => {
       await turn();
       expect((await bytesSent()) - before).toBeLessThan(MB);
       expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_CONTROL_DAMAGED"]);
-      await expect(operate(store).readControl()).rejects.toMatchObject({
+      await expect(createAdmin(store).readControl()).rejects.toMatchObject({
         code: "HEADGATE_CONTROL_DAMAGED",
       });
       expect(await doctor()).toContain(`the control record ${key} cannot be read`);
@@ -73,7 +73,7 @@ describe("in place of the control record,", () => {
   test("8 MB leave what was known in force, until the key is deleted", async () => {
     const warnings = watchWarnings();
     const { limiter, store } = start();
-    await operate(store).setOverride({ limiter: "api", limits: { "5-per-1h": { limit: 9 } } });
+    await createAdmin(store).setOverride({ limiter: "api", limits: { "5-per-1h": { limit: 9 } } });
     expect(await limiter.peek("ann")).toMatchObject({ limit: 9 });
     await own.client.set(key, Buffer.alloc(8 * MB, "7"));
     await waitUntil("the record was read again", 10_000, async () => {
@@ -92,12 +92,12 @@ describe("in place of the control record,", () => {
 
 test("the log of actions is read as far as its entries can be", async () => {
   const { store } = start();
-  const operator = operate(store);
+  const admin = createAdmin(store);
   const limiter = { name: "api", limits: gcra({ limit: 5, window: "1h" }) };
-  await operator.reset(limiter, "ann");
+  await admin.reset(limiter, "ann");
   await own.client.lpush("hg:{control}:actions", Buffer.alloc(20 * MB, "7"), "x", "[".repeat(MB));
   const before = await bytesSent();
-  const { entries, unreadable } = await operator.log();
+  const { entries, unreadable } = await admin.log();
   expect(entries).toMatchObject([{ kind: "reset" }]);
   expect(unreadable).toBe(3);
   expect((await bytesSent()) - before).toBeLessThan(MB);
@@ -113,7 +113,7 @@ describe("in place of the directory's index,", () => {
     await turn();
     expect(await limiter.consume("ann")).toMatchObject({ remaining: 4, degraded: false });
     expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_DIRECTORY_REFUSED"]);
-    const { unread } = await readDirectory(own.client);
+    const { unread } = await readRegistry(own.client);
     expect(unread).toMatchObject([{ key: "hg:{directory}" }]);
     expect((await bytesSent()) - before).toBeLessThan(MB);
     expect(await doctor()).toContain("hg:{directory}");
@@ -127,7 +127,7 @@ describe("in place of the directory's index,", () => {
     await writeDirectory(store);
     await turn();
     expect(warnings).toMatchObject([{ message: expect.stringContaining("delete the key") }]);
-    const { unread } = await readDirectory(own.client);
+    const { unread } = await readRegistry(own.client);
     expect(unread).toEqual([{ key: "hg:{directory}", why: "too-long" }]);
   });
 });

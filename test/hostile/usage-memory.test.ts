@@ -36,7 +36,7 @@ test.each([
     for (let turn = 0; turn < 20; turn += 1) {
       for (let i = 0; i < (subjects * limiters) / 20; i += 1) {
         const subject = `${filler}${turn * 50_000 + i}`.slice(0, 64);
-        counted[i % limiters]?.note({ default: subject }, DENIED);
+        counted[i % limiters]?.record({ default: subject }, DENIED);
       }
       await usage.send();
     }

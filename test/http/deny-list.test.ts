@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { gcra, memoryStore } from "@headgate/core";
 import { byHeader, clientOf, createHttpGuard } from "@headgate/core/http";
 import { requireStore } from "@headgate/core/internal";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { overridden } from "../support/overriding.ts";
@@ -108,8 +108,8 @@ test("an operator's deny list is in force in a guard on Redis, whatever its limi
       )
     ).kind;
   expect(await check()).toBe("allowed");
-  const operator = operate(requireStore(redisStore(redis, { prefix })));
-  const { after, inForceAt } = await operator.addToDenyList("::ffff:203.0.113.9/120", {
+  const admin = createAdmin(requireStore(redisStore(redis, { prefix })));
+  const { after, inForceAt } = await admin.addToDenyList("::ffff:203.0.113.9/120", {
     for: "1h",
     reason: "flood",
     by: "ann",
@@ -119,14 +119,14 @@ test("an operator's deny list is in force in a guard on Redis, whatever its limi
     (await check()) === "refused" ? true : undefined,
   );
   expect(Date.now()).toBeLessThan(inForceAt.getTime() + 1_000);
-  expect(await operator.denyList("203.0.113.255")).toMatchObject([{ network: "203.0.113.0/24" }]);
-  expect(await operator.denyList("203.0.114.0")).toEqual([]);
-  const removed = await operator.removeFromDenyList("203.0.113.0/24");
+  expect(await admin.denyList("203.0.113.255")).toMatchObject([{ network: "203.0.113.0/24" }]);
+  expect(await admin.denyList("203.0.114.0")).toEqual([]);
+  const removed = await admin.removeFromDenyList("203.0.113.0/24");
   expect(removed).toMatchObject({ before: { by: "ann" }, after: undefined });
   await waitUntil("it is let in", 10_000, async () =>
     (await check()) === "allowed" ? true : undefined,
   );
-  expect((await operator.log()).entries).toMatchObject([
+  expect((await admin.log()).entries).toMatchObject([
     { kind: "removeFromDenyList", network: "203.0.113.0/24" },
     { kind: "addToDenyList", network: "203.0.113.0/24", reason: "flood", by: "ann" },
   ]);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gcra, memoryStore } from "@headgate/core";
 import { byHeader, byTier, perRequest } from "@headgate/core/http";
 import { requireStore } from "@headgate/core/internal";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { overridden } from "../support/overriding.ts";
@@ -34,8 +34,8 @@ describeAdapters(({ serve }) => {
       },
     });
     expect((await ask("/", as("ann"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
-    const operator = operate(requireStore(redisStore(redis, { prefix })));
-    const { inForceAt } = await operator.setOverride({ limiter: "api", ...to(10) });
+    const admin = createAdmin(requireStore(redisStore(redis, { prefix })));
+    const { inForceAt } = await admin.setOverride({ limiter: "api", ...to(10) });
     // A timer may be a millisecond early.
     await delay(inForceAt.getTime() - Date.now() + 1);
     const { headers, json } = await ask("/", as("ann"));

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Limiter, LimiterOptions } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -26,7 +26,7 @@ function elsewhere(options: Partial<LimiterOptions> = {}): Limiter {
   return limiter;
 }
 
-const operator = () => operate(redisStore(redis.client));
+const operator = () => createAdmin(redisStore(redis.client));
 
 /** The first decision that is as it should be, and when it was asked for. */
 async function first(ask: () => Promise<Decision>, is: (decision: Decision) => boolean) {

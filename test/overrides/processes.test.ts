@@ -8,8 +8,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Limit, LimiterOptions } from "@headgate/core";
 import { gcra, slidingLog } from "@headgate/core";
-import type { Action } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import type { ActionResult } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findExcess } from "../conformance/admissions.ts";
@@ -62,7 +62,7 @@ interface Change {
 /** For so long an action is on its way, in microseconds. */
 const UNTIL_IN_FORCE = 2_000_000;
 
-function changeTo(limit: number, { inForceAt }: Action<unknown>): Change {
+function changeTo(limit: number, { inForceAt }: ActionResult<unknown>): Change {
   return { limit, inForceAt: inForceAt.getTime() * 1_000 };
 }
 
@@ -124,7 +124,7 @@ function untimely(decided: readonly Decided[], changes: readonly Change[]): read
   });
 }
 
-const operator = () => operate(redisStore(redis.client));
+const operator = () => createAdmin(redisStore(redis.client));
 
 const admissionsOf = (decided: readonly Decided[]) =>
   decided.filter(({ allowed }) => allowed).map(({ at }) => ({ at: BigInt(at), cost: 1 }));

@@ -1,8 +1,8 @@
 import type { Redis } from "ioredis";
 import { createClient } from "redis";
-import { recordKeyOf } from "../../packages/core/src/control/steps.ts";
+import { controlKey } from "../../packages/core/src/control/operations.ts";
 
-const CONTROL = recordKeyOf("headgate");
+const CONTROL = controlKey("headgate");
 
 /**
  * What a function answers, and which commands its database ran meanwhile, those of scripts among them, names in capitals. The

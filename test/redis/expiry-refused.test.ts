@@ -9,11 +9,11 @@ import {
   slidingWindow,
 } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { addUsage } from "../../packages/core/src/usage/steps.ts";
+import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -166,17 +166,17 @@ const OPERATIONS: Record<string, Operation> = {
     await countUsage(store, 1);
     return () => countUsage(store, 2);
   },
-  "an operator's block": async (store) => () => operate(store).block(api, "u", "1h"),
+  "an operator's block": async (store) => () => createAdmin(store).block(api, "u", "1h"),
   "an operator's second block": async (store) => {
-    await operate(store).block(api, "u", "1h");
-    return () => operate(store).block(api, "v", "1h");
+    await createAdmin(store).block(api, "u", "1h");
+    return () => createAdmin(store).block(api, "v", "1h");
   },
   "an override": async (store) => () =>
-    operate(store).setOverride({ limiter: "api", shadow: true }, { for: "1h" }),
-  "an entry in the log": async (store) => () => operate(store).logBreaker(OPENED),
+    createAdmin(store).setOverride({ limiter: "api", shadow: true }, { for: "1h" }),
+  "an entry in the log": async (store) => () => createAdmin(store).logBreakerAction(OPENED),
   "a subject that an operator forgets": async (store) => {
-    await operate(store).block(api, "u", "1h");
-    return () => operate(store).forget(api, "u");
+    await createAdmin(store).block(api, "u", "1h");
+    return () => createAdmin(store).forget(api, "u");
   },
   "a breaker": async (store) => {
     const breaker = createBreaker({ name: "upstream", store, storeTimeout: "1m" });
@@ -220,7 +220,7 @@ async function countUsage(given: Store, number: number): Promise<unknown> {
     process: "process-00000001",
     number,
     clock: at,
-    ahead: 0,
+    clockOffset: 0,
     blocks: `${Math.ceil(at / 1_000_000) + 3_600} api default pu`,
     limiters,
   });

@@ -1,10 +1,10 @@
 import type { Decision } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, gcra, memoryStore } from "@headgate/core";
-import type { ControlRecord, NewOverride, Operator } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import type { Admin, ControlRecord, NewOverride } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import { writeBody } from "../../packages/core/src/control/record-text.ts";
+import { formatBody } from "../../packages/core/src/control/record-text.ts";
 import { useLosableRedis } from "../http/support/losable-redis.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
@@ -23,7 +23,7 @@ function start() {
   const store = redisStore(own.client, { clock: () => now });
   return {
     store,
-    operator: operate(store),
+    operator: createAdmin(store),
     now: () => now,
     pass(ms: number) {
       now += ms;
@@ -41,54 +41,54 @@ async function consume(store = redisStore(own.client), subject = "ann"): Promise
 
 describe("an action", () => {
   test("does what it says, and tells what was before, what is now, and from when everywhere", async () => {
-    const { store, operator, now } = start();
+    const { store, operator: admin, now } = start();
     for (let i = 0; i < 2; i += 1) await consume(store);
     const inForceAt = new Date(now() + 2_000);
-    const blocked = await operator.block(api, "ann", "1h");
+    const blocked = await admin.block(api, "ann", "1h");
     expect(blocked).toMatchObject({
       before: { blocked: false, limits: [{ name: "3-per-1h", remaining: 1 }] },
       after: { blocked: true, limits: [{ retryAfterMs: 3_600_000 }] },
       inForceAt,
     });
     expect(await consume(store)).toMatchObject({ blocked: true });
-    const unblocked = await operator.unblock(api, { default: "ann" });
+    const unblocked = await admin.unblock(api, { default: "ann" });
     expect(unblocked).toMatchObject({ before: { blocked: true }, after: { blocked: false } });
-    const reset = await operator.reset(api, "ann");
+    const reset = await admin.reset(api, "ann");
     expect(reset).toMatchObject({
       before: { limits: [{ remaining: 1 }] },
       after: { limits: [{ remaining: 3 }] },
       inForceAt,
     });
-    expect(await operator.inspect(api, "ann")).toEqual(reset.after);
+    expect(await admin.inspect(api, "ann")).toEqual(reset.after);
     expect(await consume(store)).toMatchObject({ remaining: 2 });
   });
 
   test("leaves out dimensions that the limiter does not count, where it is told to", async () => {
-    const { store, operator } = start();
+    const { store, operator: admin } = start();
     await consume(store);
     const ann = { default: "ann", tenant: "acme" };
     const partial = { partial: true };
-    await expect(operator.reset(api, ann)).rejects.toMatchObject({
+    await expect(admin.reset(api, ann)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining('no limit counts by "tenant"'),
     });
-    await expect(operator.reset(api, ann, { partial: 1 as never })).rejects.toThrow(/partial must/);
-    expect(await operator.block(api, ann, "1 hour", partial)).toMatchObject({
+    await expect(admin.reset(api, ann, { partial: 1 as never })).rejects.toThrow(/partial must/);
+    expect(await admin.block(api, ann, "1 hour", partial)).toMatchObject({
       after: { blocked: true },
     });
-    expect(await operator.unblock(api, ann, partial)).toMatchObject({ after: { blocked: false } });
-    expect(await operator.reset(api, ann, partial)).toMatchObject({
+    expect(await admin.unblock(api, ann, partial)).toMatchObject({ after: { blocked: false } });
+    expect(await admin.reset(api, ann, partial)).toMatchObject({
       before: { limits: [{ remaining: 2 }] },
       after: { limits: [{ remaining: 3 }] },
     });
-    const { entries } = await operator.log();
+    const { entries } = await admin.log();
     const other = { tenant: "acme" };
     const nothing = { limits: [], blocked: false, blocks: [] };
     for (const options of [partial, { ...partial, dryRun: true }]) {
-      const done = await operator.reset(api, other, options);
+      const done = await admin.reset(api, other, options);
       expect(done).toMatchObject({ before: nothing, after: nothing });
     }
-    expect((await operator.log()).entries).toHaveLength(entries.length);
+    expect((await admin.log()).entries).toHaveLength(entries.length);
     expect(entries[0]).toMatchObject({ kind: "reset", subject: { default: "ann" } });
   });
 
@@ -98,114 +98,114 @@ describe("an action", () => {
       limits: fixedWindow({ limit: 1, window: "1h", block: "10m" }),
       blockOn: "settle",
     } as const;
-    const { store, operator } = start();
+    const { store, operator: admin } = start();
     const limiter = createLimiter({ ...STORE_ALONE, ...login, store });
     await limiter.settle(await limiter.consume("ann"), 1);
-    expect(await operator.inspect(login, "ann")).toMatchObject({ blocked: true });
+    expect(await admin.inspect(login, "ann")).toMatchObject({ blocked: true });
     const { blockOn: _, ...byDenials } = login;
-    expect(await operator.inspect(byDenials, "ann")).toMatchObject({ blocked: false });
-    const reset = await operator.reset(login, "ann");
+    expect(await admin.inspect(byDenials, "ann")).toMatchObject({ blocked: false });
+    const reset = await admin.reset(login, "ann");
     expect(reset).toMatchObject({ before: { blocked: true }, after: { blocked: false } });
     expect(await limiter.consume("ann")).toMatchObject({ allowed: true });
     await limiter.close();
-    const unknown = operator.inspect({ ...login, blockOn: "never" as never }, "ann");
+    const unknown = admin.inspect({ ...login, blockOn: "never" as never }, "ann");
     await expect(unknown).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
   });
 
   test("is known to all as an order, in force two seconds later by the server's clock", async () => {
-    const { operator, now, pass } = start();
+    const { operator: admin, now, pass } = start();
     const from = (now() + 2_000) * 1_000;
-    await operator.reset(api, { default: 'a "from":-5' });
-    expect(await operator.readControl()).toEqual({
+    await admin.reset(api, { default: 'a "from":-5' });
+    expect(await admin.readControl()).toEqual({
       version: now() * 1_000,
       overrides: [],
       orders: [{ limiter: "api", subject: { default: 'a "from":-5' }, kind: "reset", from }],
     });
     pass(1);
-    await operator.block(api, "bob", "1m");
-    const { version, orders } = await operator.readControl();
+    await admin.block(api, "bob", "1m");
+    const { version, orders } = await admin.readControl();
     expect(version).toBe(now() * 1_000);
-    expect(orders.map((order) => [order.kind, order.from])).toEqual([
+    expect(orders.map((invalidation) => [invalidation.kind, invalidation.from])).toEqual([
       ["reset", from],
       ["block", from + 1_000],
     ]);
   });
 
   test("is of the dimensions that are named, and of those only", async () => {
-    const { store, operator } = start();
+    const { store, operator: admin } = start();
     const limits = [HOUR, fixedWindow({ limit: 3, window: "1h", per: "tenant" })];
     const limiter = createLimiter({ ...STORE_ALONE, name: "two", limits, store });
     await limiter.consume({ default: "ann", tenant: "acme" });
-    const { before, after } = await operator.reset({ name: "two", limits }, { tenant: "acme" });
+    const { before, after } = await admin.reset({ name: "two", limits }, { tenant: "acme" });
     expect(before.limits.map(({ per, remaining }) => [per, remaining])).toEqual([["tenant", 2]]);
     expect(after.limits.map(({ remaining }) => remaining)).toEqual([3]);
     const look = await limiter.peek({ default: "ann", tenant: "acme" }, { cost: 0 });
     expect(look.limits.map(({ remaining }) => remaining)).toEqual([2, 3]);
-    const [order] = (await operator.readControl()).orders;
-    expect(order?.subject).toEqual({ tenant: "acme" });
+    const [invalidation] = (await admin.readControl()).orders;
+    expect(invalidation?.subject).toEqual({ tenant: "acme" });
     await limiter.close();
   });
 
   test("and another at the same time are both known", async () => {
     const { store } = start();
-    const operators = Array.from({ length: 12 }, () => operate(store));
+    const operators = Array.from({ length: 12 }, () => createAdmin(store));
     await Promise.all(operators.map((one, i) => one.block(api, `subject ${i}`, "1h")));
-    const [operator] = operators as [Operator];
-    expect((await operator.readControl()).orders).toHaveLength(12);
-    const { entries } = await operator.log();
+    const [admin] = operators as [Admin];
+    expect((await admin.readControl()).orders).toHaveLength(12);
+    const { entries } = await admin.log();
     expect(new Set(entries.map(({ subject }) => subject?.["default"])).size).toBe(12);
   });
 
   test("leaves the record's key to expire when nothing remembered can outlive it", async () => {
-    const operator = operate(redisStore(own.client));
-    await operator.reset(api, "ann");
+    const admin = createAdmin(redisStore(own.client));
+    await admin.reset(api, "ann");
     const ttl = await own.client.pttl("hg:{control}");
     expect(ttl).toBeGreaterThan(100_000);
     expect(ttl).toBeLessThanOrEqual(122_001);
-    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    await admin.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
     expect(await own.client.pttl("hg:{control}")).toBeGreaterThan(3_500_000);
-    await operator.setOverride({ limiter: "api", shadow: true }, { for: "forever" });
+    await admin.setOverride({ limiter: "api", shadow: true }, { for: "forever" });
     expect(await own.client.pttl("hg:{control}")).toBe(-1);
-    await operator.unsetOverride({ limiter: "api" });
+    await admin.unsetOverride({ limiter: "api" });
     expect(await own.client.pttl("hg:{control}")).toBeGreaterThan(0);
   });
 
   test("that is long over is an order no more", async () => {
-    const { operator, pass } = start();
-    await operator.reset(api, "ann");
+    const { operator: admin, pass } = start();
+    await admin.reset(api, "ann");
     pass(121_999);
-    await operator.reset(api, "bob");
-    expect((await operator.readControl()).orders).toHaveLength(2);
+    await admin.reset(api, "bob");
+    expect((await admin.readControl()).orders).toHaveLength(2);
     pass(2);
-    await operator.reset(api, "eve");
-    const { orders } = await operator.readControl();
+    await admin.reset(api, "eve");
+    const { orders } = await admin.readControl();
     expect(orders.map(({ subject }) => subject["default"])).toEqual(["bob", "eve"]);
   });
 
   test("is one of 256 orders at most: older ones make room, and all processes forget everything of before", async () => {
-    const { operator, pass } = start();
+    const { operator: admin, pass } = start();
     let dropped: number | undefined;
     for (let i = 0; i < 258; i += 1) {
-      const { inForceAt } = await operator.reset(api, `subject ${i}`);
+      const { inForceAt } = await admin.reset(api, `subject ${i}`);
       if (i === 1) dropped = inForceAt.getTime() * 1_000;
       pass(1);
     }
-    const { orders, droppedTo } = await operator.readControl();
+    const { orders, droppedTo } = await admin.readControl();
     expect(orders).toHaveLength(256);
     expect(orders[0]?.subject).toEqual({ default: "subject 2" });
     expect(droppedTo).toBe(dropped);
     pass(200_000);
-    await operator.reset(api, "ann");
-    expect(await operator.readControl()).not.toHaveProperty("droppedTo");
+    await admin.reset(api, "ann");
+    expect(await admin.readControl()).not.toHaveProperty("droppedTo");
   });
 
   test("where the clock steps back, is another version all the same", async () => {
-    const { operator, pass } = start();
-    await operator.reset(api, "ann");
-    const { version } = await operator.readControl();
+    const { operator: admin, pass } = start();
+    await admin.reset(api, "ann");
+    const { version } = await admin.readControl();
     pass(-60_000);
-    await operator.reset(api, "bob");
-    expect((await operator.readControl()).version).toBe(version + 1);
+    await admin.reset(api, "bob");
+    expect((await admin.readControl()).version).toBe(version + 1);
   });
 });
 
@@ -217,55 +217,55 @@ describe("a record that is full", () => {
       ...one,
       subject: { default: `${i} ${"x".repeat(900)}`, b: "漢".repeat(1_000) },
     }));
-    const text = `0000000000000001${writeBody({ overrides, orders: [] })}`;
+    const text = `0000000000000001${formatBody({ overrides, orders: [] })}`;
     const filling = "y".repeat(bytes - Buffer.byteLength(text));
     await own.client.set("hg:{control}", text.replace('"api"', `"api${filling}"`));
     expect(await own.client.strlen("hg:{control}")).toBe(bytes);
   }
 
   test("has room for orders: overrides and the deny list leave it free", async () => {
-    const { operator } = start();
+    const { operator: admin } = start();
     await write(796_000);
     const subject = { default: "ann", b: "漢".repeat(1_000) };
     let added = 0;
     const fill = async (): Promise<void> => {
       for (; added < 20; added += 1) {
         const place = { limiter: `limiter ${added}`, subject };
-        await operator.setOverride({ ...place, shadow: true }, { for: "forever" });
+        await admin.setOverride({ ...place, shadow: true }, { for: "forever" });
       }
     };
     await expect(fill()).rejects.toThrow("and may have 802368: remove overrides");
     expect(added).toBeLessThan(20);
     const reason = "漢".repeat(200);
     const deny = async (): Promise<void> => {
-      for (let i = 1; i < 20; i += 1) await operator.addToDenyList(`203.0.113.${i}`, { reason });
+      for (let i = 1; i < 20; i += 1) await admin.addToDenyList(`203.0.113.${i}`, { reason });
     };
     await expect(deny()).rejects.toThrow("and may have 802368: remove overrides");
     const longest = Object.fromEntries(["default", "b", "c"].map((one) => [one, "漢".repeat(999)]));
     const limits = ["default", "b", "c"].map((per) => fixedWindow({ limit: 3, window: "1h", per }));
     for (const act of ["reset", "unblock", "reset"] as const) {
-      await operator[act]({ name: "wide", limits }, longest);
+      await admin[act]({ name: "wide", limits }, longest);
     }
-    await operator.block({ name: "wide", limits }, longest, "1h");
-    expect((await operator.readControl()).orders).toHaveLength(4);
-    await operator.forget(api, "ann");
-    await operator.unsetOverride({ limiter: "limiter 0", subject });
+    await admin.block({ name: "wide", limits }, longest, "1h");
+    expect((await admin.readControl()).orders).toHaveLength(4);
+    await admin.forget(api, "ann");
+    await admin.unsetOverride({ limiter: "limiter 0", subject });
   });
 
   test("refuses an order before anything is done", async () => {
-    const { store, operator } = start();
+    const { store, operator: admin } = start();
     await consume(store);
     await write(999_900);
     const code = "HEADGATE_INVALID_OPTION";
-    await expect(operator.reset(api, "ann", { dryRun: true })).rejects.toMatchObject({ code });
-    await expect(operator.reset(api, "ann")).rejects.toMatchObject({ code });
-    await expect(operator.block(api, "ann", "1h")).rejects.toMatchObject({ code });
-    await expect(operator.forget(api, "ann")).rejects.toMatchObject({ code });
-    expect(await operator.inspect(api, "ann")).toMatchObject({
+    await expect(admin.reset(api, "ann", { dryRun: true })).rejects.toMatchObject({ code });
+    await expect(admin.reset(api, "ann")).rejects.toMatchObject({ code });
+    await expect(admin.block(api, "ann", "1h")).rejects.toMatchObject({ code });
+    await expect(admin.forget(api, "ann")).rejects.toMatchObject({ code });
+    expect(await admin.inspect(api, "ann")).toMatchObject({
       blocked: false,
       limits: [{ remaining: 2 }],
     });
-    expect((await operator.log()).entries).toEqual([]);
+    expect((await admin.log()).entries).toEqual([]);
   });
 });
 
@@ -273,42 +273,42 @@ describe("an override", () => {
   const from = (1_800_000_000_000 + 2_000) * 1_000;
 
   test("is in the record from when all know it, for a day unless it says otherwise", async () => {
-    const { operator } = start();
+    const { operator: admin } = start();
     const override = { limiter: "api", limits: { "3-per-1h": { limit: 5 } } };
-    const set = await operator.setOverride(override);
+    const set = await admin.setOverride(override);
     const made = { ...override, from, until: from + 86_400_000_000 };
     expect(set).toEqual({ before: undefined, after: made, inForceAt: new Date(from / 1_000) });
-    expect((await operator.readControl()).overrides).toEqual([made]);
+    expect((await admin.readControl()).overrides).toEqual([made]);
     const subject = { default: "ann" };
-    await operator.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
-    expect((await operator.readControl()).overrides).toEqual([
+    await admin.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
+    expect((await admin.readControl()).overrides).toEqual([
       made,
       { limiter: "api", subject, shadow: true, from, until: null },
     ]);
   });
 
   test("takes the place of one for the same limiter and subject, and is taken away", async () => {
-    const { operator } = start();
+    const { operator: admin } = start();
     const first = { limiter: "api", subject: { a: "1", b: "2" }, shadow: true };
-    await operator.setOverride({ limiter: "api", shadow: false });
-    const { after } = await operator.setOverride(first, { for: "1h" });
+    await admin.setOverride({ limiter: "api", shadow: false });
+    const { after } = await admin.setOverride(first, { for: "1h" });
     const second = { ...first, subject: { b: "2", a: "1" }, shadow: false };
-    const { before } = await operator.setOverride(second, { for: "2h" });
+    const { before } = await admin.setOverride(second, { for: "2h" });
     expect(before).toEqual(after);
-    const unset = await operator.unsetOverride({ limiter: "api", subject: first.subject });
+    const unset = await admin.unsetOverride({ limiter: "api", subject: first.subject });
     expect(unset.before).toMatchObject({ shadow: false, until: from + 7_200_000_000 });
     expect(unset.after).toBeUndefined();
-    expect((await operator.readControl()).overrides).toMatchObject([{ limiter: "api" }]);
-    expect(await operator.unsetOverride({ limiter: "other" })).toMatchObject({ before: undefined });
+    expect((await admin.readControl()).overrides).toMatchObject([{ limiter: "api" }]);
+    expect(await admin.unsetOverride({ limiter: "other" })).toMatchObject({ before: undefined });
   });
 
   test("that has ended is not in the record that an operator reads, nor is a denied network", async () => {
-    const { operator, pass } = start();
-    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
-    await operator.addToDenyList("203.0.113.7", { for: "1h" });
-    await operator.addToDenyList("203.0.113.8", { for: "2h" });
+    const { operator: admin, pass } = start();
+    await admin.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    await admin.addToDenyList("203.0.113.7", { for: "1h" });
+    await admin.addToDenyList("203.0.113.8", { for: "2h" });
     const found = async () => {
-      const { overrides, denied = [] } = await operator.readControl();
+      const { overrides, denied = [] } = await admin.readControl();
       return [...overrides.map(({ limiter }) => limiter), ...denied.map(({ network }) => network)];
     };
     pass(3_599_999);
@@ -320,24 +320,24 @@ describe("an override", () => {
   });
 
   test("that has ended makes room for another one; more than 1,000 are refused", async () => {
-    const { operator, pass } = start();
+    const { operator: admin, pass } = start();
     const many: ControlRecord["overrides"] = Array.from({ length: 1_000 }, (_, i) => ({
       limiter: `limiter ${i}`,
       shadow: true,
       from,
       until: from + 1_000_000,
     }));
-    const body = writeBody({ overrides: many, orders: [] });
+    const body = formatBody({ overrides: many, orders: [] });
     await own.client.set("hg:{control}", `${from}${body}`);
     const next = { limiter: "api", shadow: true };
-    await expect(operator.setOverride(next)).rejects.toMatchObject({
+    await expect(admin.setOverride(next)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("1000 overrides"),
     });
-    await operator.setOverride({ limiter: "limiter 5", shadow: false }, { for: "1h" });
+    await admin.setOverride({ limiter: "limiter 5", shadow: false }, { for: "1h" });
     pass(3_001);
-    await operator.setOverride(next);
-    expect((await operator.readControl()).overrides).toHaveLength(2);
+    await admin.setOverride(next);
+    expect((await admin.readControl()).overrides).toHaveLength(2);
   });
 
   test.each<[unknown, unknown, string]>([
@@ -364,9 +364,9 @@ describe("an override", () => {
     [{ limiter: "api", shadow: true }, { by: "x".repeat(257) }, "by must be"],
     [{ limiter: "api", shadow: true }, { force: true }, '"force"'],
   ])("%j with %j is refused", async (override, options, says) => {
-    const { operator } = start();
+    const { operator: admin } = start();
     await expect(
-      operator.setOverride(override as NewOverride, options as object),
+      admin.setOverride(override as NewOverride, options as object),
     ).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining(says),
@@ -377,7 +377,7 @@ describe("an override", () => {
 
 describe("a look", () => {
   test("tells what blocks: a hand, or which limit, and for how long", async () => {
-    const { store, operator, pass } = start();
+    const { store, operator: admin, pass } = start();
     const limits = [
       fixedWindow({ limit: 3, window: "1h", name: "hourly", block: "10m" }),
       gcra({ limit: 100, window: "1m" }),
@@ -387,45 +387,45 @@ describe("a look", () => {
     const subject = { default: "ann", tenant: "acme" };
     const limiter = createLimiter({ ...STORE_ALONE, ...many, store });
     for (let i = 0; i < 3; i += 1) await limiter.consume(subject);
-    expect(await operator.inspect(many, subject)).toMatchObject({ blocked: false, blocks: [] });
+    expect(await admin.inspect(many, subject)).toMatchObject({ blocked: false, blocks: [] });
     await limiter.consume(subject);
     pass(1_000);
     const blocks = [{ per: "default", limit: "hourly", endsInMs: 599_000 }];
-    expect(await operator.inspect(many, subject)).toMatchObject({ blocked: true, blocks });
-    await operator.block(many, { tenant: "acme" }, "1h");
-    expect(await operator.inspect(many, subject)).toMatchObject({
+    expect(await admin.inspect(many, subject)).toMatchObject({ blocked: true, blocks });
+    await admin.block(many, { tenant: "acme" }, "1h");
+    expect(await admin.inspect(many, subject)).toMatchObject({
       blocks: [...blocks, { per: "tenant", endsInMs: 3_600_000 }],
     });
     pass(599_000);
-    expect((await operator.inspect(many, subject)).blocks).toEqual([
+    expect((await admin.inspect(many, subject)).blocks).toEqual([
       { per: "tenant", endsInMs: 3_001_000 },
     ]);
     await limiter.close();
   });
 
   test("says a block by hand once, also where places are counted beside units", async () => {
-    const { operator } = start();
+    const { operator: admin } = start();
     const limits = [HOUR, concurrency({ limit: 2, ttl: "1m" })];
-    await operator.block({ name: "both", limits }, "ann", "1h");
-    expect(await operator.inspect({ name: "both", limits }, "ann")).toMatchObject({
+    await admin.block({ name: "both", limits }, "ann", "1h");
+    expect(await admin.inspect({ name: "both", limits }, "ann")).toMatchObject({
       blocks: [{ per: "default", endsInMs: 3_600_000 }],
     });
   });
 
   test("gives the answer of a request, under the overrides in force, and charges nothing", async () => {
-    const { store, operator } = start();
+    const { store, operator: admin } = start();
     for (let i = 0; i < 2; i += 1) await consume(store);
     const keys = await own.client.keys("*");
     const values = await own.client.mgetBuffer(keys);
-    expect(await operator.peek(api, "ann")).toMatchObject({ allowed: true, remaining: 0 });
-    expect(await operator.peek(api, "ann", { cost: 0 })).toMatchObject({ remaining: 1 });
-    expect(await operator.peek(api, "ann", { cost: 2 })).toMatchObject({ allowed: false, cost: 2 });
+    expect(await admin.peek(api, "ann")).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await admin.peek(api, "ann", { cost: 0 })).toMatchObject({ remaining: 1 });
+    expect(await admin.peek(api, "ann", { cost: 2 })).toMatchObject({ allowed: false, cost: 2 });
     const named = { cost: { "3-per-1h": 2 } };
-    expect(await operator.peek(api, "ann", named)).toMatchObject({ allowed: false, ...named });
+    expect(await admin.peek(api, "ann", named)).toMatchObject({ allowed: false, ...named });
     expect(await own.client.mgetBuffer(await own.client.keys("*"))).toEqual(values);
-    await operator.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 5 } } });
-    await operator.setOverride({ limiter: "api", subject: { default: "ann" }, shadow: true });
-    expect(await operator.peek(api, "ann", { cost: 4 })).toMatchObject({
+    await admin.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 5 } } });
+    await admin.setOverride({ limiter: "api", subject: { default: "ann" }, shadow: true });
+    expect(await admin.peek(api, "ann", { cost: 4 })).toMatchObject({
       allowed: true,
       wouldAllow: false,
       overridden: true,
@@ -433,11 +433,11 @@ describe("a look", () => {
       limit: 5,
       remaining: 3,
     });
-    expect(await operator.peek(api, "bob", { cost: 6 })).toMatchObject({
+    expect(await admin.peek(api, "bob", { cost: 6 })).toMatchObject({
       allowed: false,
       limit: 5,
     });
-    const shadowed = operator.peek({ ...api, name: "other", shadow: true }, "ann", { cost: 4 });
+    const shadowed = admin.peek({ ...api, name: "other", shadow: true }, "ann", { cost: 4 });
     expect(await shadowed).toMatchObject({ allowed: true, wouldAllow: false, overridden: false });
   });
 
@@ -447,28 +447,28 @@ describe("a look", () => {
     [{ limits: [] }, api, "HEADGATE_INVALID_OPTION"],
     [{}, { ...api, shadow: "on" }, "HEADGATE_INVALID_OPTION"],
   ])("with %j of %j is refused", async (options, limiter, code) => {
-    const { operator } = start();
-    await expect(operator.peek(limiter as never, "ann", options)).rejects.toMatchObject({ code });
+    const { operator: admin } = start();
+    await expect(admin.peek(limiter as never, "ann", options)).rejects.toMatchObject({ code });
   });
 });
 
 describe("who is forgotten", () => {
   test("leaves nothing behind but that it was done", async () => {
-    const { store, operator, pass } = start();
+    const { store, operator: admin, pass } = start();
     await consume(store);
-    await operator.block(api, "ann", "1h", { reason: "ann called", by: "eve" });
-    await operator.block(api, "bob", "1h", { reason: "bob called" });
+    await admin.block(api, "ann", "1h", { reason: "ann called", by: "eve" });
+    await admin.block(api, "bob", "1h", { reason: "bob called" });
     const subject = { default: "ann" };
-    await operator.setOverride({ limiter: "api", subject, shadow: true });
-    await operator.setOverride({
+    await admin.setOverride({ limiter: "api", subject, shadow: true });
+    await admin.setOverride({
       limiter: "gone",
       subject: { ...subject, tenant: "acme" },
       shadow: true,
     });
-    await operator.setOverride({ limiter: "api", subject: { default: "bob" }, shadow: true });
+    await admin.setOverride({ limiter: "api", subject: { default: "bob" }, shadow: true });
     pass(1);
     const options = { reason: "request 17", by: "eve" };
-    const forgotten = await operator.forget(api, "ann", options);
+    const forgotten = await admin.forget(api, "ann", options);
     expect(forgotten).toMatchObject({
       before: { blocked: true, limits: [{ remaining: 2 }] },
       after: { blocked: false, limits: [{ remaining: 3 }] },
@@ -482,7 +482,7 @@ describe("who is forgotten", () => {
         : String(await own.client.get(key));
       expect(value).not.toContain("ann");
     }
-    const { entries, unreadable } = await operator.log();
+    const { entries, unreadable } = await admin.log();
     expect(unreadable).toBe(0);
     const mark = expect.stringMatching(/^~forgotten~[\w-]{4}$/);
     expect(entries).toMatchObject([
@@ -496,13 +496,13 @@ describe("who is forgotten", () => {
     expect(entries[5]).not.toHaveProperty("reason");
     expect(entries[5]).not.toHaveProperty("before");
     expect(new Set(entries.map((entry) => entry.subject?.["default"])).size).toBe(2);
-    const { overrides, orders, droppedTo } = await operator.readControl();
+    const { overrides, orders, droppedTo } = await admin.readControl();
     // No order names the subject, so all processes drop all that they remember.
     expect(droppedTo).toBe(forgotten.inForceAt.getTime() * 1_000);
     expect(overrides.map((one) => one.subject)).toEqual([{ default: "bob" }]);
-    expect(orders.map((order) => order.subject)).toEqual([{ default: "bob" }]);
-    expect(await operator.inspect(api, "bob")).toMatchObject({ blocked: true });
-    expect(await operator.forget(api, "ann")).toMatchObject({
+    expect(orders.map((invalidation) => invalidation.subject)).toEqual([{ default: "bob" }]);
+    expect(await admin.inspect(api, "bob")).toMatchObject({ blocked: true });
+    expect(await admin.forget(api, "ann")).toMatchObject({
       overrides: [],
       logged: 0,
       listed: 0,
@@ -510,27 +510,27 @@ describe("who is forgotten", () => {
   });
 
   test("twice at one moment is dropped twice", async () => {
-    const { operator } = start();
-    await operator.forget(api, "ann");
-    const { droppedTo: first = 0 } = await operator.readControl();
-    await operator.forget(api, "bob");
-    expect((await operator.readControl()).droppedTo).toBe(first + 1);
+    const { operator: admin } = start();
+    await admin.forget(api, "ann");
+    const { droppedTo: first = 0 } = await admin.readControl();
+    await admin.forget(api, "bob");
+    expect((await admin.readControl()).droppedTo).toBe(first + 1);
   });
 });
 
 describe("the log", () => {
   test("has what was done to breakers, and does nothing to them", async () => {
-    const { operator, now } = start();
+    const { operator: admin, now } = start();
     const done = {
       breaker: "bank",
       target: "eu",
       before: { state: "open" },
       after: { state: "closed" },
     };
-    expect(await operator.logBreaker(done, { dryRun: true })).toEqual(new Date(now()));
-    expect((await operator.log()).entries).toEqual([]);
-    expect(await operator.logBreaker(done, { reason: "mended" })).toEqual(new Date(now()));
-    expect((await operator.log()).entries).toMatchObject([
+    expect(await admin.logBreakerAction(done, { dryRun: true })).toEqual(new Date(now()));
+    expect((await admin.log()).entries).toEqual([]);
+    expect(await admin.logBreakerAction(done, { reason: "mended" })).toEqual(new Date(now()));
+    expect((await admin.log()).entries).toMatchObject([
       {
         kind: "breaker",
         limiter: "bank",
@@ -539,7 +539,7 @@ describe("the log", () => {
         after: { state: "closed" },
       },
     ]);
-    expect(await operator.readControl()).toMatchObject({ orders: [], overrides: [] });
+    expect(await admin.readControl()).toMatchObject({ orders: [], overrides: [] });
     for (const wrong of [
       { breaker: "" },
       { target: "" },
@@ -547,17 +547,17 @@ describe("the log", () => {
       { order: 1 },
     ]) {
       for (const dryRun of [true, false]) {
-        const logged = operator.logBreaker({ ...done, ...wrong } as never, { dryRun });
+        const logged = admin.logBreakerAction({ ...done, ...wrong } as never, { dryRun });
         await expect(logged).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
       }
     }
   });
 
   test("says what was done, when, by whom and why, the last one first", async () => {
-    const { operator, now } = start();
-    await operator.block(api, "ann", "1h", { reason: "abuse\nof «it»", by: "eve@example.com" });
-    await operator.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
-    const { entries, unreadable } = await operator.log();
+    const { operator: admin, now } = start();
+    await admin.block(api, "ann", "1h", { reason: "abuse\nof «it»", by: "eve@example.com" });
+    await admin.setOverride({ limiter: "api", shadow: true }, { for: "1h" });
+    const { entries, unreadable } = await admin.log();
     expect(unreadable).toBe(0);
     expect(entries).toMatchObject([
       {
@@ -582,93 +582,93 @@ describe("the log", () => {
   });
 
   test("has at most 1,000 entries, of the last 90 days", async () => {
-    const { operator, pass, now } = start();
+    const { operator: admin, pass, now } = start();
     const at = (ms: number) => `${ms * 1_000}{"kind":"reset","limiter":"api"}`;
     await own.client.rpush("hg:{control}:actions", ...Array(1_005).fill(at(now())));
-    await operator.unsetOverride({ limiter: "api" });
-    expect((await operator.log()).entries).toHaveLength(1_000);
+    await admin.unsetOverride({ limiter: "api" });
+    expect((await admin.log()).entries).toHaveLength(1_000);
     pass(90 * 86_400_000);
-    await operator.unsetOverride({ limiter: "api" });
-    expect((await operator.log()).entries).toHaveLength(1_000);
+    await admin.unsetOverride({ limiter: "api" });
+    expect((await admin.log()).entries).toHaveLength(1_000);
     pass(1);
-    await operator.unsetOverride({ limiter: "api" });
-    expect((await operator.log()).entries).toHaveLength(2);
+    await admin.unsetOverride({ limiter: "api" });
+    expect((await admin.log()).entries).toHaveLength(2);
     expect(await own.client.pttl("hg:{control}:actions")).toBeGreaterThan(89 * 86_400_000);
   });
 
   test("counts the entries that cannot be read", async () => {
-    const { operator } = start();
-    await operator.reset(api, "ann");
+    const { operator: admin } = start();
+    await admin.reset(api, "ann");
     await own.client.lpush("hg:{control}:actions", "rubbish", '1800000000000000{"kind":"other"}');
-    expect(await operator.log()).toMatchObject({ entries: [{ kind: "reset" }], unreadable: 2 });
+    expect(await admin.log()).toMatchObject({ entries: [{ kind: "reset" }], unreadable: 2 });
   });
 });
 
 describe("what stands in the way", () => {
   test("a damaged record refuses what operators do, before anything is done", async () => {
-    const { store, operator } = start();
+    const { store, operator: admin } = start();
     await consume(store);
     await own.client.set("hg:{control}", "rubbish");
     for (const action of [
-      () => operator.reset(api, "ann"),
-      () => operator.setOverride({ limiter: "api", shadow: true }),
-      () => operator.readControl(),
+      () => admin.reset(api, "ann"),
+      () => admin.setOverride({ limiter: "api", shadow: true }),
+      () => admin.readControl(),
     ]) {
       await expect(action()).rejects.toMatchObject({ code: "HEADGATE_CONTROL_DAMAGED" });
     }
-    expect(await operator.inspect(api, "ann")).toMatchObject({ limits: [{ remaining: 2 }] });
+    expect(await admin.inspect(api, "ann")).toMatchObject({ limits: [{ remaining: 2 }] });
     expect(await own.client.get("hg:{control}")).toBe("rubbish");
     await own.client.del("hg:{control}");
     await own.client.lpush("hg:{control}", "a list");
-    await expect(operator.readControl()).rejects.toMatchObject({
+    await expect(admin.readControl()).rejects.toMatchObject({
       code: "HEADGATE_CONTROL_DAMAGED",
     });
   });
 
   test("a Redis that is away is said, and asked again as soon as somebody acts", async () => {
     const store = await losable.openStore();
-    const operator = operate(store, { storeTimeout: 100 });
-    await operator.reset(api, "ann");
+    const admin = createAdmin(store, { storeTimeout: 100 });
+    await admin.reset(api, "ann");
     watchWarnings();
     losable.lose();
     for (let i = 0; i < 2; i += 1) {
-      await expect(operator.block(api, "ann", "1h")).rejects.toMatchObject({
+      await expect(admin.block(api, "ann", "1h")).rejects.toMatchObject({
         code: "HEADGATE_STORE_UNAVAILABLE",
       });
     }
     losable.thaw();
-    await waitUntil("it answers again", 5_000, () => operator.block(api, "ann", "1h"));
-    expect(await operator.inspect(api, "ann")).toMatchObject({ blocked: true });
+    await waitUntil("it answers again", 5_000, () => admin.block(api, "ann", "1h"));
+    expect(await admin.inspect(api, "ann")).toMatchObject({ blocked: true });
   });
 
   test("a log of a wrong type leaves the record as it was", async () => {
-    const { operator } = start();
+    const { operator: admin } = start();
     await own.client.set("hg:{control}:actions", "a text");
     const code = "HEADGATE_WRONG_TYPE";
-    await expect(operator.reset(api, "ann")).rejects.toMatchObject({ code });
-    await expect(operator.log()).rejects.toMatchObject({ code });
-    expect(await operator.readControl()).toMatchObject({ version: 0 });
+    await expect(admin.reset(api, "ann")).rejects.toMatchObject({ code });
+    await expect(admin.log()).rejects.toMatchObject({ code });
+    expect(await admin.readControl()).toMatchObject({ version: 0 });
   });
 
   test("options that are none", async () => {
-    const { operator } = start();
+    const { operator: admin } = start();
     const code = "HEADGATE_INVALID_OPTION";
     for (const action of [
-      () => operator.reset(api, "ann", { why: "" } as object),
-      () => operator.reset({ ...api, store: 1 } as never, "ann"),
-      () => operator.reset(api, { tenant: "acme" }),
-      () => operator.reset(api, "x".repeat(1_001)),
-      () => operator.block(api, "ann", "soon" as never),
-      () => operator.unsetOverride({ limiter: "api", shadow: true } as never),
-      () => (operator.unblock as (...args: unknown[]) => Promise<unknown>)(api, "ann", {}, 1),
+      () => admin.reset(api, "ann", { why: "" } as object),
+      () => admin.reset({ ...api, store: 1 } as never, "ann"),
+      () => admin.reset(api, { tenant: "acme" }),
+      () => admin.reset(api, "x".repeat(1_001)),
+      () => admin.block(api, "ann", "soon" as never),
+      () => admin.unsetOverride({ limiter: "api", shadow: true } as never),
+      () => (admin.unblock as (...args: unknown[]) => Promise<unknown>)(api, "ann", {}, 1),
     ]) {
       await expect(action()).rejects.toMatchObject({ code });
     }
     await expect(
-      operator.reset({ name: "api", limits: gcra({ limit: -1, window: 1 }) }, "ann"),
+      admin.reset({ name: "api", limits: gcra({ limit: -1, window: 1 }) }, "ann"),
     ).rejects.toMatchObject({ code: "HEADGATE_INVALID_LIMIT" });
-    expect(() => operate(memoryStore())).toThrow(expect.objectContaining({ code }));
-    expect(() => operate(redisStore(own.client), { storeTimeout: 0 })).toThrow(
+    expect(() => createAdmin(memoryStore())).toThrow(expect.objectContaining({ code }));
+    expect(() => createAdmin(redisStore(own.client), { storeTimeout: 0 })).toThrow(
       expect.objectContaining({ code }),
     );
     expect(await own.client.keys("*")).toEqual([]);

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { gcra } from "@headgate/core";
-import type { Operator } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import type { Admin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster, Redis } from "ioredis";
@@ -97,7 +97,7 @@ describe.each([
   ["a cluster", inCluster],
 ])("eight processes on %s", (_, start) => {
   let place: Place;
-  let operator: Operator;
+  let admin: Admin;
   let hearers: readonly Hearer[] = [];
 
   const busy = () => hearers.slice(0, BUSY);
@@ -107,7 +107,7 @@ describe.each([
 
   beforeAll(async () => {
     place = await start();
-    operator = operate(redisStore(place.client));
+    admin = createAdmin(redisStore(place.client));
     hearers = Array.from({ length: BUSY + IDLE }, () => new Hearer(place.arguments));
     await Promise.all(hearers.map((hearer) => hearer.next()));
   });
@@ -132,7 +132,7 @@ describe.each([
     await tellAll(busy(), "begin");
     await tellAll(hearers, "tell");
     const began = Date.now();
-    const { before, after, inForceAt } = await operator.block(api, "ann", "1h");
+    const { before, after, inForceAt } = await admin.block(api, "ann", "1h");
     expect([before.blocked, after.blocked]).toEqual([false, true]);
     expect(inForceAt.getTime() - began).toBeGreaterThanOrEqual(2_000);
     const whenBlocked = (await decidedFrom(inForceAt)).flat();
@@ -140,7 +140,7 @@ describe.each([
     // Denials are remembered by now, and those who ask all the time need not ask the store.
     expect(whenBlocked.some(([, , source]) => source === "deny-cache")).toBe(true);
 
-    const unblocked = await operator.unblock(api, "ann");
+    const unblocked = await admin.unblock(api, "ann");
     const whenFree = (await decidedFrom(unblocked.inForceAt)).flat();
     expect(whenFree.filter(([, allowed]) => !allowed)).toEqual([]);
     await tellAll(hearers, "end");

@@ -1,6 +1,6 @@
 import type { Limit, ThresholdReached } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { HeardThresholds } from "../conformance/hear-thresholds.ts";
@@ -173,11 +173,11 @@ test("under an operator's override, thresholds are shares of the number in force
   const store = redisStore(redis);
   const limits = fixedWindow({ name: "hour", limit: 10, window: "1h", notifyAt: [0.8] });
   const limiter = createLimiter({ ...STORE_ALONE, name: "overridden", limits, store });
-  const operator = operate(store);
+  const admin = createAdmin(store);
   await limiter.consume("u", { cost: 8 });
   expect(heard.takeShort("overridden")).toEqual([[0.8, 8]]);
   const override = { subject: { default: "u" }, limits: { hour: { limit: 20 } } };
-  await operator.setOverride({ limiter: "overridden", ...override }, { for: "1h" });
+  await admin.setOverride({ limiter: "overridden", ...override }, { for: "1h" });
   await expect.poll(async () => (await limiter.peek("u", { cost: 0 })).limits[0]?.limit).toBe(20);
   await limiter.consume("u", { cost: 7 });
   expect(heard.takeShort("overridden")).toEqual([]);

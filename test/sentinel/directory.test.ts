@@ -1,5 +1,5 @@
 import { createLimiter, gcra } from "@headgate/core";
-import { readDirectory } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { afterEach, expect, test } from "vitest";
 import type { RedisSentinel } from "../support/redis-sentinel.ts";
@@ -23,14 +23,14 @@ test.each(sentinelClients)(
     const limits = gcra({ limit: 5, window: "1m" });
     const limiter = createLimiter({ name: "api", store, limits });
     await writeDirectory(store);
-    expect((await readDirectory(store)).limiters).toMatchObject([{ name: "api" }]);
+    expect((await readRegistry(store)).limiters).toMatchObject([{ name: "api" }]);
     const primary = await started.primary();
     await primary.process.kill();
     const next = await started.waitForFailover(primary);
     await next.admin.ask("FLUSHALL");
     await waitUntil("the process is listed again", 20_000, async () => {
       await writeDirectory(store);
-      const { limiters, processes, unread } = await readDirectory(store, { timeout: "1s" });
+      const { limiters, processes, unread } = await readRegistry(store, { timeout: "1s" });
       return (limiters.length + processes.length === 2 && unread.length === 0) || undefined;
     });
     await limiter.close();

@@ -47,7 +47,7 @@ export function overridden(given: Store): OverriddenStore {
     get record() {
       return known;
     },
-    due: Number.NEGATIVE_INFINITY,
+    refreshDueAt: Number.NEGATIVE_INFINITY,
     now: () => store.now(),
     refresh: () => pending,
     follow(follower) {
@@ -59,7 +59,8 @@ export function overridden(given: Store): OverriddenStore {
 
   function answer(): void {
     known = record;
-    for (const follower of followers) follower.onNews({ record, orders: [], isAll: false });
+    for (const follower of followers)
+      follower.onUpdate({ record, invalidations: [], invalidatesAll: false });
     pending = undefined;
     resolve();
   }

@@ -1,5 +1,5 @@
-import { directoryTimes } from "../../packages/core/src/registry/process-registry.ts";
+import { registryIntervals } from "../../packages/core/src/registry/process-registry.ts";
 
 // Suites that look at all keys of a server, or count what is sent to it, may last longer than ten seconds. Those that are about
 // the directory write it when they want to.
-directoryTimes().first = 2 ** 30;
+registryIntervals().firstMs = 2 ** 30;

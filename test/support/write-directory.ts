@@ -1,8 +1,8 @@
 import type { Store } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { directoryOf } from "../../packages/core/src/registry/listings.ts";
+import { registryOf } from "../../packages/core/src/registry/add-to-registry.ts";
 
 /** Lists now what is made on a store, as a process does by itself after ten seconds. */
 export function writeDirectory(store: Store): Promise<void> {
-  return directoryOf(requireStore(store)).write();
+  return registryOf(requireStore(store)).write();
 }

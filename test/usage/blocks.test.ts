@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Limit, Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { hashSubject, operate, readBlocks, readDirectory } from "@headgate/core/operate";
+import { createAdmin, hashSubject, readBlocks, readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { BlockSightings } from "../../packages/core/src/usage/block-sightings.ts";
-import { addUsage } from "../../packages/core/src/usage/steps.ts";
+import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -34,7 +34,7 @@ async function start({ name = "login", limits = LIMITS, usage = true, shadow = f
     client.disconnect();
   });
   await writeDirectory(store);
-  return { store, limiter, operator: operate(store), limits: { name, limits } as never };
+  return { store, limiter, operator: createAdmin(store), limits: { name, limits } as never };
 }
 
 /** Has a limit block somebody, who asks once more. */
@@ -68,9 +68,9 @@ describe("a block by a limit", () => {
   });
 
   test("leaves when it is ended, or the subject is reset", async () => {
-    const { limiter, store, operator, limits } = await start();
+    const { limiter, store, operator: admin, limits } = await start();
     for (const subject of ["ann", "bob"]) await blockByLimit(limiter, store, subject);
-    await operator.unblock(limits, "ann");
+    await admin.unblock(limits, "ann");
     expect((await readBlocks(store)).blocks).toMatchObject([{ hash: hashSubject("bob") }]);
     await own.client.flushall();
     expect((await readBlocks(store)).blocks).toEqual([]);
@@ -92,12 +92,12 @@ describe("a block by a limit", () => {
   });
 
   test("of a limiter in shadow says so", async () => {
-    const { store, operator, limits, limiter } = await start({ shadow: true });
-    await operator.block(limits, "ann", "1h");
+    const { store, operator: admin, limits, limiter } = await start({ shadow: true });
+    await admin.block(limits, "ann", "1h");
     await limiter.consume("ann");
     await sendUsage(store);
     expect((await readBlocks(store)).blocks).toMatchObject([{ subject: "ann", shadow: true }]);
-    await operator.setOverride({ limiter: "login", shadow: false });
+    await admin.setOverride({ limiter: "login", shadow: false });
     expect((await readBlocks(store)).blocks).toMatchObject([{ shadow: false }]);
   });
 
@@ -122,11 +122,11 @@ describe("a block by a limit", () => {
 
 describe("a block by hand", () => {
   test("is listed at once, with who set it and why, without usage as well", async () => {
-    const { store, operator, limits } = await start({ usage: false });
-    await operator.block(limits, "ann", "1h", { by: "joe", reason: "first" });
-    await operator.block(limits, "ann", "2h", { by: "eve", reason: "abuse" });
-    const directory = await readDirectory(store);
-    const { at, blocks } = await readBlocks(store, { directory });
+    const { store, operator: admin, limits } = await start({ usage: false });
+    await admin.block(limits, "ann", "1h", { by: "joe", reason: "first" });
+    await admin.block(limits, "ann", "2h", { by: "eve", reason: "abuse" });
+    const registry = await readRegistry(store);
+    const { at, blocks } = await readBlocks(store, { directory: registry });
     const until = expect.any(Number);
     expect(blocks).toEqual([
       {
@@ -135,29 +135,34 @@ describe("a block by hand", () => {
       },
     ]);
     expect((blocks[0]?.until ?? 0) - at).toBeGreaterThan(7_100_000);
-    await operator.unblock(limits, "ann");
+    await admin.unblock(limits, "ann");
     expect((await readBlocks(store)).blocks).toEqual([]);
   });
 
   test("that ended by itself is not listed", async () => {
-    const { store, operator, limits } = await start({ usage: false });
-    await operator.block(limits, "ann", "30ms");
+    const { store, operator: admin, limits } = await start({ usage: false });
+    await admin.block(limits, "ann", "30ms");
     await delay(50);
     expect((await readBlocks(store)).blocks).toEqual([]);
   });
 
   test("is forgotten with its subject", async () => {
-    const { store, operator, limits, limiter } = await start({ usage: { subjects: "plain" } });
-    await operator.block(limits, "ann", "1h");
-    await operator.block(limits, "bob", "1h");
+    const {
+      store,
+      operator: admin,
+      limits,
+      limiter,
+    } = await start({ usage: { subjects: "plain" } });
+    await admin.block(limits, "ann", "1h");
+    await admin.block(limits, "bob", "1h");
     for (const subject of ["ann", "bob"]) await limiter.consume(subject);
     await sendUsage(store);
     expect(await own.client.get(LIST)).toContain("login default pann");
-    const dry = await operator.forget(limits, "ann", { dryRun: true });
+    const dry = await admin.forget(limits, "ann", { dryRun: true });
     expect(dry.listed).toBe(2);
-    expect(await operator.forget(limits, "ann")).toMatchObject({ listed: 2 });
+    expect(await admin.forget(limits, "ann")).toMatchObject({ listed: 2 });
     expect(await own.client.get(LIST)).toMatch(/^headgate usage 1\n\d{10} login default pbob$/);
-    await operator.forget(limits, "bob");
+    await admin.forget(limits, "bob");
     expect(await own.client.exists(LIST)).toBe(0);
   });
 });
@@ -168,7 +173,14 @@ describe("the list", () => {
     number += 1;
     const store = requireStore(redisStore(own.client, { clock: () => now }));
     const process = "process-00000000";
-    const call = { prefix: "hg", process, number, clock: now * 1_000, ahead: 0, limiters: [] };
+    const call = {
+      prefix: "hg",
+      process,
+      number,
+      clock: now * 1_000,
+      clockOffset: 0,
+      limiters: [],
+    };
     await store.run(addUsage, { ...call, blocks: lines.join("\n") });
   }
   const NOW = 1_800_000_000;
@@ -205,16 +217,16 @@ test("a process sends a block once, again after ten minutes, and remembers at mo
   const seen = new BlockSightings();
   const blocked = (i: number) =>
     ({ limiter: "api", dimension: "ip", subject: `${i}`, subjects: "hashed" }) as const;
-  seen.note(blocked(1), 0, 5_000_000);
-  seen.note(blocked(1), 1_000_000, 5_000_000);
-  expect(seen.take(1_000_000, 2_000_000)).toBe("8 api ip h1");
-  seen.note(blocked(1), 2_000_000, 5_000_000);
+  seen.record(blocked(1), 0, 5_000_000);
+  seen.record(blocked(1), 1_000_000, 5_000_000);
+  expect(seen.takeBatch(1_000_000, 2_000_000)).toBe("8 api ip h1");
+  seen.record(blocked(1), 2_000_000, 5_000_000);
   expect(seen.size).toBe(0);
-  seen.note(blocked(1), 602_000_000, 5_000_000);
-  expect(seen.take(602_000_000, 0)).toBe("607 api ip h1");
-  for (let i = 0; i < 5_000; i += 1) seen.note(blocked(i), 0, Number.MAX_SAFE_INTEGER);
+  seen.record(blocked(1), 602_000_000, 5_000_000);
+  expect(seen.takeBatch(602_000_000, 0)).toBe("607 api ip h1");
+  for (let i = 0; i < 5_000; i += 1) seen.record(blocked(i), 0, Number.MAX_SAFE_INTEGER);
   expect(seen.size).toBe(1_000);
-  const first = seen.take(0, 0).split("\n");
+  const first = seen.takeBatch(0, 0).split("\n");
   expect(first).toHaveLength(256);
   expect(first[0]).toMatch(/^31622400 /);
 });

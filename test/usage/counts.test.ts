@@ -127,7 +127,7 @@ describe.each([0, 0.8, 1, 1.2, 1.5])("Zipf traffic with a skew of %f", (skew) =>
         const wouldAllow = random.chance(0.7);
         count(used, subject);
         if (!wouldAllow) count(denied, subject);
-        limiters[i % 4]?.note({ default: subject }, {
+        limiters[i % 4]?.record({ default: subject }, {
           wouldAllow,
           degraded: false,
           limits: [{ allowed: wouldAllow, per: "default" }],

@@ -1,6 +1,6 @@
 import { createBreaker } from "@headgate/breaker";
 import { createLimiter, gcra } from "@headgate/core";
-import { readCoverage, readDirectory } from "@headgate/core/operate";
+import { readRegistry, readUsageCoverage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
@@ -26,12 +26,12 @@ async function start(usage: boolean) {
 
 test("a process that has nothing to count reports as well", async () => {
   const { store } = await start(true);
-  const [process] = (await readDirectory(store)).processes;
-  const before = await readCoverage(store);
+  const [process] = (await readRegistry(store)).processes;
+  const before = await readUsageCoverage(store);
   expect(before).toMatchObject({ reporting: [], silent: [{ id: process?.id }], unread: [] });
   expect(before.newest).toBeUndefined();
   await sendUsage(store);
-  const { at, reporting, silent, newest } = await readCoverage(own.client);
+  const { at, reporting, silent, newest } = await readUsageCoverage(own.client);
   expect(silent).toEqual([]);
   expect(reporting).toEqual([{ id: process?.id, at: newest }]);
   expect(Math.abs(at - (newest ?? 0))).toBeLessThan(5_000);
@@ -39,22 +39,24 @@ test("a process that has nothing to count reports as well", async () => {
 
 test("a process without usage is silent, and so is one whose report is old", async () => {
   const { store } = await start(false);
-  const directory = await readDirectory(store);
-  const id = directory.processes[0]?.id;
-  const [name] = directory.processes[0]?.names ?? [];
+  const registry = await readRegistry(store);
+  const id = registry.processes[0]?.id;
+  const [name] = registry.processes[0]?.names ?? [];
   const key = `hg:{usage}:process/${name}`;
-  expect(await readCoverage(store, { directory })).toMatchObject({ silent: [{ id }] });
+  expect(await readUsageCoverage(store, { directory: registry })).toMatchObject({
+    silent: [{ id }],
+  });
   const now = Math.floor(Date.now() / 1_000);
   await own.client.set(key, `headgate usage 1 7 ${now - 95}`);
-  const coverage = await readCoverage(store, { directory });
+  const coverage = await readUsageCoverage(store, { directory: registry });
   expect(coverage).toMatchObject({ reporting: [], silent: [{ id, at: (now - 95) * 1_000 }] });
   await own.client.set(key, `headgate usage 1 7 ${now - 80}`);
-  expect(await readCoverage(store)).toMatchObject({ reporting: [{ id }], silent: [] });
+  expect(await readUsageCoverage(store)).toMatchObject({ reporting: [{ id }], silent: [] });
   // An earlier version wrote no time.
   await own.client.set(key, "headgate usage 1 7");
-  expect(await readCoverage(store)).toMatchObject({ reporting: [], silent: [{ id }] });
+  expect(await readUsageCoverage(store)).toMatchObject({ reporting: [], silent: [{ id }] });
   await own.client.set(key, "text");
-  expect((await readCoverage(store)).unread).toEqual([{ key, why: "damaged" }]);
+  expect((await readUsageCoverage(store)).unread).toEqual([{ key, why: "damaged" }]);
 });
 
 test("a process with breakers alone has no usage to report", async () => {
@@ -62,6 +64,6 @@ test("a process with breakers alone has no usage to report", async () => {
   const breaker = createBreaker({ name: "upstream", store });
   onTestFinished(() => breaker.close());
   await writeDirectory(store);
-  expect((await readDirectory(store)).processes).toHaveLength(1);
-  expect(await readCoverage(store)).toMatchObject({ reporting: [], silent: [] });
+  expect((await readRegistry(store)).processes).toHaveLength(1);
+  expect(await readUsageCoverage(store)).toMatchObject({ reporting: [], silent: [] });
 });

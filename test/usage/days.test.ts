@@ -1,11 +1,11 @@
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
 import type { CountingStore } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
-import { operate, readUsage } from "@headgate/core/operate";
+import { createAdmin, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import type { LimiterCount } from "../../packages/core/src/usage/steps.ts";
-import { addUsage } from "../../packages/core/src/usage/steps.ts";
+import type { LimiterCounts } from "../../packages/core/src/usage/operations.ts";
+import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
@@ -22,21 +22,21 @@ const storeAt = (now: number): CountingStore =>
   requireStore(redisStore(own.client, { clock: () => now }));
 
 /** What is sent of a limiter: with `limits`, hours are due. */
-function counted(at: number, part: Partial<LimiterCount> = {}): LimiterCount {
+function counted(at: number, part: Partial<LimiterCounts> = {}): LimiterCounts {
   const rows = [{ at: at * 1_000, ...PART }];
   return { id: ID, name: "api", rows, used: "", denied: "", limits: "", ...part };
 }
 
 let number = 0;
 
-async function add(limiters: readonly LimiterCount[], now: number): Promise<readonly number[]> {
+async function add(limiters: readonly LimiterCounts[], now: number): Promise<readonly number[]> {
   number += 1;
   const call = {
     prefix: "hg",
     process: "process-00000000",
     number,
     clock: now * 1_000,
-    ahead: 0,
+    clockOffset: 0,
     blocks: "",
   };
   const [, ...states] = await storeAt(now).run(addUsage, { ...call, limiters });
@@ -210,7 +210,7 @@ describe("denials by limit", () => {
     for (let i = 0; i < 5; i += 1) await limiter.consume("ann");
     await limiter.consume("bob", { cost: 4 });
     for (let i = 0; i < 2; i += 1) await limiter.consume("bob", { cost: 5 });
-    await operate(store).block({ name: "api", limits }, "eve", "1h");
+    await createAdmin(store).block({ name: "api", limits }, "eve", "1h");
     await limiter.consume("eve");
     await limiter.close();
     const { limiters } = await readUsage(store);
@@ -241,7 +241,7 @@ test("500 limiters take less than 64 MB of hours and limits, with as many limits
   const bytes: Record<string, number> = { day: 0, days: 0, limits: 0 };
   for (let turn = 0; turn < 3; turn += 1) {
     for (let from = 0; from < 500; from += 50) {
-      const some = Array.from({ length: 50 }, (_, i): LimiterCount => {
+      const some = Array.from({ length: 50 }, (_, i): LimiterCounts => {
         const name = `limiter ${from + i}`;
         const counts = Array.from({ length: 20 }, (_, j) => [`default limit ${turn} ${j}`, 9]);
         const limits = JSON.stringify(Object.fromEntries(counts));

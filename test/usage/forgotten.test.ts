@@ -1,9 +1,9 @@
 import { createLimiter, gcra } from "@headgate/core";
-import type { OperatedLimiter } from "@headgate/core/operate";
-import { hashSubject, operate, readUsage } from "@headgate/core/operate";
+import type { LimiterDefinition } from "@headgate/core/operate";
+import { createAdmin, hashSubject, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import { topsKey } from "../../packages/core/src/usage/steps.ts";
+import { topSubjectsKey } from "../../packages/core/src/usage/operations.ts";
 import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
@@ -26,7 +26,7 @@ const pairs = {
 
 /** Asks a limiter some times at a moment, by a process that ends then. */
 async function ask(
-  limiter: OperatedLimiter,
+  limiter: LimiterDefinition,
   subjects: readonly (string | Record<string, string>)[],
   { now = NOW, usage = "plain" }: { now?: number; usage?: "plain" | "hashed" } = {},
 ): Promise<void> {
@@ -36,7 +36,7 @@ async function ask(
   await made.close();
 }
 
-const operatorAt = (now: number) => operate(redisStore(own.client, { clock: () => now }));
+const operatorAt = (now: number) => createAdmin(redisStore(own.client, { clock: () => now }));
 
 async function usageOf(limiter: string, now = NOW) {
   const store = redisStore(own.client, { clock: () => now });
@@ -53,7 +53,8 @@ async function listsText(): Promise<string> {
   return (await Promise.all(keys.map((key) => own.client.get(key)))).join();
 }
 
-const topKey = (number: number) => topsKey("hg", limiterId("api"), NOW / TEN_MINUTES + number);
+const topKey = (number: number) =>
+  topSubjectsKey("hg", limiterId("api"), NOW / TEN_MINUTES + number);
 
 describe.each(["plain", "hashed"] as const)("a forgotten subject, %s", (usage) => {
   test.each([["ann"], [ODD], ["x".repeat(200)]])(

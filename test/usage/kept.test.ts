@@ -4,8 +4,8 @@ import { requireStore } from "@headgate/core/internal";
 import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { LimiterCount, UsageCall } from "../../packages/core/src/usage/steps.ts";
-import { addUsage, USAGE_STATES } from "../../packages/core/src/usage/steps.ts";
+import type { LimiterCounts, UsageCall } from "../../packages/core/src/usage/operations.ts";
+import { addUsage, USAGE_STATES } from "../../packages/core/src/usage/operations.ts";
 import { limiterId, UsageCounter } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
@@ -20,7 +20,7 @@ function storeAt(now: number, prefix?: string): CountingStore {
 }
 
 /** What a process counted of a limiter, in one row. */
-function counted(name: string, at = NOW, part: Partial<LimiterCount> = {}): LimiterCount {
+function counted(name: string, at = NOW, part: Partial<LimiterCounts> = {}): LimiterCounts {
   const row = { at: at * 1_000, allowed: 2, denied: 1, degraded: 1 };
   return { id: limiterId(name), name, rows: [row], used: "", denied: "", limits: "", ...part };
 }
@@ -29,7 +29,7 @@ let number = 0;
 
 /** Adds what a process counted; resolves with what the step says. */
 async function add(
-  limiters: readonly LimiterCount[],
+  limiters: readonly LimiterCounts[],
   call: Partial<UsageCall> = {},
   now = NOW,
 ): Promise<readonly number[]> {
@@ -39,7 +39,7 @@ async function add(
     process: nameOf(0),
     number,
     clock: now * 1_000,
-    ahead: 0,
+    clockOffset: 0,
     blocks: "",
     limiters,
   };
@@ -58,9 +58,9 @@ function readAt(now: number, options: Parameters<typeof readUsage>[1] = {}) {
 describe("a call", () => {
   test("that is repeated counts once, also when it comes late", async () => {
     expect(await add([counted("api")], { number: 7 })).toEqual([USAGE_STATES.done, 1]);
-    expect(await add([counted("api")], { number: 7 })).toEqual([USAGE_STATES.known, 0]);
+    expect(await add([counted("api")], { number: 7 })).toEqual([USAGE_STATES.repeated, 0]);
     expect(await add([counted("api")], { number: 8 })).toEqual([USAGE_STATES.done, 1]);
-    expect(await add([counted("api")], { number: 7 })).toEqual([USAGE_STATES.known, 0]);
+    expect(await add([counted("api")], { number: 7 })).toEqual([USAGE_STATES.repeated, 0]);
     // Another process has numbers of its own.
     await add([counted("api")], { number: 7, process: nameOf(1) });
     expect((await readAt(NOW)).limiters[0]?.total).toEqual({ allowed: 6, denied: 3, degraded: 3 });
@@ -69,7 +69,7 @@ describe("a call", () => {
   test("whose process has another time than the server does nothing", async () => {
     for (const away of [-5_001, 5_001]) {
       expect(await add([counted("api")], { clock: (NOW + away) * 1_000 })).toEqual([
-        USAGE_STATES.away,
+        USAGE_STATES.clockSkew,
         0,
       ]);
     }
@@ -298,7 +298,7 @@ describe("readUsage", () => {
 });
 
 /** As many bytes as a limiter's lists can have: every process sends other subjects each time. */
-function crowded(name: string, turn: number, now: number): LimiterCount {
+function crowded(name: string, turn: number, now: number): LimiterCounts {
   const usage = new UsageCounter(name, "plain", () => 512);
   const decision = {
     wouldAllow: false,
@@ -306,12 +306,12 @@ function crowded(name: string, turn: number, now: number): LimiterCount {
     limits: [{ allowed: false, per: "default" }],
   } as never;
   for (let i = 0; i < 64; i += 1) {
-    usage.note(
+    usage.record(
       { default: `2001:db8:${turn}:${i}:ffff:ffff:ffff:ffff ${"x".repeat(20)}` },
       decision,
     );
   }
-  usage.seal(now * 1_000);
+  usage.closeRow(now * 1_000);
   return usage.takeAll(1, 0);
 }
 

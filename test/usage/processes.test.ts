@@ -114,7 +114,7 @@ test.each(Object.entries(clients))(
     const turns = 20;
     for (let turn = 0; turn < turns; turn += 1) {
       for (let i = 0; i < 10; i += 1) {
-        api.note({ default: `${i % 3}` }, {
+        api.record({ default: `${i % 3}` }, {
           wouldAllow: i < 7,
           degraded: false,
           limits: [{ allowed: i < 7, per: "default" }],

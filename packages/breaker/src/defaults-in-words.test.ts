@@ -1,5 +1,5 @@
 import { parseDuration } from "@headgate/core/internal";
-import { breakerInWords } from "@headgate/core/operate";
+import { formatBreakerOptions } from "@headgate/core/operate";
 import { expect, test } from "vitest";
 import type { BreakerOptions } from "./breaker-options.ts";
 import { readBreakerOptions } from "./read-options.ts";
@@ -7,7 +7,7 @@ import { readBreakerOptions } from "./read-options.ts";
 /** In microseconds, so that equal lengths of time are equal words. */
 const format = (duration: unknown): string =>
   String(parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION"));
-const wording = { formatDuration: format, formatPer: format, forEach: "" };
+const wording = { formatDuration: format, formatWindow: format, defaultSuffix: "" };
 
 // Operators' tools know of a breaker only the options that were given.
 test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCall: "2s" }])(
@@ -25,8 +25,8 @@ test.each<BreakerOptions>([{}, { window: { calls: 10 } }, { window: "1m", slowCa
       openFor: openFor / 1_000,
       probes: policy.probes,
     };
-    const words = breakerInWords({ ...options }, wording);
-    expect(words).toBe(breakerInWords(all, wording));
+    const words = formatBreakerOptions({ ...options }, wording);
+    expect(words).toBe(formatBreakerOptions(all, wording));
     expect(words).toContain("success of at least");
   },
 );

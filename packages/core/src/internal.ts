@@ -39,10 +39,10 @@ export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";
 export { rejectWrongType } from "./policy/wrong-type.ts";
 export {
-  list as listInDirectory,
-  unlist as unlistInDirectory,
-} from "./registry/listings.ts";
-export type { BreakerRecord } from "./registry/registry.ts";
+  addToRegistry as listInDirectory,
+  removeFromRegistry as unlistInDirectory,
+} from "./registry/add-to-registry.ts";
+export type { BreakerRecord } from "./registry/record.ts";
 export type { CountingStore, Now, Operation, ScriptTransport, TwinMemory } from "./store/store.ts";
 export { requireStore } from "./store/store.ts";
 export { within } from "./store/within.ts";

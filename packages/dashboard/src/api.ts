@@ -3,7 +3,7 @@
  * Redis. Text from Redis may contain anything, and is never markup.
  */
 
-export type { OverrideNumbers } from "@headgate/core/operate";
+export type { LimitOverride } from "@headgate/core/operate";
 export type { Action, ActionDone, ActionPreview, ApiError } from "./api/actions.ts";
 export type { BreakersView, TargetRow } from "./api/breakers.ts";
 export type { ControlView, LogView } from "./api/control.ts";

@@ -1,11 +1,11 @@
 import type { Limit } from "@headgate/core";
-import type { ListedPolicy } from "@headgate/core/operate";
+import type { RegistryPolicy } from "@headgate/core/operate";
 
 /** The limits of a listed policy by their names: shapes have the names, including the default ones. */
 export function namedLimits({
   limits,
   shapes,
-}: ListedPolicy): readonly (readonly [name: string, limit: Limit])[] {
+}: RegistryPolicy): readonly (readonly [name: string, limit: Limit])[] {
   const names = new Map(shapes.map(({ per, limits: own }) => [per, [...own]]));
   return limits.map((limit) => {
     const listed = names.get(limit.per ?? "default")?.shift();

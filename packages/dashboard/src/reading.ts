@@ -2,21 +2,21 @@ import type { Duration, Store } from "@headgate/core";
 import { parseDuration, requireStore, toMilliseconds, within } from "@headgate/core/internal";
 import type {
   ActionLog,
-  Blocks,
+  ActiveBlocks,
+  Admin,
   ControlRecord,
   DeniedNetwork,
-  Directory,
-  Operator,
+  Registry,
   Usage,
   UsageCoverage,
-  UsageNumbers,
+  UsageSummary,
 } from "@headgate/core/operate";
 import {
-  operate,
+  createAdmin,
   readBlocks,
-  readCoverage,
-  readDirectory,
+  readRegistry,
   readUsage,
+  readUsageCoverage,
 } from "@headgate/core/operate";
 import type { Span } from "./api.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -26,17 +26,17 @@ export interface Reading {
   readonly store: Store;
   /** The Redis client of the store. */
   readonly client: object;
-  readonly operator: Operator;
+  readonly operator: Admin;
   /** The longest wait for each call. */
   readonly timeout: Duration;
   readonly timeoutMs: number;
   /** Numbers of decisions of all limiters, without subjects. */
-  usage(span: Span): Promise<UsageNumbers>;
+  usage(span: Span): Promise<UsageSummary>;
   /** Numbers of decisions of one limiter, with its subjects. */
   limiterUsage(limiter: string, span: Span): Promise<Usage>;
-  directory(): Promise<Directory>;
+  directory(): Promise<Registry>;
   /** The blocks in force. */
-  blocks(): Promise<Blocks>;
+  blocks(): Promise<ActiveBlocks>;
   /** The processes that report usage. */
   coverage(): Promise<UsageCoverage>;
   control(): Promise<TimedControl>;
@@ -61,7 +61,7 @@ export interface TimedControl {
 
 /** Reads from a store. Throws `HEADGATE_INVALID_OPTION`. Everything that it returns rejects with the errors of stores. */
 export function createReading(store: Store, timeout: Duration = "2s"): Reading {
-  const operator = operate(store, { storeTimeout: timeout });
+  const admin = createAdmin(store, { storeTimeout: timeout });
   const client = requireStore(store).owner;
   const timeoutMs = toMilliseconds(
     parseDuration(timeout, "storeTimeout", "HEADGATE_INVALID_OPTION"),
@@ -71,11 +71,11 @@ export function createReading(store: Store, timeout: Duration = "2s"): Reading {
   const steady = new Snapshots();
   const shared: Reading["shared"] = (key, read, everyMs) => steady.get(key, read, everyMs);
   const directory: Reading["directory"] = () =>
-    snapshots.get("directory", () => readDirectory(store, { timeout }));
+    snapshots.get("directory", () => readRegistry(store, { timeout }));
   return {
     store,
     client,
-    operator,
+    operator: admin,
     timeout,
     timeoutMs,
     shared,
@@ -92,12 +92,12 @@ export function createReading(store: Store, timeout: Duration = "2s"): Reading {
       ),
     coverage: () =>
       snapshots.get("coverage", async () =>
-        readCoverage(store, { timeout, directory: await directory() }),
+        readUsageCoverage(store, { timeout, directory: await directory() }),
       ),
     directory,
-    control: () => snapshots.get("control", () => readControl(operator)),
-    log: () => snapshots.get("log", () => operator.log()),
-    denyList: (address) => operator.denyList(address),
+    control: () => snapshots.get("control", () => readControl(admin)),
+    log: () => snapshots.get("log", () => admin.log()),
+    denyList: (address) => admin.denyList(address),
     async now() {
       const here = (): number => Date.now() - performance.now();
       const known = shared("clock", () => readClock(client));
@@ -108,9 +108,9 @@ export function createReading(store: Store, timeout: Duration = "2s"): Reading {
   };
 }
 
-async function readControl(operator: Operator): Promise<TimedControl> {
+async function readControl(admin: Admin): Promise<TimedControl> {
   const began = performance.now();
-  const record = await operator.readControl();
+  const record = await admin.readControl();
   return { record, latencyMs: Math.round((performance.now() - began) * 100) / 100 };
 }
 

@@ -1,7 +1,7 @@
 import type { BreakerState, Outcome } from "@headgate/breaker";
 import { INSTRUMENTS } from "./instruments.ts";
-import { Labelled } from "./labelled.ts";
-import type { CounterSeries, Measures, Series } from "./output.ts";
+import { LabelledSeries } from "./labelled-series.ts";
+import type { CounterSeries, MetricsContext, Series } from "./output.ts";
 
 /** The compiler checks this list against the breaker's own. */
 const STATES = [
@@ -33,14 +33,14 @@ export interface BreakerSeries {
 }
 
 /** Adds the instruments of breakers to an output. Returns the series of each breaker and target. */
-export function addBreakers({ output, budget }: Measures): Labelled<BreakerSeries> {
+export function addBreakers({ output, budget }: MetricsContext): LabelledSeries<BreakerSeries> {
   const states: CounterSeries[] = [];
   const calls: CounterSeries[] = [];
   const rates: Series[] = [];
   output.addSeries(INSTRUMENTS.breakerState, states);
   output.addSeries(INSTRUMENTS.breakerCalls, calls);
   output.addSeries(INSTRUMENTS.breakerSuccessRate, rates);
-  return new Labelled<BreakerSeries>({
+  return new LabelledSeries<BreakerSeries>({
     names: ["breaker", "target"],
     series: STATES.length + OUTCOMES.length + 1,
     budget,

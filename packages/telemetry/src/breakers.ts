@@ -6,7 +6,7 @@ import type {
 } from "@headgate/breaker";
 import type { BreakerSeries, TargetState } from "./breaker-series.ts";
 import { addBreakers } from "./breaker-series.ts";
-import type { Measures } from "./output.ts";
+import type { MetricsContext } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The channels, by name: a service without a breaker need not install that package. */
@@ -17,23 +17,26 @@ const CHANNELS = {
 } as const satisfies Partial<typeof BREAKER_CHANNELS>;
 
 /** The most targets remembered: those used last. */
-const MOST_TARGETS = 1_000;
+const MAX_TARGETS = 1_000;
 
-interface KnownTarget extends TargetState {
+interface TrackedTarget extends TargetState {
   readonly series: BreakerSeries;
 }
 
 /** Measures breakers; `targets` tells their targets apart. */
-export function measureBreakers(measures: Measures, targets: boolean): readonly Subscription[] {
+export function measureBreakers(
+  measures: MetricsContext,
+  targets: boolean,
+): readonly Subscription[] {
   const breakers = addBreakers(measures);
-  const known = new Map<string, KnownTarget>();
+  const known = new Map<string, TrackedTarget>();
 
   function seriesOf({ breaker, target }: { readonly breaker: string; readonly target: string }) {
     return breakers.of(breaker, targets ? target : undefined);
   }
 
   /** The first is the one that was used least recently. */
-  function forgetFirst(): void {
+  function forgetLeastRecent(): void {
     for (const [key, target] of known) {
       known.delete(key);
       target.series.replace(target, undefined);
@@ -44,19 +47,19 @@ export function measureBreakers(measures: Measures, targets: boolean): readonly 
   return [
     {
       channel: CHANNELS.call,
-      hear(message: BreakerCall) {
+      onMessage(message: BreakerCall) {
         seriesOf(message).count(message.outcome);
       },
     },
     {
       channel: CHANNELS.rejected,
-      hear(message: RejectedCall) {
+      onMessage(message: RejectedCall) {
         seriesOf(message).count("rejected");
       },
     },
     {
       channel: CHANNELS.snapshot,
-      hear(message: BreakerSnapshot) {
+      onMessage(message: BreakerSnapshot) {
         const { breaker, target, state, calls, successes } = message;
         const key = JSON.stringify([breaker, target]);
         const before = known.get(key);
@@ -65,7 +68,7 @@ export function measureBreakers(measures: Measures, targets: boolean): readonly 
         series.replace(before, now);
         known.delete(key);
         known.set(key, now);
-        if (known.size > MOST_TARGETS) forgetFirst();
+        if (known.size > MAX_TARGETS) forgetLeastRecent();
       },
     },
   ];

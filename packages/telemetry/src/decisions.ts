@@ -1,20 +1,23 @@
 import type { PublishedDecision } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import type { ListedRequest } from "@headgate/core/http";
-import type { Outcome } from "./limiter-series.ts";
+import type { RequestOutcome } from "./limiter-series.ts";
 import { addLimiters } from "./limiter-series.ts";
-import type { Measures } from "./output.ts";
+import type { MetricsContext } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The names of the lists among the sources of decisions. */
-const SOURCES = {
+const LIST_SOURCES = {
   allowList: "allow-list",
   blockList: "block-list",
   denyList: "deny-list",
 } as const;
 
 /** Measures decisions, each under its limiter's name, or its plugin's; `routes` tells their routes apart. */
-export function measureDecisions(measures: Measures, routes: boolean): readonly Subscription[] {
+export function measureDecisions(
+  measures: MetricsContext,
+  routes: boolean,
+): readonly Subscription[] {
   const limiters = addLimiters(measures);
 
   function seriesOf({ limiter, plugin = limiter, route }: PublishedDecision | ListedRequest) {
@@ -24,7 +27,7 @@ export function measureDecisions(measures: Measures, routes: boolean): readonly 
   return [
     {
       channel: CHANNELS.decision,
-      hear(message: PublishedDecision) {
+      onMessage(message: PublishedDecision) {
         const { decision, durationMs } = message;
         const { limit, remaining, source, degraded, shadow } = decision;
         const series = seriesOf(message);
@@ -37,15 +40,15 @@ export function measureDecisions(measures: Measures, routes: boolean): readonly 
     },
     {
       channel: CHANNELS.listed,
-      hear(message: ListedRequest) {
-        seriesOf(message).count("listed", SOURCES[message.list], false);
+      onMessage(message: ListedRequest) {
+        seriesOf(message).count("listed", LIST_SOURCES[message.list], false);
       },
     },
   ];
 }
 
 /** The outcome; in shadow mode, the one without it. */
-function outcomeOf({ wouldAllow, blocked }: PublishedDecision["decision"]): Outcome {
+function outcomeOf({ wouldAllow, blocked }: PublishedDecision["decision"]): RequestOutcome {
   if (wouldAllow) return "allowed";
   return blocked ? "blocked" : "denied";
 }

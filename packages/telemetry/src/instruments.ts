@@ -107,6 +107,6 @@ export const INSTRUMENTS: Instruments = {
 };
 
 /** How many series a histogram is in Prometheus: its buckets, one for all above, sum and count. */
-export function seriesOf({ boundaries }: HistogramInstrument): number {
+export function histogramSeriesCount({ boundaries }: HistogramInstrument): number {
   return boundaries.length + 3;
 }

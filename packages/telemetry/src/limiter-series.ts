@@ -1,25 +1,28 @@
-import { INSTRUMENTS, seriesOf } from "./instruments.ts";
-import { Labelled, OTHER } from "./labelled.ts";
-import type { CounterSeries, Labels, Measures, Observe } from "./output.ts";
+import { histogramSeriesCount, INSTRUMENTS } from "./instruments.ts";
+import { LabelledSeries, OTHER } from "./labelled-series.ts";
+import type { CounterSeries, Labels, MetricsContext, RecordValue } from "./output.ts";
 
 /** What happened to a request. */
-export type Outcome = "allowed" | "denied" | "blocked" | "listed";
+export type RequestOutcome = "allowed" | "denied" | "blocked" | "listed";
 
 /** What is reported of the decisions of one limiter, or of one route of it. */
 export interface LimiterSeries {
-  readonly duration: Observe;
-  readonly utilization: Observe;
-  count(outcome: Outcome, source: string, shadow: boolean): void;
+  readonly duration: RecordValue;
+  readonly utilization: RecordValue;
+  count(outcome: RequestOutcome, source: string, shadow: boolean): void;
   countDegraded(source: string): void;
 }
 
 /** How many counters have room from the start: allowed, denied, and two more. */
-const USUAL_COUNTERS = 4;
+const RESERVED_COUNTERS = 4;
 
-const SERIES = seriesOf(INSTRUMENTS.duration) + seriesOf(INSTRUMENTS.utilization) + USUAL_COUNTERS;
+const SERIES =
+  histogramSeriesCount(INSTRUMENTS.duration) +
+  histogramSeriesCount(INSTRUMENTS.utilization) +
+  RESERVED_COUNTERS;
 
 /** Adds the instruments of decisions to an output. Returns the series of each limiter and route. */
-export function addLimiters({ output, budget }: Measures): Labelled<LimiterSeries> {
+export function addLimiters({ output, budget }: MetricsContext): LabelledSeries<LimiterSeries> {
   const decisions: CounterSeries[] = [];
   const degraded: CounterSeries[] = [];
   output.addSeries(INSTRUMENTS.decisions, decisions);
@@ -36,7 +39,7 @@ export function addLimiters({ output, budget }: Measures): Labelled<LimiterSerie
       all: CounterSeries[],
       more: Labels,
     ): CounterSeries | undefined {
-      const hasRoom = counters.size < USUAL_COUNTERS || labels["limiter"] === OTHER;
+      const hasRoom = counters.size < RESERVED_COUNTERS || labels["limiter"] === OTHER;
       if (!hasRoom && !budget.take({}, 1)) return undefined;
       const counter = { labels: { ...labels, ...more }, value: 0 };
       counters.set(key, counter);
@@ -63,7 +66,7 @@ export function addLimiters({ output, budget }: Measures): Labelled<LimiterSerie
     };
   }
 
-  const limiters: Labelled<LimiterSeries> = new Labelled({
+  const limiters: LabelledSeries<LimiterSeries> = new LabelledSeries({
     names: ["limiter", "route"],
     series: SERIES,
     budget,

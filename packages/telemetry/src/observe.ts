@@ -1,15 +1,15 @@
 import { HeadgateError } from "@headgate/core";
 import { measureBreakers } from "./breakers.ts";
 import { measureDecisions } from "./decisions.ts";
-import { measureInUse } from "./in-use.ts";
 import type { OpenTelemetryMeter } from "./opentelemetry.ts";
 import { writeToMeter } from "./opentelemetry.ts";
-import type { Output } from "./output.ts";
+import type { MetricsOutput } from "./output.ts";
 import type { PrometheusRegistry } from "./prometheus.ts";
 import { writeToRegistry } from "./prometheus.ts";
 import { SeriesBudget } from "./series-budget.ts";
 import { measureServers } from "./servers.ts";
-import { listen } from "./subscription.ts";
+import { measureSlotUse } from "./slot-use.ts";
+import { subscribeAll } from "./subscription.ts";
 
 /** Options of `observe`. */
 export interface ObserveOptions {
@@ -38,18 +38,18 @@ export function observe(
   options: ObserveOptions = {},
 ): Observation {
   const { routes = false, targets = false } = readOptions(options);
-  const output = outputTo(target);
+  const output = createOutput(target);
   if (observed.has(target)) {
     throw invalidOption(
       "this meter or registry is already observed; call stop() of that observation first",
     );
   }
   const measures = { output, budget: new SeriesBudget() };
-  const stopListening = listen(
-    undoing(output, () => [
+  const stopListening = subscribeAll(
+    removeOnFailure(output, () => [
       ...measureDecisions(measures, routes),
       ...measureServers(measures),
-      ...measureInUse(measures),
+      ...measureSlotUse(measures),
       ...measureBreakers(measures, targets),
     ]),
   );
@@ -67,7 +67,7 @@ export function observe(
 }
 
 /** Removes all instruments if it fails. */
-function undoing<T>(output: Output, measure: () => T): T {
+function removeOnFailure<T>(output: MetricsOutput, measure: () => T): T {
   try {
     return measure();
   } catch (error) {
@@ -76,7 +76,7 @@ function undoing<T>(output: Output, measure: () => T): T {
   }
 }
 
-function outputTo(target: unknown): Output {
+function createOutput(target: unknown): MetricsOutput {
   const { createObservableGauge, registerMetric } = (target ?? {}) as Partial<
     OpenTelemetryMeter & PrometheusRegistry
   >;
@@ -84,7 +84,7 @@ function outputTo(target: unknown): Output {
     return writeToMeter(target as OpenTelemetryMeter);
   if (typeof registerMetric === "function") return writeToRegistry(target as PrometheusRegistry);
   throw invalidOption(
-    `the first argument must be an OpenTelemetry meter or a prom-client registry, got ${kindOf(target)}`,
+    `the first argument must be an OpenTelemetry meter or a prom-client registry, got ${formatKind(target)}`,
   );
 }
 
@@ -92,7 +92,7 @@ const OPTIONS: readonly string[] = ["routes", "targets"] satisfies (keyof Observ
 
 function readOptions(options: ObserveOptions): ObserveOptions {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw invalidOption(`options must be an object, got ${kindOf(options)}`);
+    throw invalidOption(`options must be an object, got ${formatKind(options)}`);
   }
   for (const [option, value] of Object.entries(options)) {
     if (!OPTIONS.includes(option)) {
@@ -101,13 +101,13 @@ function readOptions(options: ObserveOptions): ObserveOptions {
       );
     }
     if (value !== undefined && typeof value !== "boolean") {
-      throw invalidOption(`${option} must be true or false, got ${kindOf(value)}`);
+      throw invalidOption(`${option} must be true or false, got ${formatKind(value)}`);
     }
   }
   return options;
 }
 
-function kindOf(value: unknown): string {
+function formatKind(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
 

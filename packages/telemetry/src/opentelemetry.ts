@@ -1,5 +1,5 @@
 import type { Instrument } from "./instruments.ts";
-import type { Labels, Output } from "./output.ts";
+import type { Labels, MetricsOutput } from "./output.ts";
 
 interface MetricOptions {
   readonly description: string;
@@ -26,7 +26,7 @@ export interface OpenTelemetryMeter {
 }
 
 /** Writes to a meter. */
-export function writeToMeter(meter: OpenTelemetryMeter): Output {
+export function writeToMeter(meter: OpenTelemetryMeter): MetricsOutput {
   const removals: (() => void)[] = [];
 
   function createObservable(instrument: Instrument): Observable {

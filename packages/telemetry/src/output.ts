@@ -17,20 +17,20 @@ export interface CounterSeries extends Series {
 }
 
 /** Takes a value into a series of a histogram. */
-export type Observe = (value: number) => void;
+export type RecordValue = (value: number) => void;
 
 /** Where measurements go. */
-export interface Output {
+export interface MetricsOutput {
   /** Adds a counter or a gauge, whose series are read at each collection. */
   addSeries(instrument: Instrument, series: readonly Series[]): void;
   /** Adds a histogram; returns what makes its series. */
-  addHistogram(instrument: HistogramInstrument): (labels: Labels) => Observe;
+  addHistogram(instrument: HistogramInstrument): (labels: Labels) => RecordValue;
   /** Removes all of them. */
   remove(): void;
 }
 
 /** Shared by all measurements. */
-export interface Measures {
-  readonly output: Output;
+export interface MetricsContext {
+  readonly output: MetricsOutput;
   readonly budget: SeriesBudget;
 }

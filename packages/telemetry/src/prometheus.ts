@@ -1,5 +1,5 @@
 import type { HistogramInstrument, Instrument } from "./instruments.ts";
-import type { Labels, Observe, Output, Series } from "./output.ts";
+import type { Labels, MetricsOutput, RecordValue, Series } from "./output.ts";
 
 /** What is used of a registry from prom-client. */
 export interface PrometheusRegistry {
@@ -8,7 +8,7 @@ export interface PrometheusRegistry {
 }
 
 /** One line of what a registry collects. */
-interface Value {
+interface MetricValue {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -21,16 +21,16 @@ interface Metric {
   readonly help: string;
   readonly type: string;
   readonly aggregator: string;
-  get(): Promise<Omit<Metric, "get" | "reset"> & { readonly values: readonly Value[] }>;
+  get(): Promise<Omit<Metric, "get" | "reset"> & { readonly values: readonly MetricValue[] }>;
   /** Counts are never reset: a counter that goes back looks like a restart of the process. */
   reset(): void;
 }
 
 /** Writes to a registry. Throws what the registry throws if one of our names is taken. */
-export function writeToRegistry(registry: PrometheusRegistry): Output {
+export function writeToRegistry(registry: PrometheusRegistry): MetricsOutput {
   const names: string[] = [];
 
-  function register(instrument: Instrument, read: () => readonly Value[]): void {
+  function register(instrument: Instrument, read: () => readonly MetricValue[]): void {
     const { prometheus, help, kind, aggregator = "sum" } = instrument;
     const metric: Metric = {
       name: prometheus,
@@ -51,10 +51,10 @@ export function writeToRegistry(registry: PrometheusRegistry): Output {
       register(instrument, () => series.flatMap(valuesOf));
     },
     addHistogram(instrument) {
-      const histograms: Buckets[] = [];
+      const histograms: HistogramSeries[] = [];
       register(instrument, () => histograms.flatMap((buckets) => buckets.values));
       return (labels) => {
-        const buckets = new Buckets(instrument, labels);
+        const buckets = new HistogramSeries(instrument, labels);
         histograms.push(buckets);
         return buckets.observe;
       };
@@ -65,12 +65,12 @@ export function writeToRegistry(registry: PrometheusRegistry): Output {
   };
 }
 
-function valuesOf({ labels, value }: Series): readonly Value[] {
+function valuesOf({ labels, value }: Series): readonly MetricValue[] {
   return value === undefined ? [] : [{ labels, value }];
 }
 
 /** One series of a histogram, as Prometheus has it: each bucket holds those before it too. */
-class Buckets {
+class HistogramSeries {
   readonly #instrument: HistogramInstrument;
   readonly #labels: Labels;
   /** Of each bucket alone; the last one is for what is above all boundaries. */
@@ -83,7 +83,7 @@ class Buckets {
     this.#counts = [...instrument.boundaries, Number.POSITIVE_INFINITY].map(() => 0);
   }
 
-  readonly observe: Observe = (value) => {
+  readonly observe: RecordValue = (value) => {
     const { boundaries } = this.#instrument;
     let at = 0;
     while (at < boundaries.length && value > (boundaries[at] as number)) at += 1;
@@ -91,7 +91,7 @@ class Buckets {
     this.#sum += value;
   };
 
-  get values(): readonly Value[] {
+  get values(): readonly MetricValue[] {
     const { prometheus, boundaries } = this.#instrument;
     const labels = this.#labels;
     let count = 0;

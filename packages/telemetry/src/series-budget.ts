@@ -1,16 +1,16 @@
 /** How many values of a label are told apart in a process. */
-const MOST_VALUES = 200;
+const MAX_VALUES = 200;
 
 /** The most series in a process. */
-const MOST_SERIES = 5_000;
+const MAX_SERIES = 5_000;
 
 /** For what is counted under `other`. */
-const RESERVED = 150;
+const RESERVED_SERIES = 150;
 
 /** Bounds what one process reports, however many names it meets. */
 export class SeriesBudget {
   readonly #values = new Map<string, Set<string>>();
-  #left = MOST_SERIES - RESERVED;
+  #left = MAX_SERIES - RESERVED_SERIES;
 
   /** Whether there is room for these values of labels, and for as many series of theirs; if so, it is taken. */
   take(labels: Readonly<Record<string, string>>, series: number): boolean {
@@ -23,7 +23,7 @@ export class SeriesBudget {
 
   #hasRoom(label: string, value: string): boolean {
     const values = this.#valuesOf(label);
-    return values.has(value) || values.size < MOST_VALUES;
+    return values.has(value) || values.size < MAX_VALUES;
   }
 
   #valuesOf(label: string): Set<string> {

@@ -1,33 +1,33 @@
 import type { StoreServer } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { INSTRUMENTS } from "./instruments.ts";
-import { Labelled } from "./labelled.ts";
-import type { Measures, Series } from "./output.ts";
+import { LabelledSeries } from "./labelled-series.ts";
+import type { MetricsContext, Series } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** The name of a server that is the only one of its client. */
-const ONLY = "store";
+const SINGLE_SERVER = "store";
 
 /** What is known about the servers of one label. */
 interface ServerSeries {
   readonly series: Series;
   /** How many watches they have, and how many of these find a server down. */
-  watched: number;
-  down: number;
+  monitors: number;
+  monitorsDown: number;
 }
 
 /** Measures whether servers are up: a server is down if any watch in this process finds it down. */
-export function measureServers({ output, budget }: Measures): readonly Subscription[] {
+export function measureServers({ output, budget }: MetricsContext): readonly Subscription[] {
   const all: Series[] = [];
   output.addSeries(INSTRUMENTS.storeUp, all);
-  const servers = new Labelled<ServerSeries>({
+  const servers = new LabelledSeries<ServerSeries>({
     names: ["server"],
     series: 1,
     budget,
     make(labels) {
       const series: Series = { labels, value: undefined };
       all.push(series);
-      return { series, watched: 0, down: 0 };
+      return { series, monitors: 0, monitorsDown: 0 };
     },
   });
   /** What each watch says of each server. */
@@ -46,14 +46,14 @@ export function measureServers({ output, budget }: Measures): readonly Subscript
   return [
     {
       channel: CHANNELS.storeServer,
-      hear(message: StoreServer) {
+      onMessage(message: StoreServer) {
         const { node, state } = message;
         const before = replace(message);
-        const server = servers.of(node === "" ? ONLY : node);
-        server.watched += Number(state !== "unwatched") - Number(before !== "unwatched");
-        server.down += Number(state === "down") - Number(before === "down");
-        const isUp = server.down === 0 ? 1 : 0;
-        server.series.value = server.watched === 0 ? undefined : isUp;
+        const server = servers.of(node === "" ? SINGLE_SERVER : node);
+        server.monitors += Number(state !== "unwatched") - Number(before !== "unwatched");
+        server.monitorsDown += Number(state === "down") - Number(before === "down");
+        const isUp = server.monitorsDown === 0 ? 1 : 0;
+        server.series.value = server.monitors === 0 ? undefined : isUp;
       },
     },
   ];

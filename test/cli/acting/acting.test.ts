@@ -1,6 +1,6 @@
 import { createBreaker } from "@headgate/breaker";
 import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../../support/write-directory.ts";
@@ -18,7 +18,7 @@ async function list(names: readonly string[], asked = 2) {
     for (let i = 0; i < asked; i += 1) await limiter.consume("ann");
   }
   await writeDirectory(store);
-  return { operator: operate(store), store, api: { name: "api", limits } };
+  return { operator: createAdmin(store), store, api: { name: "api", limits } };
 }
 
 describe("explain", () => {
@@ -45,10 +45,10 @@ describe("explain", () => {
   });
 
   test("tells a block by hand from one of a limit", async () => {
-    const { operator, api } = await list(["api"], 4);
+    const { operator: admin, api } = await list(["api"], 4);
     const byLimit = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(byLimit.stdout).toMatch(/blocked by its limit 3-per-1h until .*, in (10 min|9 min)/);
-    await operator.block(api, "ann", "2h");
+    await admin.block(api, "ann", "2h");
     const byHand = await own.run(["explain", "ann", "--limiter", "api"]);
     expect([byHand.exitCode, byHand.stdout]).toEqual([
       1,
@@ -57,13 +57,13 @@ describe("explain", () => {
   });
 
   test("goes by overrides, and by shadow", async () => {
-    const { operator } = await list(["api"]);
-    await operator.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 2 } } });
+    const { operator: admin } = await list(["api"]);
+    await admin.setOverride({ limiter: "api", limits: { "3-per-1h": { limit: 2 } } });
     const lowered = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(lowered.exitCode).toBe(1);
     expect(lowered.stdout).toContain("override: 3-per-1h: limit 2; for (everybody), until ");
     const subject = { default: "ann" };
-    await operator.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
+    await admin.setOverride({ limiter: "api", subject, shadow: true }, { for: "forever" });
     const { exitCode, stdout } = await own.run(["explain", "ann", "--limiter", "api"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("in shadow: otherwise it would be denied");
@@ -117,7 +117,7 @@ describe("explain", () => {
 
 describe("an action", () => {
   test("says what was before, what is now, and from when everywhere", async () => {
-    const { operator } = await list(["api"], 3);
+    const { operator: admin } = await list(["api"], 3);
     const { exitCode, stdout, stderr } = await own.run([
       ...["block", "ann", "1h", "--limiter", "api", "--reason", "scrapes"],
     ]);
@@ -125,7 +125,7 @@ describe("an action", () => {
     expect(stdout).toMatch(/^api, ann: block for 1h\n {2}before: 3-per-1h: 3 of 3 used, 0 left, /);
     expect(stdout).toMatch(/now: blocked by hand until .*, in (1 h|59 min)/);
     expect(stdout).toMatch(/\n {2}in force everywhere by \d{4}-\d\d-\d\d \d\d:\d\d:\d\d .+\n$/);
-    const [entry] = (await operator.log()).entries;
+    const [entry] = (await admin.log()).entries;
     expect(entry).toMatchObject({ kind: "block", reason: "scrapes", subject: { default: "ann" } });
     expect(await own.json(["unblock", "ann", "--limiter", "api"])).toMatchObject({
       action: "unblock",
@@ -148,9 +148,9 @@ describe("an action", () => {
     ["inspect", "ann"],
     ["explain", "ann", "--limiter", "api"],
   ])("%s %s %s: a dry run, and a look, change nothing", async (...args) => {
-    const { operator, api } = await list(["api", "web"]);
-    await operator.block(api, "ann", "1h");
-    await operator.setOverride({ limiter: "api", shadow: true });
+    const { operator: admin, api } = await list(["api", "web"]);
+    await admin.block(api, "ann", "1h");
+    await admin.setOverride({ limiter: "api", shadow: true });
     const before = await own.dump();
     const isAction = !["inspect", "explain"].includes(args[0] ?? "");
     const { exitCode, stdout } = await own.run(isAction ? [...args, "--dry-run"] : args);
@@ -187,14 +187,14 @@ describe("an action", () => {
   });
 
   test("forget erases, in every limiter, and keeps no name in the log", async () => {
-    const { operator } = await list(["api", "web"], 4);
+    const { operator: admin } = await list(["api", "web"], 4);
     await own.run(["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=9"]);
     const { exitCode, stdout } = await own.run(["forget", "ann", "--yes"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("override removed: 3-per-1h: limit 9; for ann");
     expect(stdout).toContain("taken out of 1 entries of the log");
     expect(await own.client.keys("*ann*")).toEqual([]);
-    const { entries } = await operator.log();
+    const { entries } = await admin.log();
     expect(entries.map(({ kind }) => kind)).toEqual(["forget", "forget", "setOverride"]);
     expect(JSON.stringify(entries)).not.toContain("ann");
   });
@@ -219,18 +219,18 @@ describe("an action", () => {
 
 describe("set and unset", () => {
   test("put numbers in force for a subject, or shadow, and take it away", async () => {
-    const { operator } = await list(["api"]);
+    const { operator: admin } = await list(["api"]);
     const set = ["set", "--limiter", "api", "--subject", "ann", "3-per-1h.limit=5"];
     const { exitCode, stdout } = await own.run([...set, "--for", "2h"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/before: no override\n {2}now: 3-per-1h: limit 5; for ann, until /);
-    const [override] = (await operator.readControl()).overrides;
+    const [override] = (await admin.readControl()).overrides;
     expect(override).toMatchObject({
       subject: { default: "ann" },
       limits: { "3-per-1h": { limit: 5 } },
     });
     await own.run(["set", "--limiter", "api", "--shadow", "on", "--forever", "--yes"]);
-    expect((await operator.readControl()).overrides[1]).toMatchObject({
+    expect((await admin.readControl()).overrides[1]).toMatchObject({
       shadow: true,
       until: null,
     });
@@ -238,7 +238,7 @@ describe("set and unset", () => {
     expect(unset.stdout).toMatch(
       /before: in shadow mode; for \(everybody\), until it is removed\n {2}now: no override/,
     );
-    expect((await operator.readControl()).overrides).toHaveLength(1);
+    expect((await admin.readControl()).overrides).toHaveLength(1);
   });
 
   test.each<[readonly string[], string]>([
@@ -279,7 +279,7 @@ describe("misuse", () => {
 });
 
 test("what fits one of several policies is set, and says whose processes ignore it", async () => {
-  const { operator } = await list(["api"]);
+  const { operator: admin } = await list(["api"]);
   const client = own.client.duplicate();
   onTestFinished(() => client.disconnect());
   const second = redisStore(client);
@@ -300,11 +300,11 @@ test("what fits one of several policies is set, and says whose processes ignore 
   ).toMatchObject({
     done: [{ reach: { state: "partly", appliedBy: 1, ignored: [{ processes: 1 }] } }],
   });
-  const { overrides } = await operator.readControl();
+  const { overrides } = await admin.readControl();
   expect(overrides).toMatchObject([{ limits: { "5-per-1m": { limit: 50 } } }]);
   const neither = await set("9-per-1m.limit=50");
   expect([neither.exitCode, neither.stdout]).toEqual([2, ""]);
-  expect((await operator.readControl()).overrides).toEqual(overrides);
+  expect((await admin.readControl()).overrides).toEqual(overrides);
 });
 
 test("mixed policies are both looked at, and acted on once where their counters are the same", async () => {
@@ -357,7 +357,7 @@ test("a breaker is looked at, and set by hand in the whole fleet, which stands i
       done: [{ after: { state } }],
     });
   }
-  const { entries } = await operate(store).log();
+  const { entries } = await createAdmin(store).log();
   expect(entries).toHaveLength(5);
   expect(entries[4]).toMatchObject({
     kind: "breaker",

@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { operate, readUsage } from "@headgate/core/operate";
+import { createAdmin, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -64,7 +64,7 @@ async function run(...args: readonly string[]): Promise<Ended> {
   return ended;
 }
 
-const operator = () => operate(redisStore(client));
+const operator = () => createAdmin(redisStore(client));
 
 /** Every key of all primaries, with the node that has it. */
 async function keysByNode(): Promise<readonly (readonly string[])[]> {

@@ -1,6 +1,6 @@
 import { createLimiter, gcra } from "@headgate/core";
 import { byHeader, createHttpGuard } from "@headgate/core/http";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../../support/write-directory.ts";
 import { expectDocument } from "../json-schema.ts";
@@ -53,7 +53,7 @@ test("inspect and explain say that an address is on it", async () => {
   const guard = createHttpGuard("test", { name: "api", store, limits });
   onTestFinished(() => guard.close());
   await writeDirectory(store);
-  await operate(store).addToDenyList("203.0.113.0/24", { reason: "flood", by: "ann" });
+  await createAdmin(store).addToDenyList("203.0.113.0/24", { reason: "flood", by: "ann" });
   const client = ["--ip", "203.0.113.7", "--limiter", "api"];
   const inspected = await own.run(["inspect", ...client]);
   expect(inspected.stdout).toContain("203.0.113.7 is on the deny list: 403 in every HTTP limiter");

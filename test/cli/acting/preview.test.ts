@@ -8,7 +8,7 @@ import {
   tokenBucket,
 } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../../support/write-directory.ts";
@@ -81,9 +81,9 @@ describe.each(Object.entries(POLICIES))("a preview with %s", (_, limits) => {
       onTestFinished(() => limiter.close());
       for (let i = 0; i < 4; i += 1) await limiter.consume("ann");
       await writeDirectory(store);
-      if (isBlocked) await operate(store).block({ name: "api", limits }, "ann", "1h");
+      if (isBlocked) await createAdmin(store).block({ name: "api", limits }, "ann", "1h");
       const subject = { default: "ann" };
-      await operate(store).setOverride({ limiter: "api", subject, shadow: true });
+      await createAdmin(store).setOverride({ limiter: "api", subject, shadow: true });
       const args = [...words, "--limiter", "api"];
       const before = await own.dump();
       const foreseen = (await own.json([...args, "--dry-run"])) as Document;
@@ -111,8 +111,12 @@ test("a preview of forget counts what it would erase, and forget erases as much"
       return (await own.client.keys("hg:{usage}*")).length;
     })
     .toBeGreaterThan(0);
-  await operate(store).block({ name: "api", limits: POLICIES.gcra }, "ann", "1h");
-  await operate(store).setOverride({ limiter: "api", subject: { default: "ann" }, shadow: true });
+  await createAdmin(store).block({ name: "api", limits: POLICIES.gcra }, "ann", "1h");
+  await createAdmin(store).setOverride({
+    limiter: "api",
+    subject: { default: "ann" },
+    shadow: true,
+  });
   const before = await own.dump();
   const foreseen = (await own.json(["forget", "ann", "--dry-run"])) as Document;
   expect(await own.dump()).toEqual(before);
@@ -188,6 +192,6 @@ test("--by names who acts, in the log, for every action", async () => {
     ["breaker", "bank", "default", "open", "--by", "ann@example.com"],
   ];
   for (const action of actions) expect((await own.run(action)).exitCode).toBe(0);
-  const { entries } = await operate(store).log();
+  const { entries } = await createAdmin(store).log();
   expect(entries.map(({ by }) => by)).toEqual(actions.map(() => "ann@example.com"));
 });

@@ -1,5 +1,5 @@
 import type { Policy } from "@headgate/core";
-import { operate } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import type { ActionName } from "@headgate/dashboard";
 import type { Redis } from "ioredis";
 import { consume, createFleet, THREE_AN_HOUR } from "./fleet.ts";
@@ -20,6 +20,6 @@ export async function seedDenied(
   await fleet.tell();
   const { actions = "all", ...rest } = more;
   const options = { store: fleet.store, authorize: () => ({ by: "eve", actions }), ...rest };
-  const operator = operate(fleet.store);
-  return { fleet, operator, options, page: await nodeMount.mount(options) };
+  const admin = createAdmin(fleet.store);
+  return { fleet, operator: admin, options, page: await nodeMount.mount(options) };
 }

@@ -1,8 +1,8 @@
 import { createBreaker } from "@headgate/breaker";
 import type { LimiterOptions, Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
-import type { Operator } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import type { Admin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { sendUsage } from "../../support/send-usage.ts";
@@ -49,11 +49,11 @@ async function fleet(path: string): Promise<() => Promise<void>> {
     ];
   });
   const client = new Redis(path);
-  const operator = operate(redisStore(client));
+  const admin = createAdmin(redisStore(client));
   const by = "ann";
-  await operator.block(orders, "203.0.113.7", "1h", { by, reason: "flood" });
+  await admin.block(orders, "203.0.113.7", "1h", { by, reason: "flood" });
   const sale = { limiter: "orders", limits: { "100-per-1m": { limit: 500 } } };
-  await operator.setOverride(sale, { for: "2h", by, reason: "the sale" });
+  await admin.setOverride(sale, { for: "2h", by, reason: "the sale" });
   client.disconnect();
   return async () => {
     await endOld();
@@ -90,8 +90,8 @@ async function flood(path: string): Promise<() => Promise<void>> {
 /** The limiter is in shadow, because somebody forgot it. */
 async function shadowed(path: string): Promise<() => Promise<void>> {
   const end = await shop(path);
-  await operateOn(path, (operator) =>
-    operator.setOverride(
+  await operateOn(path, (admin) =>
+    admin.setOverride(
       { limiter: "orders", shadow: true },
       { for: "forever", by: "bob", reason: "a try" },
     ),
@@ -115,7 +115,7 @@ async function complaint(path: string): Promise<() => Promise<void>> {
   const customer = "198.51.100.4";
   const end = await ask(path, ORDERS, { [customer]: 12 });
   const why = { by: "bob", reason: "taken for another" };
-  await operateOn(path, (operator) => operator.block(ORDERS, customer, "1d", why));
+  await operateOn(path, (admin) => admin.block(ORDERS, customer, "1d", why));
   return end;
 }
 
@@ -147,9 +147,9 @@ function ask(
   });
 }
 
-async function operateOn(path: string, act: (operator: Operator) => Promise<unknown>) {
+async function operateOn(path: string, act: (admin: Admin) => Promise<unknown>) {
   const client = new Redis(path);
-  await act(operate(redisStore(client)));
+  await act(createAdmin(redisStore(client)));
   client.disconnect();
 }
 

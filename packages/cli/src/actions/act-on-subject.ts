@@ -1,10 +1,10 @@
 import type { Duration } from "@headgate/core";
 import { subjectOfMissingKey } from "@headgate/core/http";
 import type {
+  Admin,
   Inspection,
-  KnownLimiter,
+  LimiterVersion,
   ActionOptions as Logged,
-  Operator,
   SubjectQuery,
 } from "@headgate/core/operate";
 import type { Command } from "commander";
@@ -32,7 +32,7 @@ type Options = ConnectionOptions &
   LimiterOptions &
   ActionOptions & { readonly all?: boolean };
 
-type Target = readonly [limiter: KnownLimiter["limiter"], subject: Subject, logged: Logged];
+type Target = readonly [limiter: LimiterVersion["limiter"], subject: Subject, logged: Logged];
 
 /** What is done to a subject of a limiter. */
 interface Verb {
@@ -42,7 +42,7 @@ interface Verb {
   readonly isForAll?: boolean;
   /** For how long it denies everything. */
   readonly blocksFor?: string;
-  act(operator: Operator, ...target: Target): Promise<Done>;
+  act(operator: Admin, ...target: Target): Promise<Done>;
 }
 
 export const addReset: AddCommand = (cli) => {
@@ -58,7 +58,7 @@ export const addReset: AddCommand = (cli) => {
   addSubjectCommand(command).action(
     handle(cli, {
       name: "reset",
-      act: (operator, ...target) => operator.reset(...target),
+      act: (admin, ...target) => admin.reset(...target),
     }),
   );
 };
@@ -75,7 +75,7 @@ export const addUnblock: AddCommand = (cli) => {
   addSubjectCommand(command).action(
     handle(cli, {
       name: "unblock",
-      act: (operator, ...target) => operator.unblock(...target),
+      act: (admin, ...target) => admin.unblock(...target),
     }),
   );
 };
@@ -95,8 +95,8 @@ export const addForget: AddCommand = (cli) => {
     handle(cli, {
       name: "forget",
       isForAll: true,
-      async act(operator, ...target) {
-        const forgotten = await operator.forget(...target);
+      async act(admin, ...target) {
+        const forgotten = await admin.forget(...target);
         const { overrides, logged, listed } = forgotten;
         const isDry = target[2].dryRun === true;
         const [removed, taken] = isDry
@@ -128,8 +128,8 @@ export const addBlock: AddCommand = (cli) => {
       const verb: Verb = {
         name: `block for ${duration}`,
         blocksFor: duration,
-        act: (operator, limiter, blocked, logged) =>
-          operator.block(limiter, blocked, duration as Duration, logged),
+        act: (admin, limiter, blocked, logged) =>
+          admin.block(limiter, blocked, duration as Duration, logged),
       };
       return actOnSubject(verb, subject, options, cli.context);
     }),
@@ -180,7 +180,7 @@ async function actOnSubject(
       }
       for (const subject of subjects) {
         // Policies that differ only in their numbers have the same counters.
-        const id = JSON.stringify([name, one.counters, subject]);
+        const id = JSON.stringify([name, one.counterIdentity, subject]);
         if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, loggedOf(options)));
       }
     }
@@ -209,15 +209,15 @@ function keysMissing(subjects: readonly Subject[], { ip }: SubjectQuery): readon
 
 function taskOf(
   verb: Verb,
-  { operator, now }: Session,
-  { limiter }: KnownLimiter,
+  { operator: admin, now }: Session,
+  { limiter }: LimiterVersion,
   subject: Subject,
   logged: Logged,
 ): Task {
   return {
     limiter: limiter.name,
     name: `${limiter.name}, ${formatSubject(subject)}`,
-    act: () => verb.act(operator, limiter, subject, logged),
+    act: () => verb.act(admin, limiter, subject, logged),
     format: (state) => formatInspection(state as Inspection, now()),
   };
 }

@@ -1,7 +1,7 @@
 import type { Breaker, Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
-import type { OrderedState } from "@headgate/core/operate";
+import type { BreakerOrderState } from "@headgate/core/operate";
 import { previewOrder } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -24,7 +24,7 @@ type Target = ReturnType<Breaker["for"]>;
 /** An order for a target, and the state that it leads to. */
 interface OrderKind {
   give(target: Target): Promise<void>;
-  readonly state: OrderedState;
+  readonly state: BreakerOrderState;
 }
 
 const RESET: OrderKind = { give: (target) => target.reset(), state: "closed" };
@@ -127,7 +127,7 @@ async function give(
   order: Order,
   name: string,
   target: Target,
-  { operator, now }: Session,
+  { operator: admin, now }: Session,
   options: Options,
   context: CommandContext,
 ): Promise<number> {
@@ -136,7 +136,7 @@ async function give(
     const before = await look(target);
     const foreseen = previewOrder(before, ORDERS[order].state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
-    const at = await operator.logBreaker(
+    const at = await admin.logBreakerAction(
       { breaker: name, target: target.target, before, after: foreseen },
       { reason, by, dryRun: options.dryRun },
     );

@@ -13,7 +13,7 @@ export interface DeniedAddress {
 
 /** The address that is meant, if the deny list has it. Rejects as `operator.denyList`. */
 export async function findDenied(
-  { operator }: Session,
+  { operator: admin }: Session,
   { ip, text, named }: SubjectQuery,
 ): Promise<DeniedAddress | undefined> {
   // A subject of IPv6 is a network: its first address stands for it.
@@ -22,7 +22,7 @@ export async function findDenied(
   );
   const address = meant.find((one) => one !== undefined && isIP(one) !== 0);
   if (address === undefined) return undefined;
-  const entries = await operator.denyList(address);
+  const entries = await admin.denyList(address);
   return entries.length === 0 ? undefined : { address, entries };
 }
 

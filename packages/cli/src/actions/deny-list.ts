@@ -1,4 +1,4 @@
-import type { Action, DeniedNetwork } from "@headgate/core/operate";
+import type { ActionResult, DeniedNetwork } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { readEnd } from "../command/duration.ts";
@@ -68,8 +68,8 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
     handle((network: string, given: AddOptions) => {
       const options = withShared(given);
       const duration = readEnd(options);
-      return change("add", network, options, context, ({ operator }) =>
-        operator.addToDenyList(network, { ...loggedOf(options), for: duration }),
+      return change("add", network, options, context, ({ operator: admin }) =>
+        admin.addToDenyList(network, { ...loggedOf(options), for: duration }),
       );
     }),
   );
@@ -83,16 +83,16 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
   ).action(
     handle((network: string, given: ChangeOptions) => {
       const options = withShared(given);
-      return change("remove", network, options, context, ({ operator }) =>
-        operator.removeFromDenyList(network, loggedOf(options)),
+      return change("remove", network, options, context, ({ operator: admin }) =>
+        admin.removeFromDenyList(network, loggedOf(options)),
       );
     }),
   );
 };
 
 function list(options: ListOptions, context: CommandContext): Promise<number> {
-  return withSession(options, context, async ({ operator, now }) => {
-    const entries = await operator.denyList();
+  return withSession(options, context, async ({ operator: admin, now }) => {
+    const entries = await admin.denyList();
     const { stdout, stderr } = context;
     if (options.json === true) writeJson(stdout, { entries: entries.map(withTimesInMs) });
     else if (entries.length === 0) stderr.write("headgate: the deny list is empty\n");
@@ -114,7 +114,7 @@ function change(
   network: string,
   options: ChangeOptions,
   context: CommandContext,
-  act: (session: Session) => Promise<Action<DeniedNetwork | undefined>>,
+  act: (session: Session) => Promise<ActionResult<DeniedNetwork | undefined>>,
 ): Promise<number> {
   return withSession(options, context, (session) => {
     const task = {

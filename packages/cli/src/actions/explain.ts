@@ -117,7 +117,7 @@ function readCost(text: string): Cost {
 }
 
 async function ask(
-  { operator, now }: Session,
+  { operator: admin, now }: Session,
   [{ limiter, isMixed }, named]: MadeSubject,
   cost: Cost,
   control: ControlRecord,
@@ -125,9 +125,9 @@ async function ask(
   const dimensions = dimensionsOf(limiter.limits);
   const subject = dimensions.includes("global") ? { ...named, global: GLOBAL_SUBJECT } : named;
   const asked = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
-  const { limits } = await operator.peek(limiter, subject, { cost: 0 });
-  const { blocks } = await operator.inspect(limiter, subject);
-  const decision = await operator.peek(limiter, subject, { cost });
+  const { limits } = await admin.peek(limiter, subject, { cost: 0 });
+  const { blocks } = await admin.inspect(limiter, subject);
+  const decision = await admin.peek(limiter, subject, { cost });
   return {
     limiter: limiter.name,
     subject,

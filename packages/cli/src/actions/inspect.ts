@@ -81,12 +81,12 @@ function inspect(
 }
 
 async function look(
-  { operator, now }: Session,
+  { operator: admin, now }: Session,
   [{ limiter, isMixed }, subject]: MadeSubject,
   control: ControlRecord,
 ): Promise<Inspected> {
-  const decision = await operator.peek(limiter, subject, { cost: 0 });
-  const { limits, blocked, blocks } = await operator.inspect(limiter, subject);
+  const decision = await admin.peek(limiter, subject, { cost: 0 });
+  const { limits, blocked, blocks } = await admin.inspect(limiter, subject);
   // Behind the limiter's own, which are shown under the numbers in force, those of other shapes.
   const others = limits.slice(decision.limits.length);
   return {

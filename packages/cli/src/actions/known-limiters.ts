@@ -1,6 +1,6 @@
 import { readPolicy } from "@headgate/core";
-import type { DirectoryLimiter, KnownLimiter } from "@headgate/core/operate";
-import { knownLimiters, readDirectory } from "@headgate/core/operate";
+import type { LimiterVersion, RegistryLimiter } from "@headgate/core/operate";
+import { limiterVersionsOf, readRegistry } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
@@ -24,20 +24,20 @@ export function addLimiterOptions(command: Command): Command {
 
 /**
  * The limiters that options name: those of the directory, or the one whose policy is given. Where one has several policies, it is
- * there once for each. Rejects with a `CommandError`, and as `readDirectory`.
+ * there once for each. Rejects with a `CommandError`, and as `readRegistry`.
  */
 export async function findLimiters(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
   options: LimiterOptions,
   { stderr }: Pick<CommandContext, "stderr">,
-): Promise<readonly KnownLimiter[]> {
+): Promise<readonly LimiterVersion[]> {
   const { limiter: name, limits, blockOn } = options;
   if (limits !== undefined) return [givenLimiter(name, limits, blockOn)];
   if (blockOn !== undefined)
     throw new CommandError("--block-on is for a policy that --limits gives");
-  const { limiters, unread } = await readDirectory(store, { timeout: timeoutMs });
+  const { limiters, unread } = await readRegistry(store, { timeout: timeoutMs });
   warnUnread(stderr, unread);
-  if (name === undefined) return knownLimiters(limiters.filter((one) => isWhole(one, stderr)));
+  if (name === undefined) return limiterVersionsOf(limiters.filter((one) => isWhole(one, stderr)));
   const found = limiters.filter((one) => one.name === name);
   if (found.length === 0) throw unknownLimiter(name, limiters);
   if (found.some(({ isCut }) => isCut === true)) {
@@ -45,14 +45,14 @@ export async function findLimiters(
       `the policy of ${JSON.stringify(name)} is too long for the directory: give it with --limits @FILE`,
     );
   }
-  return knownLimiters(found);
+  return limiterVersionsOf(found);
 }
 
 function givenLimiter(
   name: string | undefined,
   json: string,
   blockOn: string | undefined,
-): KnownLimiter {
+): LimiterVersion {
   if (name === undefined)
     throw new CommandError("--limits is the policy of one limiter: name it with --limiter");
   if (blockOn !== undefined && blockOn !== "settle")
@@ -63,12 +63,12 @@ function givenLimiter(
     limiter: { name, limits, others: [], blockOn },
     others: [],
     uses: [],
-    counters: "",
+    counterIdentity: "",
     isMixed: false,
   };
 }
 
-function isWhole({ name, isCut }: DirectoryLimiter, stderr: NodeJS.WritableStream): boolean {
+function isWhole({ name, isCut }: RegistryLimiter, stderr: NodeJS.WritableStream): boolean {
   if (isCut !== true) return true;
   stderr.write(
     `headgate: ${JSON.stringify(name)} is left out, because its policy is too long for the directory: name it, with --limits @FILE\n`,
@@ -76,7 +76,7 @@ function isWhole({ name, isCut }: DirectoryLimiter, stderr: NodeJS.WritableStrea
   return false;
 }
 
-function unknownLimiter(name: string, limiters: readonly DirectoryLimiter[]): CommandError {
+function unknownLimiter(name: string, limiters: readonly RegistryLimiter[]): CommandError {
   const names = [...new Set(limiters.map((one) => JSON.stringify(one.name)))];
   const there = names.length === 0 ? "which is empty" : `which has ${names.join(", ")}`;
   return new CommandError(

@@ -1,5 +1,5 @@
-import type { KnownLimiter, SubjectQuery, SubjectSource } from "@headgate/core/operate";
-import { dimensionsOf, sourcesOf, subjectsOf } from "@headgate/core/operate";
+import type { LimiterVersion, SubjectQuery, SubjectSource } from "@headgate/core/operate";
+import { dimensionsOf, resolveSubjects, subjectSourcesOf } from "@headgate/core/operate";
 import { CommandError } from "../command/command-error.ts";
 import type { Skipped } from "./action.ts";
 
@@ -7,7 +7,7 @@ import type { Skipped } from "./action.ts";
 export type Subject = Readonly<Record<string, string>>;
 
 /** A subject, with the limiter that counts it. */
-export type MadeSubject = readonly [known: KnownLimiter, subject: Subject];
+export type MadeSubject = readonly [known: LimiterVersion, subject: Subject];
 
 /** The given subject, as one limiter counts it. */
 export interface MadeSubjects {
@@ -19,19 +19,19 @@ export interface MadeSubjects {
 
 /** Makes the subjects of a limiter as its adapters do. Rejects with a `CommandError`, and with `HEADGATE_INVALID_OPTION`. */
 export async function makeSubjects(
-  known: KnownLimiter,
+  known: LimiterVersion,
   client: SubjectQuery,
 ): Promise<MadeSubjects> {
   const dimensions = dimensionsOf(known.limiter.limits);
   const named = [...(client.named?.keys() ?? [])];
   const unknown = named.find((dimension) => !dimensions.includes(dimension));
-  const subjects = unknown === undefined ? await subjectsOf(known, client) : [];
+  const subjects = unknown === undefined ? await resolveSubjects(known, client) : [];
   return { subjects, needed: needed(dimensions, known, unknown) };
 }
 
 /** The subjects of several limiters, and the limiters that count none. Rejects with the same errors. */
 export async function makeAllSubjects(
-  known: readonly KnownLimiter[],
+  known: readonly LimiterVersion[],
   client: SubjectQuery,
 ): Promise<{ readonly made: readonly MadeSubject[]; readonly skipped: readonly Skipped[] }> {
   const made: MadeSubject[] = [];
@@ -58,14 +58,14 @@ export function nothingFits(skipped: readonly Skipped[]): CommandError {
 
 function needed(
   dimensions: readonly string[],
-  known: KnownLimiter,
+  known: LimiterVersion,
   unknown: string | undefined,
 ): string {
   const counts = `counts by ${dimensions.join(", ")}`;
   if (unknown !== undefined) return `${counts}, not by ${unknown}`;
   const each = dimensions.map((dimension) => {
     if (dimension === "global") return "--subject global=*";
-    const ways = sourcesOf(known, dimension).map((source) => optionFor(dimension, source));
+    const ways = subjectSourcesOf(known, dimension).map((source) => optionFor(dimension, source));
     return [...new Set(ways)].join(" or ");
   });
   return `${counts}: give ${each.join(" and ")}`;

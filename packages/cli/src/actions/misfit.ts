@@ -1,5 +1,5 @@
-import type { ControlRecord, KnownLimiter, Override } from "@headgate/core/operate";
-import { overridesFor, whyIgnored } from "@headgate/core/operate";
+import type { ControlRecord, LimiterVersion, Override } from "@headgate/core/operate";
+import { ignoredReasonOf, overridesFor } from "@headgate/core/operate";
 import { withTimesInMs } from "../output/override.ts";
 import type { Subject } from "./make-subjects.ts";
 import { describeOverride } from "./words.ts";
@@ -14,13 +14,13 @@ export interface SubjectOverride {
 /** The overrides of a limiter for a subject, the one that counts most last. `now` is in milliseconds. */
 export function judgedOverrides(
   control: ControlRecord,
-  { name, limits, others }: KnownLimiter["limiter"],
+  { name, limits, others }: LimiterVersion["limiter"],
   subject: Subject,
   now: number,
 ): readonly SubjectOverride[] {
   return overridesFor(control, name, subject, now).map((override) => ({
     override,
-    ignored: whyIgnored([limits, ...others], override),
+    ignored: ignoredReasonOf([limits, ...others], override),
   }));
 }
 

@@ -1,5 +1,5 @@
-import type { KnownLimiter, NewOverride, Override, OverrideNumbers } from "@headgate/core/operate";
-import { overrideCoverageOf, readDirectory, requireFit } from "@headgate/core/operate";
+import type { LimiterVersion, LimitOverride, NewOverride, Override } from "@headgate/core/operate";
+import { overrideCoverageOf, readRegistry, requireCompatible } from "@headgate/core/operate";
 import type { Command } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -79,13 +79,10 @@ async function set(
   const duration = readEnd(options);
   return onOverrides("set", options, context, async (session, known, subject) => {
     const override: NewOverride = { limiter, ...subject, ...change };
-    requireFit(known, override);
+    requireCompatible(known, override);
     return taskOf(override, async () => {
       const { store, timeoutMs } = session.connection;
-      const reach = overrideCoverageOf(
-        override,
-        await readDirectory(store, { timeout: timeoutMs }),
-      );
+      const reach = overrideCoverageOf(override, await readRegistry(store, { timeout: timeoutMs }));
       const logged = { for: duration, ...loggedOf(options) };
       return { ...(await session.operator.setOverride(override, logged)), reach };
     });
@@ -107,7 +104,7 @@ async function onOverrides(
   context: CommandContext,
   makeTask: (
     session: Session,
-    known: readonly KnownLimiter[],
+    known: readonly LimiterVersion[],
     subject: { readonly subject?: Subject },
   ) => Promise<Task>,
 ): Promise<number> {
@@ -127,7 +124,7 @@ async function onOverrides(
 }
 
 async function subjectsIn(
-  known: readonly KnownLimiter[],
+  known: readonly LimiterVersion[],
   options: Options,
   context: CommandContext,
 ): Promise<readonly { readonly subject: Subject }[]> {
@@ -168,7 +165,7 @@ function readNumbers(given: readonly string[]): NewOverride["limits"] {
     }
     limits[name] = { ...limits[name], [what]: Number(number) };
   }
-  return limits as Record<string, OverrideNumbers>;
+  return limits as Record<string, LimitOverride>;
 }
 
 function readShadow(shadow: string | undefined): boolean | undefined {

@@ -1,6 +1,6 @@
 import type { Limit, LimitState } from "@headgate/core";
 import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/operate";
-import { isCalendarWindow, overrideInWords } from "@headgate/core/operate";
+import { formatOverride, isCalendarWindow } from "@headgate/core/operate";
 import { formatSubject } from "../output/subject.ts";
 import { formatSpan, formatTime, toMs } from "../output/time.ts";
 
@@ -60,7 +60,7 @@ export function formatDenied({ network, until, by, reason }: DeniedNetwork, now:
 export function describeOverride(override: Override): string {
   const { subject, until } = override;
   const end = until === null ? "until it is removed" : `until ${formatTime(toMs(until))}`;
-  return `${overrideInWords(override)}; for ${formatSubject(subject)}, ${end}`;
+  return `${formatOverride(override)}; for ${formatSubject(subject)}, ${end}`;
 }
 
 /** The usage of each limit, and the blocks of a subject, a line each. */

@@ -1,4 +1,4 @@
-import type { BlockInForce, Blocks } from "@headgate/core/operate";
+import type { ActiveBlock, ActiveBlocks } from "@headgate/core/operate";
 import { readBlocks } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
@@ -46,7 +46,7 @@ export const addBlocks: AddCommand = ({ program, context, handle }) => {
       withConnection(options, context, async (connection) => {
         const { store, timeoutMs } = connection;
         const read = await nameRefused(connection, readBlocks(store, { timeout: timeoutMs }));
-        const isWanted = ({ limiter }: BlockInForce): boolean =>
+        const isWanted = ({ limiter }: ActiveBlock): boolean =>
           options.limiter === undefined || limiter === options.limiter;
         const found = { ...read, blocks: read.blocks.filter(isWanted) };
         warnUnread(context.stderr, found.unread);
@@ -58,7 +58,7 @@ export const addBlocks: AddCommand = ({ program, context, handle }) => {
   );
 };
 
-function print(found: Blocks, { stdout, stderr, environment }: CommandContext): void {
+function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandContext): void {
   const { at, blocks, isWhole, unknown } = found;
   const style = styleFor(stdout, environment);
   const rows = blocks.map((block): readonly Cell[] => [
@@ -90,7 +90,7 @@ function print(found: Blocks, { stdout, stderr, environment }: CommandContext): 
   }
 }
 
-function setterOf({ limit, by }: BlockInForce): string {
+function setterOf({ limit, by }: ActiveBlock): string {
   if (limit !== undefined) return `the limit ${limit}`;
   return by === undefined ? "hand" : `${by}, by hand`;
 }

@@ -20,7 +20,7 @@ export interface Connection {
   /** On that client, with the prefix, and listed nowhere. */
   readonly store: Store;
   readonly prefix: string;
-  /** The longest wait for each answer: milliseconds, for `operate` and `readDirectory`. */
+  /** The longest wait for each answer: milliseconds, for `operate` and `readRegistry`. */
   readonly timeoutMs: number;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-import type { Operator } from "@headgate/core/operate";
-import { operate } from "@headgate/core/operate";
+import type { Admin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/operate";
 import type { CommandContext } from "../command/cli.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { withConnection } from "./connection.ts";
@@ -7,7 +7,7 @@ import { withConnection } from "./connection.ts";
 /** A connection, and what can be done there. */
 export interface Session {
   readonly connection: Connection;
-  readonly operator: Operator;
+  readonly operator: Admin;
   /** The server's clock, in milliseconds since the epoch. */
   now(): number;
 }
@@ -22,8 +22,8 @@ export function withSession<T>(
     const began = performance.now();
     const clock = await serverNow(connection);
     const now = (): number => clock + performance.now() - began;
-    const operator = operate(connection.store, { storeTimeout: connection.timeoutMs });
-    return work({ connection, operator, now });
+    const admin = createAdmin(connection.store, { storeTimeout: connection.timeoutMs });
+    return work({ connection, operator: admin, now });
   });
 }
 

@@ -1,5 +1,5 @@
-import type { DirectoryBreaker } from "@headgate/core/operate";
-import { readDirectory } from "@headgate/core/operate";
+import type { RegistryBreaker } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -48,7 +48,7 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
     const { store, prefix, timeoutMs } = connection;
     const { breakers, processes, unread } = await nameRefused(
       connection,
-      readDirectory(store, { timeout: timeoutMs }),
+      readRegistry(store, { timeout: timeoutMs }),
     );
     const { states, missed } = await nameRefused(
       connection,
@@ -80,7 +80,7 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
 }
 
 function formatBreakers(
-  breakers: readonly DirectoryBreaker[],
+  breakers: readonly RegistryBreaker[],
   { stdout, environment }: CommandContext,
 ): string {
   if (breakers.length === 0) return "";
@@ -100,7 +100,7 @@ function formatBreakers(
   return formatTable(columns, rows, widthOf(stdout));
 }
 
-function notesOn({ isMixed, targets, moreTargets = 0 }: DirectoryBreaker): string {
+function notesOn({ isMixed, targets, moreTargets = 0 }: RegistryBreaker): string {
   const notes = [
     isMixed ? "mixed: others have another policy" : "",
     targets === undefined ? "targets unknown: name them with --target" : "",

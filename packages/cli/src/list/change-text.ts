@@ -1,6 +1,6 @@
 import type { LimitState } from "@headgate/core";
 import type { LogEntry, Override } from "@headgate/core/operate";
-import { overrideInWords, valueInWords } from "@headgate/core/operate";
+import { formatLogValue, formatOverride } from "@headgate/core/operate";
 import { formatTime, toMs } from "../output/time.ts";
 
 /** The logged state before or after an action: any text may have been written there. */
@@ -41,7 +41,7 @@ function formatUntil(entry: unknown): string {
 function formatSet(override: unknown): string {
   const { until } = (override ?? {}) as Partial<Override>;
   const end = until === null ? "" : formatUntil(override);
-  const inForce = overrideInWords(override);
+  const inForce = formatOverride(override);
   return end === "" ? inForce : `${inForce}, ${end}`;
 }
 
@@ -55,7 +55,7 @@ function formatLeft(limits: unknown): string {
     .filter(isObject)
     .map(
       ({ name, remaining, limit }: Partial<LimitState>) =>
-        `${valueInWords(name)} had ${valueInWords(remaining)} of ${valueInWords(limit)} left`,
+        `${formatLogValue(name)} had ${formatLogValue(remaining)} of ${formatLogValue(limit)} left`,
     )
     .join(", ");
 }

@@ -1,4 +1,4 @@
-import type { DirectoryProcess, UnreadRecord } from "@headgate/core/operate";
+import type { RegistryProcess, UnreadableRecord } from "@headgate/core/operate";
 import { formatTable } from "../output/table.ts";
 import { formatFromNow, formatTime } from "../output/time.ts";
 import { visible } from "../output/visible.ts";
@@ -14,7 +14,7 @@ const COLUMNS = [
 
 /** Processes as a table: where they are, since when, and when they wrote last. Empty where there are none. */
 export function formatProcesses(
-  processes: readonly DirectoryProcess[],
+  processes: readonly RegistryProcess[],
   now: number,
   width: number,
 ): string {
@@ -27,7 +27,7 @@ export function formatProcesses(
   return formatTable(COLUMNS, rows, width);
 }
 
-const WHY: Readonly<Record<UnreadRecord["why"], string>> = {
+const WHY: Readonly<Record<UnreadableRecord["why"], string>> = {
   "other-format": "another version of Headgate wrote it: use that one's command",
   damaged: "this version cannot read it: update the command, or delete the key",
   missing: "it is gone, as after an eviction: it is written again within an hour",
@@ -36,7 +36,10 @@ const WHY: Readonly<Record<UnreadRecord["why"], string>> = {
 };
 
 /** Says which records of the directory could not be read: then the rest is not whole. */
-export function warnUnread(stderr: NodeJS.WritableStream, unread: readonly UnreadRecord[]): void {
+export function warnUnread(
+  stderr: NodeJS.WritableStream,
+  unread: readonly UnreadableRecord[],
+): void {
   for (const { key, why } of unread) {
     stderr.write(`headgate: warning: cannot read ${visible(key)}: ${WHY[why]}\n`);
   }

@@ -1,10 +1,5 @@
-import type {
-  Directory,
-  DirectoryLimiter,
-  Override,
-  OverrideCoverage,
-} from "@headgate/core/operate";
-import { overrideCoverageOf, overrideInWords, readDirectory } from "@headgate/core/operate";
+import type { Override, OverrideCoverage, Registry, RegistryLimiter } from "@headgate/core/operate";
+import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/operate";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
@@ -54,8 +49,8 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
     const now = session.now();
     const { stdout, stderr } = context;
     const { store, prefix, timeoutMs } = connection;
-    const directory = await nameRefused(connection, readDirectory(store, { timeout: timeoutMs }));
-    const { limiters, processes, unread } = directory;
+    const registry = await nameRefused(connection, readRegistry(store, { timeout: timeoutMs }));
+    const { limiters, processes, unread } = registry;
     const overrides = await readOverrides(session.operator);
     if (typeof overrides === "string") {
       stderr.write(`headgate: warning: cannot read the overrides: ${visible(overrides)}\n`);
@@ -64,7 +59,7 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
     const known =
       typeof overrides === "string"
         ? null
-        : overrides.map((one) => ({ ...one, reach: overrideCoverageOf(one, directory) }));
+        : overrides.map((one) => ({ ...one, reach: overrideCoverageOf(one, registry) }));
     if (options.json) {
       writeJson(stdout, { limiters, overrides: known, processes, unread });
       return 0;
@@ -95,7 +90,7 @@ function lookOf({ stdout, environment }: CommandContext): Look {
   return { style: styleFor(stdout, environment), width: widthOf(stdout) };
 }
 
-function formatLimiters(limiters: Directory["limiters"], { style, width }: Look): string {
+function formatLimiters(limiters: Registry["limiters"], { style, width }: Look): string {
   if (limiters.length === 0) return "";
   const rows = limiters.map((limiter): readonly Cell[] => [
     limiter.name,
@@ -112,7 +107,7 @@ function formatLimiters(limiters: Directory["limiters"], { style, width }: Look)
   return formatTable(columns, rows, width);
 }
 
-function notesOf(limiter: DirectoryLimiter): string {
+function notesOf(limiter: RegistryLimiter): string {
   const { isMixed, shadow, extends: other, blockOn, others = [], moreOthers = 0 } = limiter;
   const shapes = others.length + moreOthers;
   const notes = [
@@ -136,7 +131,7 @@ function formatOverrides(
   const rows = overrides.map((override): readonly Cell[] => [
     override.limiter,
     formatSubject(override.subject),
-    overrideInWords(override),
+    formatOverride(override),
     endOf(override, now),
     {
       text: formatCoverage(override.reach),

@@ -1,5 +1,5 @@
 import type { BreakerOptions } from "@headgate/breaker";
-import { breakerOptionsOf, readDirectory } from "@headgate/core/operate";
+import { breakerOptionsOf, readRegistry } from "@headgate/core/operate";
 import { CommandError } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";
@@ -12,7 +12,7 @@ export async function findBreaker(
 ): Promise<BreakerOptions> {
   if (json !== undefined)
     return breakerOptionsOf(readJson("--options", json) as Readonly<Record<string, unknown>>);
-  const { breakers } = await readDirectory(store, { timeout: timeoutMs });
+  const { breakers } = await readRegistry(store, { timeout: timeoutMs });
   const found = breakers.filter((one) => one.name === name);
   const [first] = found;
   if (first === undefined) {

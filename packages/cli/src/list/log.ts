@@ -1,5 +1,5 @@
 import type { ActionLog, LogEntry } from "@headgate/core/operate";
-import { whoInWords } from "@headgate/core/operate";
+import { formatActor } from "@headgate/core/operate";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
@@ -59,9 +59,9 @@ export function addLog({ program, context, handle }: Cli): void {
 
 function printLog(options: LogOptions, context: CommandContext): Promise<number> {
   const limit = readLimit(options.limit);
-  return withSession(options, context, async ({ connection, operator }) => {
+  return withSession(options, context, async ({ connection, operator: admin }) => {
     const { stdout, stderr } = context;
-    const log = await nameRefused(connection, operator.log());
+    const log = await nameRefused(connection, admin.log());
     const entries = selectEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
@@ -98,7 +98,7 @@ function toDocument(entry: LogEntry): object {
 function rowOf(entry: LogEntry): readonly string[] {
   const { at, kind, limiter = "(all)", subject, network, reason } = entry;
   return [
-    ...[formatTime(at.getTime()), whoInWords(entry), COMMANDS[kind] ?? kind, limiter],
+    ...[formatTime(at.getTime()), formatActor(entry), COMMANDS[kind] ?? kind, limiter],
     ...[
       network === undefined ? formatSubject(subject) : textOf(network),
       formatChange(entry),

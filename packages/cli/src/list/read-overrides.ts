@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import type { Operator, Override } from "@headgate/core/operate";
+import type { Admin, Override } from "@headgate/core/operate";
 import { explainError } from "../connect/explain-error.ts";
 import { withTimesInMs } from "../output/override.ts";
 
@@ -14,9 +14,9 @@ const APART: readonly string[] = [
  * The overrides that have not ended, with their times in milliseconds since the epoch, by the server's clock; or why they cannot be
  * read. Rejects where the store does not answer.
  */
-export async function readOverrides(operator: Operator): Promise<readonly Override[] | string> {
+export async function readOverrides(admin: Admin): Promise<readonly Override[] | string> {
   try {
-    const { overrides } = await operator.readControl();
+    const { overrides } = await admin.readControl();
     return overrides.map(withTimesInMs);
   } catch (error) {
     if (!(error instanceof HeadgateError && APART.includes(error.code))) throw error;

@@ -2,7 +2,7 @@ import type { Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
 import { HeadgateError } from "@headgate/core";
-import type { DirectoryBreaker } from "@headgate/core/operate";
+import type { RegistryBreaker } from "@headgate/core/operate";
 import { breakerOptionsOf } from "@headgate/core/operate";
 import type { CommandContext } from "../command/cli.ts";
 import type { Connection } from "../connect/connection.ts";
@@ -31,7 +31,7 @@ interface ReadStates {
  */
 export async function readStates(
   connection: Connection,
-  breakers: readonly DirectoryBreaker[],
+  breakers: readonly RegistryBreaker[],
   named: readonly string[] | undefined,
 ): Promise<ReadStates> {
   const states: TargetState[] = [];
@@ -60,7 +60,7 @@ function isNew(known: Set<string>, id: string): boolean {
 /** Undefined for a target whose state could not be read. */
 async function readTargets(
   { store, timeoutMs }: Connection,
-  { name, policy, options }: DirectoryBreaker,
+  { name, policy, options }: RegistryBreaker,
   targets: readonly string[],
 ): Promise<readonly (TargetState | undefined)[]> {
   const own = { name, store, storeTimeout: timeoutMs as Duration };

@@ -1,6 +1,6 @@
-import { subjectInWords } from "@headgate/core/operate";
+import { formatSubject } from "@headgate/core/operate";
 
 /** A subject by dimension as one text: the default dimension without its name; `(everybody)` for none. */
 export function formatSubject(subject: Readonly<Record<string, string>> | undefined): string {
-  return subjectInWords(subject, "(everybody)");
+  return formatSubject(subject, "(everybody)");
 }

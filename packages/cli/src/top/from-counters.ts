@@ -2,8 +2,8 @@
 import type { CounterKey } from "@headgate/core/internal";
 // biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
 import { counterKeysOf } from "@headgate/core/internal";
-import type { DirectoryLimiter, Inspection } from "@headgate/core/operate";
-import { operate, readDirectory } from "@headgate/core/operate";
+import type { Inspection, RegistryLimiter } from "@headgate/core/operate";
+import { createAdmin, readRegistry } from "@headgate/core/operate";
 import { CommandError } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import type { ScanProgress } from "./scan-keys.ts";
@@ -19,7 +19,7 @@ const MOST_SUBJECTS = 50;
 /** A counter's key with the policy that it is of. */
 interface Counter {
   readonly key: CounterKey;
-  readonly limiter: DirectoryLimiter;
+  readonly limiter: RegistryLimiter;
 }
 
 /**
@@ -46,12 +46,12 @@ export async function topFromCounters(
     const owner = listed.find(({ shapes }) => shapes.some((shape) => isOf(key, shape)));
     return key === undefined || owner === undefined ? [] : [{ key, limiter: owner }];
   });
-  const operator = operate(store, { storeTimeout: timeoutMs });
+  const admin = createAdmin(store, { storeTimeout: timeoutMs });
   const subjects: CounterSubject[] = [];
   for (let from = 0; from < counters.length; from += TOGETHER) {
     signal.throwIfAborted();
     const some = counters.slice(from, from + TOGETHER);
-    const asked = await Promise.all(some.map((one) => inspect(operator, one)));
+    const asked = await Promise.all(some.map((one) => inspect(admin, one)));
     subjects.push(...asked.filter((one) => one !== undefined));
   }
   const share = ({ used, limit }: CounterSubject): number => used / limit;
@@ -73,8 +73,8 @@ export async function topFromCounters(
 async function policiesOf(
   { store, timeoutMs }: Connection,
   name: string,
-): Promise<readonly DirectoryLimiter[]> {
-  const { limiters } = await readDirectory(store, { timeout: timeoutMs });
+): Promise<readonly RegistryLimiter[]> {
+  const { limiters } = await readRegistry(store, { timeout: timeoutMs });
   const listed = limiters.filter((one) => one.name === name && one.isCut !== true);
   if (listed.length > 0) return listed;
   throw new CommandError(
@@ -84,20 +84,20 @@ async function policiesOf(
 
 function isOf(
   key: CounterKey | undefined,
-  { per, fingerprint }: DirectoryLimiter["shapes"][number],
+  { per, fingerprint }: RegistryLimiter["shapes"][number],
 ): boolean {
   return key?.dimension === per && key.fingerprint === fingerprint;
 }
 
 async function inspect(
-  operator: ReturnType<typeof operate>,
+  admin: ReturnType<typeof createAdmin>,
   { key, limiter }: Counter,
 ): Promise<CounterSubject | undefined> {
   const { dimension, subject } = key;
   if (subject === undefined) return undefined;
   const { name, limits, blockOn } = limiter;
   const asked = { name, limits, ...(blockOn === undefined ? {} : { blockOn }) };
-  return usedMost(await operator.inspect(asked, { [dimension]: subject }), dimension, subject);
+  return usedMost(await admin.inspect(asked, { [dimension]: subject }), dimension, subject);
 }
 
 /** Of the limit that leaves the least. */

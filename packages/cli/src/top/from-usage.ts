@@ -1,5 +1,5 @@
 import type { Duration } from "@headgate/core";
-import type { TopSubject, UnreadRecord } from "@headgate/core/operate";
+import type { TopSubject, UnreadableRecord } from "@headgate/core/operate";
 import { hashSubject, readUsage } from "@headgate/core/operate";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
@@ -41,7 +41,7 @@ export async function topFromUsage(
 }
 
 /** Throws a `CommandError` where something could not be read. */
-export function requireRead([first]: readonly UnreadRecord[]): void {
+export function requireRead([first]: readonly UnreadableRecord[]): void {
   if (first === undefined) return;
   throw new CommandError(
     `${first.key} cannot be read (${first.why}): read it with the version of Headgate that wrote it, or delete the key`,

@@ -4,7 +4,7 @@ import { requireName } from "../policy/names.ts";
 import type { ActionOptions, BreakerAction } from "./operator.ts";
 
 /** Longer subjects would make the record large, and every process reads it. */
-const MAX_SUBJECT = 1_000;
+const MAX_SUBJECT_CHARACTERS = 1_000;
 
 /** Checks the reason and the operator's name. Throws `HEADGATE_INVALID_OPTION`. */
 export function readActionOptions(
@@ -26,19 +26,21 @@ function requireText(option: string, text: unknown, most: number): void {
 
 /** Throws `HEADGATE_INVALID_OPTION` for a subject that is too long for the record. */
 export function requireShortSubject(subject: Readonly<Record<string, string>>): void {
-  const long = Object.values(subject).find((text) => text.length > MAX_SUBJECT);
+  const long = Object.values(subject).find((text) => text.length > MAX_SUBJECT_CHARACTERS);
   if (long === undefined) return;
-  throw invalidOption(`a subject must have at most ${MAX_SUBJECT} characters, got ${long.length}`);
+  throw invalidOption(
+    `a subject must have at most ${MAX_SUBJECT_CHARACTERS} characters, got ${long.length}`,
+  );
 }
 
 /** Checks the log entry of a breaker. Throws `HEADGATE_INVALID_OPTION`. */
-export function readBreakerAction(done: BreakerAction): BreakerAction {
-  rejectUnknownOptions("logBreaker", done, ["breaker", "target", "before", "after"]);
-  const { breaker, target } = done;
+export function readBreakerAction(action: BreakerAction): BreakerAction {
+  rejectUnknownOptions("logBreaker", action, ["breaker", "target", "before", "after"]);
+  const { breaker, target } = action;
   requireName(breaker);
   if (typeof target !== "string" || target === "") {
     throw invalidValue("target must be the name of a target", target);
   }
   requireShortSubject({ target });
-  return done;
+  return action;
 }

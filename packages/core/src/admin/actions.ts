@@ -1,31 +1,31 @@
 import { invalidOption } from "../common/errors.ts";
-import type { Draft, ReadControl } from "../control/control-edit.ts";
+import type { ControlDraft, ControlSnapshot } from "../control/control-edit.ts";
 import {
-  requireRoomForOrders,
-  withOrder,
-  withoutPast,
+  formatDraft,
+  requireRoomForInvalidations,
+  withInvalidation,
+  withoutExpired,
   withoutSubject,
-  writeDraft,
 } from "../control/control-edit.ts";
 import type { ControlStore } from "../control/control-store.ts";
 import { ForgottenSubject } from "../control/forgotten-subject.ts";
-import type { EntryText } from "../control/log-entry.ts";
-import type { DeniedNetwork, Order, Override } from "../control/record.ts";
+import type { NewLogEntry } from "../control/log-entry.ts";
+import type { DeniedNetwork, Invalidation, Override } from "../control/record.ts";
 import {
-  formatKey,
-  IN_FORCE_AFTER,
-  lasts,
+  EFFECTIVE_AFTER_MICROS,
+  formatOverrideKey,
+  isActive,
   MAX_DENIED,
   MAX_OVERRIDES,
   toDate,
 } from "../control/record.ts";
 import { aclUserOf } from "../redis/acl-user.ts";
-import type { AdminCounters, OperatedStore, Work } from "./admin-counters.ts";
+import type { AdminCounters, AdminStore, CounterChange } from "./admin-counters.ts";
 import { forgetInUsage } from "./forget-in-usage.ts";
 import type {
-  Action,
   ActionOptions,
-  Forgotten,
+  ActionResult,
+  ForgetResult,
   Inspection,
   NewOverride,
   OverrideKey,
@@ -33,15 +33,17 @@ import type {
 import { systemUser } from "./system-user.ts";
 
 /** How long an item lasts, in microseconds; undefined until it is removed. */
-interface Lasting {
+interface Expiry {
   readonly span: number | undefined;
 }
 
 /** The lists of a record with one item for each limiter and subject, or for each network. */
-type List = "overrides" | "denied";
+type RecordList = "overrides" | "denied";
 
 /** The most items of each list, and how to make room. */
-const FULL: Readonly<Record<List, readonly [most: number, what: string, remedy: string]>> = {
+const LIST_LIMITS: Readonly<
+  Record<RecordList, readonly [most: number, what: string, remedy: string]>
+> = {
   overrides: [
     MAX_OVERRIDES,
     "overrides",
@@ -52,7 +54,7 @@ const FULL: Readonly<Record<List, readonly [most: number, what: string, remedy: 
 
 /** The replacement of one item in a record, by another or by nothing. */
 interface Replacement<Item> {
-  readonly entry: Pick<EntryText, "kind" | "limiter" | "subject" | "network">;
+  readonly entry: Pick<NewLogEntry, "kind" | "limiter" | "subject" | "network">;
   readonly isThere: (item: Item) => boolean;
   /** The item's times are relative to the moment of writing. `by` is the operator. */
   readonly makeNext: (by: string | undefined) => Item | undefined;
@@ -60,20 +62,20 @@ interface Replacement<Item> {
 
 /** The actions of an operator. All of them reject with the errors of the store and of the control record. */
 export class Actions {
-  readonly #place: OperatedStore;
+  readonly #adminStore: AdminStore;
   readonly #control: ControlStore;
 
-  constructor(place: OperatedStore, control: ControlStore) {
-    this.#place = place;
+  constructor(place: AdminStore, control: ControlStore) {
+    this.#adminStore = place;
     this.#control = control;
   }
 
   /** The operator and the reason, for the log. */
-  async #namesOf({
+  async #actorOf({
     by = systemUser(),
     reason,
-  }: ActionOptions): Promise<Pick<EntryText, "by" | "aclUser" | "reason">> {
-    const aclUser = await aclUserOf(this.#place.store.owner, this.#place.watch.timeoutMs);
+  }: ActionOptions): Promise<Pick<NewLogEntry, "by" | "aclUser" | "reason">> {
+    const aclUser = await aclUserOf(this.#adminStore.store.owner, this.#adminStore.watch.timeoutMs);
     return { by, aclUser, reason };
   }
 
@@ -81,82 +83,88 @@ export class Actions {
    * Acts on counters, and then orders all processes to ask again, because their caches may be out of date. If the record cannot
    * be read or written, that fails before the counters are changed.
    */
-  async act(
-    kind: Order["kind"],
+  async changeCounters(
+    kind: Invalidation["kind"],
     counters: AdminCounters,
     options: ActionOptions,
-    work: Work,
-  ): Promise<Action<Inspection>> {
+    change: CounterChange,
+  ): Promise<ActionResult<Inspection>> {
     const { limiter, subject } = counters;
-    const withIt = ({ record, now }: ReadControl): Draft =>
-      withOrder(record, { kind, limiter, subject }, now);
+    const draftOf = ({ record, now }: ControlSnapshot): ControlDraft =>
+      withInvalidation(record, { kind, limiter, subject }, now);
     const known = await this.#control.read();
-    if (counters.isEmpty) return { before: NONE, after: NONE, inForceAt: toDate(known.now) };
-    writeDraft(withIt(known));
+    if (counters.isEmpty)
+      return { before: NO_USAGE, after: NO_USAGE, inForceAt: toDate(known.now) };
+    formatDraft(draftOf(known));
     if (options.dryRun) {
-      return { ...(await counters.change(work, true)), inForceAt: inForceAfter(known.now) };
+      return { ...(await counters.change(change, true)), inForceAt: effectiveAt(known.now) };
     }
-    const names = await this.#namesOf(options);
-    const { before, after } = await counters.change(work, false);
-    const entry: EntryText = { kind, limiter, subject, ...names, before, after };
-    const at = await this.#control.change((read) => ({ draft: withIt(read), entry }));
-    return { before, after, inForceAt: inForceAfter(at) };
+    const actor = await this.#actorOf(options);
+    const { before, after } = await counters.change(change, false);
+    const entry: NewLogEntry = { kind, limiter, subject, ...actor, before, after };
+    const at = await this.#control.change((read) => ({ draft: draftOf(read), entry }));
+    return { before, after, inForceAt: effectiveAt(at) };
   }
 
   /** Forgets a subject of a limiter, and removes each item that names it in the whole prefix. `work` erases its counters. */
-  async forget(counters: AdminCounters, options: ActionOptions, work: Work): Promise<Forgotten> {
+  async forget(
+    counters: AdminCounters,
+    options: ActionOptions,
+    erase: CounterChange,
+  ): Promise<ForgetResult> {
     const { limiter, subject } = counters;
     const { dryRun = false } = options;
     const forgotten = new ForgottenSubject(subject);
     const known = await this.#control.read();
-    writeDraft(withoutSubject(known.record, forgotten, known.now));
-    const names = await this.#namesOf(options);
-    const { before, after } = await counters.change(work, dryRun);
-    const hidden = forgotten.hideIn(subject);
-    const entry: EntryText = { kind: "forget", limiter, subject: hidden, ...names };
+    formatDraft(withoutSubject(known.record, forgotten, known.now));
+    const actor = await this.#actorOf(options);
+    const { before, after } = await counters.change(erase, dryRun);
+    const redacted = forgotten.redact(subject);
+    const entry: NewLogEntry = { kind: "forget", limiter, subject: redacted, ...actor };
     let overrides: readonly Override[] = [];
     const at = await this.#control.change(({ record, now }) => {
-      overrides = record.overrides.filter((one) => forgotten.isIn(one.subject));
+      overrides = record.overrides.filter((one) => forgotten.matches(one.subject));
       return { draft: withoutSubject(record, forgotten, now), entry };
     }, dryRun);
-    const logged = await this.#control.forgetInLog(forgotten, dryRun);
-    const listed = await forgetInUsage(this.#place, limiter, subject, dryRun);
-    return { before, after, inForceAt: inForceAfter(at), overrides, logged, listed };
+    const logged = await this.#control.redactLog(forgotten, dryRun);
+    const listed = await forgetInUsage(this.#adminStore, limiter, subject, dryRun);
+    return { before, after, inForceAt: effectiveAt(at), overrides, logged, listed };
   }
 
   async #replace<Item extends Override | DeniedNetwork>(
-    list: List,
+    list: RecordList,
     options: ActionOptions,
     { entry, isThere, makeNext }: Replacement<Item>,
-  ): Promise<Action<Item | undefined>> {
-    const names = await this.#namesOf(options);
-    const next = makeNext(names.by);
+  ): Promise<ActionResult<Item | undefined>> {
+    const actor = await this.#actorOf(options);
+    const next = makeNext(actor.by);
     let before: Item | undefined;
     const at = await this.#control.change(({ record, now }) => {
       const items = (record[list] ?? []) as readonly Item[];
-      before = items.find((one) => isThere(one) && (list === "overrides" || lasts(one, now)));
+      before = items.find((one) => isThere(one) && (list === "overrides" || isActive(one, now)));
       const others = items.filter((one) => !isThere(one));
       const changed = next === undefined ? others : [...others, next];
-      const draft = withoutPast({ ...record, [list]: changed }, now);
+      const draft = withoutExpired({ ...record, [list]: changed }, now);
       if (next !== undefined) requireRoom(draft, list);
-      return { draft, entry: { ...entry, ...names, before, after: next } };
+      return { draft, entry: { ...entry, ...actor, before, after: next } };
     }, options.dryRun);
-    return { before, after: next && madeAt(next, at), inForceAt: inForceAfter(at) };
+    return { before, after: next && withAbsoluteTimes(next, at), inForceAt: effectiveAt(at) };
   }
 
   /** Replaces the override of a limiter or a subject. */
   replaceOverride(
     kind: "setOverride" | "unsetOverride",
-    whose: OverrideKey,
+    key: OverrideKey,
     options: ActionOptions,
-    made: ({ readonly next: NewOverride } & Lasting) | undefined,
-  ): Promise<Action<Override | undefined>> {
-    const from = -IN_FORCE_AFTER;
+    replacement: ({ readonly next: NewOverride } & Expiry) | undefined,
+  ): Promise<ActionResult<Override | undefined>> {
+    const from = -EFFECTIVE_AFTER_MICROS;
     return this.#replace<Override>("overrides", options, {
-      entry: { kind, ...whose },
-      isThere: (one) => formatKey(one) === formatKey(whose),
+      entry: { kind, ...key },
+      isThere: (one) => formatOverrideKey(one) === formatOverrideKey(key),
       // Its duration counts from when all processes follow it.
-      makeNext: () => made && { ...made.next, from, until: untilOf(made, from) },
+      makeNext: () =>
+        replacement && { ...replacement.next, from, until: untilOf(replacement, from) },
     });
   }
 
@@ -165,48 +173,57 @@ export class Actions {
     kind: "addToDenyList" | "removeFromDenyList",
     network: string,
     options: ActionOptions,
-    made: Lasting | undefined,
-  ): Promise<Action<DeniedNetwork | undefined>> {
+    replacement: Expiry | undefined,
+  ): Promise<ActionResult<DeniedNetwork | undefined>> {
     const { reason } = options;
     return this.#replace<DeniedNetwork>("denied", options, {
       entry: { kind, network },
       isThere: (one) => one.network === network,
       makeNext: (by) =>
-        made && { network, reason, by, from: -IN_FORCE_AFTER, until: untilOf(made, 0) },
+        replacement && {
+          network,
+          reason,
+          by,
+          from: -EFFECTIVE_AFTER_MICROS,
+          until: untilOf(replacement, 0),
+        },
     });
   }
 
   /** Writes an entry to the log. Resolves with the time, in microseconds. */
-  async log(entry: EntryText, options: ActionOptions): Promise<number> {
-    const names = await this.#namesOf(options);
+  async log(entry: NewLogEntry, options: ActionOptions): Promise<number> {
+    const actor = await this.#actorOf(options);
     return this.#control.change(({ record, now }) => ({
-      draft: withoutPast(record, now),
-      entry: { ...entry, ...names },
+      draft: withoutExpired(record, now),
+      entry: { ...entry, ...actor },
     }));
   }
 }
 
 /** A negative time is relative to the moment of writing. */
-function untilOf({ span }: Lasting, from: number): number | null {
+function untilOf({ span }: Expiry, from: number): number | null {
   return span === undefined ? null : from - span;
 }
 
-function requireRoom(draft: Draft, list: List): void {
-  requireRoomForOrders(draft);
-  const [most, what, remedy] = FULL[list];
+function requireRoom(draft: ControlDraft, list: RecordList): void {
+  requireRoomForInvalidations(draft);
+  const [most, what, remedy] = LIST_LIMITS[list];
   if ((draft[list] ?? []).length <= most) return;
   throw invalidOption(`there are already ${most} ${what}, which is the most: ${remedy}`);
 }
 
 /** A subject without usage. */
-const NONE: Inspection = { limits: [], blocked: false, blocks: [] };
+const NO_USAGE: Inspection = { limits: [], blocked: false, blocks: [] };
 
-function inForceAfter(at: number): Date {
-  return toDate(at + IN_FORCE_AFTER);
+function effectiveAt(at: number): Date {
+  return toDate(at + EFFECTIVE_AFTER_MICROS);
 }
 
 /** An override, or an entry of the deny list, as written by the server at a time. */
-function madeAt<Made extends Pick<Override, "from" | "until">>(made: Made, at: number): Made {
+function withAbsoluteTimes<Made extends Pick<Override, "from" | "until">>(
+  made: Made,
+  at: number,
+): Made {
   const { from, until } = made;
   return { ...made, from: at - from, until: until === null ? null : at - until };
 }

@@ -2,7 +2,7 @@ import { readPolicy } from "../algorithms/read-policy.ts";
 import type { Decision } from "../common/decision.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
-import type { ReadControl } from "../control/control-edit.ts";
+import type { ControlSnapshot } from "../control/control-edit.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
@@ -31,13 +31,13 @@ import { MemoryTable } from "../store/memory-table.ts";
 import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
 import { asStore } from "../store/store.ts";
 import { requireShortSubject } from "./action-options.ts";
-import type { Run } from "./look-at-block.ts";
-import { lookAtBlock } from "./look-at-block.ts";
-import type { Inspection, OperatedLimiter, SubjectBlock } from "./operator.ts";
-import { limitsTold, readOthers } from "./other-policies.ts";
+import type { RunOperation } from "./inspect-block.ts";
+import { inspectBlock } from "./inspect-block.ts";
+import type { Inspection, LimiterDefinition, SubjectBlock } from "./operator.ts";
+import { readPerCallPolicies, reportedLimits } from "./per-call-policies.ts";
 
 /** Where the counters are, and how to ask for them. */
-export interface OperatedStore {
+export interface AdminStore {
   readonly store: CountingStore;
   readonly remote: ScriptTransport;
   /** The watch of the client, while it is in use. */
@@ -45,22 +45,22 @@ export interface OperatedStore {
 }
 
 /** Work that a limiter would do on counters. */
-export type Work = (link: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
+export type CounterChange = (link: Stage, counters: readonly SubjectCounter[]) => Promise<unknown>;
 
-interface Changed {
+interface ChangeResult {
   readonly before: Inspection;
   readonly after: Inspection;
 }
 
 /** The room for copies: a policy has at most 100 limits, and a subject no more counters than that. */
-const COPIES = 10_000;
+const MAX_COPIES = 10_000;
 
 /** The counters of a limiter's subject. The limiter need not exist in this process. */
 export class AdminCounters {
   readonly limiter: string;
   /** By dimension, as given. */
   readonly subject: Readonly<Record<string, string>>;
-  readonly #place: OperatedStore;
+  readonly #adminStore: AdminStore;
   readonly #counted: CompiledPolicy;
   readonly #counters: readonly SubjectCounter[];
   /** The counters under the limiter's own policy, then those under each other one. */
@@ -68,7 +68,7 @@ export class AdminCounters {
   readonly #failure: FailurePolicy;
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
-  constructor(place: OperatedStore, limiter: OperatedLimiter, subject: Subjects, partial = false) {
+  constructor(place: AdminStore, limiter: LimiterDefinition, subject: Subjects, partial = false) {
     rejectUnknownOptions("a limiter to operate on", limiter, [
       "name",
       "limits",
@@ -79,14 +79,14 @@ export class AdminCounters {
     const { name, limits, others = [], blockOn, shadow } = limiter;
     requireName(name);
     this.limiter = name;
-    this.#place = place;
+    this.#adminStore = place;
     const how = { blockOn: readBlockOn(blockOn), shadow: readBoolean("shadow", shadow) };
     const compile = (policy: Policy) =>
       compileLimiterPolicy(name, readPolicy(policy), place.store, how);
     this.#counted = compile(limits);
     this.#counters = countersOfGivenSubjects(this.#counted, subject, partial);
     const own = { policy: this.#counted, counters: this.#counters };
-    this.#parts = [own, ...countersOfOtherPolicies(own, readOthers(others).map(compile))];
+    this.#parts = [own, ...countersOfOtherPolicies(own, readPerCallPolicies(others).map(compile))];
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);
@@ -99,29 +99,31 @@ export class AdminCounters {
   }
 
   /** The current state of the limits. Rejects with the store's errors. */
-  async look(): Promise<Inspection> {
-    const answers = await Promise.all(this.#parts.map((part) => this.#ask(part, part.counters, 0)));
-    const blocked = answers.some((answer) => answer.blocked);
-    const { store, watch } = this.#place;
-    const blocks = blocked ? await this.#lookBlocks((...call) => watch.run(store, ...call)) : [];
-    return { limits: limitsTold(answers.map(({ limits }) => limits)), blocked, blocks };
+  async inspect(): Promise<Inspection> {
+    const decisions = await Promise.all(
+      this.#parts.map((part) => this.#peek(part, part.counters, 0)),
+    );
+    const blocked = decisions.some((answer) => answer.blocked);
+    const { store, watch } = this.#adminStore;
+    const blocks = blocked ? await this.#inspectBlocks((...call) => watch.run(store, ...call)) : [];
+    return { limits: reportedLimits(decisions.map(({ limits }) => limits)), blocked, blocks };
   }
 
   /** Does work, or with `isDry` does it on copies; resolves with the limits before and after. Rejects with the store's errors. */
-  async change(work: Work, isDry: boolean): Promise<Changed> {
-    if (isDry) return this.#preview(work);
-    const before = await this.look();
-    await this.#withChain((chain) => this.#workOn(chain, work));
-    return { before, after: await this.look() };
+  async change(change: CounterChange, dryRun: boolean): Promise<ChangeResult> {
+    if (dryRun) return this.#preview(change);
+    const before = await this.inspect();
+    await this.#withStage((chain) => this.#applyTo(chain, change));
+    return { before, after: await this.inspect() };
   }
 
   /**
    * Previews the effect of work: does it on copies of the counters in this process's memory, using the twins of the scripts.
    * Rejects with the store's errors.
    */
-  async #preview(work: Work): Promise<Changed> {
-    const { store, watch } = this.#place;
-    const copies = new MemoryTable(COPIES);
+  async #preview(change: CounterChange): Promise<ChangeResult> {
+    const { store, watch } = this.#adminStore;
+    const copies = new MemoryTable(MAX_COPIES);
     let now = 0;
     for (const counter of this.#parts.flatMap(({ counters }) => counters)) {
       const call = { cost: 0, mode: "peek", counters: [counter] } as const;
@@ -133,52 +135,58 @@ export class AdminCounters {
       operation.twin(call, copies, { now, generation: 1 });
     const run = async <Call>(operation: Operation<Call>, call: Call) => runNow(operation, call);
     const copied = asStore({ owner: copies, prefix: store.prefix, now: () => now, run, runNow });
-    const look = async (): Promise<Inspection> => {
+    const inspectCopies = async (): Promise<Inspection> => {
       const replies = this.#parts.map(({ policy, counters }) => {
         const reply = runNow(stepFor("peek"), { cost: 0, mode: "peek", counters });
         return decodeReply(policy, counters, 0, reply);
       });
       const blocked = replies.some((reply) => reply.blocked);
-      const limits = limitsTold(replies.map(({ states }) => removeHoles(states)));
-      return { limits, blocked, blocks: await this.#lookBlocks(run) };
+      const limits = reportedLimits(replies.map(({ states }) => removeHoles(states)));
+      return { limits, blocked, blocks: await this.#inspectBlocks(run) };
     };
-    const before = await look();
-    await this.#workOn(createMemoryStage({ ...this.#counted, store: copied }), work);
-    return { before, after: await look() };
+    const before = await inspectCopies();
+    await this.#applyTo(createMemoryStage({ ...this.#counted, store: copied }), change);
+    return { before, after: await inspectCopies() };
   }
 
   /**
    * The answer to a request at a moment, without charging, under the overrides of a record that was read then. Rejects with
    * `HEADGATE_INVALID_COST`, and with the store's errors.
    */
-  async peek(cost: unknown, { record, now }: ReadControl): Promise<Decision> {
+  async peek(cost: unknown, { record, now }: ControlSnapshot): Promise<Decision> {
     const given = requireCost("cost", cost, this.#counted.limits);
     const known = { record, due: Number.POSITIVE_INFINITY, now: () => now };
-    const control = { known, refresh: () => undefined, onRecord() {}, onOrder() {}, stop() {} };
-    return this.#withChain(async ({ endLeases }) => {
-      const { watch } = this.#place;
+    const control = {
+      cache: known,
+      refresh: () => undefined,
+      onRecord() {},
+      onInvalidation() {},
+      stop() {},
+    };
+    return this.#withStage(async ({ endLeases }) => {
+      const { watch } = this.#adminStore;
       const overrides = createOverrides(control, this.#counted, {
         watch,
         endLeases,
         otherPolicies: () => [],
       });
-      const inForce = overrides.apply(this.#counters);
-      const { counters, cost: most } = assignCosts(inForce, given);
-      const { allowed, blocked, limits } = await this.#ask(
+      const overridden = overrides.apply(this.#counters);
+      const { counters, cost: maxUnits } = assignCosts(overridden, given);
+      const { allowed, blocked, limits } = await this.#peek(
         { policy: this.#counted },
         counters,
-        most,
+        maxUnits,
       );
       const outcome = {
         allowed,
         blocked,
         limits,
-        cost: most,
+        cost: maxUnits,
         source: "store",
         receipts: [],
         overrideEffect: counters[0]?.overrideEffect,
       } as const;
-      const isNamed = typeof given !== "number" && most > 0;
+      const isNamed = typeof given !== "number" && maxUnits > 0;
       return new LimiterDecision(
         this.#counted,
         isNamed ? withCostByName(counters, outcome) : outcome,
@@ -186,22 +194,22 @@ export class AdminCounters {
     });
   }
 
-  #ask(
+  #peek(
     { policy }: Pick<PolicyCounters, "policy">,
     counters: readonly SubjectCounter[],
     cost: number,
   ): Promise<StoreDecision> {
-    const place = crossSlotDepsOf({ ...this.#place, policy });
+    const place = crossSlotDepsOf({ ...this.#adminStore, policy });
     return decideByHashSlot(place, createDecisionRequest(policy, counters, cost, "peek"));
   }
 
-  async #workOn(chain: Stage, work: Work): Promise<void> {
+  async #applyTo(chain: Stage, work: CounterChange): Promise<void> {
     await Promise.all(this.#parts.map(({ counters }) => work(chain, counters)));
   }
 
-  async #lookBlocks(run: Run): Promise<readonly SubjectBlock[]> {
+  async #inspectBlocks(run: RunOperation): Promise<readonly SubjectBlock[]> {
     const counters = this.#parts.flatMap((part) => part.counters);
-    const found = await Promise.all(counters.map((counter) => lookAtBlock(counter, run)));
+    const found = await Promise.all(counters.map((counter) => inspectBlock(counter, run)));
     const blocks = new Map<string, SubjectBlock>();
     for (const block of found) {
       if (block === undefined) continue;
@@ -213,10 +221,10 @@ export class AdminCounters {
     return [...blocks.values()];
   }
 
-  async #withChain<T>(work: (chain: Stage) => Promise<T>): Promise<T> {
+  async #withStage<T>(work: (chain: Stage) => Promise<T>): Promise<T> {
     const policy = this.#counted;
     const fallback = createFallbackStage(policy, this.#failure);
-    const server = createRedisStage({ ...this.#place, policy }, fallback, new InFlight());
+    const server = createRedisStage({ ...this.#adminStore, policy }, fallback, new InFlight());
     return work(createDenyCacheStage(server, policy, false));
   }
 }

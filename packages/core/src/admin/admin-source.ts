@@ -6,16 +6,16 @@ import type { RedisClient } from "../redis/client-port.ts";
 import type { FoundText } from "../redis/read-texts.ts";
 import { readTexts } from "../redis/read-texts.ts";
 import { redisStore } from "../redis/redis-store.ts";
-import type { Unreadable } from "../registry/unreadable.ts";
+import type { UnreadableReason } from "../registry/unreadable.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import { isStore, requireStore } from "../store/store.ts";
 import { within } from "../store/within.ts";
 
 /** A record that could not be read. */
-export interface UnreadRecord {
+export interface UnreadableRecord {
   readonly key: string;
   /** `"missing"`: a process names it, but it does not exist. `"too-long"`: longer than any version writes it. */
-  readonly why: Unreadable | "missing" | "wrong-type" | "too-long";
+  readonly why: UnreadableReason | "missing" | "wrong-type" | "too-long";
 }
 
 /** Where to read, and for how long. */
@@ -43,9 +43,9 @@ export async function readFrom<T>(
 }
 
 /** Reads the records under some keys. */
-type ReadEach = <T extends object>(
+type ReadRecords = <T extends object>(
   keys: readonly string[],
-  read: (text: string, i: number) => T | Unreadable,
+  read: (text: string, i: number) => T | UnreadableReason,
   absent?: "missing",
 ) => Promise<(T | undefined)[]>;
 
@@ -53,11 +53,11 @@ type ReadEach = <T extends object>(
  * Reads the record under each key, given its index; undefined if there is none, or if it cannot be read, in which case it is
  * added to `unread`. An absent key is not an error unless `absent` says why it is.
  */
-export function eachReader(client: RedisClient, unread: UnreadRecord[]): ReadEach {
+export function createRecordReader(client: RedisClient, unread: UnreadableRecord[]): ReadRecords {
   return async (keys, read, absent) => {
     const found = await readTexts(client, keys);
     return found.map((one, i) => {
-      const value = readFound(one, (text) => read(text, i)) ?? absent;
+      const value = parseFound(one, (text) => read(text, i)) ?? absent;
       if (typeof value !== "string") return value;
       unread.push({ key: one.key, why: value });
       return undefined;
@@ -65,10 +65,10 @@ export function eachReader(client: RedisClient, unread: UnreadRecord[]): ReadEac
   };
 }
 
-function readFound<T extends object>(
+function parseFound<T extends object>(
   { text, isWrongType, isTooLong }: FoundText,
-  read: (text: string) => T | Unreadable,
-): T | UnreadRecord["why"] | undefined {
+  read: (text: string) => T | UnreadableReason,
+): T | UnreadableRecord["why"] | undefined {
   if (isWrongType) return "wrong-type";
   if (isTooLong) return "too-long";
   return text === undefined ? undefined : read(text);

@@ -1,7 +1,7 @@
-import type { UnreadRecord } from "./admin-source.ts";
+import type { UnreadableRecord } from "./admin-source.ts";
 
 /** A block in force. */
-export interface BlockInForce {
+export interface ActiveBlock {
   readonly limiter: string;
   readonly dimension: string;
   /** The subject in plain text; its hash if usage stores hashes and no operator named it. */
@@ -20,15 +20,15 @@ export interface BlockInForce {
 }
 
 /** The blocks in force of a prefix. */
-export interface Blocks {
+export interface ActiveBlocks {
   /** The server's clock, in milliseconds since the epoch. */
   readonly at: number;
   /** Blocks set by hand, and others that have denied a request since they were set; the longest-lasting first. */
-  readonly blocks: readonly BlockInForce[];
+  readonly blocks: readonly ActiveBlock[];
   /** Whether the list had room for all; it holds at most 1,000. */
   readonly isWhole: boolean;
   /** How many listed blocks could not be checked, because no process lists the limits of the limiter. */
   readonly unknown: number;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
-  readonly unread: readonly UnreadRecord[];
+  readonly unread: readonly UnreadableRecord[];
 }

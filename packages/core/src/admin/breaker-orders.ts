@@ -1,5 +1,5 @@
 /** The states that operators' orders lead to. */
-export type OrderedState = "closed" | "forced-open" | "disabled" | "metrics-only";
+export type BreakerOrderState = "closed" | "forced-open" | "disabled" | "metrics-only";
 
 /** Closing forgets all calls. */
 const NO_CALLS = {
@@ -11,7 +11,10 @@ const NO_CALLS = {
  * A target's snapshot, as `snapshot()` of its breaker returns it, after an order that leads to a state: for a preview, and for
  * the log, whose entry comes before the order. Every order ends a period of waiting, and a row of openings.
  */
-export function previewOrder<Before extends object>(before: Before, state: OrderedState): Before {
+export function previewOrder<Before extends object>(
+  before: Before,
+  state: BreakerOrderState,
+): Before {
   const calls = state === "closed" ? NO_CALLS : {};
   return { ...before, ...calls, state, opened: 0, retryAfterMs: 0 };
 }

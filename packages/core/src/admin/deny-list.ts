@@ -1,17 +1,17 @@
 import { invalidOption, invalidValue } from "../common/errors.ts";
 import type { DeniedNetwork } from "../control/record.ts";
-import { lasts } from "../control/record.ts";
+import { isActive } from "../control/record.ts";
 import { normaliseNetwork, positionOf, readNetwork } from "../net/network.ts";
 import { createNetworkSet } from "../net/network-set.ts";
 
 /** The shortest prefixes: a wider network is a large part of the internet, and rejected as a mistake. */
-const SHORTEST = { 4: 8, 6: 16 } as const;
+const MIN_PREFIX = { 4: 8, 6: 16 } as const;
 
 /** The longest reason, in characters: every process reads it. */
-const MAX_REASON = 200;
+const MAX_REASON_CHARACTERS = 200;
 
 /** Checks an address or network, and returns its canonical form. Throws `HEADGATE_INVALID_OPTION`. */
-export function readDenied(text: string): string {
+export function readNetworkOption(text: string): string {
   const read = normaliseNetwork(text);
   if (read === undefined) {
     throw invalidValue(
@@ -20,34 +20,34 @@ export function readDenied(text: string): string {
     );
   }
   const { network, version, prefix } = read;
-  if (prefix >= SHORTEST[version]) return network;
+  if (prefix >= MIN_PREFIX[version]) return network;
   throw invalidValue(
-    `network must have a prefix of at least ${SHORTEST[version]} for IPv${version}`,
+    `network must have a prefix of at least ${MIN_PREFIX[version]} for IPv${version}`,
     text,
   );
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for a reason that is too long for the record. */
 export function requireShortReason(reason: string | undefined): void {
-  if (reason === undefined || reason.length <= MAX_REASON) return;
+  if (reason === undefined || reason.length <= MAX_REASON_CHARACTERS) return;
   throw invalidOption(
-    `reason must have at most ${MAX_REASON} characters on the deny list, which all processes read, got ${reason.length}`,
+    `reason must have at most ${MAX_REASON_CHARACTERS} characters on the deny list, which all processes read, got ${reason.length}`,
   );
 }
 
 /** The entries in force at a time in microseconds; with an address, those that contain it. Throws `HEADGATE_INVALID_OPTION`. */
-export function entriesInForce(
+export function activeEntries(
   denied: readonly DeniedNetwork[],
   now: number,
   address: string | undefined,
 ): readonly DeniedNetwork[] {
-  const inForce = denied.filter((one) => lasts(one, now));
-  if (address === undefined) return inForce;
+  const active = denied.filter((one) => isActive(one, now));
+  if (address === undefined) return active;
   const position = positionOf(address);
   if (position === undefined) {
     throw invalidValue("address must be an IP address", address);
   }
-  return inForce.filter(({ network }) => {
+  return active.filter(({ network }) => {
     const read = readNetwork(network);
     return read !== undefined && createNetworkSet([read]).has(position);
   });

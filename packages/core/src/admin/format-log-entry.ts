@@ -2,7 +2,7 @@ import { isPlainObject } from "../common/plain-object.ts";
 import type { LogEntry } from "../control/log-entry.ts";
 
 /** Who acted: the operator's name, and the user of Redis unless it is `default`. The log may hold values of any type. */
-export function whoInWords(entry: Pick<LogEntry, "by" | "aclUser">): string {
+export function formatActor(entry: Pick<LogEntry, "by" | "aclUser">): string {
   const [by, user] = [textOf(entry.by), textOf(entry.aclUser)];
   if (user === "" || user === "default" || user === by) return by;
   return by === "" ? user : `${by} (${user})`;
@@ -13,8 +13,8 @@ function textOf(value: unknown): string {
 }
 
 /** A subject by dimension as one text, the default dimension without its name; `everybody` for none. */
-export function subjectInWords(subject: LogEntry["subject"], everybody: string): string {
-  if (subject === undefined) return everybody;
+export function formatSubject(subject: LogEntry["subject"], allSubjects: string): string {
+  if (subject === undefined) return allSubjects;
   const entries = Object.entries(subject);
   const [first] = entries;
   if (entries.length === 1 && first?.[0] === "default") return first[1];
@@ -25,11 +25,11 @@ export function subjectInWords(subject: LogEntry["subject"], everybody: string):
  * What an override puts in force, or was in force in an entry of the log, which may hold values of any type:
  * `100-per-1m: limit 500, burst 50; in shadow mode`.
  */
-export function overrideInWords(override: unknown): string {
+export function formatOverride(override: unknown): string {
   const { limits, shadow } = fieldsOf(override);
   const numbers = Object.entries(fieldsOf(limits)).map(([name, given]) => {
     const written = Object.entries(fieldsOf(given)).map(
-      ([what, number]) => `${what} ${valueInWords(number)}`,
+      ([what, number]) => `${what} ${formatLogValue(number)}`,
     );
     return `${name}: ${written.join(", ")}`;
   });
@@ -38,7 +38,7 @@ export function overrideInWords(override: unknown): string {
 }
 
 /** A text or a number of the log; `?` for anything else, of which the log may hold what cannot even be written. */
-export function valueInWords(value: unknown): string {
+export function formatLogValue(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "?";
 }
 

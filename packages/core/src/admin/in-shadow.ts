@@ -1,10 +1,10 @@
 import type { Override } from "../control/record.ts";
-import type { DirectoryLimiter } from "./registry.ts";
+import type { RegistryLimiter } from "./registry.ts";
 
 /** Whether a limiter is in shadow mode in every process: by the override for all of its subjects, or else by its policies. */
 export function isInShadow(
   name: string,
-  policies: readonly Pick<DirectoryLimiter, "shadow">[],
+  policies: readonly Pick<RegistryLimiter, "shadow">[],
   overrides: readonly Override[],
 ): boolean {
   const own = overrides.find(

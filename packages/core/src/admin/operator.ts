@@ -7,16 +7,16 @@ import type { CostOptions } from "../limiter/limiter.ts";
 import type { Subjects } from "../policy/counters.ts";
 
 /** The actions of an operator on the limiters of a prefix, from any process. */
-export interface Operator {
+export interface Admin {
   /** Returns the usage of a subject in each limit, in each named dimension. Rejects with the same errors as `reset`. */
-  inspect(limiter: OperatedLimiter, subject: Subjects): Promise<Inspection>;
+  inspect(limiter: LimiterDefinition, subject: Subjects): Promise<Inspection>;
 
   /**
    * Returns the answer that a request would get now under the overrides in force, without charging. Considers the named
    * dimensions only: limits that count by others are left out. For a moment, a process may answer differently because of a
    * cached denial or leased units. Rejects with the same errors as `reset`, and with `HEADGATE_INVALID_COST`.
    */
-  peek(limiter: OperatedLimiter, subject: Subjects, options?: CostOptions): Promise<Decision>;
+  peek(limiter: LimiterDefinition, subject: Subjects, options?: CostOptions): Promise<Decision>;
 
   /**
    * Like `limiter.reset`, but for all processes. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`,
@@ -24,32 +24,36 @@ export interface Operator {
    * may have been done; the action can be repeated. After `HEADGATE_CONTROL_DAMAGED` nothing was done.
    */
   reset(
-    limiter: OperatedLimiter,
+    limiter: LimiterDefinition,
     subject: Subjects,
     options?: SubjectActionOptions,
-  ): Promise<Action<Inspection>>;
+  ): Promise<ActionResult<Inspection>>;
 
   /** Like `limiter.block`, but for all processes. Rejects with the same errors as `reset`. */
   block(
-    limiter: OperatedLimiter,
+    limiter: LimiterDefinition,
     subject: Subjects,
     duration: Duration,
     options?: SubjectActionOptions,
-  ): Promise<Action<Inspection>>;
+  ): Promise<ActionResult<Inspection>>;
 
   /** Like `limiter.unblock`, but for all processes. Rejects with the same errors as `reset`. */
   unblock(
-    limiter: OperatedLimiter,
+    limiter: LimiterDefinition,
     subject: Subjects,
     options?: SubjectActionOptions,
-  ): Promise<Action<Inspection>>;
+  ): Promise<ActionResult<Inspection>>;
 
   /**
    * Erases a subject, except for the slots that its work holds: its usage in this limiter and its blocks, including those set
    * by hand; and in the whole prefix the overrides for it, and its name in the log. The log records that a subject was
    * forgotten. Rejects with the same errors as `reset`.
    */
-  forget(limiter: OperatedLimiter, subject: Subjects, options?: ActionOptions): Promise<Forgotten>;
+  forget(
+    limiter: LimiterDefinition,
+    subject: Subjects,
+    options?: ActionOptions,
+  ): Promise<ForgetResult>;
 
   /**
    * Overrides the numbers of a limiter or of one of its subjects, or puts it in shadow mode. Replaces an earlier override for
@@ -58,11 +62,14 @@ export interface Operator {
    */
   setOverride(
     override: NewOverride,
-    options?: OverrideOptions,
-  ): Promise<Action<Override | undefined>>;
+    options?: ExpiringActionOptions,
+  ): Promise<ActionResult<Override | undefined>>;
 
   /** Removes the override of a limiter, or of one of its subjects, if there is one. Rejects with the same errors as `reset`. */
-  unsetOverride(of: OverrideKey, options?: ActionOptions): Promise<Action<Override | undefined>>;
+  unsetOverride(
+    of: OverrideKey,
+    options?: ActionOptions,
+  ): Promise<ActionResult<Override | undefined>>;
 
   /**
    * Denies an address, or a network such as `203.0.113.0/24`, in all HTTP limiters of the prefix: their requests get status
@@ -71,14 +78,14 @@ export interface Operator {
    */
   addToDenyList(
     network: string,
-    options?: OverrideOptions,
-  ): Promise<Action<DeniedNetwork | undefined>>;
+    options?: ExpiringActionOptions,
+  ): Promise<ActionResult<DeniedNetwork | undefined>>;
 
   /** Removes the entry of exactly this address or network from the deny list, if there is one. Rejects with the same errors as `reset`. */
   removeFromDenyList(
     network: string,
     options?: ActionOptions,
-  ): Promise<Action<DeniedNetwork | undefined>>;
+  ): Promise<ActionResult<DeniedNetwork | undefined>>;
 
   /**
    * Returns the entries of the deny list that have not ended; with an address, only those that contain it. Times are microseconds of
@@ -91,7 +98,7 @@ export interface Operator {
    * refuses, or during whose entry the store goes away, would be in force without an entry. With `dryRun` it writes nothing.
    * Resolves with the server's time. Rejects with the same errors as `reset`.
    */
-  logBreaker(done: BreakerAction, options?: ActionOptions): Promise<Date>;
+  logBreakerAction(done: BreakerAction, options?: ActionOptions): Promise<Date>;
 
   /**
    * Returns the control record, which every process follows, without overrides and denied networks that have ended. Rejects with
@@ -104,7 +111,7 @@ export interface Operator {
 }
 
 /** A limiter to act on. */
-export interface OperatedLimiter {
+export interface LimiterDefinition {
   readonly name: string;
   /** Its policy as configured, which determines where the counters are. Unit counts do not matter. */
   readonly limits: Policy;
@@ -142,7 +149,7 @@ export interface SubjectActionOptions extends ActionOptions {
 }
 
 /** Options of `setOverride` and `addToDenyList`. */
-export interface OverrideOptions extends ActionOptions {
+export interface ExpiringActionOptions extends ActionOptions {
   /** How long it lasts, by the server's clock: 1 ms to 366 days, or `"forever"`. Default 24 hours. */
   readonly for?: Duration | "forever" | undefined;
 }
@@ -174,7 +181,7 @@ export interface SubjectBlock {
 }
 
 /** The result of `forget`. */
-export interface Forgotten extends Action<Inspection> {
+export interface ForgetResult extends ActionResult<Inspection> {
   /** The removed overrides for the subject, of any limiter. */
   readonly overrides: readonly Override[];
   /** How many entries of the log named it. */
@@ -193,7 +200,7 @@ export interface BreakerAction {
 }
 
 /** The result of an action. */
-export interface Action<State> {
+export interface ActionResult<State> {
   readonly before: State;
   readonly after: State;
   /** From this time of the server's clock on, every process follows the action, and uses nothing cached before it. */

@@ -1,8 +1,8 @@
 import type { Policy } from "../common/policy.ts";
-import { incompatibilityAmong } from "../control/check-override.ts";
+import { incompatibilityWithAll } from "../control/check-override.ts";
 import type { Override } from "../control/record.ts";
-import type { KnownLimiter } from "./known-limiters.ts";
-import type { Directory } from "./registry.ts";
+import type { LimiterVersion } from "./limiter-versions.ts";
+import type { Registry } from "./registry.ts";
 
 /** The listed processes that apply an override, and those that ignore it. */
 export interface OverrideCoverage {
@@ -26,7 +26,7 @@ export interface IgnoredOverride {
 /** Determines which of the listed processes apply an override. */
 export function overrideCoverageOf(
   override: Partial<Override> & Pick<Override, "limiter">,
-  { limiters, processes, unread }: Directory,
+  { limiters, processes, unread }: Registry,
 ): OverrideCoverage {
   const applying = new Set<string>();
   const ignoring = new Map<string, Set<string>>();
@@ -34,7 +34,7 @@ export function overrideCoverageOf(
   const unknown = new Set(listed.length > 0 ? [] : idsOf(processes.filter(({ more }) => more > 0)));
   for (const { limits, others = [], isCut, processes: ids } of listed) {
     const policies = [limits, ...others.map((other) => other.limits)];
-    const why = isCut === true ? undefined : whyIgnored(policies, override);
+    const why = isCut === true ? undefined : ignoredReasonOf(policies, override);
     const known = why === undefined ? (isCut === true ? unknown : applying) : ignoring.get(why);
     if (why !== undefined && known === undefined) ignoring.set(why, new Set(ids));
     for (const id of ids) known?.add(id);
@@ -50,7 +50,7 @@ export function overrideCoverageOf(
   return { state: stateOf(counts, isWhole), ...counts };
 }
 
-function idsOf(processes: Directory["processes"]): readonly string[] {
+function idsOf(processes: Registry["processes"]): readonly string[] {
   return processes.map(({ id }) => id);
 }
 
@@ -58,18 +58,21 @@ function idsOf(processes: Directory["processes"]): readonly string[] {
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT` for an override that fits no policy of its limiter, as the first of
  * them does not fit.
  */
-export function requireFit(known: readonly KnownLimiter[], override: Partial<Override>): void {
+export function requireCompatible(
+  known: readonly LimiterVersion[],
+  override: Partial<Override>,
+): void {
   const policies = known.flatMap(({ limiter }) => [limiter.limits, ...limiter.others]);
-  const misfit = incompatibilityAmong(policies, override);
-  if (misfit !== undefined) throw misfit;
+  const incompatibility = incompatibilityWithAll(policies, override);
+  if (incompatibility !== undefined) throw incompatibility;
 }
 
 /** Why a limiter ignores an override; undefined if it applies it, to requests with the policies that it fits. */
-export function whyIgnored(
+export function ignoredReasonOf(
   policies: readonly Policy[],
   override: Partial<Override>,
 ): string | undefined {
-  return incompatibilityAmong(policies, override)?.message.replace(/^override: /, "");
+  return incompatibilityWithAll(policies, override)?.message.replace(/^override: /, "");
 }
 
 function stateOf(

@@ -2,23 +2,23 @@ import { formatKind, formatReceived, invalidOption, invalidValue } from "../comm
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import { parseDuration } from "../common/time.ts";
-import { OVERRIDE_NUMBERS } from "../control/record-text.ts";
+import { LIMIT_OVERRIDE_FIELDS } from "../control/record-text.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { NewOverride, OverrideKey } from "./operator.ts";
 
 /** The most characters as JSON: every process reads it. */
-const MAX_OVERRIDE = 4_096;
+const MAX_OVERRIDE_CHARACTERS = 4_096;
 
 const MAX_UNITS = 1_000_000_000;
 
 /** How many microseconds an override lasts; undefined for ever. Throws `HEADGATE_INVALID_OPTION`. */
-export function readFor(duration: unknown = "1d"): number | undefined {
+export function readDuration(duration: unknown = "1d"): number | undefined {
   if (duration === "forever") return undefined;
   return parseDuration(duration, 'for, unless it is "forever",', "HEADGATE_INVALID_OPTION");
 }
 
 /** Checks the limiter and the subject of an override. Throws `HEADGATE_INVALID_OPTION`. */
-export function readKey({ limiter, subject }: OverrideKey): OverrideKey {
+export function readOverrideKey({ limiter, subject }: OverrideKey): OverrideKey {
   if (typeof limiter !== "string" || limiter === "" || limiter.length > 512) {
     throw invalidValue("limiter must be the name of a limiter", limiter);
   }
@@ -44,23 +44,23 @@ export function readOverride(override: NewOverride): NewOverride {
     throw invalidOption("an override has limits, shadow, or both");
   }
   readBoolean("shadow", shadow);
-  if (limits !== undefined) requireNumbers(limits);
-  const read = { ...readKey(override), limits, shadow };
+  if (limits !== undefined) requireLimitOverrides(limits);
+  const read = { ...readOverrideKey(override), limits, shadow };
   const { length } = JSON.stringify(read);
-  if (length <= MAX_OVERRIDE) return read;
+  if (length <= MAX_OVERRIDE_CHARACTERS) return read;
   throw invalidOption(
-    `an override must have at most ${MAX_OVERRIDE} characters as JSON, got ${length}`,
+    `an override must have at most ${MAX_OVERRIDE_CHARACTERS} characters as JSON, got ${length}`,
   );
 }
 
-function requireNumbers(limits: unknown): void {
+function requireLimitOverrides(limits: unknown): void {
   if (!isPlainObject(limits) || Object.keys(limits).length === 0) {
     throw invalidOption(
       `limits must be numbers by the name of a limit, as in { "100-per-1m": { limit: 50 } }; got ${formatReceived(limits)}`,
     );
   }
   for (const [name, numbers] of Object.entries(limits)) {
-    rejectUnknownOptions(`limits ${formatReceived(name)}`, numbers, OVERRIDE_NUMBERS);
+    rejectUnknownOptions(`limits ${formatReceived(name)}`, numbers, LIMIT_OVERRIDE_FIELDS);
     const given = Object.entries(numbers as object).filter(([, number]) => number !== undefined);
     if (given.length === 0) {
       throw invalidOption(`limits ${formatReceived(name)}: no number is given`);

@@ -4,32 +4,32 @@ import { readPart } from "../common/key.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { CountingStore, Store } from "../store/store.ts";
-import { readBlockList } from "../usage/read-records.ts";
-import { blocksKey, readUsageClock } from "../usage/steps.ts";
+import { blocksKey, readUsageClock } from "../usage/operations.ts";
+import { parseBlockList } from "../usage/parse-records.ts";
 import { hashSubject } from "../usage/top-subjects.ts";
-import { operate, placeOf } from "./admin.ts";
-import type { SourceOptions, UnreadRecord } from "./admin-source.ts";
-import { eachReader, readFrom } from "./admin-source.ts";
-import type { BlockInForce, Blocks } from "./blocks.ts";
-import { countersOfParts } from "./counters-of-part.ts";
+import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
+import { createRecordReader, readFrom } from "./admin-source.ts";
+import type { BlockCandidate } from "./block-candidates.ts";
+import { collectBlockCandidates } from "./block-candidates.ts";
+import type { ActiveBlock, ActiveBlocks } from "./blocks.ts";
+import { createCounterLookup } from "./counter-lookup.ts";
+import { adminStoreOf, createAdmin } from "./create-admin.ts";
 import { isInShadow } from "./in-shadow.ts";
-import { lookAtBlock } from "./look-at-block.ts";
+import { inspectBlock } from "./inspect-block.ts";
 import type { SubjectBlock } from "./operator.ts";
-import { readDirectoryOf } from "./read-registry.ts";
-import type { Directory, DirectoryLimiter } from "./registry.ts";
-import type { Suspect } from "./suspects.ts";
-import { gatherSuspects } from "./suspects.ts";
+import { readRegistryOf } from "./read-registry.ts";
+import type { Registry, RegistryLimiter } from "./registry.ts";
 
 /** Options of `readBlocks`. */
 export interface ReadBlocksOptions extends SourceOptions {
   /** The directory, if it was read already. Default: it is read. */
-  readonly directory?: Directory | undefined;
+  readonly directory?: Registry | undefined;
 }
 
 /** The most blocks listed, as in blocks.lua. */
-const MOST = 1_000;
+const MAX_BLOCKS = 1_000;
 
-type Policies = ReadonlyMap<string, readonly DirectoryLimiter[]>;
+type Policies = ReadonlyMap<string, readonly RegistryLimiter[]>;
 
 /**
  * Reads the blocks in force: those by hand that are in the log, and those with which processes that keep usage have denied a
@@ -39,32 +39,32 @@ type Policies = ReadonlyMap<string, readonly DirectoryLimiter[]>;
 export async function readBlocks(
   source: Store | RedisClient,
   options: ReadBlocksOptions = {},
-): Promise<Blocks> {
+): Promise<ActiveBlocks> {
   rejectUnknownOptions("readBlocks", options, ["prefix", "timeout", "directory"]);
   return readFrom("readBlocks", source, options, (store) => readAll(store, options.directory));
 }
 
-async function readAll(store: CountingStore, given: Directory | undefined): Promise<Blocks> {
+async function readAll(store: CountingStore, given: Registry | undefined): Promise<ActiveBlocks> {
   const { prefix } = store;
-  const unread: UnreadRecord[] = [];
-  const operator = operate(store);
-  const readEach = eachReader(store.owner as RedisClient, unread);
-  const [[listed = []], directory, log, { overrides }, [now = 0]] = await Promise.all([
-    readEach([blocksKey(prefix)], readBlockList),
-    given ?? readDirectoryOf(store),
-    operator.log(),
-    operator.readControl(),
+  const unread: UnreadableRecord[] = [];
+  const admin = createAdmin(store);
+  const readEach = createRecordReader(store.owner as RedisClient, unread);
+  const [[listed = []], registry, log, { overrides }, [now = 0]] = await Promise.all([
+    readEach([blocksKey(prefix)], parseBlockList),
+    given ?? readRegistryOf(store),
+    admin.log(),
+    admin.readControl(),
     store.run(readUsageClock, { prefix }),
   ]);
-  unread.push(...directory.unread);
+  unread.push(...registry.unread);
   const policies = groupBy(
-    directory.limiters.filter(({ isCut }) => isCut !== true),
+    registry.limiters.filter(({ isCut }) => isCut !== true),
     ({ name }) => name,
   );
-  const { suspects, unknown } = gatherSuspects(listed, log, [...policies.keys()]);
-  const found = await lookAtAll(store, suspects, policies, unread);
+  const { candidates, unknown } = collectBlockCandidates(listed, log, [...policies.keys()]);
+  const found = await inspectAll(store, candidates, policies, unread);
   const at = Math.floor(now / 1_000);
-  const blocks = found.map(({ suspect, limiter, block }): BlockInForce => {
+  const blocks = found.map(({ suspect, limiter, block }): ActiveBlock => {
     const isByHand = block.limit === undefined;
     return {
       limiter,
@@ -77,49 +77,51 @@ async function readAll(store: CountingStore, given: Directory | undefined): Prom
     };
   });
   blocks.sort((one, other) => other.until - one.until);
-  return { at, blocks, isWhole: listed.length < MOST, unknown, unread };
+  return { at, blocks, isWhole: listed.length < MAX_BLOCKS, unknown, unread };
 }
 
-interface Found {
-  readonly suspect: Suspect;
+interface FoundBlock {
+  readonly suspect: BlockCandidate;
   /** The owner of the blocked counter: the limiter, or one that it extends. */
   readonly limiter: string;
   readonly block: SubjectBlock;
 }
 
 /** Checks the counters of all suspects concurrently. */
-async function lookAtAll(
+async function inspectAll(
   store: CountingStore,
-  suspects: readonly Suspect[],
+  suspects: readonly BlockCandidate[],
   policies: Policies,
-  unread: UnreadRecord[],
-): Promise<readonly Found[]> {
-  const { watch } = placeOf(store, "5s");
+  unread: UnreadableRecord[],
+): Promise<readonly FoundBlock[]> {
+  const { watch } = adminStoreOf(store, "5s");
   const release = watch.use();
-  const countersOf = countersOfParts(store, policies);
-  const looked = suspects.flatMap((suspect) => {
+  const countersOf = createCounterLookup(store, policies);
+  const inspections = suspects.flatMap((suspect) => {
     const { limiter, dimension, part } = suspect;
-    return countersOf(limiter, dimension, part).map(async (counter): Promise<Found | undefined> => {
-      try {
-        const block = await lookAtBlock(counter, (...call) => watch.run(store, ...call));
-        return block && { suspect, limiter: counter.group.limiter, block };
-      } catch (error) {
-        if (codeOf(error) !== "HEADGATE_WRONG_TYPE") throw error;
-        unread.push({ key: counter.key, why: "wrong-type" });
-        return undefined;
-      }
-    });
+    return countersOf(limiter, dimension, part).map(
+      async (counter): Promise<FoundBlock | undefined> => {
+        try {
+          const block = await inspectBlock(counter, (...call) => watch.run(store, ...call));
+          return block && { suspect, limiter: counter.group.limiter, block };
+        } catch (error) {
+          if (codeOf(error) !== "HEADGATE_WRONG_TYPE") throw error;
+          unread.push({ key: counter.key, why: "wrong-type" });
+          return undefined;
+        }
+      },
+    );
   });
   try {
-    return longest(await Promise.all(looked));
+    return mergeDuplicates(await Promise.all(inspections));
   } finally {
     release();
   }
 }
 
 /** Merges duplicates. A block by hand is in each counter of a dimension; a limiter and one that extends it share counters. */
-function longest(all: readonly (Found | undefined)[]): readonly Found[] {
-  const found = new Map<string, Found>();
+function mergeDuplicates(all: readonly (FoundBlock | undefined)[]): readonly FoundBlock[] {
+  const found = new Map<string, FoundBlock>();
   for (const one of all) {
     if (one === undefined) continue;
     const { suspect, limiter, block } = one;
@@ -132,7 +134,7 @@ function longest(all: readonly (Found | undefined)[]): readonly Found[] {
   return [...found.values()];
 }
 
-function subjectOf({ part, isHashed }: Suspect): Pick<BlockInForce, "subject" | "hash"> {
+function subjectOf({ part, isHashed }: BlockCandidate): Pick<ActiveBlock, "subject" | "hash"> {
   const subject = readPart(part);
   // A long subject is a hash in the key as well.
   if (subject === undefined) return { hash: part.slice(1, 17) };

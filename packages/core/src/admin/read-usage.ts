@@ -4,48 +4,48 @@ import type { Duration } from "../common/time.ts";
 import { parseDuration } from "../common/time.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { CountingStore, Store } from "../store/store.ts";
-import type {
-  KeptDay,
-  KeptLimits,
-  KeptSeries,
-  KeptTops,
-  UsageSpan,
-} from "../usage/read-records.ts";
 import {
-  readDay,
-  readDayList,
-  readLimits,
-  readSeries,
-  readTops,
-  readUsageIndex,
-} from "../usage/read-records.ts";
-import {
-  DAY_SPAN,
+  DAY_MICROS,
   dayKey,
   dayListKey,
-  LONG_PLACES,
-  LONG_SPAN,
-  LONGEST_SPAN,
+  LONG_SPAN_MICROS,
+  LONG_SPANS,
   limitsKey,
-  OTHERS,
+  MAX_SPAN_MICROS,
+  OTHER_LIMITERS,
   readUsageClock,
-  SHORT_PLACES,
-  SHORT_SPAN,
+  SHORT_SPAN_MICROS,
+  SHORT_SPANS,
   seriesKey,
-  topsKey,
+  topSubjectsKey,
   usageKey,
-} from "../usage/steps.ts";
-import { limiterId } from "../usage/usage-counter.ts";
-import type { SourceOptions, UnreadRecord } from "./admin-source.ts";
-import { eachReader, readFrom } from "./admin-source.ts";
-import { gatherLimits, gatherTops, hoursAfter, totalOf } from "./gather-usage.ts";
+} from "../usage/operations.ts";
 import type {
+  StoredDay,
+  StoredLimits,
+  StoredSeries,
+  StoredTopSubjects,
+  UsageSpan,
+} from "../usage/parse-records.ts";
+import {
+  parseDay,
+  parseDayList,
+  parseLimits,
+  parseSeries,
+  parseTopSubjects,
+  parseUsageIndex,
+} from "../usage/parse-records.ts";
+import { limiterId } from "../usage/usage-counter.ts";
+import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
+import { createRecordReader, readFrom } from "./admin-source.ts";
+import { hoursAfter, mergeDenials, mergeTopSubjects, sumSpans } from "./merge-usage.ts";
+import type {
+  DenialsByLimit,
   LimiterUsage,
+  SubjectUsage,
   Usage,
-  UsageLimits,
-  UsageNumbers,
   UsageSeries,
-  UsageSubjects,
+  UsageSummary,
 } from "./usage.ts";
 
 /** Options of `readUsage`. */
@@ -62,9 +62,9 @@ export interface ReadUsageOptions extends SourceOptions {
  * Microseconds: the longest span with data for every ten seconds, the longest with data for every ten minutes, and the shortest
  * span.
  */
-const HOUR = SHORT_PLACES * SHORT_SPAN;
-const DAY = LONG_PLACES * LONG_SPAN;
-const SHORTEST = SHORT_SPAN;
+const SHORT_SPANS_MICROS = SHORT_SPANS * SHORT_SPAN_MICROS;
+const LONG_SPANS_MICROS = LONG_SPANS * LONG_SPAN_MICROS;
+const MIN_SPAN_MICROS = SHORT_SPAN_MICROS;
 
 /**
  * Reads what limiters decided, and which subjects asked most, from the usage in a store in Redis or through a Redis client.
@@ -73,12 +73,12 @@ const SHORTEST = SHORT_SPAN;
 export function readUsage(
   source: Store | RedisClient,
   options: ReadUsageOptions & { readonly numbersOnly: true },
-): Promise<UsageNumbers>;
+): Promise<UsageSummary>;
 export function readUsage(source: Store | RedisClient, options?: ReadUsageOptions): Promise<Usage>;
 export async function readUsage(
   source: Store | RedisClient,
   options: ReadUsageOptions = {},
-): Promise<UsageNumbers> {
+): Promise<UsageSummary> {
   const known = ["prefix", "timeout", "limiter", "span", "numbersOnly"];
   rejectUnknownOptions("readUsage", options, known);
   const { limiter } = options;
@@ -94,61 +94,61 @@ export async function readUsage(
 
 function readSpan(given: Duration): number {
   const span = parseDuration(given, "span", "HEADGATE_INVALID_OPTION");
-  if (span >= SHORTEST && span <= LONGEST_SPAN) return span;
+  if (span >= MIN_SPAN_MICROS && span <= MAX_SPAN_MICROS) return span;
   throw invalidValue("readUsage: span must be from 10 seconds to 30 days", given);
 }
 
 /** What to read: one limiter or all, over this many microseconds. */
-interface Question {
+interface UsageQuery {
   readonly limiter: string | undefined;
   readonly span: number;
   readonly numbersOnly: boolean;
 }
 
 /** The stored data of a limiter: its series, and its record for each day of the span, undefined if there is none. */
-interface Known {
+interface StoredUsage {
   readonly id: string;
-  readonly kept: KeptSeries | undefined;
-  readonly days: readonly (KeptDay | undefined)[];
+  readonly kept: StoredSeries | undefined;
+  readonly days: readonly (StoredDay | undefined)[];
 }
 
 async function readAll(
   store: CountingStore,
-  { limiter, span, numbersOnly }: Question,
-): Promise<UsageNumbers> {
+  { limiter, span, numbersOnly }: UsageQuery,
+): Promise<UsageSummary> {
   const { prefix } = store;
   const [now = 0] = await store.run(readUsageClock, { prefix });
-  const unread: UnreadRecord[] = [];
-  const readEach = eachReader(store.owner as RedisClient, unread);
-  const days = span > DAY ? numbersSince(now - span, now, DAY_SPAN) : [];
+  const unread: UnreadableRecord[] = [];
+  const readEach = createRecordReader(store.owner as RedisClient, unread);
+  const days = span > LONG_SPANS_MICROS ? spanNumbers(now - span, now, DAY_MICROS) : [];
 
   /** The limiters of the last day, and of each day of a longer span. */
   async function idsOf(): Promise<readonly string[]> {
     if (limiter !== undefined) return [limiterId(limiter)];
-    const [ids = []] = await readEach([usageKey(prefix)], readUsageIndex);
+    const [ids = []] = await readEach([usageKey(prefix)], parseUsageIndex);
     const lists = await readEach(
       days.map((day) => dayListKey(prefix, day)),
-      readDayList,
+      parseDayList,
     );
     return [...new Set([...ids, ...lists.flatMap((list) => list ?? [])])];
   }
 
-  async function readKnown(ids: readonly string[]): Promise<readonly Known[]> {
+  async function readKnown(ids: readonly string[]): Promise<readonly StoredUsage[]> {
     const series = await readEach(
       ids.map((id) => seriesKey(prefix, id)),
-      readSeries,
+      parseSeries,
     );
     const keys = ids.flatMap((id) => days.map((day) => dayKey(prefix, id, day)));
-    const records = await readEach(keys, (text, i) => readDay(text, days[i % days.length] ?? 0));
-    const known = ids.map((id, i): Known => {
+    const records = await readEach(keys, (text, i) => parseDay(text, days[i % days.length] ?? 0));
+    const known = ids.map((id, i): StoredUsage => {
       const ofDays = records.slice(i * days.length, (i + 1) * days.length);
       return { id, kept: series[i], days: ofDays };
     });
-    return known.filter((one) => one.kept !== undefined || one.days.some(isKept));
+    return known.filter((one) => one.kept !== undefined || one.days.some(isDefined));
   }
 
   const known = await readKnown(await idsOf());
-  const [others] = limiter === undefined ? await readKnown([OTHERS]) : [];
+  const [others] = limiter === undefined ? await readKnown([OTHER_LIMITERS]) : [];
   const numbers = {
     at: Math.floor(now / 1_000),
     ...(others === undefined ? {} : { others: seriesOf(others, now, span) }),
@@ -158,12 +158,14 @@ async function readAll(
     const limiters = known.map((one) => ({ name: nameOf(one), ...seriesOf(one, now, span) }));
     return { ...numbers, limiters: limiters.sort(byName) };
   }
-  const spans = numbersSince(now - Math.min(span, DAY), now, LONG_SPAN).slice(-LONG_PLACES - 1);
-  const keysOf = (key: typeof topsKey): string[] =>
+  const spans = spanNumbers(now - Math.min(span, LONG_SPANS_MICROS), now, LONG_SPAN_MICROS).slice(
+    -LONG_SPANS - 1,
+  );
+  const keysOf = (key: typeof topSubjectsKey): string[] =>
     known.flatMap(({ id }) => spans.map((number) => key(prefix, id, number)));
-  const tops = await readEach(keysOf(topsKey), readTops);
-  const limits = days.length > 0 ? [] : await readEach(keysOf(limitsKey), readLimits);
-  const from = ((spans[0] as number) * LONG_SPAN) / 1_000;
+  const tops = await readEach(keysOf(topSubjectsKey), parseTopSubjects);
+  const limits = days.length > 0 ? [] : await readEach(keysOf(limitsKey), parseLimits);
+  const from = ((spans[0] as number) * LONG_SPAN_MICROS) / 1_000;
   const limiters = known.map((one, i): LimiterUsage => {
     const own = <Kept>(all: readonly Kept[]): readonly Kept[] =>
       all.slice(i * spans.length, (i + 1) * spans.length);
@@ -172,7 +174,7 @@ async function readAll(
       ...seriesOf(one, now, span),
       subjects: subjectsOf(own(tops), from),
       limits:
-        days.length > 0 ? limitsOf(one, days) : gatherLimits(own(limits).filter(isKept), from),
+        days.length > 0 ? limitsOf(one, days) : mergeDenials(own(limits).filter(isDefined), from),
     };
   });
   return { ...numbers, limiters: limiters.sort(byName) };
@@ -182,45 +184,45 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
   return one.name < other.name ? -1 : 1;
 }
 
-function nameOf({ kept, days }: Known): string {
-  return kept?.name ?? days.find(isKept)?.name ?? "";
+function nameOf({ kept, days }: StoredUsage): string {
+  return kept?.name ?? days.find(isDefined)?.name ?? "";
 }
 
-function isKept<Kept>(one: Kept | undefined): one is Kept {
+function isDefined<Kept>(one: Kept | undefined): one is Kept {
   return one !== undefined;
 }
 
 /** The numbers, since the epoch, of the spans of a length between two times. */
-function numbersSince(from: number, to: number, length: number): number[] {
+function spanNumbers(from: number, to: number, length: number): number[] {
   const first = Math.floor(from / length);
   return Array.from({ length: Math.floor(to / length) - first + 1 }, (_, i) => first + i);
 }
 
 /** Whole spans: the one in which the time begins is not part of the total. */
-function seriesOf({ kept, days }: Known, now: number, span: number): UsageSeries {
+function seriesOf({ kept, days }: StoredUsage, now: number, span: number): UsageSeries {
   const since = (spans: readonly UsageSpan[] = [], past: number): UsageSpan[] =>
     spans.filter(({ from }) => from * 1_000 > now - past);
-  const recent = since(kept?.tenSeconds, HOUR);
-  const day = since(kept?.tenMinutes, DAY);
-  if (span > DAY) {
+  const recent = since(kept?.tenSeconds, SHORT_SPANS_MICROS);
+  const day = since(kept?.tenMinutes, LONG_SPANS_MICROS);
+  if (span > LONG_SPANS_MICROS) {
     const whole = days.flatMap((one) => one?.hours ?? []);
     const hours = hoursAfter(whole, day, now - span);
-    return { total: totalOf(hours), tenSeconds: recent, tenMinutes: day, hours };
+    return { total: sumSpans(hours), tenSeconds: recent, tenMinutes: day, hours };
   }
-  const total = totalOf(span <= HOUR ? since(recent, span) : since(day, span));
+  const total = sumSpans(span <= SHORT_SPANS_MICROS ? since(recent, span) : since(day, span));
   return { total, tenSeconds: recent, tenMinutes: day, hours: [] };
 }
 
-function limitsOf({ days }: Known, [first = 0]: readonly number[]): UsageLimits {
-  const kept = days.map((day): KeptLimits => day?.limits ?? {});
-  return gatherLimits(kept, (first * DAY_SPAN) / 1_000);
+function limitsOf({ days }: StoredUsage, [first = 0]: readonly number[]): DenialsByLimit {
+  const kept = days.map((day): StoredLimits => day?.limits ?? {});
+  return mergeDenials(kept, (first * DAY_MICROS) / 1_000);
 }
 
-function subjectsOf(kept: readonly (KeptTops | undefined)[], from: number): UsageSubjects {
-  const tops = kept.filter(isKept);
+function subjectsOf(kept: readonly (StoredTopSubjects | undefined)[], from: number): SubjectUsage {
+  const tops = kept.filter(isDefined);
   return {
     from,
-    used: gatherTops(tops.map(({ used }) => used)),
-    denied: gatherTops(tops.map(({ denied }) => denied)),
+    used: mergeTopSubjects(tops.map(({ used }) => used)),
+    denied: mergeTopSubjects(tops.map(({ denied }) => denied)),
   };
 }

@@ -1,8 +1,8 @@
-import type { BreakerRecord, LimiterRecord } from "../registry/registry.ts";
-import type { UnreadRecord } from "./admin-source.ts";
+import type { BreakerRecord, LimiterRecord } from "../registry/record.ts";
+import type { UnreadableRecord } from "./admin-source.ts";
 
 /** A process that has limiters or breakers. */
-export interface DirectoryProcess {
+export interface RegistryProcess {
   /** Random, and different in each process. */
   readonly id: string;
   readonly host: string;
@@ -28,10 +28,10 @@ interface Owned {
 }
 
 /** A limiter, and the processes that have it. */
-export interface DirectoryLimiter extends LimiterRecord, Owned {}
+export interface RegistryLimiter extends LimiterRecord, Owned {}
 
 /** A breaker, and the processes that have it. */
-export interface DirectoryBreaker extends BreakerRecord, Owned {
+export interface RegistryBreaker extends BreakerRecord, Owned {
   /**
    * The targets that processes have called, sorted: at most 200, each of 1 to 100 characters. Missing if no process reports
    * them: processes of earlier versions do not.
@@ -42,11 +42,11 @@ export interface DirectoryBreaker extends BreakerRecord, Owned {
 }
 
 /** The limiters and breakers of one prefix, and the processes that have them. */
-export interface Directory {
+export interface Registry {
   /** Ordered by name. A limiter that differs between processes has an entry for each version. */
-  readonly limiters: readonly DirectoryLimiter[];
-  readonly breakers: readonly DirectoryBreaker[];
-  readonly processes: readonly DirectoryProcess[];
+  readonly limiters: readonly RegistryLimiter[];
+  readonly breakers: readonly RegistryBreaker[];
+  readonly processes: readonly RegistryProcess[];
   /** The records that could not be read; if there are any, the rest may be incomplete. */
-  readonly unread: readonly UnreadRecord[];
+  readonly unread: readonly UnreadableRecord[];
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { likelySource, listedSource, mayComeFrom, usesOf } from "./subject-query.ts";
+import { likelySource, mayComeFrom, registeredSource, usesOf } from "./subject-query.ts";
 
 const BY_64 = { by: "ip", ipv6Prefix: 64 } as const;
 
 describe("the source of a subject", () => {
   test("is the listed one, also of a dimension named like a property of every object", () => {
     const use = { keys: { default: BY_64 }, missing: "reject" } as const;
-    expect(listedSource(use, "default")).toBe(BY_64);
-    expect(listedSource(use, "constructor")).toBeUndefined();
+    expect(registeredSource(use, "default")).toBe(BY_64);
+    expect(registeredSource(use, "constructor")).toBeUndefined();
   });
 
   test("is unknown for a limiter without uses", () => {

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import type { Awaitable } from "../common/awaitable.ts";
 import { addressSubject } from "../net/client-address.ts";
-import type { HttpUse, SubjectSource } from "../registry/registry.ts";
-import type { KnownLimiter } from "./known-limiters.ts";
+import type { HttpUse, SubjectSource } from "../registry/record.ts";
+import type { LimiterVersion } from "./limiter-versions.ts";
 
 /** Where the subjects of requests come from. */
 export type SubjectUse = Pick<HttpUse, "keys" | "missing">;
@@ -30,12 +30,15 @@ export interface SubjectQuery {
 const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
 
 /** The ways in which a limiter is used; one without keys if none is known. */
-export function usesOf({ uses }: Pick<KnownLimiter, "uses">): readonly SubjectUse[] {
+export function usesOf({ uses }: Pick<LimiterVersion, "uses">): readonly SubjectUse[] {
   return uses.length === 0 ? [UNKNOWN_USE] : uses;
 }
 
 /** The source of a dimension's subjects; undefined if the directory does not describe it. */
-export function listedSource({ keys }: SubjectUse, dimension: string): SubjectSource | undefined {
+export function registeredSource(
+  { keys }: SubjectUse,
+  dimension: string,
+): SubjectSource | undefined {
   // A dimension may have a name that every object has, such as `constructor`.
   return Object.hasOwn(keys, dimension) ? keys[dimension] : undefined;
 }

@@ -1,5 +1,5 @@
-import type { UsageCounts, UsageSpan } from "../usage/read-records.ts";
-import type { UnreadRecord } from "./admin-source.ts";
+import type { UsageCounts, UsageSpan } from "../usage/parse-records.ts";
+import type { UnreadableRecord } from "./admin-source.ts";
 
 /** Numbers of decisions over time. */
 export interface UsageSeries {
@@ -22,7 +22,7 @@ export interface LimitDenials {
 }
 
 /** The denials of a limiter by limit. Denials by `onUnavailable` do not belong to a limit. */
-export interface UsageLimits {
+export interface DenialsByLimit {
   /**
    * The start of the period that they cover, in milliseconds since the epoch: whole ten minutes for spans up to 24 hours, whole
    * UTC days above that.
@@ -58,7 +58,7 @@ export interface TopList {
 }
 
 /** The subjects that asked a limiter. */
-export interface UsageSubjects {
+export interface SubjectUsage {
   /** The start of the ten minutes in which the span began: milliseconds since the epoch. */
   readonly from: number;
   readonly used: TopList;
@@ -66,31 +66,31 @@ export interface UsageSubjects {
 }
 
 /** The decisions of a limiter in all processes, as numbers. */
-export interface LimiterNumbers extends UsageSeries {
+export interface LimiterUsageSummary extends UsageSeries {
   readonly name: string;
 }
 
 /** The decisions of a limiter in all processes. */
-export interface LimiterUsage extends LimiterNumbers {
+export interface LimiterUsage extends LimiterUsageSummary {
   /** For a span above 24 hours: the subjects of the last 24 hours. */
-  readonly subjects: UsageSubjects;
-  readonly limits: UsageLimits;
+  readonly subjects: SubjectUsage;
+  readonly limits: DenialsByLimit;
 }
 
 /** The decisions of a prefix's limiters, as numbers. */
-export interface UsageNumbers {
+export interface UsageSummary {
   /** The server's clock, in milliseconds since the epoch. */
   readonly at: number;
   /** Ordered by name. */
-  readonly limiters: readonly LimiterNumbers[];
+  readonly limiters: readonly LimiterUsageSummary[];
   /** All limiters beyond the first 500 together; missing if there are none. */
   readonly others?: UsageSeries | undefined;
   /** The records that could not be read; if there are any, the rest may be incomplete. */
-  readonly unread: readonly UnreadRecord[];
+  readonly unread: readonly UnreadableRecord[];
 }
 
 /** The decisions of a prefix's limiters. */
-export interface Usage extends UsageNumbers {
+export interface Usage extends UsageSummary {
   /** Ordered by name. */
   readonly limiters: readonly LimiterUsage[];
 }

@@ -6,7 +6,7 @@ import { slidingLog } from "../algorithms/sliding-log.ts";
 import { slidingWindow } from "../algorithms/sliding-window.ts";
 import { tokenBucket } from "../algorithms/token-bucket.ts";
 import { codeOf } from "../common/errors.ts";
-import { checkOverride, incompatibilityAmong, incompatibilityOf } from "./check-override.ts";
+import { checkOverride, incompatibilityOf, incompatibilityWithAll } from "./check-override.ts";
 import type { Override } from "./record.ts";
 
 const POLICY = [
@@ -141,11 +141,11 @@ test("a misfit among several policies is that of the first, and none if any fits
   const hourly = fixedWindow({ limit: 5, window: "1h", name: "hourly" });
   const daily = fixedWindow({ limit: 5, window: "1d", name: "daily" });
   const ofHours = { limits: { hourly: { limit: 9 } } };
-  expect(incompatibilityAmong([daily, hourly], ofHours)).toBeUndefined();
-  expect(incompatibilityAmong([daily, []], ofHours)).toMatchObject({
+  expect(incompatibilityWithAll([daily, hourly], ofHours)).toBeUndefined();
+  expect(incompatibilityWithAll([daily, []], ofHours)).toMatchObject({
     message: 'override: no limit is called "hourly"; the limits are "daily"',
   });
-  expect(incompatibilityAmong([], ofHours)).toBeUndefined();
+  expect(incompatibilityWithAll([], ofHours)).toBeUndefined();
 });
 
 test("a name stands for all limits that have it, and for a subject for those that count by it", () => {

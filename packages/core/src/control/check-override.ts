@@ -13,9 +13,9 @@ import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";
-import type { Override, OverrideNumbers } from "./record.ts";
-import { OVERRIDE_NUMBERS } from "./record-text.ts";
-import { withOverriddenNumbers } from "./under-override.ts";
+import { overrideLimit } from "./apply-override.ts";
+import type { LimitOverride, Override } from "./record.ts";
+import { LIMIT_OVERRIDE_FIELDS } from "./record-text.ts";
 
 /**
  * Checks that an override fits a policy as configured. Throws `HEADGATE_INVALID_OPTION` for anything that the policy does not
@@ -40,7 +40,7 @@ export function checkOverride(policy: Policy, override: Partial<Override>): void
   if (limits === undefined) return;
   requireEntries("override: limits", limits, "at least one limit by its name");
   for (const [name, numbers] of Object.entries(limits)) {
-    for (const limit of named(compiled, name, subject)) checkNumbers(limit, numbers);
+    for (const limit of limitsNamed(compiled, name, subject)) checkLimitOverride(limit, numbers);
   }
 }
 
@@ -59,12 +59,12 @@ export function incompatibilityOf(
 }
 
 /** Why an override fits none of several policies, as of the first of them; undefined if it fits any. */
-export function incompatibilityAmong(
+export function incompatibilityWithAll(
   policies: readonly Policy[],
   override: Partial<Override>,
 ): HeadgateError | undefined {
-  const misfits = policies.map((policy) => incompatibilityOf(policy, override));
-  return misfits.includes(undefined) ? undefined : misfits[0];
+  const incompatibilities = policies.map((policy) => incompatibilityOf(policy, override));
+  return incompatibilities.includes(undefined) ? undefined : incompatibilities[0];
 }
 
 function checkSubject(compiled: readonly CompiledLimit[], subject: object): void {
@@ -94,7 +94,7 @@ function checkSubject(compiled: readonly CompiledLimit[], subject: object): void
 }
 
 /** The limits with a name; for a subject, those that count by it. */
-function named(
+function limitsNamed(
   compiled: readonly CompiledLimit[],
   name: string,
   subject: Override["subject"],
@@ -107,26 +107,26 @@ function named(
     );
   }
   if (subject === undefined) return all;
-  const own = all.filter(({ per }) => Object.hasOwn(subject, per));
-  if (own.length > 0) return own;
+  const matching = all.filter(({ per }) => Object.hasOwn(subject, per));
+  if (matching.length > 0) return matching;
   throw invalidOption(
     `override: the limit ${formatReceived(name)} counts by ${all.map(({ per }) => per).join(", ")}, and the override is for a subject of ${Object.keys(subject).join(", ")}`,
   );
 }
 
-function checkNumbers(limit: CompiledLimit, numbers: OverrideNumbers): void {
-  const what = `override of ${formatReceived(limit.name)}`;
-  requireEntries(what, numbers, `at least one of ${OVERRIDE_NUMBERS.join(", ")}`);
-  rejectUnknownOptions(what, numbers, OVERRIDE_NUMBERS);
+function checkLimitOverride(limit: CompiledLimit, numbers: LimitOverride): void {
+  const owner = `override of ${formatReceived(limit.name)}`;
+  requireEntries(owner, numbers, `at least one of ${LIMIT_OVERRIDE_FIELDS.join(", ")}`);
+  rejectUnknownOptions(owner, numbers, LIMIT_OVERRIDE_FIELDS);
   try {
-    withOverriddenNumbers(limit, numbers);
+    overrideLimit(limit, numbers);
   } catch (error) {
     if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") throw error;
-    throw new HeadgateError("HEADGATE_INVALID_LIMIT", `${what}: ${(error as Error).message}`);
+    throw new HeadgateError("HEADGATE_INVALID_LIMIT", `${owner}: ${(error as Error).message}`);
   }
 }
 
-function requireEntries(what: string, value: unknown, rule: string): void {
+function requireEntries(owner: string, value: unknown, rule: string): void {
   if (isPlainObject(value) && Object.keys(value).length > 0) return;
-  throw invalidValue(`${what} must be an object with ${rule}`, value, formatKind);
+  throw invalidValue(`${owner} must be an object with ${rule}`, value, formatKind);
 }

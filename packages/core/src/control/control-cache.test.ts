@@ -11,11 +11,11 @@ import { onServers } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Operation } from "../store/store.ts";
 import { asStore, requireStore } from "../store/store.ts";
-import type { ControlRecord, Order } from "./record.ts";
+import type { ReadControlCall } from "./operations.ts";
+import { textReply } from "./operations.ts";
+import type { ControlRecord, Invalidation } from "./record.ts";
 import { NO_RECORD } from "./record.ts";
-import { writeRecord } from "./record-text.ts";
-import type { ReadCall } from "./steps.ts";
-import { withBytes } from "./steps.ts";
+import { formatRecord } from "./record-text.ts";
 
 const FROM = 1_900_000_000_000_000;
 const HOUR = fixedWindow({ limit: 1, window: "1h" });
@@ -41,12 +41,12 @@ function startServer() {
   const memory = requireStore(memoryStore({ clock: Date.now }));
   const asked: string[] = [];
   const state = { text: "", failure: undefined as Error | undefined, gate: Promise.resolve() };
-  function readText({ known }: ReadCall): readonly number[] {
+  function readText({ knownVersion }: ReadControlCall): readonly number[] {
     const isKnown =
-      known !== undefined &&
-      (known > 0 ? known === Number(state.text.slice(0, 16)) : state.text === "");
+      knownVersion !== undefined &&
+      (knownVersion > 0 ? knownVersion === Number(state.text.slice(0, 16)) : state.text === "");
     const clock = Date.now() * 1_000;
-    return isKnown ? [clock, 0] : withBytes([clock, 1], Buffer.from(state.text));
+    return isKnown ? [clock, 0] : textReply([clock, 1], Buffer.from(state.text));
   }
   const store = asStore({
     owner: {},
@@ -67,7 +67,7 @@ function startServer() {
       const { gate } = state;
       const reply =
         operation.name === "read-control"
-          ? readText(call as ReadCall)
+          ? readText(call as ReadControlCall)
           : await memory.run(operation, call);
       await gate;
       if (operation.name === "read-control" && state.failure !== undefined) throw state.failure;
@@ -79,7 +79,7 @@ function startServer() {
     memory,
     state,
     write(record: Partial<ControlRecord>) {
-      state.text = writeRecord({ ...NO_RECORD, version: FROM, ...record });
+      state.text = formatRecord({ ...NO_RECORD, version: FROM, ...record });
     },
     /** Answers are on their way until the function that is returned is called. */
     hold(): () => void {
@@ -99,7 +99,7 @@ function startServer() {
   };
 }
 
-const order = (part: Partial<Order> = {}): Order => ({
+const order = (part: Partial<Invalidation> = {}): Invalidation => ({
   limiter: "api",
   subject: { default: "ann" },
   kind: "reset",
@@ -418,7 +418,7 @@ describe("what cannot be read", () => {
     const warnings = watchWarnings();
     const api = limiter();
     for (let i = 0; i < 2; i += 1) await api.consume("ann");
-    for (const text of ["rubbish", writeRecord({ ...NO_RECORD, version: FROM }).slice(0, -1)]) {
+    for (const text of ["rubbish", formatRecord({ ...NO_RECORD, version: FROM }).slice(0, -1)]) {
       state.text = text;
       await readAgain(api);
     }

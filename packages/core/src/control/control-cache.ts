@@ -7,22 +7,22 @@ import { WeakList } from "../common/weak-list.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { Control, ControlDeps, Follower } from "./control.ts";
-import type { ControlRecord, Order } from "./record.ts";
-import { LONGEST_BELIEVED, NO_RECORD } from "./record.ts";
-import { MAX_RECORD_BYTES, readRecordInTurns, versionOf } from "./record-text.ts";
-import { READ_STATES, read, recordKeyOf, textOf } from "./steps.ts";
+import { controlKey, READ_STATES, readControl, replyText } from "./operations.ts";
+import type { ControlRecord, Invalidation } from "./record.ts";
+import { MAX_RECORD_AGE_MICROS, NO_RECORD } from "./record.ts";
+import { MAX_RECORD_BYTES, parseRecordAsync, parseVersion } from "./record-text.ts";
 
 /** The record is read again after this many milliseconds, give or take a fifth, so that processes do not read in step. */
-const READ_AGAIN_MS = 1_000;
+const REFRESH_INTERVAL_MS = 1_000;
 
 /** Decisions use no record older than this, unless it cannot be read. */
-const STALE_MS = LONGEST_BELIEVED / 1_000;
+const STALE_MS = MAX_RECORD_AGE_MICROS / 1_000;
 
 /** After a failed read, the next one waits this many milliseconds. */
 const RETRY_MS = 200;
 
 /** Errors that waiting will not fix. */
-const REPORTED: readonly unknown[] = [
+const REPORTED_CODES: readonly unknown[] = [
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_SLOT_UNAVAILABLE",
   "HEADGATE_BAD_REPLY",
@@ -31,18 +31,18 @@ const REPORTED: readonly unknown[] = [
 /** The age of the record counts from when the read was sent: it may lack changes made after that. */
 class ControlCache implements Control {
   record: ControlRecord = NO_RECORD;
-  due: number = Number.NEGATIVE_INFINITY;
+  refreshDueAt: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
   readonly #followers: WeakList<Follower>;
   /** The reads in progress, by the watch of the callers that wait: each watch has its own timeout. */
-  readonly #underWay = new Map<StoreMonitor, Promise<void>>();
+  readonly #inFlight = new Map<StoreMonitor, Promise<void>>();
   /** The version of the latest known record; undefined before the first. */
   #version: number | undefined;
   /** When the last answered read was sent, and when a read last failed, in milliseconds of `performance.now()`. */
-  #read = Number.NEGATIVE_INFINITY;
-  #failed = Number.NEGATIVE_INFINITY;
+  #readSentAt = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
   /** The server's clock at that time, in microseconds. */
-  #clock = 0;
+  #serverClock = 0;
   #isDamageLogged = false;
 
   constructor(key: string, onUnused: () => void) {
@@ -51,85 +51,95 @@ class ControlCache implements Control {
   }
 
   now(): number {
-    return this.#clock + Math.floor((performance.now() - this.#read) * 1_000);
+    return this.#serverClock + Math.floor((performance.now() - this.#readSentAt) * 1_000);
   }
 
-  refresh(place: ControlDeps): Promise<void> | undefined {
+  refresh(deps: ControlDeps): Promise<void> | undefined {
     const now = performance.now();
-    if (now < this.due) return undefined;
-    const isStale = now - this.#read >= STALE_MS;
-    const { watch } = place;
-    const reading = this.#underWay.get(watch);
-    if (reading !== undefined) return isStale ? reading : undefined;
-    if (now - this.#failed < RETRY_MS && now >= this.#failed) return undefined;
+    if (now < this.refreshDueAt) return undefined;
+    const isStale = now - this.#readSentAt >= STALE_MS;
+    const { watch } = deps;
+    const inFlight = this.#inFlight.get(watch);
+    if (inFlight !== undefined) return isStale ? inFlight : undefined;
+    if (now - this.#failedAt < RETRY_MS && now >= this.#failedAt) return undefined;
     // No decision waits for a server that is known to be down.
     if (watch.downReason(this.#key) !== undefined) return undefined;
-    const started = this.#start(place, now);
-    return isStale ? started : undefined;
+    const read = this.#startRead(deps, now);
+    return isStale ? read : undefined;
   }
 
   follow(follower: Follower): () => void {
     return this.#followers.add(follower);
   }
 
-  #start({ store, watch }: ControlDeps, sent: number): Promise<void> {
-    const ask = (): Promise<void> => this.#ask(store, watch, sent);
-    const reading = background.runInAsyncScope(ask).finally(() => this.#underWay.delete(watch));
-    this.#underWay.set(watch, reading);
-    return reading;
+  #startRead({ store, watch }: ControlDeps, sentAt: number): Promise<void> {
+    const read = (): Promise<void> => this.#read(store, watch, sentAt);
+    const inFlight = background.runInAsyncScope(read).finally(() => this.#inFlight.delete(watch));
+    this.#inFlight.set(watch, inFlight);
+    return inFlight;
   }
 
   /** Never rejects. */
-  async #ask(store: CountingStore, watch: StoreMonitor, sent: number): Promise<void> {
-    const known = this.#version;
+  async #read(store: CountingStore, watch: StoreMonitor, sentAt: number): Promise<void> {
+    const knownVersion = this.#version;
     try {
-      const reply = await watch.run(store, read, { key: this.#key, known }, this.#key);
-      await this.#take(reply, known, sent, watch.notices);
+      const reply = await watch.run(
+        store,
+        readControl,
+        { key: this.#key, knownVersion },
+        this.#key,
+      );
+      await this.#applyReply(reply, knownVersion, sentAt, watch.notices);
     } catch (error) {
-      this.#fail(error, watch.notices);
+      this.#reportFailure(error, watch.notices);
     }
   }
 
   /** Ignores an answer that arrives, or is parsed, after a later one. */
-  async #take(
+  async #applyReply(
     reply: readonly number[],
-    asked: number | undefined,
-    sent: number,
+    requestedVersion: number | undefined,
+    sentAt: number,
     notices: OperatorLog,
   ): Promise<void> {
-    const isLate = (): boolean => sent < this.#read || asked !== this.#version;
+    const isLate = (): boolean => sentAt < this.#readSentAt || requestedVersion !== this.#version;
     if (isLate()) return;
     const [clock = 0, state] = reply;
-    const text = state === READ_STATES.other ? textOf(reply) : undefined;
-    const record = text === undefined ? undefined : await readRecordInTurns(text);
+    const text = state === READ_STATES.changed ? replyText(reply) : undefined;
+    const record = text === undefined ? undefined : await parseRecordAsync(text);
     if (isLate()) return;
-    this.#read = sent;
-    this.#clock = clock;
-    this.due = sent + READ_AGAIN_MS * (0.8 + 0.4 * Math.random());
-    if (record !== undefined) this.#learn(record);
-    else if (text !== undefined) this.#ignore(notices, "cannot be read", versionOf(text));
+    this.#readSentAt = sentAt;
+    this.#serverClock = clock;
+    this.refreshDueAt = sentAt + REFRESH_INTERVAL_MS * (0.8 + 0.4 * Math.random());
+    if (record !== undefined) this.#publish(record);
+    else if (text !== undefined)
+      this.#reportUnreadable(notices, "cannot be read", parseVersion(text));
     else if (state === READ_STATES.tooLong) {
-      this.#ignore(notices, `has more than ${MAX_RECORD_BYTES} bytes`);
-    } else if (state !== READ_STATES.known) {
-      this.#ignore(notices, "cannot be read");
+      this.#reportUnreadable(notices, `has more than ${MAX_RECORD_BYTES} bytes`);
+    } else if (state !== READ_STATES.unchanged) {
+      this.#reportUnreadable(notices, "cannot be read");
     }
   }
 
-  #learn(record: ControlRecord): void {
-    const before = new Set(this.record.orders.map(formatOrder));
-    const orders = record.orders.filter((order) => !before.has(formatOrder(order)));
-    const isAll = record.droppedTo !== undefined && record.droppedTo !== this.record.droppedTo;
-    for (const follower of this.#followers) follower.onNews({ record, orders, isAll });
+  #publish(record: ControlRecord): void {
+    const before = new Set(this.record.orders.map(formatInvalidation));
+    const invalidations = record.orders.filter(
+      (invalidation) => !before.has(formatInvalidation(invalidation)),
+    );
+    const invalidatesAll =
+      record.droppedTo !== undefined && record.droppedTo !== this.record.droppedTo;
+    for (const follower of this.#followers)
+      follower.onUpdate({ record, invalidations, invalidatesAll });
     this.record = record;
     this.#version = record.version;
     this.#isDamageLogged = false;
   }
 
   /** Reported only if it fails repeatedly: an error that also fails decisions is reported by them, in the same words. */
-  #fail(error: unknown, notices: OperatorLog): void {
-    const isRepeated = this.#failed > this.#read;
-    this.#failed = performance.now();
-    if (isRepeated && REPORTED.includes(codeOf(error))) {
+  #reportFailure(error: unknown, notices: OperatorLog): void {
+    const isRepeated = this.#failedAt > this.#readSentAt;
+    this.#failedAt = performance.now();
+    if (isRepeated && REPORTED_CODES.includes(codeOf(error))) {
       notices.logOnce(
         error as HeadgateError,
         "the control record cannot be read, so this process does not learn what operators do",
@@ -138,23 +148,23 @@ class ControlCache implements Control {
   }
 
   /** The latest known record stays in force. The store does not send a record of this version again. */
-  #ignore({ log }: OperatorLog, why: string, version = this.#version): void {
+  #reportUnreadable({ log }: OperatorLog, problem: string, version = this.#version): void {
     this.#version = version;
     if (this.#isDamageLogged) return;
     this.#isDamageLogged = true;
     log(
       "HEADGATE_CONTROL_DAMAGED",
-      `the control record ${this.#key} ${why} and is ignored; what was known before stays in force`,
+      `the control record ${this.#key} ${problem} and is ignored; what was known before stays in force`,
     );
   }
 }
 
-function formatOrder({ limiter, subject, kind, from }: Order): string {
+function formatInvalidation({ limiter, subject, kind, from }: Invalidation): string {
   return JSON.stringify([limiter, subject, kind, from]);
 }
 
 /** The known control record of a store's prefix, shared by all users of its client. */
-export const controlOf: (store: CountingStore) => Control = prefixPart(
+export const controlCacheOf: (store: CountingStore) => Control = prefixPart(
   "control",
-  ({ prefix }, drop) => new ControlCache(recordKeyOf(prefix), drop),
+  ({ prefix }, drop) => new ControlCache(controlKey(prefix), drop),
 );

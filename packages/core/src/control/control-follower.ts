@@ -4,8 +4,8 @@ import { endAllLeases, endLeases } from "../pipeline/lease-holders.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { countersOfLimiter } from "../policy/counters.ts";
 import type { Follower, LimiterControl } from "./control.ts";
-import { controlOf } from "./control-cache.ts";
-import type { ControlRecord, Order } from "./record.ts";
+import { controlCacheOf } from "./control-cache.ts";
+import type { ControlRecord, Invalidation } from "./record.ts";
 
 /**
  * Follows the control record for a limiter. Anything cached that an order affects is dropped, so that the store is asked again:
@@ -20,42 +20,42 @@ export function followControl(
   const { store } = counted;
   if (watch === undefined || store.remote?.isControlled !== true) return undefined;
   const { owner } = store;
-  const place = { store, watch };
-  const control = controlOf(store);
+  const deps = { store, watch };
+  const control = controlCacheOf(store);
   const denials = denyCacheOf(owner);
-  let announce = (_?: string): void => {};
-  let tell = (_: ControlRecord): void => {};
+  let invalidationCallback = (_?: string): void => {};
+  let recordCallback = (_: ControlRecord): void => {};
 
-  function applyOrders({ limiter, subject }: Order): void {
+  function applyInvalidation({ limiter, subject }: Invalidation): void {
     const counters = [counted, ...otherPolicies()].flatMap((policy) =>
       countersOfLimiter(policy, limiter, subject),
     );
     if (counters.length === 0) return;
     denials.invalidate(counters, store.now());
     endLeases(owner, counters);
-    for (const { key } of counters) announce(key);
+    for (const { key } of counters) invalidationCallback(key);
   }
 
   // The known control does not keep this alive: a limiter that is dropped without `close` can be collected.
-  const followed: LimiterControl & Follower = {
-    known: control,
-    refresh: () => control.refresh(place),
+  const follower: LimiterControl & Follower = {
+    cache: control,
+    refresh: () => control.refresh(deps),
     onRecord(callback) {
-      tell = callback;
+      recordCallback = callback;
     },
-    onOrder(callback) {
-      announce = callback;
+    onInvalidation(callback) {
+      invalidationCallback = callback;
     },
-    onNews({ record, orders, isAll }) {
-      tell(record);
-      orders.forEach(applyOrders);
-      if (!isAll) return;
+    onUpdate({ record, invalidations, invalidatesAll }) {
+      recordCallback(record);
+      invalidations.forEach(applyInvalidation);
+      if (!invalidatesAll) return;
       denials.invalidateAll(store.now());
       endAllLeases(owner);
-      announce();
+      invalidationCallback();
     },
     stop: () => unfollow(),
   };
-  const unfollow = control.follow(followed);
-  return followed;
+  const unfollow = control.follow(follower);
+  return follower;
 }

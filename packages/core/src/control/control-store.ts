@@ -2,110 +2,110 @@ import { HeadgateError } from "../common/errors.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { Operation } from "../store/store.ts";
 import type { ControlDeps } from "./control.ts";
-import type { Draft, ReadControl } from "./control-edit.ts";
-import { neededMs, writeDraft } from "./control-edit.ts";
+import type { ControlDraft, ControlSnapshot } from "./control-edit.ts";
+import { formatDraft, ttlMsOf } from "./control-edit.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
-import type { ActionLog, EntryText } from "./log-entry.ts";
-import { forgottenEntries, readEntries, writeEntry } from "./log-entry.ts";
-import { MAX_RECORD_BYTES, readRecord } from "./record-text.ts";
+import type { ActionLog, NewLogEntry } from "./log-entry.ts";
+import { formatEntry, parseEntries, redactedEntries } from "./log-entry.ts";
 import {
-  actions,
-  actionsKeyOf,
-  change,
+  actionLogKey,
+  changeControl,
+  controlKey,
   READ_STATES,
-  read,
-  recordKeyOf,
-  redact,
-  textOf,
-} from "./steps.ts";
+  readActionLog,
+  readControl,
+  redactActionLog,
+  replyText,
+} from "./operations.ts";
+import { MAX_RECORD_BYTES, parseRecord } from "./record-text.ts";
 
 /** How often a change is tried when others change the record at the same time. */
-const TRIES = 32;
+const MAX_TRIES = 32;
 
 /** A changed record, and the entry in the log. */
-export interface ControlChange {
-  readonly draft: Draft;
-  readonly entry: EntryText;
+export interface ControlEdit {
+  readonly draft: ControlDraft;
+  readonly entry: NewLogEntry;
 }
 
 /** The control record of a store's prefix, and its log. All methods reject with the store's errors. */
 export class ControlStore {
-  readonly #place: ControlDeps;
+  readonly #deps: ControlDeps;
   readonly #recordKey: string;
   readonly #logKey: string;
 
   constructor(place: ControlDeps) {
-    this.#place = place;
-    this.#recordKey = recordKeyOf(place.store.prefix);
-    this.#logKey = actionsKeyOf(place.store.prefix);
+    this.#deps = place;
+    this.#recordKey = controlKey(place.store.prefix);
+    this.#logKey = actionLogKey(place.store.prefix);
   }
 
-  #run<Call>(step: Operation<Call>, call: Call): Promise<readonly number[]> {
-    const { store, watch } = this.#place;
-    return watch.run(store, step, call, this.#recordKey);
+  #run<Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> {
+    const { store, watch } = this.#deps;
+    return watch.run(store, operation, call, this.#recordKey);
   }
 
   /** Rejects with `HEADGATE_CONTROL_DAMAGED`. */
-  async read(): Promise<ReadControl> {
-    const call = { key: this.#recordKey, known: undefined };
-    const reply = await this.#run(read, call);
+  async read(): Promise<ControlSnapshot> {
+    const call = { key: this.#recordKey, knownVersion: undefined };
+    const reply = await this.#run(readControl, call);
     const [now = 0, state] = reply;
-    const record = state === READ_STATES.other ? readRecord(textOf(reply)) : undefined;
+    const record = state === READ_STATES.changed ? parseRecord(replyText(reply)) : undefined;
     if (record !== undefined) return { record, now };
-    const why =
+    const problem =
       state === READ_STATES.tooLong
         ? `has more than ${MAX_RECORD_BYTES} bytes, which no version writes: delete the key`
         : "is damaged or of another version: deploy the version that wrote it, or delete the key";
     throw new HeadgateError(
       "HEADGATE_CONTROL_DAMAGED",
-      `the control record ${this.#recordKey} ${why}`,
+      `the control record ${this.#recordKey} ${problem}`,
     );
   }
 
   /** Changes the record, and appends to the log, unless `isDry`. Resolves with the time of the change, in microseconds. */
   async change(
-    makeOf: (read: ReadControl) => ControlChange,
-    isDry: boolean | undefined = false,
+    makeEdit: (read: ControlSnapshot) => ControlEdit,
+    dryRun: boolean | undefined = false,
   ): Promise<number> {
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { record, now } = await this.read();
-      const { draft, entry } = makeOf({ record, now });
-      const body = writeDraft(draft);
-      if (isDry) return now;
+      const { draft, entry } = makeEdit({ record, now });
+      const body = formatDraft(draft);
+      if (dryRun) return now;
       const call = {
-        prefix: this.#place.store.prefix,
+        prefix: this.#deps.store.prefix,
         version: record.version,
         body,
-        keptMs: neededMs(draft, now),
-        entry: writeEntry(entry),
+        ttlMs: ttlMsOf(draft, now),
+        entry: formatEntry(entry),
       };
-      const reply = await this.#run(change, call);
+      const reply = await this.#run(changeControl, call);
       rejectWrongType(reply, [{ key: this.#logKey }]);
       if (reply[1] !== 0) return reply[0] as number;
     }
     throw new HeadgateError(
       "HEADGATE_STORE_UNAVAILABLE",
-      `others changed the control record during each of ${TRIES} tries: try again`,
+      `others changed the control record during each of ${MAX_TRIES} tries: try again`,
     );
   }
 
   async log(): Promise<ActionLog> {
-    return readEntries(await this.#logText());
+    return parseEntries(await this.#logText());
   }
 
   /** Redacts a subject in the log, unless `dryRun`. Resolves with the number of entries that name it. */
-  async forgetInLog(forgotten: ForgottenSubject, dryRun = false): Promise<number> {
-    const replacements = forgottenEntries(await this.#logText(), forgotten);
+  async redactLog(forgotten: ForgottenSubject, dryRun = false): Promise<number> {
+    const replacements = redactedEntries(await this.#logText(), forgotten);
     if (replacements.length === 0 || dryRun) return replacements.length;
-    const { prefix } = this.#place.store;
-    const reply = await this.#run(redact, { prefix, replacements });
+    const { prefix } = this.#deps.store;
+    const reply = await this.#run(redactActionLog, { prefix, replacements });
     rejectWrongType(reply, [{ key: this.#logKey }]);
     return reply[1] as number;
   }
 
   async #logText(): Promise<string> {
-    const reply = await this.#run(actions, this.#place.store.prefix);
+    const reply = await this.#run(readActionLog, this.#deps.store.prefix);
     rejectWrongType(reply, [{ key: this.#logKey }]);
-    return textOf(reply);
+    return replyText(reply);
   }
 }

@@ -1,11 +1,11 @@
 import type { StoreMonitor } from "../health/outage.ts";
 import type { CountingStore } from "../store/store.ts";
-import type { ControlRecord, Order } from "./record.ts";
+import type { ControlRecord, Invalidation } from "./record.ts";
 
 /** What a limiter knows about the control record of its prefix. */
 export interface LimiterControl {
   /** The latest record known to the process, shared by all limiters of the client and prefix. */
-  readonly known: Pick<Control, "record" | "due" | "now">;
+  readonly cache: Pick<Control, "record" | "refreshDueAt" | "now">;
   /**
    * Reads the record again in the background when it is due, about every second. A decision made when it is due calls this
    * first and waits for the promise, if there is one, so that its record is at most about two seconds old. Waits at most
@@ -15,7 +15,7 @@ export interface LimiterControl {
   /** Calls back with each new record, before its orders are carried out. */
   onRecord(callback: (record: ControlRecord) => void): void;
   /** Calls back with the key of each counter that an order affects, and without one if it affects everything. */
-  onOrder(callback: (key?: string) => void): void;
+  onInvalidation(callback: (key?: string) => void): void;
   /** Stops listening to orders. */
   stop(): void;
 }
@@ -27,7 +27,7 @@ export interface Control {
    * From when on a decision has to call `refresh` first, in milliseconds of `performance.now()`. A field, since every decision
    * reads it.
    */
-  readonly due: number;
+  readonly refreshDueAt: number;
   /** The server's clock in microseconds, extrapolated from the last read with this process's monotonic clock. */
   now(): number;
   /** Like `refresh` of a limiter, which passes its store and its watch. */
@@ -41,7 +41,7 @@ export interface Control {
 
 /** Receives the news of a control record. */
 export interface Follower {
-  onNews(news: ControlNews): void;
+  onUpdate(news: ControlUpdate): void;
 }
 
 export interface ControlDeps {
@@ -50,9 +50,9 @@ export interface ControlDeps {
 }
 
 /** The news in a record that was read. */
-export interface ControlNews {
+export interface ControlUpdate {
   readonly record: ControlRecord;
-  readonly orders: readonly Order[];
+  readonly invalidations: readonly Invalidation[];
   /** Whether orders were dropped from the record for lack of room, so that everything cached must be dropped. */
-  readonly isAll: boolean;
+  readonly invalidatesAll: boolean;
 }

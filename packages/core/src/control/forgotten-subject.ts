@@ -6,7 +6,7 @@ type Subject = Readonly<Record<string, string>>;
  * How many characters of the hash of a forgotten subject are kept, with 6 bits each. Enough for a person who knows the subject
  * to recognise it, but shared by 256 IPv4 addresses, so that the address cannot be recovered.
  */
-const KEPT = 4;
+const HASH_CHARACTERS = 4;
 
 /** The subject to forget, by dimension, in any limiter. */
 export class ForgottenSubject {
@@ -17,24 +17,24 @@ export class ForgottenSubject {
   }
 
   /** Whether a subject has the value to forget in at least one dimension. */
-  isIn(subject: Subject | undefined): boolean {
-    return Object.entries(subject ?? {}).some((one) => this.#is(one));
+  matches(subject: Subject | undefined): boolean {
+    return Object.entries(subject ?? {}).some((one) => this.#isForgotten(one));
   }
 
   /** A subject with a mark in place of the value to forget. */
-  hideIn(subject: Subject): Subject {
+  redact(subject: Subject): Subject {
     const hidden = Object.entries(subject).map(([dimension, text]) => [
       dimension,
-      this.#is([dimension, text]) ? hide(text) : text,
+      this.#isForgotten([dimension, text]) ? redactValue(text) : text,
     ]);
     return Object.fromEntries(hidden) as Subject;
   }
 
-  #is([dimension, text]: readonly [string, string]): boolean {
+  #isForgotten([dimension, text]: readonly [string, string]): boolean {
     return Object.hasOwn(this.#subject, dimension) && this.#subject[dimension] === text;
   }
 }
 
-function hide(text: string): string {
-  return `~forgotten~${fingerprint(text).slice(0, KEPT)}`;
+function redactValue(text: string): string {
+  return `~forgotten~${fingerprint(text).slice(0, HASH_CHARACTERS)}`;
 }

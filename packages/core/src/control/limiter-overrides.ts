@@ -5,28 +5,28 @@ import type { StoreMonitor } from "../health/outage.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { OverrideEffect, SubjectCounter } from "../policy/counters.ts";
+import { applyOverride } from "./apply-override.ts";
 import { incompatibilityOf } from "./check-override.ts";
 import type { LimiterControl } from "./control.ts";
-import type { LimiterOverrides, Overrides } from "./overrides.ts";
-import type { SubjectIn } from "./overrides-in-force.ts";
-import { overridesIn } from "./overrides-in-force.ts";
+import type { SubjectLookup } from "./override-index.ts";
+import { overrideIndexOf } from "./override-index.ts";
+import type { LimiterOverrideIndex, Overrides } from "./overrides.ts";
 import type { ControlRecord, Override } from "./record.ts";
-import { underOverride } from "./under-override.ts";
 
 /**
  * How often waiting calls check whether their overrides have changed, in milliseconds: soon enough for when a change is in
  * force everywhere.
  */
-const LOOK_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 
 /** How many misfitting overrides are reported for each client. */
-const MOST_REPORTED = 1_000;
+const MAX_REPORTED = 1_000;
 
 /** The misfitting overrides that were reported. */
 const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
 
 /** The limiter that is overridden. */
-interface Holder {
+interface OverriddenLimiter {
   readonly watch: StoreMonitor | undefined;
   readonly endLeases: Stage["endLeases"];
   /** Policies of other shapes that calls have passed. */
@@ -36,7 +36,7 @@ interface Holder {
 interface Watcher {
   readonly counters: readonly SubjectCounter[];
   readonly policy: CompiledPolicy;
-  readonly terms: string;
+  readonly effectiveLimits: string;
   readonly callback: () => void;
 }
 
@@ -44,42 +44,45 @@ interface Watcher {
 export function createOverrides(
   control: LimiterControl,
   counted: CompiledPolicy,
-  holder: Holder,
+  holder: OverriddenLimiter,
 ): Overrides {
   const limiters = [...new Set(counted.groups.map(({ limiter }) => limiter))];
-  const fits = createFitting(counted, holder);
+  const isCompatible = createCompatibilityCheck(counted, holder);
   const watchers = new Set<Watcher>();
-  const { refresh, known } = control;
+  const { refresh, cache } = control;
   const alarm = new Alarm(() => {
-    alarm.set(LOOK_MS);
+    alarm.set(CHECK_INTERVAL_MS);
     const refreshed = refresh();
-    if (refreshed === undefined) look();
-    else void refreshed.then(look);
+    if (refreshed === undefined) checkWatchers();
+    else void refreshed.then(checkWatchers);
   });
 
-  function learn(record: ControlRecord): void {
-    const own = limiters.map((limiter) => ({ limiter, overrides: overridesIn(record, limiter) }));
-    all.inForce = own.some(({ overrides }) => overrides !== undefined) ? own : undefined;
-    if (all.inForce === undefined) return;
+  function applyRecord(record: ControlRecord): void {
+    const own = limiters.map((limiter) => ({
+      limiter,
+      overrides: overrideIndexOf(record, limiter),
+    }));
+    all.indexes = own.some(({ overrides }) => overrides !== undefined) ? own : undefined;
+    if (all.indexes === undefined) return;
     holder.endLeases?.((counter) => apply([counter])[0]?.overrideEffect !== undefined);
   }
 
   /** The overrides in force for a limiter's counters. */
-  function find(
-    { overrides }: LimiterOverrides,
-    subjectIn: SubjectIn,
+  function findActive(
+    { index }: LimiterOverrideIndex,
+    subjectIn: SubjectLookup,
     policy = counted,
   ): readonly Override[] {
-    if (overrides === undefined) return [];
-    const fitting = policy.perCallKeyspace === undefined ? counted : policy;
-    return overrides.of(subjectIn, known.now()).filter((override) => fits(override, fitting));
+    if (index === undefined) return [];
+    const checked = policy.perCallKeyspace === undefined ? counted : policy;
+    return index.find(subjectIn, cache.now()).filter((override) => isCompatible(override, checked));
   }
 
   /**
    * Whether a decision is in shadow mode under overrides. A decision over two limiters is only if both are: an override of one
    * lifts no limit of the other.
    */
-  function shadowUnder(overrides: readonly Override[]): boolean {
+  function isShadowUnder(overrides: readonly Override[]): boolean {
     return overrides.findLast(({ shadow }) => shadow !== undefined)?.shadow ?? counted.shadow;
   }
 
@@ -87,73 +90,73 @@ export function createOverrides(
     counters: readonly SubjectCounter[],
     policy?: CompiledPolicy,
   ): readonly SubjectCounter[] {
-    const { inForce } = all;
-    if (inForce === undefined) return counters;
-    const asked = inForce.flatMap((one) => {
+    const { indexes } = all;
+    if (indexes === undefined) return counters;
+    const byLimiter = indexes.flatMap((one) => {
       const own = counters.filter(({ group }) => group.limiter === one.limiter);
       if (own.length === 0) return [];
-      const subjectIn: SubjectIn = (dimension) =>
+      const subjectIn: SubjectLookup = (dimension) =>
         own.find(({ group }) => group.dimension === dimension)?.subject;
-      return [{ limiter: one.limiter, overrides: find(one, subjectIn, policy) }];
+      return [{ limiter: one.limiter, overrides: findActive(one, subjectIn, policy) }];
     });
-    if (asked.every(({ overrides }) => overrides.length === 0)) return counters;
-    const shadow = asked.every(({ overrides }) => shadowUnder(overrides));
+    if (byLimiter.every(({ overrides }) => overrides.length === 0)) return counters;
+    const shadow = byLimiter.every(({ overrides }) => isShadowUnder(overrides));
     return counters.map((counter) => {
-      const own = asked.find(({ limiter }) => limiter === counter.group.limiter);
-      return underAll(counter, own?.overrides ?? [], { shadow });
+      const own = byLimiter.find(({ limiter }) => limiter === counter.group.limiter);
+      return applyOverrides(counter, own?.overrides ?? [], { shadow });
     });
   }
 
-  function look(): void {
+  function checkWatchers(): void {
     for (const watcher of watchers) {
-      const { counters, policy, terms, callback } = watcher;
-      if (termsOf(apply(counters, policy)) !== terms) callback();
+      const { counters, policy, effectiveLimits, callback } = watcher;
+      if (formatEffectiveLimits(apply(counters, policy)) !== effectiveLimits) callback();
     }
   }
 
-  function leave(watcher: Watcher): void {
+  function removeWatcher(watcher: Watcher): void {
     watchers.delete(watcher);
     if (watchers.size === 0) alarm.stop();
   }
 
   const all: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
-    inForce: undefined,
+    indexes: undefined,
     refresh,
     apply,
 
-    async shadow() {
+    async isInShadow() {
       await refresh();
-      const found = all.inForce?.map((one) => find(one, () => undefined)) ?? [];
+      const found = all.indexes?.map((one) => findActive(one, () => undefined)) ?? [];
       if (found.every((overrides) => overrides.length === 0)) return undefined;
-      return found.every(shadowUnder);
+      return found.every(isShadowUnder);
     },
 
     onChange(counters, policy, asked, callback) {
-      const watcher = { counters, policy, terms: termsOf(asked), callback };
+      const watcher = { counters, policy, effectiveLimits: formatEffectiveLimits(asked), callback };
       watchers.add(watcher);
-      if (!alarm.isSet) alarm.set(LOOK_MS);
-      return () => leave(watcher);
+      if (!alarm.isSet) alarm.set(CHECK_INTERVAL_MS);
+      return () => removeWatcher(watcher);
     },
   };
-  learn(known.record);
-  control.onRecord(learn);
+  applyRecord(cache.record);
+  control.onRecord(applyRecord);
   return all;
 }
 
 /** Equal if and only if counters are decided in the same way. */
-function termsOf(counters: readonly SubjectCounter[]): string {
+function formatEffectiveLimits(counters: readonly SubjectCounter[]): string {
   return counters
     .map(({ numbers, overrideEffect }) => `${numbers};${overrideEffect?.shadow}`)
     .join();
 }
 
-function underAll(
+function applyOverrides(
   counter: SubjectCounter,
   overrides: readonly Override[],
   overrideEffect: OverrideEffect,
 ): SubjectCounter {
   let { group } = counter;
-  for (const override of overrides) group = groupUnder(group, override);
+  for (const override of overrides) group = overriddenGroup(group, override);
   const { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt } =
     group;
   const own = { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt };
@@ -163,10 +166,10 @@ function underAll(
 /** Groups under overrides, compiled once. */
 const compiled = new WeakMap<Override, WeakMap<LimitGroup, LimitGroup>>();
 
-function groupUnder(group: LimitGroup, override: Override): LimitGroup {
+function overriddenGroup(group: LimitGroup, override: Override): LimitGroup {
   const known = compiled.get(override) ?? new WeakMap<LimitGroup, LimitGroup>();
   compiled.set(override, known);
-  const made = known.get(group) ?? underOverride(group, override);
+  const made = known.get(group) ?? applyOverride(group, override);
   known.set(group, made);
   return made;
 }
@@ -175,19 +178,19 @@ function groupUnder(group: LimitGroup, override: Override): LimitGroup {
  * Checks whether an override fits a policy of the limiter that it names. One that fits neither the limiter's own policy nor any
  * passed with a call is reported once.
  */
-function createFitting(
+function createCompatibilityCheck(
   counted: CompiledPolicy,
-  { watch, otherPolicies }: Holder,
+  { watch, otherPolicies }: OverriddenLimiter,
 ): (override: Override, policy: CompiledPolicy) => boolean {
   const checked = new WeakMap<CompiledPolicy, WeakMap<Override, boolean>>();
 
   function check(override: Override, policy: CompiledPolicy): boolean {
-    const why = whyIncompatible(override, policy);
+    const why = incompatibilityReason(override, policy);
     if (why === undefined) return true;
     const isOwn = policy === counted;
     if (
       isOwn &&
-      [...otherPolicies()].every((other) => whyIncompatible(override, other) !== undefined)
+      [...otherPolicies()].every((other) => incompatibilityReason(override, other) !== undefined)
     ) {
       reportOnce(override, why);
     }
@@ -197,7 +200,7 @@ function createFitting(
   function reportOnce({ limiter }: Override, why: string): void {
     const reported = reportedOn(counted.store.owner);
     const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
-    if (reported.has(message) || reported.size >= MOST_REPORTED) return;
+    if (reported.has(message) || reported.size >= MAX_REPORTED) return;
     reported.add(message);
     watch?.notices.log("HEADGATE_OVERRIDE_IGNORED", message);
   }
@@ -212,7 +215,7 @@ function createFitting(
 }
 
 /** Why an override does not fit a policy; undefined if it fits. */
-function whyIncompatible(override: Override, { groups }: CompiledPolicy): string | undefined {
+function incompatibilityReason(override: Override, { groups }: CompiledPolicy): string | undefined {
   const own = groups.filter(({ limiter }) => limiter === override.limiter);
   const limits = own.flatMap((group) => group.limits.map(({ source }) => source));
   return incompatibilityOf(limits, override)?.message;

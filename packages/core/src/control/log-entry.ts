@@ -18,7 +18,7 @@ const KINDS = [
 ] as const;
 
 /** Those on the deny list, which does not belong to a limiter. */
-const ON_DENY_LIST: readonly unknown[] = [
+const DENY_LIST_KINDS: readonly unknown[] = [
   "addToDenyList",
   "removeFromDenyList",
 ] satisfies LogEntry["kind"][];
@@ -55,17 +55,17 @@ export interface LogEntry {
 }
 
 /** An entry as passed to the server, which prepends its time. */
-export type EntryText = Omit<LogEntry, "at">;
+export type NewLogEntry = Omit<LogEntry, "at">;
 
 /** Writes an entry as one line. */
-export function writeEntry(entry: EntryText): string {
+export function formatEntry(entry: NewLogEntry): string {
   return JSON.stringify(entry);
 }
 
 /** Reads the entries of a log, a line each. A line is empty for an entry that was too long to be sent. */
-export function readEntries(text: string): ActionLog {
+export function parseEntries(text: string): ActionLog {
   const lines = text === "" ? [] : text.split("\n");
-  const entries = lines.map(readEntry).filter((entry) => entry !== undefined);
+  const entries = lines.map(parseEntry).filter((entry) => entry !== undefined);
   return { entries, unreadable: lines.length - entries.length };
 }
 
@@ -73,17 +73,17 @@ export function readEntries(text: string): ActionLog {
  * Stored entries that name a subject, each with its redacted replacement: without the reason, which may also name the subject,
  * and without the states before and after.
  */
-export function forgottenEntries(
+export function redactedEntries(
   text: string,
   forgotten: ForgottenSubject,
 ): (readonly [entry: string, replacement: string])[] {
   return linesOf(text).flatMap((line) => {
-    const entry = readEntry(line);
+    const entry = parseEntry(line);
     if (entry?.subject === undefined || entry.kind === "breaker") return [];
-    if (!forgotten.isIn(entry.subject)) return [];
+    if (!forgotten.matches(entry.subject)) return [];
     const { kind, limiter, by, aclUser } = entry;
-    const kept = { kind, limiter, subject: forgotten.hideIn(entry.subject), by, aclUser };
-    return [[line, line.slice(0, VERSION_DIGITS) + writeEntry(kept)] as const];
+    const kept = { kind, limiter, subject: forgotten.redact(entry.subject), by, aclUser };
+    return [[line, line.slice(0, VERSION_DIGITS) + formatEntry(kept)] as const];
   });
 }
 
@@ -91,16 +91,16 @@ function linesOf(text: string): readonly string[] {
   return text.split("\n").filter((line) => line !== "");
 }
 
-function readEntry(line: string): LogEntry | undefined {
+function parseEntry(line: string): LogEntry | undefined {
   const microseconds = line.slice(0, VERSION_DIGITS);
   const entry = parseJson(line.slice(VERSION_DIGITS));
   if (!/^\d{16}$/.test(microseconds) || !isEntry(entry)) return undefined;
   return { ...entry, at: toDate(Number(microseconds)) };
 }
 
-function isEntry(entry: unknown): entry is EntryText {
+function isEntry(entry: unknown): entry is NewLogEntry {
   if (!isPlainObject(entry) || !KINDS.includes(entry["kind"] as never)) return false;
   const { kind, limiter, network, subject } = entry;
   if (subject !== undefined && !isRecordOf(subject, isText)) return false;
-  return typeof (ON_DENY_LIST.includes(kind) ? network : limiter) === "string";
+  return typeof (DENY_LIST_KINDS.includes(kind) ? network : limiter) === "string";
 }

@@ -1,18 +1,18 @@
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import type { LimiterControl } from "./control.ts";
-import type { OverridesInForce } from "./overrides-in-force.ts";
+import type { OverrideIndex } from "./override-index.ts";
 
 /** The overrides of one limiter. */
-export interface LimiterOverrides {
+export interface LimiterOverrideIndex {
   readonly limiter: string;
-  readonly overrides: OverridesInForce | undefined;
+  readonly index: OverrideIndex | undefined;
 }
 
 /** An operator's changes to a limiter, and to the one that it extends. */
 export interface Overrides {
   /** The overrides of the limiter and of the one that it extends; undefined if there are none, so that `apply` can be skipped. */
-  readonly inForce: readonly LimiterOverrides[] | undefined;
+  readonly indexes: readonly LimiterOverrideIndex[] | undefined;
   /** Reads the record again if it is due. */
   readonly refresh: LimiterControl["refresh"];
   /**
@@ -21,7 +21,7 @@ export interface Overrides {
    */
   apply(counters: readonly SubjectCounter[], policy?: CompiledPolicy): readonly SubjectCounter[];
   /** After `refresh`: whether the limiter is in shadow mode for all subjects; undefined if no override applies to all subjects. */
-  shadow(): Promise<boolean | undefined>;
+  isInShadow(): Promise<boolean | undefined>;
   /**
    * Calls back within two seconds once counters have other terms than those they were asked under, until the returned function
    * is called.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { ControlRecord, DeniedNetwork, Order } from "./record.ts";
-import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
-import { MAX_LINE, readRecord, readRecordInTurns, writeRecord } from "./record-text.ts";
+import type { ControlRecord, DeniedNetwork, Invalidation } from "./record.ts";
+import { MAX_DENIED, MAX_INVALIDATIONS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
+import { formatRecord, MAX_LINE_CHARACTERS, parseRecord, parseRecordAsync } from "./record-text.ts";
 
 const FROM = 1_900_000_000_000_000;
 
@@ -25,17 +25,17 @@ const record: ControlRecord = {
 };
 
 test("what is written is read, the version alone too", () => {
-  const text = writeRecord(record);
-  expect(readRecord(text)).toEqual(record);
+  const text = formatRecord(record);
+  expect(parseRecord(text)).toEqual(record);
   expect(Number(text.slice(0, 16))).toBe(FROM);
-  expect(readRecord(writeRecord({ ...NO_RECORD, version: 7 }))).toEqual({
+  expect(parseRecord(formatRecord({ ...NO_RECORD, version: 7 }))).toEqual({
     ...NO_RECORD,
     version: 7,
   });
 });
 
 test("no text is no record", () => {
-  expect(readRecord("")).toEqual({ version: 0, overrides: [], orders: [] });
+  expect(parseRecord("")).toEqual({ version: 0, overrides: [], orders: [] });
 });
 
 /** A record's text of a head and lines. */
@@ -48,7 +48,7 @@ const sound = { format: 2 };
 
 test("the text that the next ones spoil is sound", () => {
   const text = withLines(sound, line("override", override), line("order", order));
-  expect(readRecord(text)).toMatchObject({ version: 1, orders: [order] });
+  expect(parseRecord(text)).toMatchObject({ version: 1, orders: [order] });
 });
 
 describe("a record with one invalid part is not read at all:", () => {
@@ -68,10 +68,10 @@ describe("a record with one invalid part is not read at all:", () => {
     withLines(sound, line("overrides", override)),
     withLines(sound, JSON.stringify(override)),
     withLines(sound, line("override", [override])),
-    withLines({ ...sound, droppedTo: 1, " ": "x".repeat(MAX_LINE) }),
-    writeRecord(record).slice(0, -1),
+    withLines({ ...sound, droppedTo: 1, " ": "x".repeat(MAX_LINE_CHARACTERS) }),
+    formatRecord(record).slice(0, -1),
   ])("%.90s", (text) => {
-    expect(readRecord(text)).toBeUndefined();
+    expect(parseRecord(text)).toBeUndefined();
   });
 
   test.each([
@@ -93,7 +93,7 @@ describe("a record with one invalid part is not read at all:", () => {
     { more: 1 },
   ])("an override with %j", (part) => {
     const spoiled = line("override", { ...override, ...part });
-    expect(readRecord(withLines(sound, line("override", override), spoiled))).toBeUndefined();
+    expect(parseRecord(withLines(sound, line("override", override), spoiled))).toBeUndefined();
   });
 
   test.each([
@@ -105,7 +105,7 @@ describe("a record with one invalid part is not read at all:", () => {
     { until: null },
   ])("an order with %j", (part) => {
     const spoiled = line("order", { ...order, ...part });
-    expect(readRecord(withLines(sound, line("order", order), spoiled))).toBeUndefined();
+    expect(parseRecord(withLines(sound, line("order", order), spoiled))).toBeUndefined();
   });
 
   test.each([
@@ -118,22 +118,22 @@ describe("a record with one invalid part is not read at all:", () => {
     { until: undefined },
     { limiter: "api" },
   ])("an entry of the deny list with %j", (part) => {
-    expect(readRecord(withLines(sound, line("deny", { ...denied, ...part })))).toBeUndefined();
+    expect(parseRecord(withLines(sound, line("deny", { ...denied, ...part })))).toBeUndefined();
   });
 
   test.each([
     ["override", override, MAX_OVERRIDES],
-    ["order", order, MAX_ORDERS],
+    ["order", order, MAX_INVALIDATIONS],
     ["deny", denied, MAX_DENIED],
   ])("more of %s than there may be", (kind, item, most) => {
     const many = (count: number) => withLines(sound, ...Array(count).fill(line(kind, item)));
-    expect(readRecord(many(most))).toBeDefined();
-    expect(readRecord(many(most + 1))).toBeUndefined();
+    expect(parseRecord(many(most))).toBeDefined();
+    expect(parseRecord(many(most + 1))).toBeUndefined();
   });
 
   test("a line that is longer than any that is written", () => {
-    const long = { ...override, limiter: "x".repeat(MAX_LINE) };
-    expect(readRecord(withLines(sound, line("override", long)))).toBeUndefined();
+    const long = { ...override, limiter: "x".repeat(MAX_LINE_CHARACTERS) };
+    expect(parseRecord(withLines(sound, line("override", long)))).toBeUndefined();
   });
 });
 
@@ -165,29 +165,29 @@ describe("a record is read in turns of the event loop,", () => {
         Array.from({ length: 8 }, (_, d) => [`dimension-${d}`, `subject-${i}-${d}`.padEnd(40)]),
       ),
     })),
-    orders: many(MAX_ORDERS, order) as Order[],
+    orders: many(MAX_INVALIDATIONS, order) as Invalidation[],
     denied: many(MAX_DENIED, denied) as DeniedNetwork[],
   };
 
   test("the largest documented one too, to what it is at once", async () => {
-    const text = writeRecord(full);
+    const text = formatRecord(full);
     expect(text.length).toBeGreaterThan(500_000);
-    expect(await readRecordInTurns(text)).toEqual(readRecord(text));
-    expect(readRecord(text)).toEqual(full);
+    expect(await parseRecordAsync(text)).toEqual(parseRecord(text));
+    expect(parseRecord(text)).toEqual(full);
   });
 
   test.each([
-    ["the largest documented one", writeRecord(full)],
+    ["the largest documented one", formatRecord(full)],
     ["empty lines", `0000000000000001{"format":2}${"\n".repeat(999_000)}`],
     ["objects", withLines(sound, `order [${"{},".repeat(300_000)}{}]`)],
     ["deep JSON", withLines(sound, `order ${"[".repeat(900_000)}`)],
     ["deep JSON as the head", `0000000000000001${"[".repeat(900_000)}`],
     ["lines of deep JSON", withLines(sound, ...many(15, {}).map(() => "[".repeat(65_000)))],
   ])("%s takes no turn longer than 20 ms", async (_, text) => {
-    await readRecordInTurns(text);
+    await parseRecordAsync(text);
     // A garbage collection may fall into one of three.
     const turns = [];
-    for (let i = 0; i < 3; i += 1) turns.push(await longestTurn(() => readRecordInTurns(text)));
+    for (let i = 0; i < 3; i += 1) turns.push(await longestTurn(() => parseRecordAsync(text)));
     expect(Math.min(...turns)).toBeLessThan(20);
   });
 });

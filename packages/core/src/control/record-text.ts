@@ -1,8 +1,14 @@
 import { isRecordOf, isWhole, parseJson } from "../common/from-json.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import { readNetwork } from "../net/network.ts";
-import type { ControlRecord, DeniedNetwork, Order, Override, OverrideNumbers } from "./record.ts";
-import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
+import type {
+  ControlRecord,
+  DeniedNetwork,
+  Invalidation,
+  LimitOverride,
+  Override,
+} from "./record.ts";
+import { MAX_DENIED, MAX_INVALIDATIONS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
 
 /*
  * The text of a record: its version, a head as JSON, and a line for each override, order and entry of the deny list, made of
@@ -13,13 +19,13 @@ import { MAX_DENIED, MAX_ORDERS, MAX_OVERRIDES, NO_RECORD } from "./record.ts";
 export const MAX_RECORD_BYTES = 1_000_000;
 
 /** The longest line, in characters: any JSON of that length can be parsed in a few milliseconds. */
-export const MAX_LINE = 65_536;
+export const MAX_LINE_CHARACTERS = 65_536;
 
 /** The text begins with the version, in this many digits, so that the version can be read alone. */
 export const VERSION_DIGITS = 16;
 
 /** The unit counts: an override changes nothing else of a limit. */
-export const OVERRIDE_NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
+export const LIMIT_OVERRIDE_FIELDS = ["limit", "burst", "capacity", "refill"] as const;
 
 /** A record in another format is not read, rather than guessed at. */
 const FORMAT = 2;
@@ -34,50 +40,50 @@ type Properties = Readonly<Record<string, unknown>>;
 /** The kinds of lines: a check for their items, and how many there may be. */
 const KINDS = {
   override: { isItem: isOverride, most: MAX_OVERRIDES },
-  order: { isItem: isOrder, most: MAX_ORDERS },
+  order: { isItem: isInvalidation, most: MAX_INVALIDATIONS },
   deny: { isItem: isDenied, most: MAX_DENIED },
 } as const;
 
 type Kind = keyof typeof KINDS;
 
 /** Writes a record as stored. */
-export function writeRecord(record: ControlRecord): string {
-  return writeVersion(record.version) + writeBody(record);
+export function formatRecord(record: ControlRecord): string {
+  return formatVersion(record.version) + formatBody(record);
 }
 
 /** Writes the beginning of a record; empty if there is none. */
-export function writeVersion(version: number): string {
+export function formatVersion(version: number): string {
   return version === 0 ? "" : String(version).padStart(VERSION_DIGITS, "0");
 }
 
 /** The text of a record without its version. */
-export function writeBody({ overrides, orders, denied = [], droppedTo }: Body): string {
+export function formatBody({ overrides, orders, denied = [], droppedTo }: Body): string {
   return [
     JSON.stringify({ format: FORMAT, droppedTo }),
-    ...overrides.map((one) => writeLine("override", one)),
-    ...orders.map((one) => writeLine("order", one)),
-    ...denied.map((one) => writeLine("deny", one)),
+    ...overrides.map((one) => formatLine("override", one)),
+    ...orders.map((one) => formatLine("order", one)),
+    ...denied.map((one) => formatLine("deny", one)),
   ].join("\n");
 }
 
-function writeLine(kind: Kind, item: object): string {
+function formatLine(kind: Kind, item: object): string {
   return `${kind} ${JSON.stringify(item)}`;
 }
 
 /** Reads a stored record; undefined if any part of it is invalid. An empty string means no record. */
-export function readRecord(text: string): ControlRecord | undefined {
-  const steps = readSteps(text);
+export function parseRecord(text: string): ControlRecord | undefined {
+  const lines = parseLines(text);
   for (;;) {
-    const { done, value } = steps.next();
+    const { done, value } = lines.next();
     if (done === true) return value;
   }
 }
 
 /** The same, in turns of the event loop of about 5 ms each. A small record takes one turn, and resolves without waiting. */
-export async function readRecordInTurns(text: string): Promise<ControlRecord | undefined> {
-  const steps = readSteps(text);
+export async function parseRecordAsync(text: string): Promise<ControlRecord | undefined> {
+  const lines = parseLines(text);
   for (let began = performance.now(); ; ) {
-    const { done, value } = steps.next();
+    const { done, value } = lines.next();
     if (done === true) return value;
     if (performance.now() - began < TURN_MS) continue;
     await new Promise((resolve) => setImmediate(resolve));
@@ -86,30 +92,31 @@ export async function readRecordInTurns(text: string): Promise<ControlRecord | u
 }
 
 /** The version of a text, whether the text is valid or not; undefined if it has none. */
-export function versionOf(text: string): number | undefined {
+export function parseVersion(text: string): number | undefined {
   const version = text.slice(0, VERSION_DIGITS);
   return /^\d{16}$/.test(version) ? Number(version) : undefined;
 }
 
 /** Reads a line with each step. */
-function* readSteps(text: string): Generator<void, ControlRecord | undefined, void> {
+function* parseLines(text: string): Generator<void, ControlRecord | undefined, void> {
   if (text === "") return NO_RECORD;
-  const version = versionOf(text);
+  const version = parseVersion(text);
   let end = endOfLine(text, VERSION_DIGITS);
-  const head = readHead(text.slice(VERSION_DIGITS, end));
+  const head = parseHead(text.slice(VERSION_DIGITS, end));
   if (version === undefined || head === undefined) return undefined;
   const items: Readonly<Record<Kind, object[]>> = { override: [], order: [], deny: [] };
   while (end < text.length) {
     const start = end + 1;
     end = endOfLine(text, start);
-    if (end - start > MAX_LINE || !addLine(items, text.slice(start, end))) return undefined;
+    if (end - start > MAX_LINE_CHARACTERS || !addLine(items, text.slice(start, end)))
+      return undefined;
     yield;
   }
   const { override, order, deny } = items;
   return {
     version,
     overrides: override as Override[],
-    orders: order as Order[],
+    orders: order as Invalidation[],
     ...(deny.length === 0 ? {} : { denied: deny as DeniedNetwork[] }),
     ...head,
   };
@@ -120,8 +127,8 @@ function endOfLine(text: string, start: number): number {
   return end === -1 ? text.length : end;
 }
 
-function readHead(line: string): Pick<ControlRecord, "droppedTo"> | undefined {
-  const head = line.length > MAX_LINE ? undefined : parseJson(line);
+function parseHead(line: string): Pick<ControlRecord, "droppedTo"> | undefined {
+  const head = line.length > MAX_LINE_CHARACTERS ? undefined : parseJson(line);
   if (!hasOnly(head, ["format", "droppedTo"])) return undefined;
   const { format, ...rest } = head;
   if (format !== FORMAT || !(rest["droppedTo"] === undefined || isWhole(rest["droppedTo"]))) {
@@ -146,13 +153,13 @@ function isOverride(value: unknown): value is Override {
     hasOnly(value, ["limiter", "subject", "limits", "shadow", "from", "until"]) &&
     isName(value["limiter"]) &&
     (value["subject"] === undefined || isSubject(value["subject"])) &&
-    (value["limits"] === undefined || isRecordOf(value["limits"], isNumbers)) &&
+    (value["limits"] === undefined || isRecordOf(value["limits"], isLimitOverride)) &&
     (value["shadow"] === undefined || typeof value["shadow"] === "boolean") &&
-    isSpan(value)
+    hasValidTimes(value)
   );
 }
 
-function isOrder(value: unknown): value is Order {
+function isInvalidation(value: unknown): value is Invalidation {
   return (
     hasOnly(value, ["limiter", "subject", "kind", "from"]) &&
     isName(value["limiter"]) &&
@@ -168,16 +175,16 @@ function isDenied(value: unknown): value is DeniedNetwork {
     readNetwork(value["network"]) !== undefined &&
     (value["reason"] === undefined || typeof value["reason"] === "string") &&
     (value["by"] === undefined || typeof value["by"] === "string") &&
-    isSpan(value)
+    hasValidTimes(value)
   );
 }
 
-function isSpan({ from, until }: Properties): boolean {
+function hasValidTimes({ from, until }: Properties): boolean {
   return isWhole(from) && (until === null || isWhole(until));
 }
 
-function isNumbers(value: unknown): value is OverrideNumbers {
-  return hasOnly(value, OVERRIDE_NUMBERS) && Object.values(value).every(isWhole);
+function isLimitOverride(value: unknown): value is LimitOverride {
+  return hasOnly(value, LIMIT_OVERRIDE_FIELDS) && Object.values(value).every(isWhole);
 }
 
 function isSubject(value: unknown): value is Readonly<Record<string, string>> {

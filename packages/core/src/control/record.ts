@@ -5,7 +5,7 @@ export interface ControlRecord {
   /** Changes with each change of the record: the time of the change. 0 if there is no record. */
   readonly version: number;
   readonly overrides: readonly Override[];
-  readonly orders: readonly Order[];
+  readonly orders: readonly Invalidation[];
   /** The addresses and networks that all limiters of the prefix refuse; missing if there are none. */
   readonly denied?: readonly DeniedNetwork[] | undefined;
   /** The `from` of the newest order that was dropped to make room: processes drop everything cached before it. */
@@ -18,7 +18,7 @@ export interface Override {
   /** By dimension. Missing for all subjects. */
   readonly subject?: Readonly<Record<string, string>> | undefined;
   /** By the name of a limit. */
-  readonly limits?: Readonly<Record<string, OverrideNumbers>> | undefined;
+  readonly limits?: Readonly<Record<string, LimitOverride>> | undefined;
   /** Whether the limiter is in shadow mode while the override lasts. */
   readonly shadow?: boolean | undefined;
   readonly from: number;
@@ -27,7 +27,7 @@ export interface Override {
 }
 
 /** Unit counts that replace a limit's own. */
-export interface OverrideNumbers {
+export interface LimitOverride {
   readonly limit?: number | undefined;
   readonly burst?: number | undefined;
   readonly capacity?: number | undefined;
@@ -35,7 +35,7 @@ export interface OverrideNumbers {
 }
 
 /** An action on a subject: processes that read it drop everything cached about the subject. */
-export interface Order {
+export interface Invalidation {
   readonly limiter: string;
   /** By dimension. */
   readonly subject: Readonly<Record<string, string>>;
@@ -57,12 +57,15 @@ export interface DeniedNetwork {
 }
 
 /** Whether an item has not ended, at a time of the server's clock in microseconds. */
-export function lasts({ until }: Pick<Override, "until">, now: number): boolean {
+export function isActive({ until }: Pick<Override, "until">, now: number): boolean {
   return until === null || now < until;
 }
 
 /** A text that is equal for the same limiter and subject. */
-export function formatKey({ limiter, subject }: Pick<Override, "limiter" | "subject">): string {
+export function formatOverrideKey({
+  limiter,
+  subject,
+}: Pick<Override, "limiter" | "subject">): string {
   return JSON.stringify([limiter, subject === undefined ? null : Object.entries(subject).sort()]);
 }
 
@@ -70,16 +73,16 @@ export function formatKey({ limiter, subject }: Pick<Override, "limiter" | "subj
 export const NO_RECORD: ControlRecord = { version: 0, overrides: [], orders: [] };
 
 /** In microseconds: a process does not use a record that it read longer ago than this, unless it cannot read. */
-export const LONGEST_BELIEVED = 1_900_000;
+export const MAX_RECORD_AGE_MICROS = 1_900_000;
 
 /** In microseconds: how long after a change every process follows it, including those whose clocks run slowly. */
-export const IN_FORCE_AFTER = 2_000_000;
+export const EFFECTIVE_AFTER_MICROS = 2_000_000;
 
 /** The most overrides in a record. */
 export const MAX_OVERRIDES = 1_000;
 
 /** The most orders in a record. */
-export const MAX_ORDERS = 256;
+export const MAX_INVALIDATIONS = 256;
 
 /** The most entries of the deny list. */
 export const MAX_DENIED = 1_000;

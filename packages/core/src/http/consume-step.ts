@@ -155,7 +155,7 @@ function createReport<Request extends object>(
     const { request, carried, response, limits, started } = context;
     const { parts } = context.prepared as PreparedLimiter<Request>;
     const limiterCall = context.limiterCall as LimiterCall;
-    parts.usage?.note(subjectsIn(limiterCall), decision);
+    parts.usage?.record(subjectsIn(limiterCall), decision);
     if (parts.counted.hasSlots && response !== undefined) {
       const places = slotsOf(decision, parts.counted);
       if (places !== undefined) holdSlots(places, response);

@@ -1,5 +1,5 @@
 import type { DeniedNetwork } from "../control/record.ts";
-import { lasts } from "../control/record.ts";
+import { isActive } from "../control/record.ts";
 import type { LimiterParts } from "../limiter/limiter-parts.ts";
 import { positionOf, readNetwork } from "../net/network.ts";
 import type { NetworkSet } from "../net/network-set.ts";
@@ -20,17 +20,17 @@ export function createControlStep<Request extends HttpRequest>(
   note: (request: Request, list: "denyList") => void,
 ): GuardStep<Request> | undefined {
   if (control === undefined) return undefined;
-  const { known } = control;
+  const { cache } = control;
 
   /** A client without an address is not on any list. */
   function check(context: RequestContext<Request>): Verdict | undefined {
-    const { denied } = known.record;
+    const { denied } = cache.record;
     if (denied === undefined) return undefined;
     const { request, client } = context;
     const { address } = client;
     if (!address) return client.hasLeft() ? LEFT : undefined;
     if (client === context.connected) watchTrust?.(context);
-    if (!isDenied(denied, address, known.now())) return undefined;
+    if (!isDenied(denied, address, cache.now())) return undefined;
     note(request, "denyList");
     return BLOCKED;
   }
@@ -47,10 +47,10 @@ export function createControlStep<Request extends HttpRequest>(
   }
 
   return (context) => {
-    const refreshed = performance.now() >= known.due ? control.refresh() : undefined;
+    const refreshed = performance.now() >= cache.refreshDueAt ? control.refresh() : undefined;
     if (refreshed !== undefined) return checkLater(context, refreshed);
     context.isFresh = true;
-    return known.record.denied === undefined ? undefined : check(context);
+    return cache.record.denied === undefined ? undefined : check(context);
   };
 }
 
@@ -73,7 +73,7 @@ function isDenied(denied: readonly DeniedNetwork[], address: string, now: number
 function inForceAt(denied: readonly DeniedNetwork[], now: number): InForce {
   const known = compiled.get(denied);
   if (known !== undefined && now < known.until) return known;
-  const lasting = denied.filter((entry) => lasts(entry, now));
+  const lasting = denied.filter((entry) => isActive(entry, now));
   const networks = lasting.flatMap(({ network }) => readNetwork(network) ?? []);
   const ends = lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY);
   const inForce = {

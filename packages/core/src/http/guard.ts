@@ -114,7 +114,7 @@ function createCheck<Request extends HttpRequest>(
   flights: InFlight,
   carriedBy: Adapter<Request>["carriedBy"],
 ): Guard<Request>["check"] {
-  const known = all[0]?.[LIMITER].control?.known;
+  const known = all[0]?.[LIMITER].control?.cache;
 
   return function check(
     request: Request,
@@ -145,7 +145,8 @@ function createCheck<Request extends HttpRequest>(
     try {
       // Most requests find no deny list, and a control record that is not due: they skip the step.
       const isQuiet =
-        known === undefined || (known.record.denied === undefined && performance.now() < known.due);
+        known === undefined ||
+        (known.record.denied === undefined && performance.now() < known.refreshDueAt);
       decided = follow(isQuiet ? plan.quiet : plan.whole, context, 0);
     } catch (error) {
       decided = Promise.reject(error as Error);

@@ -4,7 +4,7 @@ import { isPromiseLike } from "../common/awaitable.ts";
 import { formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "../net/client-address.ts";
-import type { SubjectSource } from "../registry/registry.ts";
+import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { carriedBy, headerValue } from "./client.ts";
 import type { OpaqueSubject, SubjectText } from "./subject.ts";

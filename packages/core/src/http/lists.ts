@@ -7,7 +7,7 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import { publish } from "../common/publish.ts";
 import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import { addressSubject, WHOLE } from "../net/client-address.ts";
-import type { ListSource } from "../registry/registry.ts";
+import type { ListSource } from "../registry/record.ts";
 import type { AddressList } from "./address-option.ts";
 import { readAddressList } from "./address-option.ts";
 import { withoutAddress } from "./client.ts";

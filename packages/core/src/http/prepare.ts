@@ -1,7 +1,7 @@
 import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { serverSideOf } from "../limiter/store-backend.ts";
-import type { HttpUse } from "../registry/registry.ts";
+import type { HttpUse } from "../registry/record.ts";
 import { writePolicy } from "./answer.ts";
 import type { HttpRequest } from "./client.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";

@@ -5,7 +5,7 @@ import type { MadeLimiter } from "../limiter/limiter-parts.ts";
 import { LIMITER } from "../limiter/limiter-parts.ts";
 import { closedError } from "../limiter/open-limiter.ts";
 import { addressSubject } from "../net/client-address.ts";
-import type { SubjectSource } from "../registry/registry.ts";
+import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
 import { withoutAddress } from "./client.ts";
 import type { KeyFunction, KeyReader } from "./keys.ts";

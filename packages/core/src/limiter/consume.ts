@@ -77,7 +77,7 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
     if (
       control !== undefined &&
       learned?.isFresh !== true &&
-      performance.now() >= control.known.due
+      performance.now() >= control.cache.refreshDueAt
     ) {
       const refreshed = control.refresh();
       if (refreshed !== undefined) {
@@ -101,7 +101,7 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
       limits === undefined
         ? countersOf(counted, subject, groups)
         : countersAsked(policy, subject, groups);
-    const inForce = overrides?.inForce === undefined ? counters : overrides.apply(counters, policy);
+    const inForce = overrides?.indexes === undefined ? counters : overrides.apply(counters, policy);
     // In shadow mode no block is set.
     const asked = mode === "enforce" && isShadowDecision(counted, inForce) ? "charge" : mode;
     const by = policy.perCallKeyspace === undefined ? counted : policy;
@@ -147,7 +147,7 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
   /** The decision, after publishing it and counting it for operators. */
   function noted(subject: Subjects, decision: Decision, started: number | undefined): Decision {
     if (started !== undefined) publishTaken(core, subject, decision, performance.now() - started);
-    usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
+    usage?.record(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
     return decision;
   }
 

@@ -32,7 +32,7 @@ export interface LimiterParts {
     learned?: ControlFreshness,
   ): Awaitable<Decision>;
   /** Operators' changes, as far as this process knows; undefined if the store has no control record. */
-  readonly control: Pick<LimiterControl, "refresh" | "known"> | undefined;
+  readonly control: Pick<LimiterControl, "refresh" | "cache"> | undefined;
   /** `consumeIn`, but waits in line if it is denied. Undefined if the client has disconnected meanwhile. */
   consumeInTurn(
     groups: readonly LimitGroup[],

@@ -36,6 +36,6 @@ export function createLimiterQueue(
   const queue = createWaitQueue(maxQueue, giveBack, counted.store.now, () =>
     noteInUse("waiting", counted.labels),
   );
-  control?.onOrder(queue.wake);
+  control?.onInvalidation(queue.wake);
   return { queue, maxLine: Math.min(MAX_LINE, Math.ceil(maxQueue / 2)), giveBack };
 }

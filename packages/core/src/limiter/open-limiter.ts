@@ -30,7 +30,7 @@ export function openLimiter(shared: LimiterInstance, parent: Limiter | undefined
     watch,
     usage,
     hasLease,
-    isInShadow: async () => (await overrides?.shadow()) ?? counted.shadow,
+    isInShadow: async () => (await overrides?.isInShadow()) ?? counted.shadow,
     isClosed: false,
   };
   shared.handles += 1;

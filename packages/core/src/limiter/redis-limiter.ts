@@ -6,8 +6,13 @@ import { createFallbackStage } from "../pipeline/fallback-stage.ts";
 import { createLeaseStage } from "../pipeline/leases/lease-stage.ts";
 import { createRedisStage } from "../pipeline/redis-stage.ts";
 import type { Stage } from "../pipeline/stage.ts";
-import { listLimiter, newsOfShapes, noteUse, unlist } from "../registry/listings.ts";
-import { countUsage, endUsage } from "../usage/usage.ts";
+import {
+  addLimiterToRegistry,
+  recordHttpUse,
+  removeFromRegistry,
+  trackPerCallPolicies,
+} from "../registry/add-to-registry.ts";
+import { startUsage, stopUsage } from "../usage/usage.ts";
 import type { OnServers } from "./store-backend.ts";
 import { inMemory } from "./store-backend.ts";
 import { makeReady } from "./warm-up.ts";
@@ -18,7 +23,7 @@ export const onServers: OnServers = {
     const { store } = counted;
     const { remote } = store;
     const { limiter } = counted.labels;
-    const usage = countUsage(store, limiter);
+    const usage = startUsage(store, limiter);
     if (remote === undefined) return { ...inMemory(counted), usage };
     const watch = watchStore(store.owner, remote, failure);
     const release = watch.use();
@@ -43,10 +48,10 @@ export const onServers: OnServers = {
       });
     return { chain, fallback, watch, control, overrides, usage };
   },
-  list: listLimiter,
-  noteUse,
-  newsOfShapes,
-  unlist: (store, name) => unlist(store, "limiter", name),
-  endUsage,
+  list: addLimiterToRegistry,
+  noteUse: recordHttpUse,
+  newsOfShapes: trackPerCallPolicies,
+  unlist: (store, name) => removeFromRegistry(store, "limiter", name),
+  endUsage: stopUsage,
   ready: makeReady,
 };

@@ -2,7 +2,7 @@ import type { InFlight } from "../pipeline/in-flight.ts";
 import { createMemoryStage } from "../pipeline/memory-stage.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import type { HttpUse } from "../registry/registry.ts";
+import type { HttpUse } from "../registry/record.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { LimiterCore, ServerParts } from "./limiter-core.ts";

@@ -104,7 +104,7 @@ export function createWaiting(
     });
     // The attempt that admitted is the caller's answer.
     if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
-    usage?.note(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
+    usage?.record(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
     return decision;
   }
 

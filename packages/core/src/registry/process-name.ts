@@ -3,12 +3,12 @@ import { prefixPart } from "../common/client-state.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** A name for a process in the keys of a prefix: 16 random characters. */
-export function newProcessName(): string {
+export function createProcessName(): string {
   return randomBytes(12).toString("base64url");
 }
 
 /** The name of this process for the client and prefix of a store: the same in the directory and in usage. */
 export const processNameOf: (store: CountingStore) => { readonly name: string } = prefixPart(
   "processName",
-  () => ({ name: newProcessName() }),
+  () => ({ name: createProcessName() }),
 );

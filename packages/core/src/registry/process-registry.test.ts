@@ -9,10 +9,10 @@ import { onServers } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import { directoryTimes, PROCESS_LIFE_MS, SHARED_LIFE_MS } from "./process-registry.ts";
-import type { LimiterRecord, ProcessRecord } from "./registry.ts";
-import type { DirectoryCall } from "./step.ts";
-import { INDEX_STATES, keepDirectory } from "./step.ts";
+import type { RegistryCall } from "./operations.ts";
+import { INDEX_STATES, updateRegistry } from "./operations.ts";
+import { PROCESS_TTL_MS, registryIntervals, SHARED_TTL_MS } from "./process-registry.ts";
+import type { LimiterRecord, ProcessRecord } from "./record.ts";
 
 /** The latest that a process writes first, and after that again. */
 const LATEST_FIRST = 15_000;
@@ -20,19 +20,19 @@ const LATEST_NEXT = 36_000;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
-  Object.assign(directoryTimes(), { first: 10_000, every: 30_000 });
+  Object.assign(registryIntervals(), { first: 10_000, every: 30_000 });
 });
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();
-  directoryTimes().first = 2 ** 30;
+  registryIntervals().firstMs = 2 ** 30;
 });
 
 /** What a store has been asked to list, and how it answers. */
 interface ListingStore {
   readonly store: CountingStore;
   /** In the order in which they were made. */
-  readonly calls: DirectoryCall[];
+  readonly calls: RegistryCall[];
   /** What the index said of the process, and the hashes of the records that are there. */
   state: number;
   readonly known: Set<string>;
@@ -55,8 +55,8 @@ function listingStore(): ListingStore {
       registry: true,
       side: onServers,
       async run(operation, call) {
-        if ((operation as unknown) !== keepDirectory) return memory.run(operation, call);
-        const asked = call as DirectoryCall;
+        if ((operation as unknown) !== updateRegistry) return memory.run(operation, call);
+        const asked = call as RegistryCall;
         it.calls.push(asked);
         await it.pause;
         if (it.error !== undefined) throw it.error;
@@ -75,7 +75,7 @@ function make(store: CountingStore, name = "api"): Limiter {
   return createLimiter({ name, store, limits: gcra({ limit: 5, window: "1m" }) }) as Limiter;
 }
 
-function processOf(call: DirectoryCall | undefined): ProcessRecord {
+function processOf(call: RegistryCall | undefined): ProcessRecord {
   return JSON.parse(call?.record ?? "");
 }
 
@@ -96,7 +96,7 @@ describe("a process", () => {
     expect(calls).toHaveLength(2);
     const [asked, written] = calls;
     expect(asked?.shared).toMatchObject([{ text: "" }]);
-    expect(written).toMatchObject({ life: PROCESS_LIFE_MS, sharedLife: SHARED_LIFE_MS });
+    expect(written).toMatchObject({ life: PROCESS_TTL_MS, sharedLife: SHARED_TTL_MS });
     const record: LimiterRecord = JSON.parse(written?.shared[0]?.text ?? "");
     expect(record).toMatchObject({ format: 1, kind: "limiter", name: "api" });
     expect(processOf(written)).toMatchObject({ format: 1, pid: process.pid, more: 0 });

@@ -6,69 +6,69 @@ import { HeadgateError } from "../common/errors.ts";
 import type { CountingStore } from "../store/store.ts";
 import { within } from "../store/within.ts";
 import { VERSION } from "../version.generated.ts";
-import { Entry } from "./entry.ts";
-import type { NameTargets } from "./listed-targets.ts";
-import { listTargets } from "./listed-targets.ts";
-import { newProcessName } from "./process-name.ts";
+import type { GetTargetNames } from "./breaker-targets.ts";
+import { collectTargets } from "./breaker-targets.ts";
+import type { RegistryCall, SharedRecord } from "./operations.ts";
+import { INDEX_STATES, updateRegistry } from "./operations.ts";
+import { createProcessName } from "./process-name.ts";
+import type { HttpUse, ProcessRecord, RegistryPolicy, RegistryRecord } from "./record.ts";
+import { RECORD_FORMAT } from "./record.ts";
 import { refusalOf } from "./refusal.ts";
-import type { HttpUse, ListedPolicy, ListedRecord, ProcessRecord } from "./registry.ts";
-import { RECORD_FORMAT } from "./registry.ts";
-import type { DirectoryCall, SharedRecord } from "./step.ts";
-import { INDEX_STATES, keepDirectory } from "./step.ts";
+import { RegistryEntry } from "./registry-entry.ts";
 
 /** When a process writes into directories, in milliseconds. */
-interface DirectoryTimes {
+interface RegistryIntervals {
   /** After the first limiter was created; a process that ends sooner is not listed. Up to half as much is added. */
-  first: number;
+  firstMs: number;
   /** The interval after that; up to a fifth is added. */
-  every: number;
+  everyMs: number;
 }
 
 /** How long a process that crashed stays listed: slightly longer than three writes take. */
-export const PROCESS_LIFE_MS = 110_000;
+export const PROCESS_TTL_MS = 110_000;
 
 /** How long shared records are kept. A process has at most 1,000 of them, and renews all of them in turn within an hour. */
-export const SHARED_LIFE_MS = 7_200_000;
+export const SHARED_TTL_MS = 7_200_000;
 
 /** Shared by all copies of this package, so that a test can set other times. */
-export const directoryTimes: () => DirectoryTimes = processPart("directoryTimes", () => ({
+export const registryIntervals: () => RegistryIntervals = processPart("directoryTimes", () => ({
   first: 10_000,
   every: 30_000,
 }));
 
 /** The most limiters and breakers of a process that are listed; the rest are only counted. */
-const MOST_LISTED = 1_000;
+const MAX_REGISTERED = 1_000;
 
 /** The most records in one call. */
-const TOGETHER = 64;
+const BATCH_SIZE = 64;
 
 /** How many existing records are renewed each time, in turn. */
-const IN_TURN = 16;
+const RENEWED_PER_WRITE = 16;
 
 /** The longest that `close` waits for the store. */
-const LONGEST_GOODBYE_MS = 100;
+const MAX_CLOSE_WAIT_MS = 100;
 
-type Kind = ListedRecord["kind"];
+type Kind = RegistryRecord["kind"];
 
 /** The listings of this process for one client and prefix. */
-export class ProcessDirectory {
+export class ProcessRegistry {
   /** Its name in the index: 16 characters. */
   readonly #name: string;
   readonly #prefix: string;
   readonly #onRefused: (error: HeadgateError) => void;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, RegistryEntry>();
   /** The hashes of existing records, the least recently renewed first. */
-  readonly #kept = new Set<string>();
+  readonly #renewed = new Set<string>();
   /** Whether anything was written that has to be removed later. */
-  #isListed = false;
-  readonly #alarm = new Alarm(weakCallback(this, (directory) => directory.wake()));
+  #isRegistered = false;
+  readonly #alarm = new Alarm(weakCallback(this, (directory) => directory.writePeriodically()));
   #writing: Promise<void> | undefined;
 
   /** `onRefused` is called for each write that the store refuses. */
   constructor(
     prefix: string,
     onRefused: (error: HeadgateError) => void,
-    name: string = newProcessName(),
+    name: string = createProcessName(),
   ) {
     this.#prefix = prefix;
     this.#name = name;
@@ -76,24 +76,24 @@ export class ProcessDirectory {
   }
 
   /** The first record under a name is listed, until the name is removed. Each write lists a breaker's current targets. */
-  add(record: ListedRecord, store: CountingStore, nameTargets?: NameTargets): void {
+  add(record: RegistryRecord, store: CountingStore, getTargetNames?: GetTargetNames): void {
     const id = idOf(record.kind, record.name);
     if (this.#entries.has(id)) return;
-    this.#entries.set(id, new Entry(record, store, nameTargets));
-    if (this.#entries.size === 1) this.#alarm.set(spread(directoryTimes().first, 0.5));
+    this.#entries.set(id, new RegistryEntry(record, store, getTargetNames));
+    if (this.#entries.size === 1) this.#alarm.set(spread(registryIntervals().firstMs, 0.5));
   }
 
-  addUse(kind: Kind, name: string, use: HttpUse): void {
-    this.#entries.get(idOf(kind, name))?.addUse(use);
+  addHttpUse(kind: Kind, name: string, use: HttpUse): void {
+    this.#entries.get(idOf(kind, name))?.addHttpUse(use);
   }
 
   /** Lists a policy of another shape with a limiter, until each of its users has removed it. */
-  addOther(limiter: string, policy: ListedPolicy): void {
-    this.#entries.get(idOf("limiter", limiter))?.addOther(policy);
+  addPerCallPolicy(limiter: string, policy: RegistryPolicy): void {
+    this.#entries.get(idOf("limiter", limiter))?.addPerCallPolicy(policy);
   }
 
-  removeOther(limiter: string, policy: ListedPolicy): void {
-    this.#entries.get(idOf("limiter", limiter))?.removeOther(policy);
+  removePerCallPolicy(limiter: string, policy: RegistryPolicy): void {
+    this.#entries.get(idOf("limiter", limiter))?.removePerCallPolicy(policy);
   }
 
   /** Removes a name. With the last one the process leaves the directory, waiting only briefly for the store. Never rejects. */
@@ -101,7 +101,7 @@ export class ProcessDirectory {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;
     this.#alarm.stop();
-    if (this.#isListed) await within(LONGEST_GOODBYE_MS, this.#leave(store), () => {});
+    if (this.#isRegistered) await within(MAX_CLOSE_WAIT_MS, this.#unregister(store), () => {});
   }
 
   /** Writes now if anything is due. Never rejects, and does not restart a write in progress. */
@@ -113,11 +113,11 @@ export class ProcessDirectory {
   }
 
   /** Writes now and periodically. Never rejects. */
-  async wake(): Promise<void> {
+  async writePeriodically(): Promise<void> {
     await this.write();
     // It may have been closed in the meantime, and opened again.
     if (this.#entries.size === 0 || this.#alarm.isSet) return;
-    this.#alarm.set(spread(directoryTimes().every, 0.2));
+    this.#alarm.set(spread(registryIntervals().everyMs, 0.2));
   }
 
   async #writeAll(): Promise<void> {
@@ -125,44 +125,44 @@ export class ProcessDirectory {
       const records = this.#records();
       const due = this.#due(records);
       do {
-        await this.#keep(due.splice(0, TOGETHER), records);
+        await this.#renew(due.splice(0, BATCH_SIZE), records);
       } while (due.length > 0 && this.#entries.size > 0);
     } catch (error) {
       this.#onRefused(error as HeadgateError);
     }
   }
 
-  #listed(): readonly Entry[] {
-    return [...this.#entries.values()].slice(0, MOST_LISTED);
+  #registered(): readonly RegistryEntry[] {
+    return [...this.#entries.values()].slice(0, MAX_REGISTERED);
   }
 
   /** The records to list, by hash. */
   #records(): ReadonlyMap<string, SharedRecord> {
     return new Map(
-      this.#listed()
-        .map((entry) => entry.write())
+      this.#registered()
+        .map((entry) => entry.toSharedRecord())
         .map((record) => [record.hash, record]),
     );
   }
 
   /** The hashes of new records, and of some of the others in turn. */
   #due(records: ReadonlyMap<string, SharedRecord>): string[] {
-    for (const hash of this.#kept) if (!records.has(hash)) this.#kept.delete(hash);
-    const added = [...records.keys()].filter((hash) => !this.#kept.has(hash));
-    return [...added, ...[...this.#kept].slice(0, IN_TURN)];
+    for (const hash of this.#renewed) if (!records.has(hash)) this.#renewed.delete(hash);
+    const added = [...records.keys()].filter((hash) => !this.#renewed.has(hash));
+    return [...added, ...[...this.#renewed].slice(0, RENEWED_PER_WRITE)];
   }
 
   /** Renews some records, and writes those that are missing. */
-  async #keep(
+  async #renew(
     hashes: readonly string[],
     records: ReadonlyMap<string, SharedRecord>,
   ): Promise<void> {
     const process = this.#processRecord(records);
-    const areThere = await this.#run(
+    const exist = await this.#run(
       process,
       hashes.map((hash) => ({ hash, text: "" })),
     );
-    const missing = hashes.filter((_, i) => areThere[i] === 0);
+    const missing = hashes.filter((_, i) => exist[i] === 0);
     if (missing.length > 0) {
       await this.#run(
         process,
@@ -170,8 +170,8 @@ export class ProcessDirectory {
       );
     }
     for (const hash of hashes) {
-      this.#kept.delete(hash);
-      this.#kept.add(hash);
+      this.#renewed.delete(hash);
+      this.#renewed.add(hash);
     }
   }
 
@@ -179,17 +179,18 @@ export class ProcessDirectory {
     const record: ProcessRecord = {
       ...thisProcess(),
       records: [...records.keys()],
-      more: Math.max(0, this.#entries.size - MOST_LISTED),
-      targets: listTargets(this.#breakers()),
+      more: Math.max(0, this.#entries.size - MAX_REGISTERED),
+      targets: collectTargets(this.#targetNamesByHash()),
     };
     return JSON.stringify({ format: RECORD_FORMAT, ...record });
   }
 
   /** The function that names the targets of each listed breaker, by the hash of its record. */
-  #breakers(): ReadonlyMap<string, NameTargets> {
-    const breakers = new Map<string, NameTargets>();
-    for (const entry of this.#listed()) {
-      if (entry.nameTargets !== undefined) breakers.set(entry.write().hash, entry.nameTargets);
+  #targetNamesByHash(): ReadonlyMap<string, GetTargetNames> {
+    const breakers = new Map<string, GetTargetNames>();
+    for (const entry of this.#registered()) {
+      if (entry.getTargetNames !== undefined)
+        breakers.set(entry.toSharedRecord().hash, entry.getTargetNames);
     }
     return breakers;
   }
@@ -199,36 +200,36 @@ export class ProcessDirectory {
     // All of them are on one client and prefix.
     const [entry] = this.#entries.values();
     if (entry === undefined) return [];
-    const wasListed = this.#isListed;
-    this.#isListed = true;
-    const [, state, ...areThere] = await entry.store.run(keepDirectory, this.#call(record, shared));
+    const wasRegistered = this.#isRegistered;
+    this.#isRegistered = true;
+    const [, state, ...exist] = await entry.store.run(updateRegistry, this.#call(record, shared));
     const code = "HEADGATE_DIRECTORY_REFUSED";
     if (state === INDEX_STATES.full) throw new HeadgateError(code, "it is full");
     const refusal = refusalOf(state, code);
     if (refusal !== undefined) throw refusal;
     // The store was emptied.
-    if (wasListed && state === INDEX_STATES.new) this.#kept.clear();
-    return areThere;
+    if (wasRegistered && state === INDEX_STATES.new) this.#renewed.clear();
+    return exist;
   }
 
-  #call(record: string, shared: readonly SharedRecord[]): DirectoryCall {
+  #call(record: string, shared: readonly SharedRecord[]): RegistryCall {
     return {
       prefix: this.#prefix,
       process: this.#name,
       record,
-      life: PROCESS_LIFE_MS,
-      sharedLife: SHARED_LIFE_MS,
+      ttlMs: PROCESS_TTL_MS,
+      sharedTtlMs: SHARED_TTL_MS,
       shared,
     };
   }
 
-  async #leave(store: CountingStore): Promise<void> {
+  async #unregister(store: CountingStore): Promise<void> {
     // A write in progress would list it again. And hot reload creates another limiter in the same turn.
     await this.#writing;
     if (this.#entries.size > 0) return;
-    this.#isListed = false;
-    this.#kept.clear();
-    await store.run(keepDirectory, this.#call("", [])).catch(() => {});
+    this.#isRegistered = false;
+    this.#renewed.clear();
+    await store.run(updateRegistry, this.#call("", [])).catch(() => {});
   }
 }
 

@@ -1,7 +1,7 @@
 import type { HeadgateErrorCode } from "../common/errors.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { explain, warn } from "../common/operator-log.ts";
-import { INDEX_STATES } from "./step.ts";
+import { INDEX_STATES } from "./operations.ts";
 
 /**
  * How the errors of servers that refuse writes begin, also inside a script's error. Other temporary errors mean that the server
@@ -20,15 +20,15 @@ const REASONS: ReadonlyMap<number | undefined, string> = new Map([
  * Logs the first write that a server refuses, in words made from the reason. Writes lost during an outage are not logged: they
  * are repeated, and the outage is logged by the calls that wait for an answer.
  */
-export function onceRefused(
+export function logFirstRefusal(
   code: HeadgateErrorCode,
-  wordsOf: (why: string) => string,
+  formatMessage: (why: string) => string,
 ): (error: HeadgateError) => void {
   let isLogged = false;
   return (error) => {
     if (isLogged || !isRefusal(error)) return;
     isLogged = true;
-    warn(code, wordsOf(explain(error)));
+    warn(code, formatMessage(explain(error)));
   };
 }
 

@@ -2,16 +2,16 @@ import { escapePart, escapeSubject } from "../common/key.ts";
 import type { UsageSubjects } from "../store/store.ts";
 
 /** The most blocks that wait to be sent, and the most sent ones that are remembered. */
-const MOST = 1_000;
+const MAX_BLOCKS = 1_000;
 
 /** The most in one call. */
-const TOGETHER = 256;
+const BATCH_SIZE = 256;
 
 /** After this many microseconds, a block that is still encountered is sent again: it may last longer, or the list may be gone. */
-const AGAIN = 600_000_000;
+const RESEND_AFTER_MICROS = 600_000_000;
 
 /** The longest block, in microseconds: 366 days. */
-const LONGEST = 31_622_400_000_000;
+const MAX_BLOCK_MICROS = 31_622_400_000_000;
 
 /** A block in the form in which a line names it, after its time. */
 export interface BlockedSubject {
@@ -25,7 +25,12 @@ export interface BlockedSubject {
  * Writes the blocked subject with the parts of the counter's key, so that a reader can look at the counter. The letter before
  * the subject is `h` if usage stores subjects as hashes, otherwise `p`.
  */
-export function writeBlocked({ limiter, dimension, subject, subjects }: BlockedSubject): string {
+export function formatBlockedSubject({
+  limiter,
+  dimension,
+  subject,
+  subjects,
+}: BlockedSubject): string {
   const letter = subjects === "plain" ? "p" : "h";
   return `${escapePart(limiter)} ${dimension} ${letter}${escapeSubject(subject)}`;
 }
@@ -43,17 +48,18 @@ export class BlockSightings {
   }
 
   /** Records a block that lasts `rest` microseconds from `now` on. */
-  note(blocked: BlockedSubject, now: number, rest: number): void {
-    const who = writeBlocked(blocked);
-    const sent = this.#sent.get(who);
-    if (sent !== undefined && Math.abs(now - sent) < AGAIN) return;
-    if (this.#waiting.size < MOST) this.#waiting.set(who, now + Math.min(rest, LONGEST));
+  record(blocked: BlockedSubject, now: number, rest: number): void {
+    const blockedSubject = formatBlockedSubject(blocked);
+    const sent = this.#sent.get(blockedSubject);
+    if (sent !== undefined && Math.abs(now - sent) < RESEND_AFTER_MICROS) return;
+    if (this.#waiting.size < MAX_BLOCKS)
+      this.#waiting.set(blockedSubject, now + Math.min(rest, MAX_BLOCK_MICROS));
   }
 
   /** Takes some of the waiting ones, in the format of blocks.lua; the server's clock is `ahead` microseconds of this process's. */
-  take(now: number, ahead: number): string {
-    const taken = [...this.#waiting].slice(0, TOGETHER);
-    if (this.#sent.size + taken.length > MOST) this.#sent.clear();
+  takeBatch(now: number, ahead: number): string {
+    const taken = [...this.#waiting].slice(0, BATCH_SIZE);
+    if (this.#sent.size + taken.length > MAX_BLOCKS) this.#sent.clear();
     for (const [who] of taken) {
       this.#waiting.delete(who);
       this.#sent.set(who, now);

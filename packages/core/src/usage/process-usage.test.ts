@@ -7,8 +7,8 @@ import { onServers } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import type { UsageCall, UsageRow } from "./steps.ts";
-import { addUsage, USAGE_STATES } from "./steps.ts";
+import type { UsageCall, UsageRow } from "./operations.ts";
+import { addUsage, USAGE_STATES } from "./operations.ts";
 
 /** The latest that a process sends numbers, and that it sends the subjects of a limiter. */
 const LATEST = 5_000;
@@ -386,7 +386,7 @@ describe("a clock", () => {
     const it = addingStore();
     const limiter = make(it.store);
     await consume(limiter, 1);
-    it.state = USAGE_STATES.away;
+    it.state = USAGE_STATES.clockSkew;
     await vi.advanceTimersByTimeAsync(LATEST);
     expect(it.calls).toHaveLength(2);
     it.state = USAGE_STATES.done;

@@ -1,50 +1,50 @@
 import { Alarm, spread, weakCallback } from "../common/background.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { newProcessName } from "../registry/process-name.ts";
+import { createProcessName } from "../registry/process-name.ts";
 import { refusalOf } from "../registry/refusal.ts";
 import type { CountingStore, UsageSubjects } from "../store/store.ts";
 import { within } from "../store/within.ts";
 import { BlockSightings } from "./block-sightings.ts";
-import type { LimiterCount, UsageCall } from "./steps.ts";
-import { addUsage, LONG_SPAN, USAGE_STATES } from "./steps.ts";
-import type { NoteBlock } from "./usage-counter.ts";
-import { UsageCounter, usageTimes } from "./usage-counter.ts";
+import type { LimiterCounts, UsageCall } from "./operations.ts";
+import { addUsage, LONG_SPAN_MICROS, USAGE_STATES } from "./operations.ts";
+import type { OnBlock } from "./usage-counter.ts";
+import { UsageCounter, usageIntervals } from "./usage-counter.ts";
 
 /** How many limiters of a process are counted separately; the rest are counted together. */
-const MOST_LIMITERS = 1_000;
+const MAX_LIMITERS = 1_000;
 
 /** The most limiters and rows in one call. */
-const TOGETHER = 64;
-const ROWS_TOGETHER = 1_024;
+const LIMITERS_PER_CALL = 64;
+const ROWS_PER_CALL = 1_024;
 
 /** How many subjects all lists together count at least, within the smallest and largest size of a list. */
-const SUBJECTS = 8_192;
-const LARGEST_LIST = 512;
-const SMALLEST_LIST = 4;
+const TOTAL_SUBJECTS = 8_192;
+const MAX_LIST_SIZE = 512;
+const MIN_LIST_SIZE = 4;
 
 /** The most rows that wait to be sent; beyond that, they are merged. */
-const MOST_ROWS = 16_384;
+const MAX_ROWS = 16_384;
 
 /** After this many microseconds the server may have forgotten the number of a call, so the call is dropped instead of repeated. */
-const REPEATED_FOR = 3_000_000_000;
+const RETRY_FOR_MICROS = 3_000_000_000;
 
 /**
  * After this many microseconds without a call, a process reports that it has counted nothing, to show that it is idle, not
  * silent.
  */
-const SIGN_AFTER = 30_000_000;
+const HEARTBEAT_AFTER_MICROS = 30_000_000;
 
 /** The longest that `close` waits for the store. */
-const LONGEST_GOODBYE_MS = 100;
+const MAX_CLOSE_WAIT_MS = 100;
 
 const REFUSED = "HEADGATE_USAGE_REFUSED";
 
 /** A call that has not been answered yet, or never was. */
-interface Pending {
+interface PendingCall {
   readonly number: number;
   /** When it was first sent, in microseconds. */
-  readonly began: number;
-  readonly limiters: readonly LimiterCount[];
+  readonly firstSentAt: number;
+  readonly limiters: readonly LimiterCounts[];
   readonly blocks: string;
 }
 
@@ -59,22 +59,22 @@ export class ProcessUsage {
   readonly #others = new UsageCounter("", undefined, () => 0);
   readonly #blocks = new BlockSightings();
   /** When the last call began, in microseconds. */
-  #called = 0;
+  #lastCallAt = 0;
   #store: CountingStore | undefined;
-  #open = 0;
-  #sealed = 0;
-  #number = 0;
+  #openLimiters = 0;
+  #sealedAt = 0;
+  #callNumber = 0;
   /** Microseconds that the server's clock is ahead of this process's. */
-  #ahead = 0;
-  #pending: Pending | undefined;
+  #clockOffset = 0;
+  #pending: PendingCall | undefined;
   #sending: Promise<void> | undefined;
-  readonly #alarm = new Alarm(weakCallback(this, (usage) => usage.wake()));
+  readonly #alarm = new Alarm(weakCallback(this, (usage) => usage.sendPeriodically()));
 
   /** `onRefused` is called for each call that the store refuses. `name` is the process's name in the directory of the prefix. */
   constructor(
     prefix: string,
     onRefused: (error: HeadgateError) => void,
-    name: string = newProcessName(),
+    name: string = createProcessName(),
   ) {
     this.#prefix = prefix;
     this.#name = name;
@@ -85,22 +85,22 @@ export class ProcessUsage {
   add(store: CountingStore, name: string, subjects: UsageSubjects): UsageCounter {
     this.#store = store;
     if (!this.#alarm.isSet) {
-      this.#sealed = store.now();
-      this.#sleep();
+      this.#sealedAt = store.now();
+      this.#scheduleSend();
     }
     const known = this.#limiters.get(name);
-    if (known === undefined && this.#limiters.size >= MOST_LIMITERS) return this.#others;
+    if (known === undefined && this.#limiters.size >= MAX_LIMITERS) return this.#others;
     const usage =
-      known ?? new UsageCounter(name, subjects, () => this.#capacity(), this.#noteBlock);
-    if (known?.isOpen !== true) this.#open += 1;
+      known ?? new UsageCounter(name, subjects, () => this.#capacity(), this.#recordBlock);
+    if (known?.isOpen !== true) this.#openLimiters += 1;
     usage.isOpen = true;
     this.#limiters.set(name, usage);
     return usage;
   }
 
-  readonly #noteBlock: NoteBlock = (blocked, restMs) => {
+  readonly #recordBlock: OnBlock = (blocked, restMs) => {
     if (this.#store !== undefined) {
-      this.#blocks.note(blocked, this.#store.now(), restMs * 1_000);
+      this.#blocks.record(blocked, this.#store.now(), restMs * 1_000);
     }
   };
 
@@ -112,16 +112,16 @@ export class ProcessUsage {
     const usage = this.#limiters.get(name);
     if (usage?.isOpen !== true) return;
     usage.isOpen = false;
-    this.#open -= 1;
-    if (this.#open > 0) return;
+    this.#openLimiters -= 1;
+    if (this.#openLimiters > 0) return;
     this.#alarm.stop();
-    await within(LONGEST_GOODBYE_MS, this.#sendRest(), () => {});
+    await within(MAX_CLOSE_WAIT_MS, this.#sendRemaining(), () => {});
   }
 
   /** Sends the counts now and periodically. */
-  wake(): void {
+  sendPeriodically(): void {
     void this.send();
-    this.#sleep();
+    this.#scheduleSend();
   }
 
   /** Sends everything counted so far, and subjects if they are due. Joins a call in progress. Never rejects. */
@@ -135,15 +135,15 @@ export class ProcessUsage {
 
   /** How many subjects a list counts at least, given the number of lists. */
   #capacity(): number {
-    const each = Math.floor(SUBJECTS / (2 * this.#limiters.size));
-    return Math.min(LARGEST_LIST, Math.max(SMALLEST_LIST, each));
+    const each = Math.floor(TOTAL_SUBJECTS / (2 * this.#limiters.size));
+    return Math.min(MAX_LIST_SIZE, Math.max(MIN_LIST_SIZE, each));
   }
 
-  #sleep(): void {
-    this.#alarm.set(spread(usageTimes().every, 0.25));
+  #scheduleSend(): void {
+    this.#alarm.set(spread(usageIntervals().everyMs, 0.25));
   }
 
-  async #sendRest(): Promise<void> {
+  async #sendRemaining(): Promise<void> {
     // The call in progress may lack the last decisions.
     await this.#sending;
     await this.send();
@@ -157,19 +157,19 @@ export class ProcessUsage {
   #seal(): void {
     const now = this.#store?.now() ?? 0;
     const all = this.#all();
-    for (const usage of all) usage.seal((this.#sealed + now) / 2);
-    this.#sealed = now;
-    for (let span = LONG_SPAN; rowsOf(all) > MOST_ROWS; span *= 6) {
-      for (const usage of all) usage.thin(span);
+    for (const usage of all) usage.closeRow((this.#sealedAt + now) / 2);
+    this.#sealedAt = now;
+    for (let span = LONG_SPAN_MICROS; countRows(all) > MAX_ROWS; span *= 6) {
+      for (const usage of all) usage.mergeRows(span);
     }
   }
 
   async #sendAll(): Promise<void> {
     try {
       for (;;) {
-        this.#pending = this.#unanswered() ?? this.#next();
+        this.#pending = this.#unansweredCall() ?? this.#nextCall();
         if (this.#pending === undefined) return;
-        await this.#ask(this.#pending);
+        await this.#sendCall(this.#pending);
         this.#pending = undefined;
       }
     } catch (error) {
@@ -178,19 +178,21 @@ export class ProcessUsage {
   }
 
   /** The call to repeat. */
-  #unanswered(): Pending | undefined {
+  #unansweredCall(): PendingCall | undefined {
     const now = this.#store?.now() ?? 0;
     const pending = this.#pending;
-    return pending !== undefined && now - pending.began < REPEATED_FOR ? pending : undefined;
+    return pending !== undefined && now - pending.firstSentAt < RETRY_FOR_MICROS
+      ? pending
+      : undefined;
   }
 
   /** The next call; undefined if there is nothing left to send. */
-  #next(): Pending | undefined {
-    const limiters: LimiterCount[] = [];
+  #nextCall(): PendingCall | undefined {
+    const limiters: LimiterCounts[] = [];
     const now = this.#store?.now() ?? 0;
-    let rows = ROWS_TOGETHER;
+    let rows = ROWS_PER_CALL;
     for (const [name, usage] of [...this.#limiters, ["", this.#others] as const]) {
-      if (rows === 0 || limiters.length === TOGETHER) break;
+      if (rows === 0 || limiters.length === LIMITERS_PER_CALL) break;
       const isDue = usage.isDue(now);
       if (isDue || usage.rows > 0) {
         const count = isDue ? usage.takeAll(rows, now) : usage.takeRows(rows);
@@ -199,21 +201,22 @@ export class ProcessUsage {
       }
       if (!usage.isOpen && usage.isEmpty) this.#limiters.delete(name);
     }
-    const isSilent = this.#open > 0 && Math.abs(now - this.#called) > SIGN_AFTER;
-    if (limiters.length + this.#blocks.size === 0 && !isSilent) return undefined;
-    this.#number += 1;
-    this.#called = now;
-    const blocks = this.#blocks.take(now, this.#ahead);
-    return { number: this.#number, began: now, limiters, blocks };
+    const needsHeartbeat =
+      this.#openLimiters > 0 && Math.abs(now - this.#lastCallAt) > HEARTBEAT_AFTER_MICROS;
+    if (limiters.length + this.#blocks.size === 0 && !needsHeartbeat) return undefined;
+    this.#callNumber += 1;
+    this.#lastCallAt = now;
+    const blocks = this.#blocks.takeBatch(now, this.#clockOffset);
+    return { number: this.#callNumber, firstSentAt: now, limiters, blocks };
   }
 
   /** Rejects like the store, and if nothing was stored. */
-  async #ask(pending: Pending): Promise<void> {
+  async #sendCall(pending: PendingCall): Promise<void> {
     let [state, ...each] = await this.#run(pending);
     // Nothing was done, and now the server's clock is known.
-    if (state === USAGE_STATES.away) [state, ...each] = await this.#run(pending);
+    if (state === USAGE_STATES.clockSkew) [state, ...each] = await this.#run(pending);
     // The server takes longer to answer than the clocks may differ.
-    if (state === USAGE_STATES.away) {
+    if (state === USAGE_STATES.clockSkew) {
       throw new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store answered too late");
     }
     const refusal = refusalOf(state, REFUSED);
@@ -225,24 +228,24 @@ export class ProcessUsage {
     }
   }
 
-  async #run({ number, limiters, blocks }: Pending): Promise<readonly number[]> {
+  async #run({ number, limiters, blocks }: PendingCall): Promise<readonly number[]> {
     const store = this.#store as CountingStore;
-    const sent = store.now();
+    const sentAt = store.now();
     const call: UsageCall = {
       prefix: this.#prefix,
       process: this.#name,
       number,
-      clock: sent + this.#ahead,
-      ahead: this.#ahead,
+      clock: sentAt + this.#clockOffset,
+      clockOffset: this.#clockOffset,
       limiters,
       blocks,
     };
     const [clock = 0, ...states] = await store.run(addUsage, call);
-    this.#ahead = clock - (sent + store.now()) / 2;
+    this.#clockOffset = clock - (sentAt + store.now()) / 2;
     return states;
   }
 }
 
-function rowsOf(all: readonly UsageCounter[]): number {
+function countRows(all: readonly UsageCounter[]): number {
   return all.reduce((sum, { rows }) => sum + rows, 0);
 }

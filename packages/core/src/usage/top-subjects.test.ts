@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hashSubject, subjectKey, TopSubjects, writeSubject } from "./top-subjects.ts";
+import { formatItem, hashSubject, subjectKey, TopSubjects } from "./top-subjects.ts";
 
 interface Taken {
   readonly missed: number;
@@ -93,7 +93,7 @@ describe("a subject", () => {
     [long, true, `default#${hashSubject(long)}`],
     ["\ud800", true, "default %ud800"],
   ])("%j is written so (plain: %s): %s", (subject, isPlain, written) => {
-    expect(writeSubject(subjectKey("default", subject), isPlain)).toBe(written);
+    expect(formatItem(subjectKey("default", subject), isPlain)).toBe(written);
   });
 
   test("of more than 64 characters is not kept as it is", () => {

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { escapeSubject } from "../common/key.ts";
 
 /** Longer subjects are counted by their hash, so that a client cannot choose how much memory it takes. */
-const LONGEST_SUBJECT = 64;
+const MAX_PLAIN_CHARACTERS = 64;
 
 /** The most subjects that are sent. */
-const MOST_SENT = 64;
+const MAX_SENT = 64;
 
 /** How often a subject asked: at most `count` times, and at least `count - error` times. */
-interface Counted {
+interface SubjectCount {
   count: number;
   error: number;
 }
@@ -20,7 +20,7 @@ interface Counted {
  */
 export class TopSubjects {
   readonly #capacity: () => number;
-  readonly #counted = new Map<string, Counted>();
+  readonly #counts = new Map<string, SubjectCount>();
   /** How often a subject outside the list may have asked at most. */
   #floor = 0;
   #total = 0;
@@ -32,56 +32,56 @@ export class TopSubjects {
 
   /** How many subjects are counted. */
   get size(): number {
-    return this.#counted.size;
+    return this.#counts.size;
   }
 
   /** Counts one more request of a subject, in the form of `subjectKey`. */
   add(key: string): void {
     this.#total += 1;
-    const known = this.#counted.get(key);
+    const known = this.#counts.get(key);
     if (known !== undefined) {
       known.count += 1;
       return;
     }
-    this.#counted.set(key, { count: this.#floor + 1, error: this.#floor });
+    this.#counts.set(key, { count: this.#floor + 1, error: this.#floor });
     const capacity = this.#capacity();
-    if (this.#counted.size > 2 * capacity) this.#cut(capacity);
+    if (this.#counts.size > 2 * capacity) this.#cut(capacity);
   }
 
   /** Takes the counts as JSON, as tops.lua reads them; empty if there are none. */
   take(write: (key: string) => string): string {
     if (this.#total === 0) return "";
     const sorted = this.#sorted();
-    const sent = sorted.slice(0, MOST_SENT);
-    const missed = Math.max(this.#floor, sorted[MOST_SENT]?.[1].count ?? 0);
+    const sent = sorted.slice(0, MAX_SENT);
+    const missed = Math.max(this.#floor, sorted[MAX_SENT]?.[1].count ?? 0);
     const flat = sent.flatMap(([key, { count, error }]) => [write(key), count, error]);
     const text = JSON.stringify([missed, this.#total, ...flat]);
-    this.#counted.clear();
+    this.#counts.clear();
     this.#floor = 0;
     this.#total = 0;
     return text;
   }
 
-  #sorted(): [key: string, counted: Counted][] {
-    return [...this.#counted].sort(([, one], [, other]) => other.count - one.count);
+  #sorted(): [key: string, counted: SubjectCount][] {
+    return [...this.#counts].sort(([, one], [, other]) => other.count - one.count);
   }
 
   #cut(capacity: number): void {
     const sorted = this.#sorted();
     this.#floor = sorted[capacity]?.[1].count ?? this.#floor;
-    for (const [key] of sorted.slice(capacity)) this.#counted.delete(key);
+    for (const [key] of sorted.slice(capacity)) this.#counts.delete(key);
   }
 }
 
 /** The key under which a subject of a dimension is counted. Dimensions contain neither spaces nor number signs. */
 export function subjectKey(dimension: string, subject: string): string {
-  return subject.length > LONGEST_SUBJECT
+  return subject.length > MAX_PLAIN_CHARACTERS
     ? `${dimension}#${hashSubject(subject)}`
     : `${dimension} ${subject}`;
 }
 
 /** The text for a subject with a key. */
-export function writeSubject(key: string, isPlain: boolean): string {
+export function formatItem(key: string, isPlain: boolean): string {
   const [sign = ""] = /[ #]/.exec(key) ?? [];
   const at = key.indexOf(sign);
   const dimension = key.slice(0, at);
@@ -93,7 +93,7 @@ export function writeSubject(key: string, isPlain: boolean): string {
 
 /** The forms that a subject may have in lists, whatever the setting: plain and hashed. */
 export function itemsOf(dimension: string, subject: string): readonly string[] {
-  const plain = writeSubject(subjectKey(dimension, subject), true);
+  const plain = formatItem(subjectKey(dimension, subject), true);
   return [...new Set([plain, `${dimension}#${hashSubject(subject)}`])];
 }
 

@@ -1,11 +1,11 @@
 import type {
-  Blocks,
+  ActiveBlocks,
   ControlRecord,
   DeniedNetwork,
-  Directory,
   LogEntry,
+  Registry,
   UsageCoverage,
-  UsageNumbers,
+  UsageSummary,
 } from "@headgate/core/operate";
 import type { Reading } from "../reading.ts";
 import type { Visitor } from "./visitor.ts";
@@ -39,7 +39,7 @@ export function seenBy(reading: Reading, visitor: Visitor): Reading {
   };
 }
 
-function directoryFor({ limiters, breakers, processes }: Directory, { sees }: Visitor): Directory {
+function directoryFor({ limiters, breakers, processes }: Registry, { sees }: Visitor): Registry {
   const seenLimiters = limiters
     .filter(({ name }) => sees(name))
     .map((one) =>
@@ -56,19 +56,19 @@ function directoryFor({ limiters, breakers, processes }: Directory, { sees }: Vi
   };
 }
 
-function usageFor<Numbers extends UsageNumbers>(usage: Numbers, { sees }: Visitor): Numbers {
+function usageFor<Numbers extends UsageSummary>(usage: Numbers, { sees }: Visitor): Numbers {
   const limiters = usage.limiters.filter(({ name }) => sees(name));
   return { ...usage, limiters, others: undefined, unread: [] };
 }
 
 /** Always reports that there may be others: whether the complete list was read would be a hint. */
-function blocksFor({ at, blocks }: Blocks, { sees }: Visitor): Blocks {
+function blocksFor({ at, blocks }: ActiveBlocks, { sees }: Visitor): ActiveBlocks {
   const seen = blocks.filter(({ limiter }) => sees(limiter));
   return { at, blocks: seen, isWhole: false, unknown: 0, unread: [] };
 }
 
 /** The processes that have a visible limiter. */
-function coverageFor(coverage: UsageCoverage, { limiters }: Directory): UsageCoverage {
+function coverageFor(coverage: UsageCoverage, { limiters }: Registry): UsageCoverage {
   const ids = new Set(limiters.flatMap(({ processes }) => processes));
   const isSeen = ({ id }: { readonly id: string }): boolean => ids.has(id);
   const reporting = coverage.reporting.filter(isSeen);

@@ -1,4 +1,4 @@
-import type { ActionOptions, OrderedState } from "@headgate/core/operate";
+import type { ActionOptions, BreakerOrderState } from "@headgate/core/operate";
 import { previewOrder } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
 import { findOptions, look, openBreaker, unknownBreaker } from "../breakers.ts";
@@ -19,7 +19,7 @@ const ORDERS = {
 } as const satisfies Readonly<
   Record<
     BreakerAction["order"],
-    { give(target: OrderedTarget): Promise<void>; state: OrderedState }
+    { give(target: OrderedTarget): Promise<void>; state: BreakerOrderState }
   >
 >;
 
@@ -30,7 +30,7 @@ export async function actOnBreaker(
   { dryRun, reason, by }: ActionOptions,
 ): Promise<Performed> {
   if (createBreaker === undefined) throw unknownBreaker();
-  const { operator } = reading;
+  const { operator: admin } = reading;
   const breaker = openBreaker(reading, createBreaker, await findOptions(reading, name), name);
   try {
     const own = breaker.for(target);
@@ -38,7 +38,7 @@ export async function actOnBreaker(
     const { give, state } = ORDERS[order];
     let after = previewOrder(before, state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
-    const at = await operator.logBreaker(
+    const at = await admin.logBreakerAction(
       { breaker: name, target: own.target, before, after },
       { reason, by, dryRun },
     );

@@ -9,11 +9,11 @@ type DenyListAction = Extract<Action, { kind: "addToDenyList" | "removeFromDenyL
 
 /** Adds a network to the deny list of the prefix, or removes it. */
 export async function actOnDenyList(
-  { operator }: Reading,
+  { operator: admin }: Reading,
   action: DenyListAction,
   options: ActionOptions,
 ): Promise<Performed> {
-  const { before, after, inForceAt } = await act(operator, action, options);
+  const { before, after, inForceAt } = await act(admin, action, options);
   return {
     before: [describe(before)],
     after: [describe(after)],
@@ -22,12 +22,12 @@ export async function actOnDenyList(
   };
 }
 
-function act(operator: Reading["operator"], action: DenyListAction, options: ActionOptions) {
+function act(admin: Reading["operator"], action: DenyListAction, options: ActionOptions) {
   if (action.kind === "removeFromDenyList") {
-    return operator.removeFromDenyList(action.network, options);
+    return admin.removeFromDenyList(action.network, options);
   }
   const { network, forMs } = action;
-  return operator.addToDenyList(network, {
+  return admin.addToDenyList(network, {
     ...options,
     for: forMs === null ? "forever" : `${forMs}ms`,
   });

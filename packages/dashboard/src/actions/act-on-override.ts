@@ -1,5 +1,5 @@
 import type { ActionOptions, NewOverride, Override } from "@headgate/core/operate";
-import { knownLimiters, overrideCoverageOf, requireFit } from "@headgate/core/operate";
+import { limiterVersionsOf, overrideCoverageOf, requireCompatible } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
 import { describeOverride, formatIgnored } from "../format/override.ts";
 import type { Reading } from "../reading.ts";
@@ -15,25 +15,25 @@ export async function actOnOverride(
   action: OverrideAction,
   options: ActionOptions,
 ): Promise<Performed> {
-  const { operator, directory } = reading;
+  const { operator: admin, directory } = reading;
   const { kind, limiter, subject } = action;
   const place = subject === undefined ? { limiter } : { limiter, subject };
   if (kind === "unsetOverride") {
     await requireKnown(reading, limiter);
-    return toPerformed(await operator.unsetOverride(place, options), []);
+    return toPerformed(await admin.unsetOverride(place, options), []);
   }
   const { limits, shadow, forMs } = action;
   const override: NewOverride = { ...place, limits, shadow };
   const listed = await directory();
   if (!listed.limiters.some(({ name }) => name === override.limiter)) throw unknownLimiter();
-  requireFit(knownLimiters(listed.limiters, override.limiter), override);
+  requireCompatible(limiterVersionsOf(listed.limiters, override.limiter), override);
   const reach = overrideCoverageOf(override, listed);
   const notes = reach.state === "in-force" ? [] : formatIgnored(reach);
   const lasting = {
     ...options,
     for: forMs === null ? "forever" : (`${forMs}ms` as const),
   } as const;
-  return toPerformed(await operator.setOverride(override, lasting), notes);
+  return toPerformed(await admin.setOverride(override, lasting), notes);
 }
 
 /** A limiter may have an override even if no process has the limiter any more. */

@@ -1,12 +1,12 @@
 import type {
-  Action as Acted,
+  ActionResult as Acted,
   ActionOptions,
-  Forgotten,
+  Admin,
+  ForgetResult,
   Inspection,
-  KnownLimiter,
-  Operator,
+  LimiterVersion,
 } from "@headgate/core/operate";
-import { dimensionsOf, knownLimiters } from "@headgate/core/operate";
+import { dimensionsOf, limiterVersionsOf } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
 import { describeOverride } from "../format/override.ts";
 import { formatInspection } from "../format/state.ts";
@@ -24,11 +24,11 @@ export async function actOnSubject(
   action: SubjectAction,
   options: ActionOptions,
 ): Promise<Performed> {
-  const { operator } = reading;
+  const { operator: admin } = reading;
   const limiters = await findLimiters(reading, action);
   const done: Acted<Inspection>[] = [];
   for (const { limiter } of limiters) {
-    done.push(await act(operator, action, limiter, options));
+    done.push(await act(admin, action, limiter, options));
   }
   const now = await reading.now();
   const [{ inForceAt }] = done.slice(-1) as [Acted<Inspection>];
@@ -36,7 +36,7 @@ export async function actOnSubject(
     before: done.flatMap(({ before }) => formatInspection(before, now)),
     after: [
       ...done.flatMap(({ after }) => formatInspection(after, now)),
-      ...done.flatMap((one) => forgottenIn(one as Partial<Forgotten>)),
+      ...done.flatMap((one) => forgottenIn(one as Partial<ForgetResult>)),
     ],
     inForceAt,
     state: stateOfSubject(
@@ -50,10 +50,10 @@ export async function actOnSubject(
 async function findLimiters(
   { directory }: Reading,
   { limiter, subject }: SubjectAction,
-): Promise<readonly KnownLimiter[]> {
+): Promise<readonly LimiterVersion[]> {
   const listed = await directory();
   if (!listed.limiters.some(({ name }) => name === limiter)) throw unknownLimiter();
-  const known = knownLimiters(listed.limiters, limiter);
+  const known = limiterVersionsOf(listed.limiters, limiter);
   if (known.length === 0) {
     throw badRequest("the limiter's policy is too long to be listed: act with the command");
   }
@@ -63,22 +63,22 @@ async function findLimiters(
     return named.every((dimension) => dimensions.includes(dimension));
   });
   if (fitting.length === 0) throw badRequest("the limiter does not count by this dimension");
-  return [...new Map(fitting.map((one) => [one.counters, one])).values()];
+  return [...new Map(fitting.map((one) => [one.counterIdentity, one])).values()];
 }
 
 function act(
-  operator: Operator,
+  admin: Admin,
   action: SubjectAction,
-  limiter: KnownLimiter["limiter"],
+  limiter: LimiterVersion["limiter"],
   options: ActionOptions,
 ): Promise<Acted<Inspection>> {
   const { kind, subject } = action;
-  if (kind === "block") return operator.block(limiter, subject, `${action.forMs}ms`, options);
-  return operator[kind](limiter, subject, options);
+  if (kind === "block") return admin.block(limiter, subject, `${action.forMs}ms`, options);
+  return admin[kind](limiter, subject, options);
 }
 
 /** What `forget` erases besides counters. */
-function forgottenIn({ overrides = [], logged = 0, listed = 0 }: Partial<Forgotten>) {
+function forgottenIn({ overrides = [], logged = 0, listed = 0 }: Partial<ForgetResult>) {
   return [
     ...overrides.map(
       (one) => `override removed: ${formatSubject(one.subject)}: ${describeOverride(one)}`,

@@ -24,7 +24,7 @@ export interface ActionContext {
   readonly createBreaker: ((options: never) => OrderedBreaker) | undefined;
 }
 
-/** Performs an action or, with `dryRun`, determines what it would change. Rejects with a `Refusal`, and like `Operator`. */
+/** Performs an action or, with `dryRun`, determines what it would change. Rejects with a `Refusal`, and like `Admin`. */
 export function perform(
   place: ActionContext,
   action: Action,

@@ -1,4 +1,4 @@
-import type { OverrideNumbers } from "@headgate/core/operate";
+import type { LimitOverride } from "@headgate/core/operate";
 import type { SubjectOf } from "./fleet.ts";
 
 /** The actions of an operator. `forMs` is how long one lasts; null for ever. */
@@ -18,7 +18,7 @@ export type Action =
       readonly kind: "setOverride";
       readonly limiter: string;
       readonly subject?: SubjectOf | undefined;
-      readonly limits?: Readonly<Record<string, OverrideNumbers>> | undefined;
+      readonly limits?: Readonly<Record<string, LimitOverride>> | undefined;
       readonly shadow?: boolean | undefined;
       readonly forMs: number | null;
     }

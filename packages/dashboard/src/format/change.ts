@@ -1,6 +1,6 @@
 import type { LimitState } from "@headgate/core";
 import type { LogEntry } from "@headgate/core/operate";
-import { valueInWords } from "@headgate/core/operate";
+import { formatLogValue } from "@headgate/core/operate";
 import { isPlainObject } from "../access/plain-object.ts";
 import { describeOverride } from "./override.ts";
 import { endMs, formatEnd } from "./time.ts";
@@ -47,7 +47,7 @@ function formatUses(limits: unknown): string | undefined {
     .filter(isPlainObject)
     .map((state) => {
       const { name, remaining, limit } = state as Partial<LimitState>;
-      return `${valueInWords(name)}: ${valueInWords(remaining)} of ${valueInWords(limit)} left`;
+      return `${formatLogValue(name)}: ${formatLogValue(remaining)} of ${formatLogValue(limit)} left`;
     })
     .join(", ");
 }

@@ -1,5 +1,5 @@
 import type { Override, OverrideCoverage } from "@headgate/core/operate";
-import { overrideInWords } from "@headgate/core/operate";
+import { formatOverride } from "@headgate/core/operate";
 import { isPlainObject } from "../access/plain-object.ts";
 import { endMs, formatEnd } from "./time.ts";
 
@@ -8,8 +8,8 @@ export function describeOverride(override: unknown): string {
   const { until } = (isPlainObject(override) ? override : {}) as Partial<Override>;
   const isKnown = until === null || (typeof until === "number" && until >= 0);
   return isKnown
-    ? `${overrideInWords(override)}, ${formatEnd(endMs(until))}`
-    : overrideInWords(override);
+    ? `${formatOverride(override)}, ${formatEnd(endMs(until))}`
+    : formatOverride(override);
 }
 
 /** Why processes ignore an override, one sentence each. */

@@ -1,13 +1,17 @@
 import type { Limit } from "@headgate/core";
-import type { Wording } from "@headgate/core/operate";
-import { breakerInWords, limitInWords } from "@headgate/core/operate";
+import type { FormatLimitOptions } from "@headgate/core/operate";
+import { formatBreakerOptions, formatLimit } from "@headgate/core/operate";
 import { formatDuration, formatPer } from "./time.ts";
 
-const LONG: Wording = { formatDuration, formatPer, forEach: " for each client" };
+const LONG: FormatLimitOptions = {
+  formatDuration,
+  formatWindow: formatPer,
+  defaultSuffix: " for each client",
+};
 
 /** A limit in words: `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
 export function formatLimit(limit: Limit): string {
-  return limitInWords(limit, LONG);
+  return formatLimit(limit, LONG);
 }
 
 /** The numbers of a limit that an override may replace. */
@@ -21,5 +25,5 @@ export function numbersOfLimit(limit: Limit): Readonly<Record<string, number>> {
 
 /** A breaker's policy in words: `opens below 50 % success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`. */
 export function formatBreaker(options: Readonly<Record<string, unknown>>): string {
-  return breakerInWords(options, LONG);
+  return formatBreakerOptions(options, LONG);
 }

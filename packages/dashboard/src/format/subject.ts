@@ -1,7 +1,7 @@
-import { subjectInWords } from "@headgate/core/operate";
+import { formatSubject } from "@headgate/core/operate";
 import type { SubjectOf } from "../api.ts";
 
 /** A subject by dimension as one text: the default dimension without its name. */
 export function formatSubject(subject: SubjectOf | undefined): string {
-  return subjectInWords(subject, "all clients");
+  return formatSubject(subject, "all clients");
 }

@@ -1,5 +1,10 @@
-import type { KnownLimiter, SubjectQuery } from "@headgate/core/operate";
-import { dimensionsOf, GLOBAL_SUBJECT, sourcesOf, subjectsOf } from "@headgate/core/operate";
+import type { LimiterVersion, SubjectQuery } from "@headgate/core/operate";
+import {
+  dimensionsOf,
+  GLOBAL_SUBJECT,
+  resolveSubjects,
+  subjectSourcesOf,
+} from "@headgate/core/operate";
 import type { SubjectOf } from "../api.ts";
 import { formatSource } from "../format/use.ts";
 
@@ -13,19 +18,21 @@ interface MadeSubjects {
 
 /** Creates the subjects of a limiter in the same way as its adapters. A limiter that counts all clients together counts this one, too. */
 export async function makeSubjects(
-  known: KnownLimiter,
+  known: LimiterVersion,
   client: SubjectQuery,
 ): Promise<MadeSubjects> {
   const dimensions = dimensionsOf(known.limiter.limits);
   const isForEverybody = dimensions.every((dimension) => dimension === "global");
-  const subjects = isForEverybody ? [{ global: GLOBAL_SUBJECT }] : await subjectsOf(known, client);
+  const subjects = isForEverybody
+    ? [{ global: GLOBAL_SUBJECT }]
+    : await resolveSubjects(known, client);
   return { subjects, needs: needsOf(dimensions, known) };
 }
 
-function needsOf(dimensions: readonly string[], known: KnownLimiter): string {
+function needsOf(dimensions: readonly string[], known: LimiterVersion): string {
   const each = dimensions.map((dimension) => {
     if (dimension === "global") return "all clients together";
-    const sources = sourcesOf(known, dimension).map((one) =>
+    const sources = subjectSourcesOf(known, dimension).map((one) =>
       formatSource(one ?? { by: "function" }),
     );
     return `${dimension} (${[...new Set(sources)].join(" or ")})`;

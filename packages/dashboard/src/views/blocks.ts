@@ -1,4 +1,4 @@
-import type { BlockInForce } from "@headgate/core/operate";
+import type { ActiveBlock } from "@headgate/core/operate";
 import type { BlockRow } from "../api.ts";
 import type { Reading } from "../reading.ts";
 
@@ -19,7 +19,7 @@ export async function readBlocks(reading: Reading): Promise<KnownBlocks> {
   };
 }
 
-function toRow(block: BlockInForce): BlockRow {
+function toRow(block: ActiveBlock): BlockRow {
   const { limiter, dimension, subject, hash, limit, until, shadow } = block;
   return {
     id: JSON.stringify([limiter, dimension, subject ?? null, hash ?? null, limit ?? null]),

@@ -1,6 +1,6 @@
 import { groupBy } from "@headgate/core/internal";
-import type { DirectoryBreaker, LogEntry } from "@headgate/core/operate";
-import { whoInWords } from "@headgate/core/operate";
+import type { LogEntry, RegistryBreaker } from "@headgate/core/operate";
+import { formatActor } from "@headgate/core/operate";
 import type { BreakersView, TargetRow } from "../api.ts";
 import { findOptions, look, openBreaker } from "../breakers.ts";
 import { formatStates } from "../format/change.ts";
@@ -19,14 +19,14 @@ export async function viewBreakers(
   reading: Reading,
   createBreaker: CreateBreaker,
 ): Promise<BreakersView> {
-  const [directory, { entries }, at] = await Promise.all([
+  const [registry, { entries }, at] = await Promise.all([
     reading.directory(),
     reading.log(),
     reading.now(),
   ]);
   const ordered = newestEntries(entries, "breaker");
   const breakers = await Promise.all(
-    [...groupBy(directory.breakers, (one) => one.name)].map(async ([name, records]) => {
+    [...groupBy(registry.breakers, (one) => one.name)].map(async ([name, records]) => {
       const policy = records.map(({ isCut, options }) =>
         isCut === true ? "too long to be listed" : formatBreaker(options),
       );
@@ -43,12 +43,12 @@ export async function viewBreakers(
       };
     }),
   );
-  return { at, breakers, unread: directory.unread.length };
+  return { at, breakers, unread: registry.unread.length };
 }
 
 function viewOrder(entry: LogEntry): TargetRow["lastOrder"] {
   const state = formatStates(entry).after ?? "unknown";
-  return { at: entry.at.getTime(), state, by: whoInWords(entry) };
+  return { at: entry.at.getTime(), state, by: formatActor(entry) };
 }
 
 /**
@@ -58,7 +58,7 @@ function viewOrder(entry: LogEntry): TargetRow["lastOrder"] {
 async function readTargets(
   reading: Reading,
   name: string,
-  records: readonly DirectoryBreaker[],
+  records: readonly RegistryBreaker[],
   createBreaker: CreateBreaker,
 ): Promise<Pick<Breaker, "targets" | "targetsKnown">> {
   const names = [...new Set(records.flatMap(({ targets = [] }) => targets))].sort();
@@ -77,11 +77,11 @@ async function readTargets(
   }
 }
 
-function saysTargets({ targets }: DirectoryBreaker): boolean {
+function saysTargets({ targets }: RegistryBreaker): boolean {
   return targets !== undefined;
 }
 
-function saysAllTargets(breaker: DirectoryBreaker): boolean {
+function saysAllTargets(breaker: RegistryBreaker): boolean {
   return saysTargets(breaker) && breaker.moreTargets === undefined;
 }
 

@@ -6,7 +6,7 @@ import { viewOverrides } from "./override-rows.ts";
 
 /** Everything in force that operators and limits have set. */
 export async function viewControl(reading: Reading): Promise<ControlView> {
-  const [{ record }, directory, log, blocks, at] = await Promise.all([
+  const [{ record }, registry, log, blocks, at] = await Promise.all([
     reading.control(),
     reading.directory(),
     reading.log(),
@@ -15,7 +15,7 @@ export async function viewControl(reading: Reading): Promise<ControlView> {
   ]);
   return {
     at,
-    overrides: viewOverrides(record.overrides, directory, log.entries),
+    overrides: viewOverrides(record.overrides, registry, log.entries),
     blocks: blocks.rows,
     blocksKnown: blocks.isWhole,
     denied: viewDenied(record.denied),

@@ -1,5 +1,5 @@
 import { groupBy, isInShadow } from "@headgate/core/internal";
-import type { DirectoryLimiter, LimiterUsage, TopSubject } from "@headgate/core/operate";
+import type { LimiterUsage, RegistryLimiter, TopSubject } from "@headgate/core/operate";
 import { formatPolicy } from "@headgate/core/operate";
 import { NOTHING } from "../api/usage.ts";
 import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
@@ -19,19 +19,19 @@ export async function viewLimiter(
   span: Span,
 ): Promise<LimiterView> {
   if (!(await isKnown(reading, name, span))) throw unknownLimiter();
-  const [usage, directory, control, log, reports] = await Promise.all([
+  const [usage, registry, control, log, reports] = await Promise.all([
     reading.limiterUsage(name, span),
     reading.directory(),
     reading.control(),
     reading.log(),
     reading.coverage(),
   ]);
-  const records = directory.limiters.filter((one) => one.name === name);
+  const records = registry.limiters.filter((one) => one.name === name);
   const own = usage.limiters.find((one) => one.name === name);
   if (records.length === 0 && own === undefined) throw unknownLimiter();
   const overrides = control.record.overrides.filter(({ limiter }) => limiter === name);
   const ids = new Set(records.flatMap(({ processes }) => processes));
-  const processes = directory.processes.filter(({ id }) => ids.has(id));
+  const processes = registry.processes.filter(({ id }) => ids.has(id));
   return {
     at: usage.at,
     span,
@@ -46,10 +46,10 @@ export async function viewLimiter(
     used: own?.subjects.used.top.map(toRow) ?? [],
     denied: own?.subjects.denied.top.map(toRow) ?? [],
     topsFrom: own?.subjects.from ?? usage.at,
-    overrides: viewOverrides(overrides, directory, log.entries),
+    overrides: viewOverrides(overrides, registry, log.entries),
     processes: viewProcesses(processes, reports),
     coverage: coverageOf(usage, span, processes, reports),
-    unread: usage.unread.length + directory.unread.length,
+    unread: usage.unread.length + registry.unread.length,
   };
 }
 
@@ -75,12 +75,12 @@ function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"]
 }
 
 /** Each policy that processes have under the name, with those processes, whatever their version of Headgate. */
-function viewPolicies(records: readonly DirectoryLimiter[]): readonly PolicyView[] {
+function viewPolicies(records: readonly RegistryLimiter[]): readonly PolicyView[] {
   const groups = groupBy(records, (one) =>
     JSON.stringify([one.policy, one.shadow, one.extends ?? null]),
   );
   return [...groups.values()].map((same): PolicyView => {
-    const [first] = same as [DirectoryLimiter];
+    const [first] = same as [RegistryLimiter];
     const { limits, shadow } = first;
     const isCut = first.isCut === true;
     return {
@@ -95,7 +95,7 @@ function viewPolicies(records: readonly DirectoryLimiter[]): readonly PolicyView
   });
 }
 
-function numbersOf(record: DirectoryLimiter): PolicyView["numbers"] {
+function numbersOf(record: RegistryLimiter): PolicyView["numbers"] {
   return Object.fromEntries(
     namedLimits(record).map(([name, limit]) => [name, numbersOfLimit(limit)]),
   );

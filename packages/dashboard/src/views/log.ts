@@ -1,5 +1,5 @@
 import type { LogEntry } from "@headgate/core/operate";
-import { whoInWords } from "@headgate/core/operate";
+import { formatActor } from "@headgate/core/operate";
 import type { LogRow, LogView } from "../api.ts";
 import { formatStates, textOf } from "../format/change.ts";
 import type { Reading } from "../reading.ts";
@@ -31,7 +31,7 @@ export function toLogRow(entry: LogEntry): LogRow {
     limiter: textOf(limiter),
     subject,
     network: textOf(network),
-    by: whoInWords(entry),
+    by: formatActor(entry),
     reason: textOf(reason),
     ...formatStates(entry),
   };

@@ -1,5 +1,5 @@
 import type { LogEntry } from "@headgate/core/operate";
-import { formatKey } from "@headgate/core/operate";
+import { formatOverrideKey } from "@headgate/core/operate";
 
 /** Finds the newest entry of a kind about a limiter and a subject, or about a breaker and its target. */
 export function newestEntries(
@@ -9,7 +9,7 @@ export function newestEntries(
   const newest = new Map<string, LogEntry>();
   for (const entry of log.toReversed()) {
     const { limiter = "", subject } = entry;
-    if (entry.kind === kind) newest.set(formatKey({ limiter, subject }), entry);
+    if (entry.kind === kind) newest.set(formatOverrideKey({ limiter, subject }), entry);
   }
-  return (limiter, subject) => newest.get(formatKey({ limiter, subject }));
+  return (limiter, subject) => newest.get(formatOverrideKey({ limiter, subject }));
 }

@@ -1,6 +1,6 @@
 import { toMilliseconds } from "@headgate/core/internal";
-import type { Directory, LogEntry, Override } from "@headgate/core/operate";
-import { formatKey, overrideCoverageOf, overrideInWords } from "@headgate/core/operate";
+import type { LogEntry, Override, Registry } from "@headgate/core/operate";
+import { formatOverride, formatOverrideKey, overrideCoverageOf } from "@headgate/core/operate";
 import type { OverrideRow } from "../api.ts";
 import { textOf } from "../format/change.ts";
 import { formatIgnored } from "../format/override.ts";
@@ -10,19 +10,19 @@ import { newestEntries } from "./newest-entries.ts";
 /** Overrides with the processes that apply them and, from the log, who set them and why. */
 export function viewOverrides(
   overrides: readonly Override[],
-  directory: Directory,
+  registry: Registry,
   log: readonly LogEntry[],
 ): readonly OverrideRow[] {
   const setBy = newestEntries(log, "setOverride");
   return overrides.map((override): OverrideRow => {
     const { limiter, subject, from, until } = override;
-    const reach = overrideCoverageOf(override, directory);
+    const reach = overrideCoverageOf(override, registry);
     const { by, reason } = setBy(limiter, subject) ?? {};
     return {
-      id: formatKey(override),
+      id: formatOverrideKey(override),
       limiter,
       subject,
-      what: overrideInWords(override),
+      what: formatOverride(override),
       from: toMilliseconds(from),
       until: endMs(until),
       by: textOf(by),

@@ -1,10 +1,10 @@
 import { groupBy, isInShadow } from "@headgate/core/internal";
 import type {
-  Directory,
-  DirectoryLimiter,
-  LimiterNumbers,
-  UsageNumbers,
+  LimiterUsageSummary,
+  Registry,
+  RegistryLimiter,
   UsageSeries,
+  UsageSummary,
 } from "@headgate/core/operate";
 import { overrideCoverageOf } from "@headgate/core/operate";
 import { NOTHING, sumOf } from "../api/usage.ts";
@@ -29,7 +29,7 @@ const MOST_LINES = 100;
 
 /** The whole prefix, as far as the reading includes it. */
 export async function viewOverview(reading: Reading, span: Span): Promise<Overview> {
-  const [usage, directory, control, blocks, reports] = await Promise.all([
+  const [usage, registry, control, blocks, reports] = await Promise.all([
     reading.usage(span),
     reading.directory(),
     reading.control(),
@@ -37,7 +37,7 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
     reading.coverage(),
   ]);
   const { others } = usage;
-  const summaries = summarise(usage.limiters, directory, control, span);
+  const summaries = summarise(usage.limiters, registry, control, span);
   return {
     at: usage.at,
     span,
@@ -47,17 +47,17 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
     lineStepMs: LINE_STEP_MS[span],
     limiters: summaries,
     others: others?.total ?? null,
-    processes: viewProcesses(directory.processes, reports),
-    mixed: mixedOf(directory),
-    ignoredOverrides: ignoredOf(control, directory),
+    processes: viewProcesses(registry.processes, reports),
+    mixed: mixedOf(registry),
+    ignoredOverrides: ignoredOf(control, registry),
     inForce: {
       overrides: control.record.overrides.length,
       blocks: blocks.rows.length,
       denied: control.record.denied?.length ?? 0,
       blocksKnown: blocks.isWhole,
     },
-    coverage: coverageOf(usage, span, directory.processes, reports),
-    unread: usage.unread.length + directory.unread.length,
+    coverage: coverageOf(usage, span, registry.processes, reports),
+    unread: usage.unread.length + registry.unread.length,
   };
 }
 
@@ -66,7 +66,7 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
  * of those limiters.
  */
 function decisionsOf(
-  { at, limiters, others }: UsageNumbers,
+  { at, limiters, others }: UsageSummary,
   summaries: readonly LimiterSummary[],
   span: Span,
 ): Pick<Overview, "totals" | "series" | "lastMinute" | "shadow"> {
@@ -104,13 +104,13 @@ function decisionsOf(
 
 /** Limiters with usage, and those that are only listed: the most denied first, those in shadow mode last. */
 function summarise(
-  usages: readonly LimiterNumbers[],
-  directory: Directory,
+  usages: readonly LimiterUsageSummary[],
+  registry: Registry,
   { record }: TimedControl,
   span: Span,
 ): readonly LimiterSummary[] {
   const used = new Map(usages.map((one) => [one.name, one]));
-  const listed = groupBy(directory.limiters, ({ name }) => name);
+  const listed = groupBy(registry.limiters, ({ name }) => name);
   const names = new Set([...used.keys(), ...listed.keys()]);
   const overrides = groupBy(record.overrides, ({ limiter }) => limiter);
   const sorted = [...names]
@@ -142,11 +142,11 @@ function summarise(
   });
 }
 
-function versionsOf(records: readonly DirectoryLimiter[]): number {
+function versionsOf(records: readonly RegistryLimiter[]): number {
   return new Set(records.map(({ policy }) => policy)).size;
 }
 
-function mixedOf({ limiters }: Directory): Overview["mixed"] {
+function mixedOf({ limiters }: Registry): Overview["mixed"] {
   const mixed = limiters.filter(({ isMixed }) => isMixed);
   return [...groupBy(mixed, ({ name }) => name)].map(([name, records]) => ({
     name,
@@ -154,9 +154,9 @@ function mixedOf({ limiters }: Directory): Overview["mixed"] {
   }));
 }
 
-function ignoredOf({ record }: TimedControl, directory: Directory): Overview["ignoredOverrides"] {
+function ignoredOf({ record }: TimedControl, registry: Registry): Overview["ignoredOverrides"] {
   return record.overrides
-    .map((override) => ({ override, reach: overrideCoverageOf(override, directory) }))
+    .map((override) => ({ override, reach: overrideCoverageOf(override, registry) }))
     .filter(({ reach }) => reach.state === "ignored" || reach.state === "partly")
     .map(({ override: { limiter, subject }, reach }) => ({
       limiter,

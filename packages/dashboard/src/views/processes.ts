@@ -1,9 +1,9 @@
-import type { DirectoryProcess, UsageCoverage } from "@headgate/core/operate";
+import type { RegistryProcess, UsageCoverage } from "@headgate/core/operate";
 import type { ProcessSummary } from "../api.ts";
 
 /** Processes of the directory, and when each reported usage last. */
 export function viewProcesses(
-  processes: readonly DirectoryProcess[],
+  processes: readonly RegistryProcess[],
   { reporting, silent }: UsageCoverage,
 ): readonly ProcessSummary[] {
   const reports = new Map([...reporting, ...silent].map((one) => [one.id, one.at]));

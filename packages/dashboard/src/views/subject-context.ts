@@ -1,4 +1,4 @@
-import type { ControlRecord, Directory, LogEntry, OperatedLimiter } from "@headgate/core/operate";
+import type { ControlRecord, LimiterDefinition, LogEntry, Registry } from "@headgate/core/operate";
 import { overridesFor } from "@headgate/core/operate";
 import type { BlockRow, LogRow, OverrideRow, SubjectOf } from "../api.ts";
 import { textOf } from "../format/change.ts";
@@ -9,7 +9,7 @@ import { viewOverrides } from "./override-rows.ts";
 export interface SubjectContext {
   readonly at: number;
   readonly record: ControlRecord;
-  readonly directory: Directory;
+  readonly directory: Registry;
   readonly log: readonly LogEntry[];
 }
 
@@ -48,12 +48,12 @@ export function setBy(
 
 /** The override that applies to a subject: the one that takes precedence. */
 export function overrideFor(
-  { record, directory, log, at }: SubjectContext,
-  { name }: OperatedLimiter,
+  { record, directory: registry, log, at }: SubjectContext,
+  { name }: LimiterDefinition,
   subject: SubjectOf,
 ): OverrideRow | undefined {
   const most = overridesFor(record, name, subject, at).at(-1);
-  return most === undefined ? undefined : viewOverrides([most], directory, log)[0];
+  return most === undefined ? undefined : viewOverrides([most], registry, log)[0];
 }
 
 function sharesPart(one: SubjectOf, subject: SubjectOf): boolean {

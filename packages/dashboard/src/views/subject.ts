@@ -1,7 +1,12 @@
 import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
-import type { DeniedNetwork, Inspection, KnownLimiter, SubjectQuery } from "@headgate/core/operate";
-import { dimensionsOf, GLOBAL_SUBJECT, knownLimiters } from "@headgate/core/operate";
+import type {
+  DeniedNetwork,
+  Inspection,
+  LimiterVersion,
+  SubjectQuery,
+} from "@headgate/core/operate";
+import { dimensionsOf, GLOBAL_SUBJECT, limiterVersionsOf } from "@headgate/core/operate";
 import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
 import { formatLimit } from "../format/policy.ts";
 import { namedLimits } from "../named-limits.ts";
@@ -16,7 +21,7 @@ import { historyOf, overrideFor, setBy } from "./subject-context.ts";
 /** How many limiters are looked up at once. */
 const TOGETHER = 16;
 
-type Asked = readonly [known: KnownLimiter, subject: SubjectOf];
+type Asked = readonly [known: LimiterVersion, subject: SubjectOf];
 
 /**
  * The answer of each limiter in the reading about a subject; `spend` receives the number of lookups before they are made.
@@ -27,13 +32,13 @@ export async function viewSubject(
   { client, asked, limiter }: Question,
   spend: (looks: number) => Promise<void>,
 ): Promise<SubjectView> {
-  const [directory, { record }, log, at] = await Promise.all([
+  const [registry, { record }, log, at] = await Promise.all([
     reading.directory(),
     reading.control(),
     reading.log(),
     reading.now(),
   ]);
-  const known = knownLimiters(directory.limiters, limiter);
+  const known = limiterVersionsOf(registry.limiters, limiter);
   if (limiter !== undefined && known.length === 0) throw unknownLimiter();
   const made = await Promise.all(
     known.map(async (one) => ({ one, ...(await makeSubjects(one, client)) })),
@@ -43,7 +48,7 @@ export async function viewSubject(
   );
   await spend(tasks.length + 1);
   const denied = await deniedFor(reading, client);
-  const context: SubjectContext = { at, record, directory, log: log.entries };
+  const context: SubjectContext = { at, record, directory: registry, log: log.entries };
   const limiters: SubjectInLimiter[] = [];
   for (let i = 0; i < tasks.length; i += TOGETHER) {
     const some = tasks.slice(i, i + TOGETHER);
@@ -64,8 +69,8 @@ export async function viewSubject(
 function distinct(asked: readonly Asked[]): readonly Asked[] {
   const byCounters = new Map<string, Asked>();
   for (const one of asked) {
-    const [{ limiter, counters }, subject] = one;
-    const id = JSON.stringify([limiter.name, counters, subject]);
+    const [{ limiter, counterIdentity }, subject] = one;
+    const id = JSON.stringify([limiter.name, counterIdentity, subject]);
     if (!byCounters.has(id)) byCounters.set(id, one);
   }
   return [...byCounters.values()];
@@ -81,7 +86,7 @@ async function deniedFor(
 }
 
 async function look(
-  { operator }: Reading,
+  { operator: admin }: Reading,
   [{ limiter, others, uses }, subject]: Asked,
   denied: readonly DeniedNetwork[],
   context: SubjectContext,
@@ -91,9 +96,9 @@ async function look(
   const isShared = dimensionsOf(limits).includes("global");
   const asked = isShared ? { ...subject, global: GLOBAL_SUBJECT } : subject;
   const [used, decision, inspection] = await Promise.all([
-    operator.peek(limiter, asked, { cost: 0 }),
-    operator.peek(limiter, asked),
-    operator.inspect(limiter, asked),
+    admin.peek(limiter, asked, { cost: 0 }),
+    admin.peek(limiter, asked),
+    admin.inspect(limiter, asked),
   ]);
   const words = new Map(
     limits
@@ -126,7 +131,7 @@ async function look(
 }
 
 /** A limit of another shape in words; undefined if several are called so. */
-function wordsAmong(others: KnownLimiter["others"], name: string): string | undefined {
+function wordsAmong(others: LimiterVersion["others"], name: string): string | undefined {
   const named = others.flatMap(namedLimits).filter(([own]) => own === name);
   const [words, ...more] = new Set(named.map(([, limit]) => formatLimit(limit)));
   return more.length === 0 ? words : undefined;

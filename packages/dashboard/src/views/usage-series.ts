@@ -1,8 +1,8 @@
 import type {
-  DirectoryProcess,
+  RegistryProcess,
   UsageCoverage,
-  UsageNumbers,
   UsageSeries,
+  UsageSummary,
 } from "@headgate/core/operate";
 import { NOTHING, plus, REPORTED_AFTER, SPAN_MS, sumOf } from "../api/usage.ts";
 import type { Counts, Coverage, Point, Span } from "../api.ts";
@@ -58,9 +58,9 @@ export function letThrough<Some extends Counts>(counts: Some): Some {
 
 /** The part of a span and of the fleet that figures cover. */
 export function coverageOf(
-  { at }: UsageNumbers,
+  { at }: UsageSummary,
   span: Span,
-  processes: readonly Pick<DirectoryProcess, "id">[],
+  processes: readonly Pick<RegistryProcess, "id">[],
   { silent }: UsageCoverage,
 ): Coverage {
   const ids = new Set(processes.map(({ id }) => id));

@@ -1,19 +1,19 @@
 import { memoryStore, readPolicy } from "@headgate/core";
-import type { Directory, SubjectSource } from "@headgate/core/operate";
-import { readDirectory } from "@headgate/core/operate";
+import type { Registry, SubjectSource } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 
 const client = new Redis({ lazyConnect: true });
-export const ofStore: Promise<Directory> = readDirectory(redisStore(client), { timeout: "1s" });
-export const ofMemory: Promise<Directory> = readDirectory(memoryStore());
+export const ofStore: Promise<Registry> = readRegistry(redisStore(client), { timeout: "1s" });
+export const ofMemory: Promise<Registry> = readRegistry(memoryStore());
 
 /** How a tool reads what makes a subject. */
 function headerOf(source: SubjectSource): string | undefined {
   return source.by === "header" ? source.name : undefined;
 }
 
-void readDirectory(client, { prefix: "shop" }).then(({ limiters, breakers, processes, unread }) => {
+void readRegistry(client, { prefix: "shop" }).then(({ limiters, breakers, processes, unread }) => {
   for (const { name, limits, uses, isMixed } of limiters) {
     console.log(name.trim(), readPolicy(limits), isMixed === true);
     for (const { keys } of uses) console.log(Object.values(keys).map(headerOf));
@@ -23,5 +23,5 @@ void readDirectory(client, { prefix: "shop" }).then(({ limiters, breakers, proce
   console.log(unread.filter(({ why }) => why === "expired"));
 });
 // @ts-expect-error a misspelt option
-void readDirectory(client, { prefxi: "shop" });
+void readRegistry(client, { prefxi: "shop" });
 redisStore(client, { registry: false });

@@ -1,14 +1,14 @@
 import { gcra } from "@headgate/core";
-import type { Action, Inspection, Operator, Override } from "@headgate/core/operate";
-import { checkOverride, operate } from "@headgate/core/operate";
+import type { ActionResult, Admin, Inspection, Override } from "@headgate/core/operate";
+import { checkOverride, createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 
-const operator: Operator = operate(redisStore(new Redis()), { storeTimeout: "1s" });
+const operator: Admin = createAdmin(redisStore(new Redis()), { storeTimeout: "1s" });
 const api = { name: "api", limits: gcra({ limit: 10, window: "1m" }) };
 
 export async function blockFor(subject: string): Promise<Date> {
-  const { before, inForceAt }: Action<Inspection> = await operator.block(api, subject, "1h", {
+  const { before, inForceAt }: ActionResult<Inspection> = await operator.block(api, subject, "1h", {
     reason: "abuse",
   });
   return before.blocked ? new Date() : inForceAt;

@@ -1,4 +1,4 @@
-import type { Directory, UnreadRecord } from "@headgate/core/operate";
+import type { Registry, UnreadableRecord } from "@headgate/core/operate";
 import { counted } from "../../output/number.ts";
 import { commandOnKey } from "../command-at.ts";
 import { Unknown } from "../facts/fact.ts";
@@ -27,7 +27,7 @@ export const directory: Check = {
   },
 };
 
-function summaryOf({ limiters, breakers, processes }: Directory, prefix: string): Finding {
+function summaryOf({ limiters, breakers, processes }: Registry, prefix: string): Finding {
   const found = [
     counted(limiters.length, "limiter"),
     counted(breakers.length, "breaker"),
@@ -44,7 +44,7 @@ function summaryOf({ limiters, breakers, processes }: Directory, prefix: string)
 }
 
 /** Limiters and breakers that have several policies under one name. */
-function mixedIn({ limiters, breakers, processes }: Directory): readonly Finding[] {
+function mixedIn({ limiters, breakers, processes }: Registry): readonly Finding[] {
   const names = new Map<string, string[]>();
   for (const { name, isMixed, processes: ids } of [...limiters, ...breakers]) {
     if (isMixed) names.set(name, [...(names.get(name) ?? []), hostsOf(ids, processes)]);
@@ -58,14 +58,14 @@ function mixedIn({ limiters, breakers, processes }: Directory): readonly Finding
   }));
 }
 
-function hostsOf(ids: readonly string[], processes: Directory["processes"]): string {
+function hostsOf(ids: readonly string[], processes: Registry["processes"]): string {
   const owners = processes.filter(({ id }) => ids.includes(id));
   const named = owners.slice(0, NAMED).map(({ host, pid }) => `${host}:${pid}`);
   const more = owners.length - named.length;
   return `${named.join(" ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-function versionsIn({ processes }: Directory): readonly Finding[] {
+function versionsIn({ processes }: Registry): readonly Finding[] {
   const versions = [...new Set(processes.map(({ version }) => version))].sort();
   if (versions.length < 2) return [];
   return [
@@ -90,7 +90,7 @@ const UNREAD_DIRECTORY: Parts = {
 };
 
 function unreadIn(
-  unread: readonly UnreadRecord[],
+  unread: readonly UnreadableRecord[],
   server: ServerFacts | undefined,
   parts: Parts,
 ): readonly Finding[] {

@@ -1,4 +1,4 @@
-import type { Directory } from "@headgate/core/operate";
+import type { Registry } from "@headgate/core/operate";
 import { describe, expect, test } from "vitest";
 import { CHECKS } from "../checks.ts";
 import { Unknown } from "../facts/fact.ts";
@@ -24,7 +24,7 @@ const SERVER: ServerFacts = {
   cluster: undefined,
 };
 
-const NOBODY: Directory = { limiters: [], breakers: [], processes: [], unread: [] };
+const NOBODY: Registry = { limiters: [], breakers: [], processes: [], unread: [] };
 
 const FACTS: Facts = {
   prefix: "hg",
@@ -218,7 +218,7 @@ describe("keys", () => {
 
 describe("directory", () => {
   test("processes of different versions", () => {
-    const processOf = (version: string): Directory["processes"][number] => ({
+    const processOf = (version: string): Registry["processes"][number] => ({
       ...{
         id: version,
         host: "web-1",

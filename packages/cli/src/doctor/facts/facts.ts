@@ -1,4 +1,4 @@
-import type { ControlRecord, Directory, UnreadRecord } from "@headgate/core/operate";
+import type { ControlRecord, Registry, UnreadableRecord } from "@headgate/core/operate";
 import type { Address, Fact } from "./fact.ts";
 import type { Info } from "./info.ts";
 import type { PermissionFacts } from "./permissions.ts";
@@ -17,9 +17,9 @@ export interface Facts {
   /** The servers that should be there, but did not answer. */
   readonly silent: readonly SilentServer[];
   readonly sentinels: readonly SentinelFacts[];
-  readonly directory: Fact<Directory>;
+  readonly directory: Fact<Registry>;
   /** The records of usage that cannot be read. */
-  readonly unreadUsage: Fact<readonly UnreadRecord[]>;
+  readonly unreadUsage: Fact<readonly UnreadableRecord[]>;
   readonly control: Fact<ControlRecord | "damaged">;
 }
 

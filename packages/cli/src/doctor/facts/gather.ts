@@ -1,5 +1,5 @@
-import type { ControlRecord, UnreadRecord } from "@headgate/core/operate";
-import { operate, readDirectory, readUsage } from "@headgate/core/operate";
+import type { ControlRecord, UnreadableRecord } from "@headgate/core/operate";
+import { createAdmin, readRegistry, readUsage } from "@headgate/core/operate";
 import type { Connection } from "../../connect/connection.ts";
 import { factOf, wordsOf } from "./fact.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
@@ -28,7 +28,7 @@ export async function gatherFacts(connection: Connection, wanted: WantedFacts): 
         askers.map((server, i) => gatherServer(server, latencies[i] ?? [], { ...wanted, prefix })),
       ),
       readSentinels(connection),
-      factOf("EVALSHA", () => readDirectory(store, { timeout: timeoutMs }).catch(rethrowCause)),
+      factOf("EVALSHA", () => readRegistry(store, { timeout: timeoutMs }).catch(rethrowCause)),
       factOf("EVALSHA", () => readUnreadUsage(connection)),
       factOf("EVALSHA", () => readControl(connection)),
     ]);
@@ -50,13 +50,16 @@ export async function gatherFacts(connection: Connection, wanted: WantedFacts): 
 }
 
 /** Of the last ten minutes: what is written now. */
-async function readUnreadUsage({ store, timeoutMs }: Connection): Promise<readonly UnreadRecord[]> {
+async function readUnreadUsage({
+  store,
+  timeoutMs,
+}: Connection): Promise<readonly UnreadableRecord[]> {
   const usage = await readUsage(store, { timeout: timeoutMs, span: "10s" }).catch(rethrowCause);
   return usage.unread;
 }
 
 async function readControl({ store, timeoutMs }: Connection): Promise<ControlRecord | "damaged"> {
-  return operate(store, { storeTimeout: timeoutMs })
+  return createAdmin(store, { storeTimeout: timeoutMs })
     .readControl()
     .catch((error: unknown) => {
       if ((error as { code?: unknown }).code === "HEADGATE_CONTROL_DAMAGED") return "damaged";

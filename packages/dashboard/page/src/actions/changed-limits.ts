@@ -1,4 +1,4 @@
-import type { OverrideNumbers } from "../../../src/api.ts";
+import type { LimitOverride } from "../../../src/api.ts";
 
 /** Numbers by limit and field. */
 export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -10,8 +10,8 @@ export type Typed = Readonly<Record<string, Readonly<Record<string, string>>>>;
 export function changedLimits(
   numbers: Numbers,
   typed: Typed,
-): Readonly<Record<string, OverrideNumbers>> | undefined {
-  const limits: [string, OverrideNumbers][] = [];
+): Readonly<Record<string, LimitOverride>> | undefined {
+  const limits: [string, LimitOverride][] = [];
   for (const [limit, fields] of Object.entries(numbers)) {
     const given = Object.keys(fields)
       .map((field) => [field, typed[limit]?.[field]?.trim() ?? ""] as const)

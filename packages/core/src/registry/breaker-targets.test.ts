@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { listTargets } from "./listed-targets.ts";
-import { readProcessRecord } from "./read-records.ts";
+import { collectTargets } from "./breaker-targets.ts";
+import { parseProcessRecord } from "./parse-records.ts";
 
 function named(count: number, length = 0): string[] {
   return Array.from({ length: count }, (_, i) => `${i}`.padStart(3, "0").padEnd(length, "x"));
 }
 
 function listOne(...names: readonly string[]) {
-  return listTargets(new Map([["hash", () => names]]))[0];
+  return collectTargets(new Map([["hash", () => names]]))[0];
 }
 
 describe("the targets of a breaker", () => {
@@ -35,13 +35,13 @@ describe("the targets of a breaker", () => {
     // Six bytes each, as JSON.
     const names = named(200, 3).map((name) => name.padEnd(100, "\u0001"));
     const breakers = Array.from({ length: 20 }, (_, i) => [`hash ${i}`, () => names] as const);
-    const listed = listTargets(new Map(breakers));
+    const listed = collectTargets(new Map(breakers));
     expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThan(65_536 + 20 * 60);
     expect(listed).toHaveLength(20);
     for (const one of listed) expect(one.names.length + one.more).toBe(200);
     expect(listed[0]?.names.length).toBeGreaterThan(100);
     // A short one may still have room.
-    const last = listTargets(new Map([...breakers, ["short", () => ["a"]]])).at(-1);
+    const last = collectTargets(new Map([...breakers, ["short", () => ["a"]]])).at(-1);
     expect(last).toEqual({ record: "short", names: ["a"], more: 0 });
   });
 });
@@ -51,7 +51,7 @@ describe("the record of a process", () => {
     ...{ format: 1, process: "id", host: "h", pid: 1, startedAt: 1, version: "1.2.3" },
     ...{ records: ["hash"], more: 0 },
   };
-  const read = (targets?: unknown) => readProcessRecord(JSON.stringify({ ...record, targets }));
+  const read = (targets?: unknown) => parseProcessRecord(JSON.stringify({ ...record, targets }));
   const good = { record: "hash", names: ["a"], more: 0 };
 
   test("is read with and without targets", () => {

@@ -6,10 +6,10 @@ import {
   subjectOfHeader,
   subjectOfMissingKey,
 } from "../http/known-subjects.ts";
-import type { HttpUse, SubjectSource } from "../registry/registry.ts";
-import type { KnownLimiter } from "./known-limiters.ts";
+import type { HttpUse, SubjectSource } from "../registry/record.ts";
+import type { LimiterVersion } from "./limiter-versions.ts";
+import { resolveSubjects, subjectSourcesOf } from "./resolve-subjects.ts";
 import type { SubjectQuery } from "./subject-query.ts";
-import { sourcesOf, subjectsOf } from "./subjects-of.ts";
 
 const IP = { by: "ip", ipv6Prefix: 64 } as const;
 const KEY = { by: "header", name: "x-key", hash: "sha256" } as const;
@@ -24,20 +24,20 @@ const use = (keys: HttpUse["keys"], missing: HttpUse["missing"] = "reject"): Htt
   ({ keys, missing }) as HttpUse;
 
 /** A limiter that counts by some dimensions, used in some ways. */
-function known(dimensions: readonly string[], uses: readonly HttpUse[] = []): KnownLimiter {
+function known(dimensions: readonly string[], uses: readonly HttpUse[] = []): LimiterVersion {
   const limits = dimensions.map((per) => fixedWindow({ limit: 1, window: "1m", name: per, per }));
   const limiter = { name: "api", limits, others: [], blockOn: "denial", shadow: false } as const;
-  return { limiter, others: [], uses, counters: "", isMixed: false } as KnownLimiter;
+  return { limiter, others: [], uses, counterIdentity: "", isMixed: false } as LimiterVersion;
 }
 
-const lone = (...sources: readonly SubjectSource[]): KnownLimiter =>
+const lone = (...sources: readonly SubjectSource[]): LimiterVersion =>
   known(
     ["default"],
     sources.map((source) => use({ default: source })),
   );
 
 describe("the subjects of a client", () => {
-  test.each<[string, KnownLimiter, SubjectQuery, readonly Record<string, string>[]]>([
+  test.each<[string, LimiterVersion, SubjectQuery, readonly Record<string, string>[]]>([
     ["an address", lone(IP), { ip: "2001:db8::7" }, [{ default: "2001:db8::/64" }]],
     ["a header", lone(KEY), { header }, [{ default: subjectOfHeader("x-key", "ada") }]],
     ["another header", lone(KEY), { header: { name: "x-other", value: "ada" } }, []],
@@ -113,7 +113,7 @@ describe("the subjects of a client", () => {
       [{ default: ip }],
     ],
   ])("are made of %s", async (_, limiter, client, subjects) => {
-    expect(await subjectsOf(limiter, client)).toEqual(subjects);
+    expect(await resolveSubjects(limiter, client)).toEqual(subjects);
   });
 
   test.each<[string, readonly SubjectSource[], string | undefined, string | undefined]>([
@@ -129,7 +129,7 @@ describe("the subjects of a client", () => {
   ])("of several parts have %s", async (_, keys, text, subject) => {
     const client = { ip, text };
     const subjects = subject === undefined ? [] : [{ default: subject }];
-    expect(await subjectsOf(lone({ by: "all", keys }), client)).toEqual(subjects);
+    expect(await resolveSubjects(lone({ by: "all", keys }), client)).toEqual(subjects);
   });
 
   test("need a secret only where a key has one", async () => {
@@ -141,15 +141,15 @@ describe("the subjects of a client", () => {
         return hashSecret;
       },
     };
-    await subjectsOf(lone(KEY), client);
+    await resolveSubjects(lone(KEY), client);
     expect(asked).toEqual([]);
-    await subjectsOf(lone(SECRET_KEY), client);
+    await resolveSubjects(lone(SECRET_KEY), client);
     expect(asked).toEqual(["asked"]);
   });
 });
 
 test("the sources of a dimension are those of each way, as far as they are listed", () => {
   const limiter = known(["default"], [use({ default: IP }), use({})]);
-  expect(sourcesOf(limiter, "default")).toEqual([IP, undefined]);
-  expect(sourcesOf(known(["default"]), "default")).toEqual([undefined]);
+  expect(subjectSourcesOf(limiter, "default")).toEqual([IP, undefined]);
+  expect(subjectSourcesOf(known(["default"]), "default")).toEqual([undefined]);
 });

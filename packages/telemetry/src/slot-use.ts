@@ -1,19 +1,19 @@
 import type { InUseCount } from "@headgate/core";
 import { CHANNELS } from "@headgate/core";
 import { INSTRUMENTS } from "./instruments.ts";
-import { Labelled } from "./labelled.ts";
-import type { CounterSeries, Measures } from "./output.ts";
+import { LabelledSeries } from "./labelled-series.ts";
+import type { CounterSeries, MetricsContext } from "./output.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** Measures calls that wait, and places that are held. */
-export function measureInUse(measures: Measures): readonly Subscription[] {
+export function measureSlotUse(measures: MetricsContext): readonly Subscription[] {
   return (["waiting", "places"] as const).map((what) => measureOne(what, measures));
 }
 
-function measureOne(what: "waiting" | "places", { output, budget }: Measures): Subscription {
+function measureOne(what: "waiting" | "places", { output, budget }: MetricsContext): Subscription {
   const all: CounterSeries[] = [];
   output.addSeries(INSTRUMENTS[what], all);
-  const limiters = new Labelled<CounterSeries>({
+  const limiters = new LabelledSeries<CounterSeries>({
     names: ["limiter"],
     series: 1,
     budget,
@@ -27,7 +27,7 @@ function measureOne(what: "waiting" | "places", { output, budget }: Measures): S
   const counts = new Map<string, number>();
   return {
     channel: CHANNELS[what],
-    hear({ limiter, plugin = limiter, count }: InUseCount) {
+    onMessage({ limiter, plugin = limiter, count }: InUseCount) {
       limiters.of(plugin).value += count - (counts.get(limiter) ?? 0);
       if (count > 0) counts.set(limiter, count);
       else counts.delete(limiter);

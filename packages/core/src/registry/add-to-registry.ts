@@ -3,77 +3,88 @@ import { fingerprint } from "../common/key.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { CountingStore } from "../store/store.ts";
 import { VERSION } from "../version.generated.ts";
-import type { NameTargets } from "./listed-targets.ts";
+import type { GetTargetNames } from "./breaker-targets.ts";
 import { processNameOf } from "./process-name.ts";
-import { ProcessDirectory } from "./process-registry.ts";
-import { onceRefused } from "./refusal.ts";
+import { ProcessRegistry } from "./process-registry.ts";
 import type {
   HttpUse,
   LimiterRecord,
-  ListedPolicy,
-  ListedRecord,
-  ListedShape,
-} from "./registry.ts";
+  RegistryPolicy,
+  RegistryRecord,
+  RegistryShape,
+} from "./record.ts";
+import { logFirstRefusal } from "./refusal.ts";
 
 /**
  * Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store has no
  * directory. `nameTargets` is called with each write.
  */
-export function list(store: CountingStore, record: ListedRecord, nameTargets?: NameTargets): void {
-  if (store.registry === true) directoryOf(store).add(record, store, nameTargets);
+export function addToRegistry(
+  store: CountingStore,
+  record: RegistryRecord,
+  getTargetNames?: GetTargetNames,
+): void {
+  if (store.registry === true) registryOf(store).add(record, store, getTargetNames);
 }
 
 /** Records how an adapter uses a limiter. */
-export function noteUse(store: CountingStore, name: string, use: HttpUse): void {
-  if (store.registry === true) directoryOf(store).addUse("limiter", name, use);
+export function recordHttpUse(store: CountingStore, name: string, use: HttpUse): void {
+  if (store.registry === true) registryOf(store).addHttpUse("limiter", name, use);
 }
 
 /** Removes a name that this process no longer uses. Waits only briefly for the store, and never rejects. */
-export async function unlist(
+export async function removeFromRegistry(
   store: CountingStore,
-  kind: ListedRecord["kind"],
+  kind: RegistryRecord["kind"],
   name: string,
 ): Promise<void> {
-  if (store.registry === true) await directoryOf(store).remove(kind, name, store);
+  if (store.registry === true) await registryOf(store).remove(kind, name, store);
 }
 
 /** The listings of this process for the client and prefix of a store. */
-export const directoryOf: (store: CountingStore) => ProcessDirectory = prefixPart(
+export const registryOf: (store: CountingStore) => ProcessRegistry = prefixPart(
   "directory",
   (store) => {
-    const onRefused = onceRefused(
+    const onRefused = logFirstRefusal(
       "HEADGATE_DIRECTORY_REFUSED",
       (why) =>
         `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { directory: false }) turns the directory off`,
     );
-    return new ProcessDirectory(store.prefix, onRefused, processNameOf(store).name);
+    return new ProcessRegistry(store.prefix, onRefused, processNameOf(store).name);
   },
 );
 
 /** The most shapes of a limiter that are listed. */
-const MOST_SHAPES = 64;
+const MAX_SHAPES = 64;
 
 /**
  * Lists a limiter if its store keeps a directory. `own` has its limits without those of the one that it extends, which is named
  * `extended`.
  */
-export function listLimiter(name: string, own: CompiledPolicy, extended: string | undefined): void {
+export function addLimiterToRegistry(
+  name: string,
+  own: CompiledPolicy,
+  extended: string | undefined,
+): void {
   // In memory of this process it costs nothing.
-  if (own.store.registry === true) list(own.store, limiterRecord(name, own, extended));
+  if (own.store.registry === true) addToRegistry(own.store, limiterRecord(name, own, extended));
 }
 
 /** Lists policies of other shapes with a limiter, while they are in use; undefined if the store keeps no directory. */
-export function newsOfShapes(store: CountingStore, name: string): ListedNews | undefined {
+export function trackPerCallPolicies(
+  store: CountingStore,
+  name: string,
+): PerCallPolicyTracker | undefined {
   if (store.registry !== true) return undefined;
-  const directory = directoryOf(store);
+  const directory = registryOf(store);
   return {
-    begin: (policy) => directory.addOther(name, listedPolicyOf(policy)),
-    end: (policy) => directory.removeOther(name, listedPolicyOf(policy)),
+    begin: (policy) => directory.addPerCallPolicy(name, registryPolicyOf(policy)),
+    end: (policy) => directory.removePerCallPolicy(name, registryPolicyOf(policy)),
   };
 }
 
 /** Receives news about policies of other shapes. */
-interface ListedNews {
+interface PerCallPolicyTracker {
   begin(policy: CompiledPolicy): void;
   end(policy: CompiledPolicy): void;
 }
@@ -88,7 +99,7 @@ function limiterRecord(
     name,
     policy: fingerprint(own.canonical),
     ...(own.blocksOnSettle ? { blockOn: "settle" } : {}),
-    ...listedPolicyOf(own),
+    ...registryPolicyOf(own),
     ...(extended === undefined ? {} : { extends: extended }),
     shadow: own.shadow,
     uses: [],
@@ -96,17 +107,17 @@ function limiterRecord(
   };
 }
 
-function listedPolicyOf(own: CompiledPolicy): ListedPolicy {
+function registryPolicyOf(own: CompiledPolicy): RegistryPolicy {
   return {
     limits: own.limits.map(({ source }) => source),
-    shapes: own.groups.slice(0, MOST_SHAPES).map((group) => shapeOf(group, own)),
+    shapes: own.groups.slice(0, MAX_SHAPES).map((group) => shapeOf(group, own)),
   };
 }
 
 function shapeOf(
   { dimension, keySuffix, positions }: LimitGroup,
   own: CompiledPolicy,
-): ListedShape {
+): RegistryShape {
   return {
     per: dimension,
     fingerprint: keySuffix.slice(keySuffix.lastIndexOf(":") + 1),

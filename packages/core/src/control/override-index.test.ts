@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OverridesInForce, overridesFor, overridesIn } from "./overrides-in-force.ts";
+import { OverrideIndex, overrideIndexOf, overridesFor } from "./override-index.ts";
 import type { Override } from "./record.ts";
 
 const NOW = 1_800_000_000_000_000;
@@ -16,7 +16,7 @@ const inForce = (
   overrides: readonly Override[],
   subjects: Readonly<Record<string, string>>,
   now = NOW,
-) => new OverridesInForce(overrides).of((dimension) => subjects[dimension], now);
+) => new OverrideIndex(overrides).find((dimension) => subjects[dimension], now);
 
 describe("overrides in force", () => {
   const all = override();
@@ -81,24 +81,24 @@ describe("a record", () => {
       overrides: [override(), override({ limiter: "login" })],
       orders: [],
     };
-    expect(overridesIn(record, "api")).toBeInstanceOf(OverridesInForce);
-    expect(overridesIn(record, "login")).toBeInstanceOf(OverridesInForce);
-    expect(overridesIn(record, "toString")).toBeUndefined();
-    expect(overridesIn({ version: 0, overrides: [], orders: [] }, "api")).toBeUndefined();
+    expect(overrideIndexOf(record, "api")).toBeInstanceOf(OverrideIndex);
+    expect(overrideIndexOf(record, "login")).toBeInstanceOf(OverrideIndex);
+    expect(overrideIndexOf(record, "toString")).toBeUndefined();
+    expect(overrideIndexOf({ version: 0, overrides: [], orders: [] }, "api")).toBeUndefined();
   });
 
   test("is sorted once, whoever asks", () => {
     const record = { version: 1, overrides: [override()], orders: [] };
-    expect(overridesIn(record, "api")).toBe(overridesIn(record, "api"));
+    expect(overrideIndexOf(record, "api")).toBe(overrideIndexOf(record, "api"));
   });
 
   test("of a thousand subjects is looked up once for each set of dimensions they name", () => {
     const overrides = Array.from({ length: 1_000 }, (_, i) =>
       override({ subject: { default: `user ${i}` } }),
     );
-    const known = new OverridesInForce(overrides);
+    const known = new OverrideIndex(overrides);
     let asked = 0;
-    const found = known.of(() => {
+    const found = known.find(() => {
       asked += 1;
       return "user 567";
     }, NOW);

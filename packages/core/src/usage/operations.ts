@@ -3,7 +3,7 @@ import type { Operation } from "../store/store.ts";
 import { clockLua, eraseLua, unlistLua, usageLua } from "./lua.generated.ts";
 
 /** What a process has counted for one limiter since its last call. */
-export interface LimiterCount {
+export interface LimiterCounts {
   /** The limiter's id of 16 characters; empty for limiters that are counted together. */
   readonly id: string;
   readonly name: string;
@@ -34,40 +34,40 @@ export interface UsageCall {
   readonly number: number;
   /** The process's estimate of the server's clock, in microseconds; and how far that is ahead of its own. */
   readonly clock: number;
-  readonly ahead: number;
-  readonly limiters: readonly LimiterCount[];
+  readonly clockOffset: number;
+  readonly limiters: readonly LimiterCounts[];
   /** The blocks that it has encountered, as returned by `BlockSightings`. */
   readonly blocks: string;
 }
 
 /** The result of a call. */
 export const USAGE_STATES = {
-  known: 0,
+  repeated: 0,
   done: 1,
-  away: 2,
+  clockSkew: 2,
   otherFormat: 3,
   tooLong: 4,
   wrongType: -1,
 } as const;
 
 /** Microseconds of the spans in which usage is stored, and how many there are of each. */
-export const SHORT_SPAN = 10_000_000;
-export const LONG_SPAN = 600_000_000;
-export const SHORT_PLACES = 360;
-export const LONG_PLACES = 144;
+export const SHORT_SPAN_MICROS = 10_000_000;
+export const LONG_SPAN_MICROS = 600_000_000;
+export const SHORT_SPANS = 360;
+export const LONG_SPANS = 144;
 
 /** Microseconds of the hours in a day's record, and of the day. */
-export const HOUR_SPAN = 3_600_000_000;
-export const DAY_SPAN = 86_400_000_000;
+export const HOUR_MICROS = 3_600_000_000;
+export const DAY_MICROS = 86_400_000_000;
 
 /** For how many microseconds counts are kept after the last change, as in usage.lua. */
-export const KEPT = 90_000_000_000;
+export const KEPT_MICROS = 90_000_000_000;
 
 /** The longest span for which hours are kept: 30 days. */
-export const LONGEST_SPAN = 2_592_000_000_000;
+export const MAX_SPAN_MICROS = 2_592_000_000_000;
 
 /** The id of the series for all limiters without one of their own. */
-export const OTHERS = "other";
+export const OTHER_LIMITERS = "other";
 
 /** The key of the index of limiters with usage under a prefix. No counter's key has this form. */
 export function usageKey(prefix: string): string {
@@ -85,7 +85,7 @@ export function seriesKey(prefix: string, id: string): string {
 }
 
 /** The key of its subjects in ten minutes, numbered since the epoch. */
-export function topsKey(prefix: string, id: string, span: number): string {
+export function topSubjectsKey(prefix: string, id: string, span: number): string {
   return `${usageKey(prefix)}:top/${id}/${span}`;
 }
 
@@ -129,18 +129,18 @@ export const addUsage: Operation<UsageCall> = {
       ...call.limiters.flatMap((limiter) => [
         limiter.id,
         limiter.name,
-        limiter.rows.map((row) => writeRow(row, call.ahead)).join("\n"),
+        limiter.rows.map((row) => formatRow(row, call.clockOffset)).join("\n"),
         limiter.used,
         limiter.denied,
-        limitsOf(limiter, call),
+        denialsToSend(limiter, call),
       ]),
     ],
     replySize: ({ limiters }) => 1 + limiters.length,
   }),
   keys: (call) => {
     const { prefix, process, clock, limiters } = call;
-    const span = Math.floor(clock / LONG_SPAN);
-    const today = Math.floor(clock / DAY_SPAN);
+    const span = Math.floor(clock / LONG_SPAN_MICROS);
+    const today = Math.floor(clock / DAY_MICROS);
     const daysOf = (id: string): string[] => [
       dayKey(prefix, id, today - 1),
       dayKey(prefix, id, today),
@@ -148,15 +148,15 @@ export const addUsage: Operation<UsageCall> = {
     return [
       usageKey(prefix),
       usageProcessKey(prefix, process),
-      seriesKey(prefix, OTHERS),
+      seriesKey(prefix, OTHER_LIMITERS),
       dayListKey(prefix, today - 1),
       dayListKey(prefix, today),
-      ...daysOf(OTHERS),
+      ...daysOf(OTHER_LIMITERS),
       blocksKey(prefix),
       ...limiters.flatMap((limiter) => {
-        const id = limiter.id || OTHERS;
-        const keys = [seriesKey(prefix, id), topsKey(prefix, id, span)];
-        if (limitsOf(limiter, call) === "") return keys;
+        const id = limiter.id || OTHER_LIMITERS;
+        const keys = [seriesKey(prefix, id), topSubjectsKey(prefix, id, span)];
+        if (denialsToSend(limiter, call) === "") return keys;
         return [...keys, limitsKey(prefix, id, span), ...daysOf(id)];
       }),
     ];
@@ -168,15 +168,15 @@ export const addUsage: Operation<UsageCall> = {
 };
 
 /** Hours are sent with the subjects, and with rows of an earlier hour that the server did not accept in time. */
-function limitsOf({ limits, rows }: LimiterCount, { clock, ahead }: UsageCall): string {
+function denialsToSend({ limits, rows }: LimiterCounts, { clock, clockOffset }: UsageCall): string {
   if (limits !== "") return limits;
   const isLate = ({ at }: UsageRow): boolean =>
-    Math.floor((at + ahead) / HOUR_SPAN) < Math.floor(clock / HOUR_SPAN);
+    Math.floor((at + clockOffset) / HOUR_MICROS) < Math.floor(clock / HOUR_MICROS);
   return rows.some(isLate) ? "{}" : "";
 }
 
-function writeRow({ at, allowed, denied, degraded }: UsageRow, ahead: number): string {
-  return `${Math.floor((at + ahead) / SHORT_SPAN)} ${allowed} ${denied} ${degraded}`;
+function formatRow({ at, allowed, denied, degraded }: UsageRow, ahead: number): string {
+  return `${Math.floor((at + ahead) / SHORT_SPAN_MICROS)} ${allowed} ${denied} ${degraded}`;
 }
 
 /** Reads the clock of the server that keeps usage. */
@@ -192,7 +192,7 @@ export const readUsageClock: Operation<{ readonly prefix: string }> = {
 };
 
 /** Subjects to erase from lists of a limiter. */
-export interface UnlistCall {
+export interface EraseSubjectsCall {
   readonly prefix: string;
   /** The limiter's id in keys. */
   readonly id: string;
@@ -205,18 +205,20 @@ export interface UnlistCall {
 }
 
 /** Erases subjects from lists. The reply has the number of lists affected. Leaves other values alone. */
-export const unlist: Operation<UnlistCall> = {
+export const eraseSubjects: Operation<EraseSubjectsCall> = {
   ...runList("unlist", {
     source: unlistLua,
-    parameters: ({ spans, now, items }: UnlistCall) => [
+    parameters: ({ spans, now, items }: EraseSubjectsCall) => [
       spans.length,
-      ...spans.map((span) => Math.max(0, (span + 1) * LONG_SPAN + KEPT - Math.round(now))),
+      ...spans.map((span) =>
+        Math.max(0, (span + 1) * LONG_SPAN_MICROS + KEPT_MICROS - Math.round(now)),
+      ),
       items.length,
       ...items,
     ],
     replySize: () => 1,
   }),
-  keys: ({ prefix, id, spans }) => spans.map((span) => topsKey(prefix, id, span)),
+  keys: ({ prefix, id, spans }) => spans.map((span) => topSubjectsKey(prefix, id, span)),
   // Each call is sent alone.
   weight: () => 256,
   // A store in memory has no usage.
@@ -224,7 +226,7 @@ export const unlist: Operation<UnlistCall> = {
 };
 
 /** Subjects to erase from the list of blocks. */
-export interface EraseCall {
+export interface EraseBlocksCall {
   readonly prefix: string;
   /** As in the list, after the time. */
   readonly blocked: readonly string[];
@@ -233,10 +235,10 @@ export interface EraseCall {
 /**
  * Erases subjects from the list of blocks. The reply says whether any was in it. A value that is not such a list is left alone.
  */
-export const eraseBlocks: Operation<EraseCall> = {
+export const eraseBlocks: Operation<EraseBlocksCall> = {
   ...runList("erase-blocks", {
     source: eraseLua,
-    parameters: ({ blocked }: EraseCall) => [blocked.length, ...blocked],
+    parameters: ({ blocked }: EraseBlocksCall) => [blocked.length, ...blocked],
     replySize: () => 1,
   }),
   keys: ({ prefix }) => [blocksKey(prefix)],

@@ -1,17 +1,17 @@
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { CountingStore, Store } from "../store/store.ts";
-import { readReport } from "../usage/read-records.ts";
-import { readUsageClock, usageProcessKey } from "../usage/steps.ts";
-import type { SourceOptions, UnreadRecord } from "./admin-source.ts";
-import { eachReader, readFrom } from "./admin-source.ts";
-import { readDirectoryOf } from "./read-registry.ts";
-import type { Directory } from "./registry.ts";
+import { readUsageClock, usageProcessKey } from "../usage/operations.ts";
+import { parseReport } from "../usage/parse-records.ts";
+import type { SourceOptions, UnreadableRecord } from "./admin-source.ts";
+import { createRecordReader, readFrom } from "./admin-source.ts";
+import { readRegistryOf } from "./read-registry.ts";
+import type { Registry } from "./registry.ts";
 
-/** Options of `readCoverage`. */
-export interface ReadCoverageOptions extends SourceOptions {
+/** Options of `readUsageCoverage`. */
+export interface ReadUsageCoverageOptions extends SourceOptions {
   /** The directory, if it was read already. Default: it is read. */
-  readonly directory?: Directory | undefined;
+  readonly directory?: Registry | undefined;
 }
 
 /** When a process last reported usage. */
@@ -36,7 +36,7 @@ export interface UsageCoverage {
   /** When the last report arrived, in milliseconds since the epoch: usage is no newer than that. Missing if there is none. */
   readonly newest?: number | undefined;
   /** The records that could not be read. */
-  readonly unread: readonly UnreadRecord[];
+  readonly unread: readonly UnreadableRecord[];
 }
 
 /** A process reports every 35 seconds at the latest. */
@@ -46,23 +46,23 @@ const RECENT_MS = 90_000;
  * Reads which processes of the directory report usage, from a store in Redis or a Redis client. Rejects with
  * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
  */
-export async function readCoverage(
+export async function readUsageCoverage(
   source: Store | RedisClient,
-  options: ReadCoverageOptions = {},
+  options: ReadUsageCoverageOptions = {},
 ): Promise<UsageCoverage> {
   rejectUnknownOptions("readCoverage", options, ["prefix", "timeout", "directory"]);
   return readFrom("readCoverage", source, options, async (store) =>
-    readAll(store, options.directory ?? (await readDirectoryOf(store))),
+    readAll(store, options.directory ?? (await readRegistryOf(store))),
   );
 }
 
 async function readAll(
   store: CountingStore,
-  { limiters, processes, unread: notListed }: Directory,
+  { limiters, processes, unread: notListed }: Registry,
 ): Promise<UsageCoverage> {
   const { prefix } = store;
-  const unread: UnreadRecord[] = [...notListed];
-  const readEach = eachReader(store.owner as RedisClient, unread);
+  const unread: UnreadableRecord[] = [...notListed];
+  const readEach = createRecordReader(store.owner as RedisClient, unread);
   const [now = 0] = await store.run(readUsageClock, { prefix });
   const at = Math.floor(now / 1_000);
   const limiting = new Set(limiters.flatMap((one) => one.processes));
@@ -70,7 +70,7 @@ async function readAll(
     .filter(({ id }) => limiting.has(id))
     .flatMap(({ id, names }) => names.map((name) => ({ id, name })));
   const keys = names.map(({ name }) => usageProcessKey(prefix, name));
-  const reports = await readEach(keys, readReport);
+  const reports = await readEach(keys, parseReport);
   const latest = new Map<string, number>();
   for (const [i, { id }] of names.entries()) {
     latest.set(id, Math.max(latest.get(id) ?? 0, reports[i]?.at ?? 0));

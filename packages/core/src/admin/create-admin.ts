@@ -4,7 +4,7 @@ import type { Duration } from "../common/time.ts";
 import { parseDuration } from "../common/time.ts";
 import { ControlStore } from "../control/control-store.ts";
 import type { ControlRecord, Override } from "../control/record.ts";
-import { lasts, toDate } from "../control/record.ts";
+import { isActive, toDate } from "../control/record.ts";
 import { watchStore } from "../health/store-monitor.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import { blockCounters, forgetCounters } from "../pipeline/mutations.ts";
@@ -15,20 +15,20 @@ import type { Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { readActionOptions, readBreakerAction } from "./action-options.ts";
 import { Actions } from "./actions.ts";
-import type { OperatedStore, Work } from "./admin-counters.ts";
+import type { AdminStore, CounterChange } from "./admin-counters.ts";
 import { AdminCounters } from "./admin-counters.ts";
-import { entriesInForce, readDenied, requireShortReason } from "./deny-list.ts";
+import { activeEntries, readNetworkOption, requireShortReason } from "./deny-list.ts";
 import type {
-  Action,
+  ActionResult,
+  Admin,
   Inspection,
-  OperatedLimiter,
-  Operator,
+  LimiterDefinition,
   SubjectActionOptions,
 } from "./operator.ts";
-import { readFor, readKey, readOverride } from "./override-options.ts";
+import { readDuration, readOverride, readOverrideKey } from "./override-options.ts";
 
 /** Options of `operate`. */
-export interface OperateOptions {
+export interface AdminOptions {
   /** The longest wait for each call to the store: 1 ms to 1 minute. Default 5 seconds. */
   readonly storeTimeout?: Duration | undefined;
 }
@@ -37,15 +37,15 @@ export interface OperateOptions {
  * Creates an operator for the limiters that count in Redis under the prefix of a store. Each action takes effect in all processes, and
  * is written to the log. Throws `HEADGATE_INVALID_OPTION`.
  */
-export function operate(store: Store, options: OperateOptions = {}): Operator {
+export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
   rejectUnknownOptions("operate", options, ["storeTimeout"]);
-  const place = placeOf(store, options.storeTimeout ?? "5s");
-  const control = new ControlStore(place);
-  const actions = new Actions(place, control);
+  const adminStore = adminStoreOf(store, options.storeTimeout ?? "5s");
+  const control = new ControlStore(adminStore);
+  const actions = new Actions(adminStore, control);
 
   /** Watches the store for this call only: asks it even if it was down before. */
-  async function watched<T>(work: () => Promise<T>): Promise<T> {
-    const release = place.watch.use();
+  async function monitored<T>(work: () => Promise<T>): Promise<T> {
+    const release = adminStore.watch.use();
     try {
       return await work();
     } finally {
@@ -54,55 +54,55 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
   }
 
   /** Acts on the counters of a subject. The options are read before `readWork` reads what else was given. */
-  function act(
+  function actOnSubject(
     kind: "reset" | "block" | "unblock",
-    limiter: OperatedLimiter,
+    limiter: LimiterDefinition,
     subject: Subjects,
     options: SubjectActionOptions = {},
-    readWork: () => Work,
-  ): Promise<Action<Inspection>> {
+    readWork: () => CounterChange,
+  ): Promise<ActionResult<Inspection>> {
     const read = readActionOptions(kind, options, ["partial"]);
     const partial = readBoolean("partial", options.partial);
     const work = readWork();
-    const counters = new AdminCounters(place, limiter, subject, partial);
-    return watched(() => actions.act(kind, counters, read, work));
+    const counters = new AdminCounters(adminStore, limiter, subject, partial);
+    return monitored(() => actions.changeCounters(kind, counters, read, work));
   }
 
   return {
     async inspect(limiter, subject) {
-      const counters = new AdminCounters(place, limiter, subject);
-      return watched(() => counters.look());
+      const counters = new AdminCounters(adminStore, limiter, subject);
+      return monitored(() => counters.inspect());
     },
 
     async peek(limiter, subject, options = {}, more?: unknown) {
       rejectMore("peek(limiter, subject, options)", more);
       rejectUnknownOptions("peek", options, ["cost"]);
-      const counters = new AdminCounters(place, limiter, subject);
-      return watched(async () => counters.peek(options.cost ?? 1, await control.read()));
+      const counters = new AdminCounters(adminStore, limiter, subject);
+      return monitored(async () => counters.peek(options.cost ?? 1, await control.read()));
     },
 
     async reset(limiter, subject, options, more?: unknown) {
       rejectMore("reset(limiter, subject, options)", more);
-      return act("reset", limiter, subject, options, () => forgetUnits);
+      return actOnSubject("reset", limiter, subject, options, () => forgetUnits);
     },
 
     async block(limiter, subject, duration, options, more?: unknown) {
       rejectMore("block(limiter, subject, duration, options)", more);
-      return act("block", limiter, subject, options, () =>
+      return actOnSubject("block", limiter, subject, options, () =>
         blockFor(parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber)),
       );
     },
 
     async unblock(limiter, subject, options, more?: unknown) {
       rejectMore("unblock(limiter, subject, options)", more);
-      return act("unblock", limiter, subject, options, () => blockFor(0));
+      return actOnSubject("unblock", limiter, subject, options, () => blockFor(0));
     },
 
     async forget(limiter, subject, options = {}, more?: unknown) {
       rejectMore("forget(limiter, subject, options)", more);
       const read = readActionOptions("forget", options);
-      const counters = new AdminCounters(place, limiter, subject);
-      return watched(() =>
+      const counters = new AdminCounters(adminStore, limiter, subject);
+      return monitored(() =>
         actions.forget(counters, read, async (stage, all) => {
           // A reset leaves blocks set by hand.
           await blockCounters(stage, all, 0);
@@ -114,10 +114,10 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
     async setOverride(override, options = {}, more?: unknown) {
       rejectMore("setOverride(override, options)", more);
       const read = readActionOptions("setOverride", options, ["for"]);
-      const span = readFor(options.for);
+      const span = readDuration(options.for);
       const next = readOverride(override);
-      return watched(() =>
-        actions.replaceOverride("setOverride", readKey(override), read, { next, span }),
+      return monitored(() =>
+        actions.replaceOverride("setOverride", readOverrideKey(override), read, { next, span }),
       );
     },
 
@@ -125,56 +125,56 @@ export function operate(store: Store, options: OperateOptions = {}): Operator {
       rejectMore("unsetOverride(of, options)", more);
       const read = readActionOptions("unsetOverride", options);
       rejectUnknownOptions("unsetOverride", of, ["limiter", "subject"]);
-      const whose = readKey(of);
-      return watched(() => actions.replaceOverride("unsetOverride", whose, read, undefined));
+      const whose = readOverrideKey(of);
+      return monitored(() => actions.replaceOverride("unsetOverride", whose, read, undefined));
     },
 
     async addToDenyList(text, options = {}, more?: unknown) {
       rejectMore("addToDenyList(network, options)", more);
       const read = readActionOptions("addToDenyList", options, ["for"]);
       requireShortReason(read.reason);
-      const network = readDenied(text);
-      const span = readFor(options.for);
-      return watched(() => actions.replaceDenied("addToDenyList", network, read, { span }));
+      const network = readNetworkOption(text);
+      const span = readDuration(options.for);
+      return monitored(() => actions.replaceDenied("addToDenyList", network, read, { span }));
     },
 
     async removeFromDenyList(text, options = {}, more?: unknown) {
       rejectMore("removeFromDenyList(network, options)", more);
       const read = readActionOptions("removeFromDenyList", options);
-      const network = readDenied(text);
-      return watched(() => actions.replaceDenied("removeFromDenyList", network, read, undefined));
+      const network = readNetworkOption(text);
+      return monitored(() => actions.replaceDenied("removeFromDenyList", network, read, undefined));
     },
 
     async denyList(address, more?: unknown) {
       rejectMore("denyList(address)", more);
-      const { record, now } = await watched(() => control.read());
-      return entriesInForce(record.denied ?? [], now, address);
+      const { record, now } = await monitored(() => control.read());
+      return activeEntries(record.denied ?? [], now, address);
     },
 
-    async logBreaker(done, options = {}, more?: unknown) {
+    async logBreakerAction(done, options = {}, more?: unknown) {
       rejectMore("logBreaker(done, options)", more);
       const read = readActionOptions("logBreaker", options);
       const { breaker: limiter, target, before, after } = readBreakerAction(done);
       if (read.dryRun) {
-        const { now } = await watched(() => control.read());
+        const { now } = await monitored(() => control.read());
         return toDate(now);
       }
       const entry = { kind: "breaker", limiter, subject: { target }, before, after } as const;
-      return toDate(await watched(() => actions.log(entry, read)));
+      return toDate(await monitored(() => actions.log(entry, read)));
     },
 
     async readControl(): Promise<ControlRecord> {
-      const { record, now } = await watched(() => control.read());
-      const inForce = (one: Pick<Override, "until">): boolean => lasts(one, now);
+      const { record, now } = await monitored(() => control.read());
+      const inForce = (one: Pick<Override, "until">): boolean => isActive(one, now);
       const { overrides, denied } = record;
       return { ...record, overrides: overrides.filter(inForce), denied: denied?.filter(inForce) };
     },
 
-    log: () => watched(() => control.log()),
+    log: () => monitored(() => control.log()),
   };
 }
 
-function blockFor(span: number): Work {
+function blockFor(span: number): CounterChange {
   return (stage, all) => blockCounters(stage, all, span);
 }
 
@@ -184,7 +184,7 @@ async function forgetUnits(stage: Stage, all: readonly SubjectCounter[]): Promis
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
-export function placeOf(given: Store, storeTimeout: Duration): OperatedStore {
+export function adminStoreOf(given: Store, storeTimeout: Duration): AdminStore {
   const store = requireStore(given);
   const { remote } = store;
   if (remote?.isControlled !== true) {

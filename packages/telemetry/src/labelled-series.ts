@@ -4,7 +4,7 @@ import type { SeriesBudget } from "./series-budget.ts";
 /** The label value used once there is no room for more. */
 export const OTHER = "other";
 
-export interface LabelledOptions<T> {
+export interface LabelledSeriesOptions<T> {
   /** The label, and one that some have besides. */
   readonly names: readonly [first: string, second?: string];
   /** How many series each has. */
@@ -14,11 +14,11 @@ export interface LabelledOptions<T> {
 }
 
 /** The items for each value of a label, or of two, within a budget: the rest share the item for `other`. */
-export class Labelled<T> {
-  readonly #options: LabelledOptions<T>;
+export class LabelledSeries<T> {
+  readonly #options: LabelledSeriesOptions<T>;
   readonly #kept = new Map<string, Map<string | undefined, T>>();
 
-  constructor(options: LabelledOptions<T>) {
+  constructor(options: LabelledSeriesOptions<T>) {
     this.#options = options;
   }
 

@@ -5,11 +5,11 @@ import {
   subjectOfMissingKey,
 } from "../http/known-subjects.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";
-import type { SubjectSource } from "../registry/registry.ts";
-import type { KnownLimiter } from "./known-limiters.ts";
-import { dimensionsOf } from "./known-limiters.ts";
+import type { SubjectSource } from "../registry/record.ts";
+import type { LimiterVersion } from "./limiter-versions.ts";
+import { dimensionsOf } from "./limiter-versions.ts";
 import type { SubjectQuery, SubjectUse } from "./subject-query.ts";
-import { likelySource, listedSource, mayComeFrom, usesOf } from "./subject-query.ts";
+import { likelySource, mayComeFrom, registeredSource, usesOf } from "./subject-query.ts";
 
 /**
  * The subjects of a client, as the adapters make them for a limiter: one for each way in which the limiter is used; none if it
@@ -17,8 +17,8 @@ import { likelySource, listedSource, mayComeFrom, usesOf } from "./subject-query
  * unless it is asked for: a block of it would block everybody. Rejects with `HEADGATE_INVALID_KEY`, `HEADGATE_EMPTY_KEY` and
  * `HEADGATE_INVALID_OPTION`.
  */
-export async function subjectsOf(
-  known: KnownLimiter,
+export async function resolveSubjects(
+  known: LimiterVersion,
   client: SubjectQuery,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
   const own = dimensionsOf(known.limiter.limits).filter((dimension) => dimension !== "global");
@@ -37,11 +37,11 @@ export async function subjectsOf(
 }
 
 /** Where the subjects of a dimension come from, in each way in which a limiter is used; undefined if the directory does not tell. */
-export function sourcesOf(
-  known: Pick<KnownLimiter, "uses">,
+export function subjectSourcesOf(
+  known: Pick<LimiterVersion, "uses">,
   dimension: string,
 ): readonly (SubjectSource | undefined)[] {
-  return usesOf(known).map((use) => listedSource(use, dimension));
+  return usesOf(known).map((use) => registeredSource(use, dimension));
 }
 
 function hasAnySubject({ named, text }: SubjectQuery, own: readonly string[]): boolean {
@@ -58,22 +58,25 @@ async function subjectIn(
   const { named, text, ip, header } = client;
   const given = named?.get(dimension);
   if (given !== undefined) return given;
-  const source = listedSource(use, dimension) ?? likelySource(dimension, isOnly, client);
+  const source = registeredSource(use, dimension) ?? likelySource(dimension, isOnly, client);
   const isAlone = ip === undefined && header === undefined;
   if (isAlone && text !== undefined) return isOnly && mayComeFrom(source, text) ? text : undefined;
-  const made = await make(source, client);
+  const made = await makeSubject(source, client);
   if (made !== undefined) return made;
   // A request without a key counts by its address.
   const isWithoutKey = use.missing === "ip" && header === undefined && text === undefined;
   return isWithoutKey && ip !== undefined ? subjectOfMissingKey(ip) : undefined;
 }
 
-async function make(source: SubjectSource, client: SubjectQuery): Promise<string | undefined> {
+async function makeSubject(
+  source: SubjectSource,
+  client: SubjectQuery,
+): Promise<string | undefined> {
   const { ip, header } = client;
   if (source.by === "ip") {
     return ip === undefined ? undefined : subjectOfAddress(ip, { ipv6Prefix: source.ipv6Prefix });
   }
-  if (source.by === "all") return makeAll(source.keys, client);
+  if (source.by === "all") return makeCombinedSubject(source.keys, client);
   if (source.by === "function" || header?.name !== source.name) return undefined;
   if (source.hash === "sha256") return subjectOfHeader(header.name, header.value);
   const hashSecret = await client.hashSecret?.();
@@ -83,13 +86,14 @@ async function make(source: SubjectSource, client: SubjectQuery): Promise<string
 }
 
 /** Several parts together, of which the application may make one. */
-async function makeAll(
+async function makeCombinedSubject(
   keys: readonly SubjectSource[],
   client: SubjectQuery,
 ): Promise<string | undefined> {
   const parts: string[] = [];
   for (const key of keys) {
-    const part = key.by === "function" ? textOfFunction(client.text) : await make(key, client);
+    const part =
+      key.by === "function" ? escapeFunctionResult(client.text) : await makeSubject(key, client);
     if (part === undefined) return undefined;
     parts.push(part);
   }
@@ -98,6 +102,6 @@ async function makeAll(
 }
 
 /** As what a function returned is counted: it can be no subject of Headgate's own. */
-function textOfFunction(text: string | undefined): string | undefined {
+function escapeFunctionResult(text: string | undefined): string | undefined {
   return text?.startsWith("~") ? `~${text}` : text;
 }

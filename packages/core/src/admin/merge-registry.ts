@@ -1,30 +1,25 @@
-import type { SeenProcess } from "../registry/read-records.ts";
+import type { IndexedProcess } from "../registry/parse-records.ts";
 import type {
   BreakerRecord,
   LimiterRecord,
-  ListedRecord,
   ProcessRecord,
-} from "../registry/registry.ts";
-import type { GatheredTargets } from "./gather-targets.ts";
-import type {
-  Directory,
-  DirectoryBreaker,
-  DirectoryLimiter,
-  DirectoryProcess,
-} from "./registry.ts";
+  RegistryRecord,
+} from "../registry/record.ts";
+import type { MergedTargets } from "./merge-targets.ts";
+import type { Registry, RegistryBreaker, RegistryLimiter, RegistryProcess } from "./registry.ts";
 
 /** The processes, and the ones that have each record, by hash. */
-interface Gathered {
-  readonly processes: readonly DirectoryProcess[];
+interface MergedProcesses {
+  readonly processes: readonly RegistryProcess[];
   readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Gathers the listed processes. One without a record is gone; one with several clients is listed for each, and is one process. */
-export function gatherProcesses(
-  seen: readonly SeenProcess[],
+export function mergeProcesses(
+  seen: readonly IndexedProcess[],
   records: readonly (ProcessRecord | undefined)[],
-): Gathered {
-  const processes = new Map<string, DirectoryProcess>();
+): MergedProcesses {
+  const processes = new Map<string, RegistryProcess>();
   const owners = new Map<string, Set<string>>();
   for (const [i, record] of records.entries()) {
     if (record === undefined) continue;
@@ -41,32 +36,32 @@ export function gatherProcesses(
 
 /** A record that processes have; undefined if it could not be read. */
 interface FoundRecord {
-  readonly record: ListedRecord | undefined;
+  readonly record: RegistryRecord | undefined;
   /** The `id` of each. */
   readonly processes: readonly string[];
   /** Undefined if no process names any. */
-  readonly targets: GatheredTargets | undefined;
+  readonly targets: MergedTargets | undefined;
 }
 
 /** The limiters and breakers of some records. */
-export function gatherListed(
+export function mergeRecords(
   listed: readonly FoundRecord[],
-): Pick<Directory, "limiters" | "breakers"> {
-  const limiters: (LimiterRecord & Pick<DirectoryLimiter, "processes">)[] = [];
-  const breakers: (BreakerRecord & Pick<DirectoryBreaker, "processes"> & GatheredTargets)[] = [];
-  for (const { record, processes, targets } of inOne(listed)) {
+): Pick<Registry, "limiters" | "breakers"> {
+  const limiters: (LimiterRecord & Pick<RegistryLimiter, "processes">)[] = [];
+  const breakers: (BreakerRecord & Pick<RegistryBreaker, "processes"> & MergedTargets)[] = [];
+  for (const { record, processes, targets } of mergeSameLimiters(listed)) {
     if (record?.kind === "limiter") limiters.push({ ...record, processes });
     if (record?.kind === "breaker") breakers.push({ ...record, ...targets, processes });
   }
-  return { limiters: inOrder(limiters), breakers: inOrder(breakers) };
+  return { limiters: sortByName(limiters), breakers: sortByName(breakers) };
 }
 
 /** Merges records of limiters that differ only in the policies of other shapes in use. */
-function inOne(listed: readonly FoundRecord[]): readonly FoundRecord[] {
+function mergeSameLimiters(listed: readonly FoundRecord[]): readonly FoundRecord[] {
   const found = new Map<string, FoundRecord>();
   for (const [i, one] of listed.entries()) {
     const { record, processes } = one;
-    const id = record?.kind === "limiter" ? idOf(record) : String(i);
+    const id = record?.kind === "limiter" ? formatWithoutPerCallPolicies(record) : String(i);
     const before = found.get(id);
     if (before?.record?.kind !== "limiter" || record?.kind !== "limiter") {
       found.set(id, one);
@@ -74,18 +69,18 @@ function inOne(listed: readonly FoundRecord[]): readonly FoundRecord[] {
     }
     found.set(id, {
       ...before,
-      record: withOthers(before.record, record),
+      record: mergePerCallPolicies(before.record, record),
       processes: [...new Set([...before.processes, ...processes])],
     });
   }
   return [...found.values()];
 }
 
-function idOf({ others, moreOthers, ...record }: LimiterRecord): string {
+function formatWithoutPerCallPolicies({ others, moreOthers, ...record }: LimiterRecord): string {
   return JSON.stringify(record);
 }
 
-function withOthers(one: LimiterRecord, other: LimiterRecord): LimiterRecord {
+function mergePerCallPolicies(one: LimiterRecord, other: LimiterRecord): LimiterRecord {
   const all = [...(one.others ?? []), ...(other.others ?? [])];
   const others = new Map(all.map((policy) => [JSON.stringify(policy.shapes), policy]));
   const more = Math.max(one.moreOthers ?? 0, other.moreOthers ?? 0);
@@ -97,7 +92,7 @@ function withOthers(one: LimiterRecord, other: LimiterRecord): LimiterRecord {
 }
 
 /** Orders by name and policy, and marks names that have several policies. */
-function inOrder<Listed extends ListedRecord>(
+function sortByName<Listed extends RegistryRecord>(
   listed: readonly Listed[],
 ): (Listed & { isMixed: boolean })[] {
   const policies = new Map<string, Set<string>>();

@@ -3,13 +3,13 @@ import { formatKind, invalidValue } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
-export function readOthers(others: unknown): readonly Policy[] {
+export function readPerCallPolicies(others: unknown): readonly Policy[] {
   if (Array.isArray(others)) return others as readonly Policy[];
   throw invalidValue("others must be a list of policies", others, formatKind);
 }
 
 /** The limits of the limiter's own policy, and those of the others that are in use. */
-export function limitsTold(all: readonly (readonly LimitState[])[]): readonly LimitState[] {
+export function reportedLimits(all: readonly (readonly LimitState[])[]): readonly LimitState[] {
   const [own = [], ...others] = all;
   return [...own, ...others.flat().filter(isUsed)];
 }

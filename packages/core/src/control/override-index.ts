@@ -1,9 +1,9 @@
 import { groupBy } from "../common/group-by.ts";
 import type { ControlRecord, Override } from "./record.ts";
-import { lasts } from "./record.ts";
+import { isActive } from "./record.ts";
 
 /** The subject of a request in a dimension; undefined if it has none. */
-export type SubjectIn = (dimension: string) => string | undefined;
+export type SubjectLookup = (dimension: string) => string | undefined;
 
 /** Overrides that name the same dimensions. */
 interface Level {
@@ -16,11 +16,11 @@ interface Level {
  * The overrides of one limiter. A request is looked up once for each set of dimensions in which overrides name its subject,
  * however many overrides there are.
  */
-export class OverridesInForce {
+export class OverrideIndex {
   /** Those with fewer dimensions first. */
   readonly #levels: readonly Level[];
   /** The subjects named by any override, by dimension. */
-  readonly #named = new Map<string, Set<string>>();
+  readonly #subjects = new Map<string, Set<string>>();
 
   /** Of two overrides for the same subject, the later one wins. */
   constructor(overrides: readonly Override[]) {
@@ -28,12 +28,12 @@ export class OverridesInForce {
     for (const override of overrides) {
       const { subject = {} } = override;
       const dimensions = Object.keys(subject).sort();
-      for (const dimension of dimensions) this.#name(dimension, subject[dimension] as string);
+      for (const dimension of dimensions) this.#addSubject(dimension, subject[dimension] as string);
       const id = JSON.stringify(dimensions);
       const level = levels.get(id) ?? { dimensions, bySubjects: new Map() };
       levels.set(id, level);
       level.bySubjects.set(
-        idOf(dimensions, (dimension) => subject[dimension]),
+        formatSubjects(dimensions, (dimension) => subject[dimension]),
         override,
       );
     }
@@ -45,39 +45,41 @@ export class OverridesInForce {
    * those for its own subject, which take precedence. A process applies an override as soon as it has read it; `from` is when
    * every process does.
    */
-  of(subjectIn: SubjectIn, now: number): readonly Override[] {
+  find(subjectIn: SubjectLookup, now: number): readonly Override[] {
     const found: Override[] = [];
     const own = new Map<string, string>();
-    for (const [dimension, subjects] of this.#named) {
+    for (const [dimension, subjects] of this.#subjects) {
       const subject = subjectIn(dimension);
       if (subject !== undefined && subjects.has(subject)) own.set(dimension, subject);
     }
     for (const { dimensions, bySubjects } of this.#levels) {
       if (!dimensions.every((dimension) => own.has(dimension))) continue;
-      const override = bySubjects.get(idOf(dimensions, (dimension) => own.get(dimension)));
-      if (override !== undefined && lasts(override, now)) found.push(override);
+      const override = bySubjects.get(
+        formatSubjects(dimensions, (dimension) => own.get(dimension)),
+      );
+      if (override !== undefined && isActive(override, now)) found.push(override);
     }
     return found;
   }
 
-  #name(dimension: string, subject: string): void {
-    const known = this.#named.get(dimension) ?? new Set();
-    this.#named.set(dimension, known.add(subject));
+  #addSubject(dimension: string, subject: string): void {
+    const known = this.#subjects.get(dimension) ?? new Set();
+    this.#subjects.set(dimension, known.add(subject));
   }
 }
 
 /** The subjects as one text; for a missing dimension, a text that matches no override. */
-function idOf(dimensions: readonly string[], subjectIn: SubjectIn): string {
+function formatSubjects(dimensions: readonly string[], subjectIn: SubjectLookup): string {
   return JSON.stringify(dimensions.map((dimension) => subjectIn(dimension) ?? null));
 }
 
 /** Sorted once for each record, whichever limiter asks. */
-const sorted = new WeakMap<ControlRecord, ReadonlyMap<string, OverridesInForce>>();
+const indexes = new WeakMap<ControlRecord, ReadonlyMap<string, OverrideIndex>>();
 
 /** The overrides of a limiter in a record; undefined if there are none. */
-export function overridesIn(record: ControlRecord, limiter: string): OverridesInForce | undefined {
-  const known = sorted.get(record) ?? sortByLimiter(record);
-  sorted.set(record, known);
+export function overrideIndexOf(record: ControlRecord, limiter: string): OverrideIndex | undefined {
+  const known = indexes.get(record) ?? indexByLimiter(record);
+  indexes.set(record, known);
   return known.get(limiter);
 }
 
@@ -90,10 +92,12 @@ export function overridesFor(
   subject: Readonly<Record<string, string>>,
   at: number,
 ): readonly Override[] {
-  return overridesIn(record, limiter)?.of((dimension) => subject[dimension], at * 1_000) ?? [];
+  return (
+    overrideIndexOf(record, limiter)?.find((dimension) => subject[dimension], at * 1_000) ?? []
+  );
 }
 
-function sortByLimiter({ overrides }: ControlRecord): ReadonlyMap<string, OverridesInForce> {
+function indexByLimiter({ overrides }: ControlRecord): ReadonlyMap<string, OverrideIndex> {
   const byLimiter = groupBy(overrides, ({ limiter }) => limiter);
-  return new Map([...byLimiter].map(([limiter, own]) => [limiter, new OverridesInForce(own)]));
+  return new Map([...byLimiter].map(([limiter, own]) => [limiter, new OverrideIndex(own)]));
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Labelled } from "./labelled.ts";
+import { LabelledSeries } from "./labelled-series.ts";
 import { SeriesBudget } from "./series-budget.ts";
 
 function labelled(series: number, budget = new SeriesBudget()) {
   const made: object[] = [];
-  const kept = new Labelled<object>({
+  const kept = new LabelledSeries<object>({
     names: ["first", "second"],
     series,
     budget,

@@ -1,36 +1,36 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
 import { isListOf, isRecordOf, isText, isWhole, parseJson } from "../common/from-json.ts";
 import { isPlainObject } from "../common/plain-object.ts";
-import { LONGEST_TARGET, MOST_TARGETS } from "./listed-targets.ts";
+import { MAX_TARGET_CHARACTERS, MAX_TARGETS } from "./breaker-targets.ts";
 import type {
   BreakerRecord,
   BreakerTargets,
   HttpUse,
   LimiterRecord,
-  ListedPolicy,
-  ListedRecord,
-  ListedShape,
   ProcessRecord,
+  RegistryPolicy,
+  RegistryRecord,
+  RegistryShape,
   SubjectSource,
-} from "./registry.ts";
-import { RECORD_FORMAT } from "./registry.ts";
-import type { Unreadable } from "./unreadable.ts";
-import { readBody } from "./unreadable.ts";
+} from "./record.ts";
+import { RECORD_FORMAT } from "./record.ts";
+import type { UnreadableReason } from "./unreadable.ts";
+import { parseBody } from "./unreadable.ts";
 
 type Properties = Readonly<Record<string, unknown>>;
 
 /** Reads the record of a process. */
-export function readProcessRecord(text: string): ProcessRecord | Unreadable {
-  return readAs(text, isProcess);
+export function parseProcessRecord(text: string): ProcessRecord | UnreadableReason {
+  return parseAs(text, isProcess);
 }
 
 /** Reads the record of a limiter or a breaker. */
-export function readListedRecord(text: string): ListedRecord | Unreadable {
-  return readAs(text, isListed);
+export function parseRegistryRecord(text: string): RegistryRecord | UnreadableReason {
+  return parseAs(text, isRegistryRecord);
 }
 
 /** Unknown properties are left in place: a later version may have added them. */
-function readAs<T>(text: string, is: (value: unknown) => value is T): T | Unreadable {
+function parseAs<T>(text: string, is: (value: unknown) => value is T): T | UnreadableReason {
   const record = parseJson(text);
   if (!isPlainObject(record) || !isWhole(record["format"])) return "damaged";
   const { format, ...rest } = record;
@@ -41,7 +41,7 @@ function readAs<T>(text: string, is: (value: unknown) => value is T): T | Unread
 function isProcess(value: unknown): value is ProcessRecord {
   return (
     isPlainObject(value) &&
-    areTexts(value, "process", "host", "version") &&
+    haveText(value, "process", "host", "version") &&
     isWhole(value["pid"]) &&
     isWhole(value["startedAt"]) &&
     isWhole(value["more"]) &&
@@ -55,16 +55,16 @@ function isTargets(value: unknown): value is BreakerTargets {
     isPlainObject(value) &&
     isText(value["record"]) &&
     isListOf(value["names"], isTarget) &&
-    value["names"].length <= MOST_TARGETS &&
+    value["names"].length <= MAX_TARGETS &&
     isWhole(value["more"])
   );
 }
 
 function isTarget(value: unknown): value is string {
-  return isText(value) && value !== "" && value.length <= LONGEST_TARGET;
+  return isText(value) && value !== "" && value.length <= MAX_TARGET_CHARACTERS;
 }
 
-function isListed(value: unknown): value is ListedRecord {
+function isRegistryRecord(value: unknown): value is RegistryRecord {
   return isLimiter(value) || isBreaker(value);
 }
 
@@ -72,8 +72,8 @@ function isLimiter(value: unknown): value is LimiterRecord {
   return (
     isPlainObject(value) &&
     value["kind"] === "limiter" &&
-    areTexts(value, "name", "policy", "version") &&
-    arePolicy(value) &&
+    haveText(value, "name", "policy", "version") &&
+    hasPolicy(value) &&
     (value["blockOn"] === undefined || value["blockOn"] === "settle") &&
     isListOf(value["shapes"], isShape) &&
     (value["others"] === undefined || isListOf(value["others"], isPolicy)) &&
@@ -85,7 +85,7 @@ function isLimiter(value: unknown): value is LimiterRecord {
 }
 
 /** Whether the limits form a policy that this version knows. */
-function arePolicy({ limits, isCut }: Properties): boolean {
+function hasPolicy({ limits, isCut }: Properties): boolean {
   if (isCut === true) return Array.isArray(limits) && limits.length === 0;
   try {
     readPolicy(limits);
@@ -95,14 +95,14 @@ function arePolicy({ limits, isCut }: Properties): boolean {
   }
 }
 
-function isPolicy(value: unknown): value is ListedPolicy {
-  return isPlainObject(value) && arePolicy(value) && isListOf(value["shapes"], isShape);
+function isPolicy(value: unknown): value is RegistryPolicy {
+  return isPlainObject(value) && hasPolicy(value) && isListOf(value["shapes"], isShape);
 }
 
-function isShape(value: unknown): value is ListedShape {
+function isShape(value: unknown): value is RegistryShape {
   return (
     isPlainObject(value) &&
-    areTexts(value, "per", "fingerprint") &&
+    haveText(value, "per", "fingerprint") &&
     isListOf(value["limits"], isText)
   );
 }
@@ -110,9 +110,9 @@ function isShape(value: unknown): value is ListedShape {
 function isUse(value: unknown): value is HttpUse {
   return (
     isPlainObject(value) &&
-    areTexts(value, "adapter", "missing") &&
+    haveText(value, "adapter", "missing") &&
     ["ip", "reject", "skip"].includes(value["missing"] as string) &&
-    isRecordOf(value["keys"], (key): key is SubjectSource => isSource(key, MOST_NESTED)) &&
+    isRecordOf(value["keys"], (key): key is SubjectSource => isSource(key, MAX_NESTING)) &&
     (value["addressHeader"] === undefined || isText(value["addressHeader"])) &&
     isListSource(value["allowList"]) &&
     isListSource(value["blockList"])
@@ -120,15 +120,15 @@ function isUse(value: unknown): value is HttpUse {
 }
 
 /** How deep keys may stand in each other: what reads a record goes through them without end. */
-const MOST_NESTED = 8;
+const MAX_NESTING = 8;
 
-function isSource(value: unknown, nested: number): value is SubjectSource {
-  if (!isPlainObject(value) || nested === 0) return false;
+function isSource(value: unknown, levels: number): value is SubjectSource {
+  if (!isPlainObject(value) || levels === 0) return false;
   const { by, ipv6Prefix, name, hash, keys } = value;
   if (by === "ip") return isWhole(ipv6Prefix);
   if (by === "header") return isText(name) && (hash === "sha256" || hash === "hmac");
   if (by !== "all") return by === "function";
-  return isListOf(keys, (key): key is SubjectSource => isSource(key, nested - 1));
+  return isListOf(keys, (key): key is SubjectSource => isSource(key, levels - 1));
 }
 
 function isListSource(value: unknown): boolean {
@@ -139,17 +139,17 @@ function isBreaker(value: unknown): value is BreakerRecord {
   return (
     isPlainObject(value) &&
     value["kind"] === "breaker" &&
-    areTexts(value, "name", "policy", "fingerprint", "version") &&
+    haveText(value, "name", "policy", "fingerprint", "version") &&
     isPlainObject(value["options"])
   );
 }
 
-function areTexts(value: Properties, ...names: readonly string[]): boolean {
+function haveText(value: Properties, ...names: readonly string[]): boolean {
   return names.every((name) => isText(value[name]));
 }
 
 /** A process that the index lists. */
-export interface SeenProcess {
+export interface IndexedProcess {
   /** The name in the key of its record. */
   readonly name: string;
   /** Milliseconds since the epoch, by the server's clock. */
@@ -157,8 +157,8 @@ export interface SeenProcess {
 }
 
 /** Reads an index, as directory.lua writes it. */
-export function readIndex(text: string): readonly SeenProcess[] | Unreadable {
-  return readBody("directory", text, (body) => {
+export function parseIndex(text: string): readonly IndexedProcess[] | UnreadableReason {
+  return parseBody("directory", text, (body) => {
     const lines = body === "" ? [] : body.split("\n");
     const seen = lines.map((line) => /^([\w-]{16}) (\d{10})$/.exec(line));
     if (seen.includes(null)) return "damaged";

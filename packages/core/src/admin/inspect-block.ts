@@ -7,16 +7,16 @@ import type { Operation } from "../store/store.ts";
 import type { SubjectBlock } from "./operator.ts";
 
 /** Runs a step where the counters are, on the key's server. */
-export type Run = (
+export type RunOperation = (
   step: Operation<DecideCall>,
   call: DecideCall,
   key: string,
 ) => Promise<readonly number[]>;
 
 /** The block of a counter; undefined if it has none. Rejects with `HEADGATE_WRONG_TYPE`, and with the errors of `run`. */
-export async function lookAtBlock(
+export async function inspectBlock(
   counter: SubjectCounter,
-  run: Run,
+  run: RunOperation,
 ): Promise<SubjectBlock | undefined> {
   const call = { cost: 0, mode: "peek", counters: [counter] } as const;
   const reply = await run(lookBlock, call, counter.key);

@@ -1,10 +1,10 @@
 import { escapePart, escapeSubject } from "../common/key.ts";
 import type { ActionLog } from "../control/log-entry.ts";
-import type { KeptBlock } from "../usage/read-records.ts";
-import type { BlockInForce } from "./blocks.ts";
+import type { StoredBlock } from "../usage/parse-records.ts";
+import type { ActiveBlock } from "./blocks.ts";
 
 /** A subject that may be blocked. */
-export interface Suspect {
+export interface BlockCandidate {
   readonly limiter: string;
   readonly dimension: string;
   /** The subject as a part of a key. */
@@ -12,23 +12,23 @@ export interface Suspect {
   /** Whether only its hash may be shown. */
   readonly isHashed: boolean;
   /** The log entry of the last block by hand. */
-  readonly log?: Pick<BlockInForce, "setAt" | "by" | "reason"> | undefined;
+  readonly log?: Pick<ActiveBlock, "setAt" | "by" | "reason"> | undefined;
 }
 
 /** Subjects that may be blocked by the named limiters, and how many listed ones belong to others. */
-interface Suspects {
-  readonly suspects: readonly Suspect[];
+interface BlockCandidates {
+  readonly candidates: readonly BlockCandidate[];
   readonly unknown: number;
 }
 
 /** Merges what is known of subjects: one that an operator has named need not be shown as a hash. */
-export function gatherSuspects(
-  listed: readonly KeptBlock[],
+export function collectBlockCandidates(
+  listed: readonly StoredBlock[],
   { entries }: ActionLog,
   names: readonly string[],
-): Suspects {
-  const suspects = new Map<string, Suspect>();
-  function add(suspect: Suspect): void {
+): BlockCandidates {
+  const suspects = new Map<string, BlockCandidate>();
+  function add(suspect: BlockCandidate): void {
     const { limiter, dimension, part, isHashed, log } = suspect;
     const id = JSON.stringify([limiter, dimension, part]);
     const known = suspects.get(id);
@@ -54,5 +54,5 @@ export function gatherSuspects(
       add({ limiter, dimension, part: escapeSubject(text), isHashed: false, log });
     }
   }
-  return { suspects: [...suspects.values()], unknown };
+  return { candidates: [...suspects.values()], unknown };
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { Entry } from "./entry.ts";
-import type { HttpUse, LimiterRecord } from "./registry.ts";
+import type { HttpUse, LimiterRecord } from "./record.ts";
+import { RegistryEntry } from "./registry-entry.ts";
 
 const record: LimiterRecord = {
   kind: "limiter",
@@ -19,29 +19,31 @@ function useOf(adapter: string): HttpUse {
   return { adapter, keys: { default: { by: "function" } }, missing: "ip" };
 }
 
-function entryWith(...adapters: readonly string[]): Entry {
-  const entry = new Entry(record, requireStore(memoryStore()));
-  for (const adapter of adapters) entry.addUse(useOf(adapter));
+function entryWith(...adapters: readonly string[]): RegistryEntry {
+  const entry = new RegistryEntry(record, requireStore(memoryStore()));
+  for (const adapter of adapters) entry.addHttpUse(useOf(adapter));
   return entry;
 }
 
-function usesIn(entry: Entry): string[] {
-  const { uses } = JSON.parse(entry.write().text) as LimiterRecord;
+function usesIn(entry: RegistryEntry): string[] {
+  const { uses } = JSON.parse(entry.toSharedRecord().text) as LimiterRecord;
   return uses.map(({ adapter }) => adapter);
 }
 
 test("says the same in whichever order a limiter came to be used", () => {
   const entry = entryWith("express", "fastify");
-  expect(entry.write()).toEqual(entryWith("fastify", "express", "fastify").write());
+  expect(entry.toSharedRecord()).toEqual(
+    entryWith("fastify", "express", "fastify").toSharedRecord(),
+  );
   expect(usesIn(entry)).toEqual(["express", "fastify"]);
 });
 
 test("says another thing when it is used in another way", () => {
   const entry = entryWith("express");
-  const before = entry.write();
-  expect(entry.write()).toBe(before);
-  entry.addUse(useOf("fastify"));
-  expect(entry.write().hash).not.toBe(before.hash);
+  const before = entry.toSharedRecord();
+  expect(entry.toSharedRecord()).toBe(before);
+  entry.addHttpUse(useOf("fastify"));
+  expect(entry.toSharedRecord().hash).not.toBe(before.hash);
 });
 
 test("says at most 16 ways", () => {

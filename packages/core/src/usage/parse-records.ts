@@ -1,8 +1,14 @@
 import { isRecordOf, isWhole, parseJson } from "../common/from-json.ts";
 import { readPart } from "../common/key.ts";
-import type { Unreadable } from "../registry/unreadable.ts";
-import { readBody } from "../registry/unreadable.ts";
-import { HOUR_SPAN, LONG_PLACES, LONG_SPAN, SHORT_PLACES, SHORT_SPAN } from "./steps.ts";
+import type { UnreadableReason } from "../registry/unreadable.ts";
+import { parseBody } from "../registry/unreadable.ts";
+import {
+  HOUR_MICROS,
+  LONG_SPAN_MICROS,
+  LONG_SPANS,
+  SHORT_SPAN_MICROS,
+  SHORT_SPANS,
+} from "./operations.ts";
 
 /** Numbers of decisions. */
 export interface UsageCounts {
@@ -20,86 +26,86 @@ export interface UsageSpan extends UsageCounts {
 }
 
 /** Characters of a slot, and of a number in it. */
-const PLACE = 40;
-const DIGITS = 10;
+const SPAN_CHARACTERS = 40;
+const NUMBER_DIGITS = 10;
 
 /** Hours of a day. */
-const HOURS = 24;
+const HOURS_PER_DAY = 24;
 
 /** A stored series. */
-export interface KeptSeries {
+export interface StoredSeries {
   readonly name: string;
   readonly tenSeconds: readonly UsageSpan[];
   readonly tenMinutes: readonly UsageSpan[];
 }
 
-/** The denials of each limit, by its dimension and name; or `BY_BLOCK`, or `BY_MORE`. */
-export type KeptLimits = Readonly<Record<string, number>>;
+/** The denials of each limit, by its dimension and name; or `DENIED_BY_BLOCK`, or `DENIED_BY_OTHER_LIMITS`. */
+export type StoredLimits = Readonly<Record<string, number>>;
 
 /** The stored record of a limiter for a day. */
-export interface KeptDay {
+export interface StoredDay {
   readonly name: string;
   /** Those with decisions, in chronological order. */
   readonly hours: readonly UsageSpan[];
-  readonly limits: KeptLimits;
+  readonly limits: StoredLimits;
 }
 
 /** A subject in a list: it asked at most `count` times, and at least `count - error` times. */
-export interface KeptSubject {
+export interface StoredSubject {
   readonly item: string;
   readonly count: number;
   readonly error: number;
 }
 
 /** A stored list. */
-export interface KeptList {
+export interface StoredList {
   /** The most that a subject may have asked without being recorded here. */
   readonly missed: number;
   /** The most that a recorded subject outside the list may have asked. */
   readonly floor: number;
   readonly total: number;
-  readonly subjects: readonly KeptSubject[];
+  readonly subjects: readonly StoredSubject[];
 }
 
-export interface KeptTops {
-  readonly used: KeptList;
-  readonly denied: KeptList;
+export interface StoredTopSubjects {
+  readonly used: StoredList;
+  readonly denied: StoredList;
 }
 
 /** The limiters that an index names. */
-export function readUsageIndex(text: string): readonly string[] | Unreadable {
-  return readBody("usage", text, (body) => {
+export function parseUsageIndex(text: string): readonly string[] | UnreadableReason {
+  return parseBody("usage", text, (body) => {
     const lines = body.split("\n").map((line) => /^([\w-]{16}) \d{10}$/.exec(line)?.[1]);
     return lines.every((id) => id !== undefined) ? (lines as string[]) : "damaged";
   });
 }
 
-export function readSeries(text: string): KeptSeries | Unreadable {
-  return readBody("usage", text, (body) => {
-    const shorts = SHORT_PLACES * PLACE;
-    const all = shorts + LONG_PLACES * PLACE;
+export function parseSeries(text: string): StoredSeries | UnreadableReason {
+  return parseBody("usage", text, (body) => {
+    const shorts = SHORT_SPANS * SPAN_CHARACTERS;
+    const all = shorts + LONG_SPANS * SPAN_CHARACTERS;
     const digits = body.slice(0, all);
     if (digits.length !== all || /\D/.test(digits)) return "damaged";
     return {
       name: body.slice(all),
-      tenSeconds: readSpans(digits.slice(0, shorts), SHORT_SPAN),
-      tenMinutes: readSpans(digits.slice(shorts), LONG_SPAN),
+      tenSeconds: parseSpans(digits.slice(0, shorts), SHORT_SPAN_MICROS),
+      tenMinutes: parseSpans(digits.slice(shorts), LONG_SPAN_MICROS),
     };
   });
 }
 
 /** The limiters that the list of a day names. */
-export function readDayList(text: string): readonly string[] | Unreadable {
-  return readBody("usage", text, (body) => {
+export function parseDayList(text: string): readonly string[] | UnreadableReason {
+  return parseBody("usage", text, (body) => {
     const ids = body.split("\n");
     return ids.every((id) => /^[\w-]{16}$/.test(id)) ? ids : "damaged";
   });
 }
 
 /** A block in the list. */
-export interface KeptBlock {
+export interface StoredBlock {
   /** The entry, without its time. */
-  readonly who: string;
+  readonly blockedSubject: string;
   /** The limiter's name as a part of a key. */
   readonly limiter: string;
   readonly dimension: string;
@@ -109,55 +115,55 @@ export interface KeptBlock {
   readonly part: string;
 }
 
-export function readBlockList(text: string): readonly KeptBlock[] | Unreadable {
-  return readBody("usage", text, (body) => {
+export function parseBlockList(text: string): readonly StoredBlock[] | UnreadableReason {
+  return parseBody("usage", text, (body) => {
     const lines = body.split("\n").map((line) => /^\d{10} ((\S+) (\S+) ([hp])(\S+))$/.exec(line));
     if (lines.includes(null)) return "damaged";
     return lines.map((match) => {
-      const [, who, limiter, dimension, letter, part] = match as unknown as string[];
-      return { who, limiter, dimension, isHashed: letter === "h", part } as KeptBlock;
+      const [, blockedSubject, limiter, dimension, letter, part] = match as unknown as string[];
+      return { blockedSubject, limiter, dimension, isHashed: letter === "h", part } as StoredBlock;
     });
   });
 }
 
 /** When a process last reported, in milliseconds since the epoch; 0 if an earlier version did not write it. */
-export function readReport(text: string): { readonly at: number } | Unreadable {
+export function parseReport(text: string): { readonly at: number } | UnreadableReason {
   const [found, at] = /^headgate usage 1 \d+(?: (\d+))?$/.exec(text) ?? [];
   return found === undefined ? "damaged" : { at: Number(at ?? 0) * 1_000 };
 }
 
 /** The record of a limiter for a day; days are numbered since the epoch. */
-export function readDay(text: string, day: number): KeptDay | Unreadable {
-  return readBody("usage", text, (body) => {
+export function parseDay(text: string, day: number): StoredDay | UnreadableReason {
+  return parseBody("usage", text, (body) => {
     const [, digits = "", json = "", name] = /^(\d{720})\n([^\n]*)\n(.*)$/s.exec(body) ?? [];
     const limits = parseJson(json);
     if (name === undefined || !isRecordOf(limits, isWhole)) return "damaged";
-    const hours = Array.from({ length: HOURS }, (_, i): UsageSpan => {
+    const hours = Array.from({ length: HOURS_PER_DAY }, (_, i): UsageSpan => {
       const numberAt = (j: number): number =>
-        Number(digits.slice((3 * i + j) * DIGITS, (3 * i + j + 1) * DIGITS));
-      const from = ((day * HOURS + i) * HOUR_SPAN) / 1_000;
+        Number(digits.slice((3 * i + j) * NUMBER_DIGITS, (3 * i + j + 1) * NUMBER_DIGITS));
+      const from = ((day * HOURS_PER_DAY + i) * HOUR_MICROS) / 1_000;
       return { from, allowed: numberAt(0), denied: numberAt(1), degraded: numberAt(2) };
     });
     return { name, hours: hours.filter(({ allowed, denied }) => allowed + denied > 0), limits };
   });
 }
 
-export function readLimits(text: string): KeptLimits | Unreadable {
-  return readBody("usage", text, (body) => {
+export function parseLimits(text: string): StoredLimits | UnreadableReason {
+  return parseBody("usage", text, (body) => {
     const limits = parseJson(body);
     return isRecordOf(limits, isWhole) ? limits : "damaged";
   });
 }
 
-export function readTops(text: string): KeptTops | Unreadable {
-  return readBody("usage", text, (body) => {
-    const [used, denied] = body.split("\n").map(readList);
+export function parseTopSubjects(text: string): StoredTopSubjects | UnreadableReason {
+  return parseBody("usage", text, (body) => {
+    const [used, denied] = body.split("\n").map(parseList);
     return used === undefined || denied === undefined ? "damaged" : { used, denied };
   });
 }
 
 /** The subject of an item, plain or as a hash. Undefined if the item is invalid. */
-export function readItem(
+export function parseItem(
   item: string,
 ): { dimension: string; subject: string } | { dimension: string; hash: string } | undefined {
   const [, dimension = "", hash, part = ""] = /^([\w.-]+)(?:#([\w-]{16})| (.+))$/.exec(item) ?? [];
@@ -167,11 +173,11 @@ export function readItem(
 }
 
 /** The slots that were ever used, in chronological order. */
-function readSpans(places: string, span: number): UsageSpan[] {
+function parseSpans(digits: string, span: number): UsageSpan[] {
   const spans: UsageSpan[] = [];
-  for (let at = 0; at < places.length; at += PLACE) {
+  for (let at = 0; at < digits.length; at += SPAN_CHARACTERS) {
     const numberAt = (i: number): number =>
-      Number(places.slice(at + i * DIGITS, at + (i + 1) * DIGITS));
+      Number(digits.slice(at + i * NUMBER_DIGITS, at + (i + 1) * NUMBER_DIGITS));
     if (numberAt(0) === 0) continue;
     spans.push({
       from: (numberAt(0) * span) / 1_000,
@@ -183,11 +189,11 @@ function readSpans(places: string, span: number): UsageSpan[] {
   return spans.sort((one, other) => one.from - other.from);
 }
 
-function readList(text: string): KeptList | undefined {
+function parseList(text: string): StoredList | undefined {
   const list = parseJson(text);
   if (!Array.isArray(list) || list.length % 3 !== 0) return undefined;
   const [missed, floor, total, ...flat] = list as unknown[];
-  const subjects: KeptSubject[] = [];
+  const subjects: StoredSubject[] = [];
   for (let at = 0; at < flat.length; at += 3) {
     const [item, count, error] = flat.slice(at, at + 3);
     if (typeof item !== "string" || !isWhole(count) || !isWhole(error)) return undefined;

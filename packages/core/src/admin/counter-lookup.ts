@@ -5,28 +5,33 @@ import { compileLimiterPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { countersOfGivenSubjects, GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { CountingStore } from "../store/store.ts";
-import type { DirectoryLimiter } from "./registry.ts";
+import type { RegistryLimiter } from "./registry.ts";
 
 /** The counters of a subject, given as part of a key, in a dimension of a limiter and of those that it extends. */
-type CountersOfPart = (
+type CounterLookup = (
   limiter: string,
   dimension: string,
   part: string,
 ) => readonly SubjectCounter[];
 
 /** Makes counters under the policies of limiters, by name; each is compiled once for a dimension. */
-export function countersOfParts(
+export function createCounterLookup(
   store: CountingStore,
-  policies: ReadonlyMap<string, readonly DirectoryLimiter[]>,
-): CountersOfPart {
-  const models = new Map<string, readonly SubjectCounter[]>();
+  policies: ReadonlyMap<string, readonly RegistryLimiter[]>,
+): CounterLookup {
+  const countersByDimension = new Map<string, readonly SubjectCounter[]>();
 
   /** Counters of any subject. */
-  function modelsOf(limiter: string, dimension: string, seen: readonly string[]): SubjectCounter[] {
+  function compileCounters(
+    limiter: string,
+    dimension: string,
+    seen: readonly string[],
+  ): SubjectCounter[] {
     const listed = seen.includes(limiter) ? [] : (policies.get(limiter) ?? []);
     return listed.flatMap(
       ({ name, limits, blockOn, shadow, shapes, others = [], extends: base }) => {
-        const extended = base === undefined ? [] : modelsOf(base, dimension, [...seen, limiter]);
+        const extended =
+          base === undefined ? [] : compileCounters(base, dimension, [...seen, limiter]);
         const subject = dimension === GLOBAL_DIMENSION ? GLOBAL_SUBJECT : "any";
         const own = [{ limits, shapes }, ...others]
           .filter((policy) => policy.shapes.some(({ per }) => per === dimension))
@@ -42,8 +47,8 @@ export function countersOfParts(
 
   return (limiter, dimension, part) => {
     const id = JSON.stringify([limiter, dimension]);
-    const known = models.get(id) ?? modelsOf(limiter, dimension, []);
-    models.set(id, known);
+    const known = countersByDimension.get(id) ?? compileCounters(limiter, dimension, []);
+    countersByDimension.set(id, known);
     const byKey = new Map<string, SubjectCounter>();
     for (const counter of known) {
       const { keyPrefix, keySuffix } = counter.group;

@@ -10,16 +10,16 @@ export interface SharedRecord {
 }
 
 /** The part of a directory that one process maintains. */
-export interface DirectoryCall {
+export interface RegistryCall {
   readonly prefix: string;
   /** The name of the process: 16 characters. */
   readonly process: string;
   /** Its record; empty if the process leaves. */
   readonly record: string;
   /** For how many milliseconds the record is kept. */
-  readonly life: number;
+  readonly ttlMs: number;
   /** The same for shared records and the index. */
-  readonly sharedLife: number;
+  readonly sharedTtlMs: number;
   readonly shared: readonly SharedRecord[];
 }
 
@@ -34,41 +34,41 @@ export const INDEX_STATES = {
 } as const;
 
 /** The key of the index of a prefix's processes. Counter keys have three parts after the subject, so it cannot be one. */
-export function directoryKey(prefix: string): string {
+export function registryKey(prefix: string): string {
   return `${prefix}:{directory}`;
 }
 
 /** The key of a process's record, by the name of the process. */
 export function processKey(prefix: string, process: string): string {
-  return `${directoryKey(prefix)}:process/${process}`;
+  return `${registryKey(prefix)}:process/${process}`;
 }
 
 /** The key of a shared record, by its hash. */
-export function sharedKey(prefix: string, hash: string): string {
-  return `${directoryKey(prefix)}:record/${hash}`;
+export function sharedRecordKey(prefix: string, hash: string): string {
+  return `${registryKey(prefix)}:record/${hash}`;
 }
 
 /**
  * Extends the life of a process and its records in the directory. The reply has the state of the index, as in `INDEX_STATES`,
  * and for each shared record 1 if it exists, 0 if it has to be written.
  */
-export const keepDirectory: Operation<DirectoryCall> = {
+export const updateRegistry: Operation<RegistryCall> = {
   ...runList("directory", {
     source: directoryLua,
-    parameters: ({ process, record, life, sharedLife, shared }: DirectoryCall) => [
+    parameters: ({ process, record, ttlMs, sharedTtlMs, shared }: RegistryCall) => [
       process,
       record,
-      life,
-      sharedLife,
+      ttlMs,
+      sharedTtlMs,
       shared.length,
       ...shared.map(({ text }) => text),
     ],
     replySize: ({ shared }) => 1 + shared.length,
   }),
   keys: ({ prefix, process, shared }) => [
-    directoryKey(prefix),
+    registryKey(prefix),
     processKey(prefix, process),
-    ...shared.map(({ hash }) => sharedKey(prefix, hash)),
+    ...shared.map(({ hash }) => sharedRecordKey(prefix, hash)),
   ],
   weight: ({ shared }) => 1 + shared.length,
   // This memory belongs to a single process.

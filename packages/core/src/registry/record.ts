@@ -28,7 +28,7 @@ export interface HttpUse {
 }
 
 /** The part of a policy that shares the keys of a dimension. */
-export interface ListedShape {
+export interface RegistryShape {
   readonly per: string;
   /** The last part of those keys. */
   readonly fingerprint: string;
@@ -37,10 +37,10 @@ export interface ListedShape {
 }
 
 /** A policy whose shape differs from the limiter's own, passed by its requests or calls: it has counters of its own. */
-export interface ListedPolicy {
+export interface RegistryPolicy {
   /** The limits of the first such policy; later ones may have other numbers. */
   readonly limits: readonly Limit[];
-  readonly shapes: readonly ListedShape[];
+  readonly shapes: readonly RegistryShape[];
 }
 
 /** A limiter's record in the directory. */
@@ -54,9 +54,9 @@ export interface LimiterRecord {
   /** `"settle"` if the limiter sets blocks when charges are settled; missing otherwise. */
   readonly blockOn?: "settle" | undefined;
   /** At most 64. */
-  readonly shapes: readonly ListedShape[];
+  readonly shapes: readonly RegistryShape[];
   /** At most 64, those in use; missing if there are none. */
-  readonly others?: readonly ListedPolicy[] | undefined;
+  readonly others?: readonly RegistryPolicy[] | undefined;
   /** How many in use are left out because they are too long; missing for 0. */
   readonly moreOthers?: number | undefined;
   /** The name of the limiter that it extends. */
@@ -115,7 +115,7 @@ export interface BreakerTargets {
 }
 
 /** A record listed under a name. */
-export type ListedRecord = LimiterRecord | BreakerRecord;
+export type RegistryRecord = LimiterRecord | BreakerRecord;
 
 /** Part of every record. A reader that expects another format reports it. */
 export const RECORD_FORMAT = 1;

@@ -1,11 +1,11 @@
-import type { KeptLimits, KeptList, UsageCounts, UsageSpan } from "../usage/read-records.ts";
-import { readItem } from "../usage/read-records.ts";
-import { HOUR_SPAN } from "../usage/steps.ts";
-import { BY_BLOCK, BY_MORE } from "../usage/usage-counter.ts";
-import type { LimitDenials, TopList, TopSubject, UsageLimits } from "./usage.ts";
+import { HOUR_MICROS } from "../usage/operations.ts";
+import type { StoredLimits, StoredList, UsageCounts, UsageSpan } from "../usage/parse-records.ts";
+import { parseItem } from "../usage/parse-records.ts";
+import { DENIED_BY_BLOCK, DENIED_BY_OTHER_LIMITS } from "../usage/usage-counter.ts";
+import type { DenialsByLimit, LimitDenials, TopList, TopSubject } from "./usage.ts";
 
 /** The most subjects in a list. */
-const MOST_SUBJECTS = 50;
+const MAX_SUBJECTS = 50;
 
 /** The least and the most that a subject may have asked. */
 interface Bounds {
@@ -14,7 +14,7 @@ interface Bounds {
 }
 
 /** Adds up the decisions since a time. */
-export function totalOf(spans: readonly UsageSpan[]): UsageCounts {
+export function sumSpans(spans: readonly UsageSpan[]): UsageCounts {
   const total = { allowed: 0, denied: 0, degraded: 0 };
   for (const { allowed, denied, degraded } of spans) {
     total.allowed += allowed;
@@ -36,10 +36,10 @@ export function hoursAfter(
   const hours = new Map(kept.map((span) => [span.from, span]));
   const summed = new Map<number, UsageSpan>();
   for (const span of tenMinutes) {
-    const hour = HOUR_SPAN / 1_000;
+    const hour = HOUR_MICROS / 1_000;
     const from = Math.floor(span.from / hour) * hour;
     const before = summed.get(from);
-    summed.set(from, { from, ...totalOf(before === undefined ? [span] : [before, span]) });
+    summed.set(from, { from, ...sumSpans(before === undefined ? [span] : [before, span]) });
   }
   for (const [from, sum] of summed) {
     const known = hours.get(from) ?? sum;
@@ -55,7 +55,7 @@ export function hoursAfter(
 }
 
 /** Adds up the denials by limit of several periods, the first of which begins at `from`. */
-export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLimits {
+export function mergeDenials(kept: readonly StoredLimits[], from: number): DenialsByLimit {
   const counts = new Map<string, number>();
   for (const limits of kept) {
     for (const [key, count] of Object.entries(limits)) {
@@ -69,8 +69,8 @@ export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLi
   return {
     from,
     byLimit: byLimit.sort((one, other) => other.denied - one.denied),
-    byBlock: counts.get(BY_BLOCK) ?? 0,
-    more: counts.get(BY_MORE) ?? 0,
+    byBlock: counts.get(DENIED_BY_BLOCK) ?? 0,
+    more: counts.get(DENIED_BY_OTHER_LIMITS) ?? 0,
   };
 }
 
@@ -78,7 +78,7 @@ export function gatherLimits(kept: readonly KeptLimits[], from: number): UsageLi
  * Merges the lists of several periods: a subject missing from one of them may have asked in that period as often as the list's
  * bound for unlisted subjects.
  */
-export function gatherTops(lists: readonly KeptList[]): TopList {
+export function mergeTopSubjects(lists: readonly StoredList[]): TopList {
   const unlisted = lists.reduce((sum, { missed, floor }) => sum + missed + floor, 0);
   const bounds = new Map<string, Bounds>();
   for (const { floor, subjects } of lists) {
@@ -91,15 +91,15 @@ export function gatherTops(lists: readonly KeptList[]): TopList {
     }
   }
   const most = [...bounds].sort(([, one], [, other]) => other.most - one.most);
-  const top = most.slice(0, MOST_SUBJECTS).map(readSubject);
+  const top = most.slice(0, MAX_SUBJECTS).map(parseSubject);
   return {
     top: top.filter((one) => one !== undefined).sort((one, other) => other.count - one.count),
     total: lists.reduce((sum, { total }) => sum + total, 0),
-    unlisted: Math.max(unlisted, most[MOST_SUBJECTS]?.[1].most ?? 0),
+    unlisted: Math.max(unlisted, most[MAX_SUBJECTS]?.[1].most ?? 0),
   };
 }
 
-function readSubject([item, { least, most }]: readonly [string, Bounds]): TopSubject | undefined {
-  const who = readItem(item);
+function parseSubject([item, { least, most }]: readonly [string, Bounds]): TopSubject | undefined {
+  const who = parseItem(item);
   return who && { ...who, count: least, error: most - least };
 }

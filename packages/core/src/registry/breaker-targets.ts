@@ -1,28 +1,30 @@
-import type { BreakerTargets } from "./registry.ts";
+import type { BreakerTargets } from "./record.ts";
 
 /** The most targets that are listed for a breaker, of one process and of all together. */
-export const MOST_TARGETS = 200;
+export const MAX_TARGETS = 200;
 
 /**
  * The longest name that is listed, in characters. A breaker shortens longer ones, and a shortened name would not lead to the
  * target.
  */
-export const LONGEST_TARGET = 100;
+export const MAX_TARGET_CHARACTERS = 100;
 
 /** The most bytes of names, as JSON, in the record of a process. */
-const MOST_BYTES = 65_536;
+const MAX_NAME_BYTES = 65_536;
 
 /** Names the targets of a breaker, the most important first. */
-export type NameTargets = () => Iterable<string>;
+export type GetTargetNames = () => Iterable<string>;
 
 /** The targets of some breakers for the directory, by the hash of each breaker's record. Counts those that do not fit. */
-export function listTargets(breakers: ReadonlyMap<string, NameTargets>): readonly BreakerTargets[] {
-  let room = MOST_BYTES;
-  return [...breakers].map(([record, nameTargets]) => {
+export function collectTargets(
+  breakers: ReadonlyMap<string, GetTargetNames>,
+): readonly BreakerTargets[] {
+  let room = MAX_NAME_BYTES;
+  return [...breakers].map(([record, getTargetNames]) => {
     const names: string[] = [];
     let more = 0;
-    for (const name of nameTargets()) {
-      const isListed = names.length < MOST_TARGETS && name.length <= LONGEST_TARGET;
+    for (const name of getTargetNames()) {
+      const isListed = names.length < MAX_TARGETS && name.length <= MAX_TARGET_CHARACTERS;
       const bytes = isListed ? Buffer.byteLength(JSON.stringify(name)) + 1 : 0;
       if (isListed && bytes <= room) names.push(name);
       else more += 1;

@@ -1,0 +1,120 @@
+import { fingerprint } from "../common/key.ts";
+import type { CountingStore } from "../store/store.ts";
+import type { GetTargetNames } from "./breaker-targets.ts";
+import type { SharedRecord } from "./operations.ts";
+import type { HttpUse, LimiterRecord, RegistryPolicy, RegistryRecord } from "./record.ts";
+import { RECORD_FORMAT } from "./record.ts";
+
+/** The most uses of a limiter that are listed. */
+const MAX_HTTP_USES = 16;
+
+/** The most policies of other shapes that are listed with a limiter. */
+const MAX_PER_CALL_POLICIES = 64;
+
+/** Longer records, in characters, are listed without details. */
+const MAX_RECORD_CHARACTERS = 16_384;
+
+/** A limiter or breaker of this process, for its record in the directory. */
+export class RegistryEntry {
+  /** The store that it was created on. */
+  readonly store: CountingStore;
+  /** Names the targets of a breaker; undefined if an earlier version of Headgate listed it. */
+  readonly getTargetNames: GetTargetNames | undefined;
+  readonly #record: RegistryRecord;
+  readonly #httpUses = new Map<string, HttpUse>();
+  /** By shape, with the number of users in this process. */
+  readonly #perCallPolicies = new Map<string, { readonly policy: RegistryPolicy; users: number }>();
+  #formatted: SharedRecord | undefined;
+
+  constructor(record: RegistryRecord, store: CountingStore, nameTargets?: GetTargetNames) {
+    this.#record = record;
+    this.store = store;
+    this.getTargetNames = nameTargets;
+  }
+
+  addHttpUse(use: HttpUse): void {
+    const text = JSON.stringify(use);
+    if (this.#httpUses.has(text) || this.#httpUses.size >= MAX_HTTP_USES) return;
+    this.#httpUses.set(text, use);
+    this.#formatted = undefined;
+  }
+
+  addPerCallPolicy(policy: RegistryPolicy): void {
+    const id = formatShapes(policy);
+    const known = this.#perCallPolicies.get(id);
+    if (known === undefined) this.#perCallPolicies.set(id, { policy, users: 1 });
+    else known.users += 1;
+    this.#formatted = undefined;
+  }
+
+  removePerCallPolicy(policy: RegistryPolicy): void {
+    const id = formatShapes(policy);
+    const known = this.#perCallPolicies.get(id);
+    if (known === undefined) return;
+    known.users -= 1;
+    if (known.users === 0) this.#perCallPolicies.delete(id);
+    this.#formatted = undefined;
+  }
+
+  toSharedRecord(): SharedRecord {
+    this.#formatted ??= formatRecord(
+      this.#record,
+      sortedValues(this.#httpUses),
+      sortedValues(this.#perCallPolicies).map(({ policy }) => policy),
+    );
+    return this.#formatted;
+  }
+}
+
+/** In an order that is the same in all processes with the same items. */
+function sortedValues<T>(known: ReadonlyMap<string, T>): readonly T[] {
+  return [...known.keys()].sort().map((id) => known.get(id) as T);
+}
+
+/** Equal for policies that count in the same keys. */
+function formatShapes({ shapes }: RegistryPolicy): string {
+  return JSON.stringify(shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort());
+}
+
+function formatRecord(
+  record: RegistryRecord,
+  uses: readonly HttpUse[],
+  others: readonly RegistryPolicy[],
+): SharedRecord {
+  const write = (details: object) =>
+    JSON.stringify({ format: RECORD_FORMAT, ...record, ...details });
+  const own = record.kind === "limiter" ? { uses } : {};
+  const whole = write(own);
+  const listed =
+    others.length === 0 ? {} : fitPolicies(others, MAX_RECORD_CHARACTERS - whole.length);
+  const text =
+    whole.length > MAX_RECORD_CHARACTERS
+      ? formatWithoutDetails(record)
+      : write({ ...own, ...listed });
+  return { hash: fingerprint(text), text };
+}
+
+/** Room for the property names, and for the number of policies left out. */
+const POLICIES_OVERHEAD = 40;
+
+/** As many policies as fit, in characters. */
+function fitPolicies(
+  others: readonly RegistryPolicy[],
+  room: number,
+): Pick<LimiterRecord, "others" | "moreOthers"> {
+  let left = room - POLICIES_OVERHEAD;
+  const listed = others.slice(0, MAX_PER_CALL_POLICIES).filter((policy) => {
+    const { length } = JSON.stringify(policy);
+    if (length + 1 > left) return false;
+    left -= length + 1;
+    return true;
+  });
+  const more = others.length - listed.length;
+  return { others: listed, ...(more > 0 ? { moreOthers: more } : {}) };
+}
+
+function formatWithoutDetails(record: RegistryRecord): string {
+  const details =
+    record.kind === "limiter" ? { limits: [], shapes: [], uses: [] } : { options: {} };
+  return JSON.stringify({ format: RECORD_FORMAT, ...record, ...details, isCut: true });
+}
