@@ -1,6 +1,6 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { memoryStore } from "@headgate/core";
-import type { CountingStore, Operation, TwinMemory } from "@headgate/core/internal";
+import type { CountingStore, MemoryAccess, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
@@ -121,14 +121,14 @@ test.each([0, 1, 2 ** 48 - 3, 2 ** 48 - 2, 2 ** 48 - 1])(
     const now = 1_800_000_000_000_000;
     const call = { target, kind: OPEN, durationMicros: 1, opened: 1, emptiesWindow: false };
     const keys = setTargetState.keys(call);
-    const [, , ...run] = setTargetState.prepare([call], composeScript, "").args;
+    const [, , ...run] = setTargetState.encode([call], composeScript, "").args;
     const args = [...keys, `${now}`, generation, ...run];
     const reported = (await redis.eval(
-      setTargetState.prepare([call], composeScript, "").script.source,
+      setTargetState.encode([call], composeScript, "").script.source,
       keys.length,
       ...args,
     )) as number[];
-    const twin = setTargetState.twin(call, tableOfCopies(), { now, generation });
+    const twin = setTargetState.runInMemory(call, tableOfCopies(), { now, generation });
     const kept = await requireStore(redisStore(redis, { clock: () => now / 1_000 })).run(
       syncTarget,
       {
@@ -280,9 +280,9 @@ async function reportAll(calls: readonly Drawn[], place: 0 | 1): Promise<Reporte
   const reported: ReportedCall[] = [];
   const collect: Run = async (operation, call) => {
     reported.push({
-      script: operation.prepare([call], composeScript, "").script.source,
+      script: operation.encode([call], composeScript, "").script.source,
       keys: operation.keys(call),
-      parameters: operation.prepare([call], composeScript, "").args.slice(3),
+      parameters: operation.encode([call], composeScript, "").args.slice(3),
       replySize: REPLY_SIZE,
       runAlone: (store) => store.run(operation, call),
     });
@@ -328,16 +328,16 @@ function keepInTable(time: MicroClock): Run {
   let generation = 0;
   return async (operation, call) => {
     generation += 1;
-    return operation.twin(call, table, { now: Number(time.now), generation });
+    return operation.runInMemory(call, table, { now: Number(time.now), generation });
   };
 }
 
-function tableOfCopies(): TwinMemory {
+function tableOfCopies(): MemoryAccess {
   const rows = new Map<string, object>();
   return {
     get: (key: string) => structuredClone(rows.get(key)),
     set: (key: string, value: object) => rows.set(key, structuredClone(value)),
-  } as unknown as TwinMemory;
+  } as unknown as MemoryAccess;
 }
 
 /** Runs the same random calls by a script and by its twin. */

@@ -3,7 +3,7 @@ import { gcra, memoryStore, slidingLog } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import { decide, look, stepFor } from "../../packages/core/src/operations/decide.ts";
+import { decide, operationFor, peek } from "../../packages/core/src/operations/decide.ts";
 import type { DecideMode } from "../../packages/core/src/operations/decide-call.ts";
 import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
@@ -58,13 +58,13 @@ test("to ask makes no key, and touches none", async () => {
   const counted = compileLimiterPolicy("untouched", limits, store);
   const counters = countersOf(counted, "u");
   const keys = () => redis.keys("asked:*");
-  await store.run(look, { cost: 1, mode: "ask", counters });
+  await store.run(peek, { cost: 1, mode: "ask", counters });
   expect(await keys()).toEqual([]);
   await store.run(decide, { cost: 1, mode: "charge", counters });
   const dumps = async () => Promise.all((await keys()).toSorted().map((key) => redis.dump(key)));
   const before = await dumps();
   time.advance(1_000_000n);
-  await store.run(look, { cost: 1, mode: "ask", counters });
+  await store.run(peek, { cost: 1, mode: "ask", counters });
   expect(before).toHaveLength(2);
   expect(await dumps()).toEqual(before);
 });
@@ -76,7 +76,7 @@ async function compare(random: Random, name: string, limits: readonly Limit[]): 
   const counted = compileLimiterPolicy(name, limits, memory);
   const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
   const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) =>
-    Promise.all(stores.map((store) => store.run(stepFor(mode), { cost, mode, counters })));
+    Promise.all(stores.map((store) => store.run(operationFor(mode), { cost, mode, counters })));
   for (let step = 0; step < LENGTH; step += 1) {
     const subjects = randomSubjects(random, dimensions);
     const counters = countersOf(counted, subjects as never);

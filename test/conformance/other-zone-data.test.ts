@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { Boundaries, Calendar } from "../../packages/core/src/algorithms/calendar.ts";
 import { compileCalendarWindow } from "../../packages/core/src/algorithms/calendar-window.ts";
 import type { Counter } from "../../packages/core/src/operations/counter.ts";
-import { counterLimits } from "../../packages/core/src/operations/counter.ts";
+import { prepareLimits } from "../../packages/core/src/operations/counter.ts";
 import { decide } from "../../packages/core/src/operations/decide.ts";
 import type { Receipt } from "../../packages/core/src/operations/refund.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
@@ -28,7 +28,7 @@ const redis = useOwnDatabase();
 /** Windows of thirty days which begin so much after multiples of that. */
 function calendarFrom(offset: bigint): Calendar {
   return {
-    around(now) {
+    boundariesAround(now) {
       const opening = now - ((now - Number(offset)) % Number(PERIOD));
       return [-1, 0, 1, 2].map(
         (after) => opening + after * Number(PERIOD),
@@ -40,7 +40,7 @@ function calendarFrom(offset: bigint): Calendar {
 function counterBy(calendar: Calendar, key: string): Counter {
   const limit = fixedWindow({ limit: LIMIT, window: "month" });
   const own = compileCalendarWindow(limit, "month", calendar);
-  return { ...counterLimits([{ ...own, per: "default", source: limit }]), key };
+  return { ...prepareLimits([{ ...own, per: "default", source: limit }]), key };
 }
 
 /** A charge, and the end of the window that was kept with it. */
@@ -95,7 +95,7 @@ test("no window that is kept admits more than the limit, whoever asks and gives 
         window.used += cost;
         claim(window.used <= LIMIT, () => `${window.used} admitted until ${end}, ${context()}`);
         charges.push({
-          receipt: { cost, charged: clock, counters, generations: [generation] },
+          receipt: { cost, chargedAt: clock, counters, generations: [generation] },
           end,
         });
       }

@@ -2,7 +2,7 @@ import { memoryStore } from "@headgate/core";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, test } from "vitest";
-import { stepFor } from "../../packages/core/src/operations/decide.ts";
+import { operationFor } from "../../packages/core/src/operations/decide.ts";
 import type { DecideMode } from "../../packages/core/src/operations/decide-call.ts";
 import type { Receipt } from "../../packages/core/src/operations/refund.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
@@ -51,7 +51,7 @@ async function compare(
   /** The numbers of a decision without its generations, which are the same in both stores. */
   async function ask(mode: DecideMode, cost: number) {
     const replies = await Promise.all(
-      stores.map((store) => store.run(stepFor(mode), { cost, mode, counters })),
+      stores.map((store) => store.run(operationFor(mode), { cost, mode, counters })),
     );
     const reported = replies.map((reply) => reply.slice(2).join());
     claim(

@@ -107,7 +107,7 @@ async function compareWithOracle(
       };
       const answers = await onEach(async (store, counter) => {
         // A client of Redis that had no answer may send the call again, which is as good as a renewal.
-        if (!again || store.remote !== undefined) return ask(store, counter, holder);
+        if (!again || store.transport !== undefined) return ask(store, counter, holder);
         await tend(store, counter, [holder], true);
         return expected;
       });
@@ -125,8 +125,8 @@ async function compareWithOracle(
       for (const areThere of answers) claimEqual(areThere, expected, context);
       compared.tended += answers.length * some.length;
     }
-    for (const [i, { remote }] of stores.entries()) {
-      if (remote === undefined) continue;
+    for (const [i, { transport }] of stores.entries()) {
+      if (transport === undefined) continue;
       const record = await redis.getrange(`${counters[i]?.key}:log0`, 0, -1);
       claim(record.length <= numbers.limit * RECORD, () => `${record.length} bytes, ${context()}`);
     }

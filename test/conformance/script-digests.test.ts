@@ -16,7 +16,7 @@ import * as store from "../../packages/core/src/operations/lua.generated.ts";
 import * as directory from "../../packages/core/src/registry/lua.generated.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";
-import { shapeOf } from "../../packages/core/src/scripts/counter-shape.ts";
+import { getShape } from "../../packages/core/src/scripts/counter-shape.ts";
 import type { ScriptName } from "../../packages/core/src/scripts/script-argument.ts";
 import * as usage from "../../packages/core/src/usage/lua.generated.ts";
 import { Random } from "./random.ts";
@@ -106,14 +106,14 @@ function compiled(name: string) {
 
 /** Whether the script is ever asked for with such shapes. */
 function isUsed(script: ScriptName, shapes: readonly CounterShape[]): boolean {
-  const ofPlaces = shapes.filter(({ limits }) => limits.some(({ heldFor }) => heldFor));
+  const ofPlaces = shapes.filter(({ limits }) => limits.some(({ slotTtl }) => slotTtl));
   if (script === "places") return shapes.length === 1 && ofPlaces.length === 1;
   if (script === "judge") return shapes.every(({ keeps }) => keeps);
   return ofPlaces.length === 0 || !["charge", "refund"].includes(script);
 }
 
 function digestsOf(names: Shapes): string {
-  const shapes = names.map((own) => shapeOf(own.map((name) => compiled(name).shape)));
+  const shapes = names.map((own) => getShape(own.map((name) => compiled(name).shape)));
   const digests = COLUMNS.map(([script, isByName]) => {
     if (!isUsed(script, shapes)) return "-";
     const { source, sha1 } = composeScript(script, shapes, isByName);

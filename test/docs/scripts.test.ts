@@ -15,12 +15,16 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compilePolicy } from "../../packages/core/src/algorithms/compile-policy.ts";
 import type { CounterLimits } from "../../packages/core/src/operations/counter.ts";
-import { counterLimits } from "../../packages/core/src/operations/counter.ts";
+import { prepareLimits } from "../../packages/core/src/operations/counter.ts";
 import { decide } from "../../packages/core/src/operations/decide.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../packages/core/src/scripts/counter-shape.ts";
-import { BLOCK, BLOCK_BYTES, HEADER } from "../../packages/core/src/scripts/counter-shape.ts";
-import { digitsOf, NUMBER_DIGITS } from "../../packages/core/src/scripts/digits.ts";
+import {
+  BLOCK_BYTES,
+  BLOCK_FIELDS,
+  HEADER_FIELDS,
+} from "../../packages/core/src/scripts/counter-shape.ts";
+import { encodeDigits, NUMBER_DIGITS } from "../../packages/core/src/scripts/digits.ts";
 import type { ScriptName } from "../../packages/core/src/scripts/script-argument.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
@@ -51,7 +55,7 @@ const LIMITS: Readonly<Record<string, Policy>> = {
 
 function countedBy(policy: Policy): CounterLimits {
   const limits = [...compilePolicy(policy)];
-  return counterLimits(limits.sort((a, b) => (a.shape.id < b.shape.id ? -1 : 1)));
+  return prepareLimits(limits.sort((a, b) => (a.shape.id < b.shape.id ? -1 : 1)));
 }
 
 function shapeFor(what = ""): CounterShape {
@@ -111,7 +115,7 @@ test("the argument is laid out as the table has it", () => {
   const limits = countedBy(gcra({ limit, window }));
   const argumentFor = (cost: number) => {
     const counter = { key: "", ...limits };
-    const [digits = ""] = decide.prepare(
+    const [digits = ""] = decide.encode(
       [{ cost, mode: "charge", counters: [counter] }],
       composeScript,
       "",
@@ -124,14 +128,14 @@ test("the argument is laid out as the table has it", () => {
   expect(argumentFor(1)).toHaveLength(lastOf(generation?.[0]));
   expect(argumentFor(2)).toHaveLength(lastOf(cost?.[0]));
   expect(section(it, "The argument")).toContain(
-    `\`${hex(Buffer.from(digitsOf(1_000, NUMBER_DIGITS)))}\``,
+    `\`${hex(Buffer.from(encodeDigits(1_000, NUMBER_DIGITS)))}\``,
   );
 });
 
 test("a value is laid out as the table has it", () => {
   const { limits, width } = shapeFor("gcra");
   let at = 0;
-  const laidOut = [...HEADER, ...(limits[0]?.state ?? [])].map(([name, bytes]) => {
+  const laidOut = [...HEADER_FIELDS, ...(limits[0]?.state ?? [])].map(([name, bytes]) => {
     at += bytes;
     return [`${at - bytes + 1} to ${at}`, `\`${name}\``];
   });
@@ -141,7 +145,7 @@ test("a value is laid out as the table has it", () => {
 
 test("a block is laid out as the table has it", () => {
   let at = 0;
-  const laidOut = BLOCK.map(([name, bytes]) => {
+  const laidOut = BLOCK_FIELDS.map(([name, bytes]) => {
     at += bytes;
     return [`${at - bytes + 1} to ${at}`, `\`${name}\``];
   });

@@ -1,6 +1,6 @@
 import type { Algorithm, CompiledLimit } from "../../packages/core/src/algorithms/algorithm.ts";
-import type { OpenCounter } from "../../packages/core/src/operations/counter.ts";
-import { openCounter } from "../../packages/core/src/operations/counter.ts";
+import type { CounterState } from "../../packages/core/src/operations/counter.ts";
+import { loadCounter } from "../../packages/core/src/operations/counter.ts";
 import { decide } from "../../packages/core/src/operations/decide.ts";
 import type { Receipt } from "../../packages/core/src/operations/refund.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
@@ -71,7 +71,7 @@ interface Process {
 export interface World {
   now: number;
   /** What the store keeps of the one subject, until all has come back. */
-  kept: { counter: OpenCounter; expires: number } | undefined;
+  kept: { counter: CounterState; expires: number } | undefined;
   generations: number;
   processes: Process[];
   /** Units on their way back to the store. */
@@ -130,11 +130,11 @@ export function copyWorld(world: World, { counter }: Setting): World {
   };
 }
 
-function copyCounter(open: OpenCounter, { limits }: SubjectCounter): OpenCounter {
-  const states = limits.map(({ algorithm }, i) =>
-    (algorithm as Algorithm<unknown, unknown>).copy(open.states[i]),
+function copyCounter(state: CounterState, { limits }: SubjectCounter): CounterState {
+  const limitStates = limits.map(({ algorithm }, i) =>
+    (algorithm as Algorithm<unknown, unknown>).copyState(state.limitStates[i]),
   );
-  return { ...open, states };
+  return { ...state, limitStates };
 }
 
 /** Units that may still be spent: held, or charged and on their way. */
@@ -279,7 +279,7 @@ export function takeBack({ counter }: Setting, r: number): Move {
   return (world) => {
     const [receipt] = world.returns.splice(r, 1) as [Charge];
     withStore(world, counter, (memory) => {
-      refund.twin(receipt, memory, { now: world.now, generation: world.generations + 1 });
+      refund.runInMemory(receipt, memory, { now: world.now, generation: world.generations + 1 });
     });
   };
 }
@@ -306,7 +306,7 @@ export function tick({ monitor, counter }: Setting): Move {
       withStore(
         world,
         counter,
-        (memory) => void openCounter(counter, memory, { now: world.now, generation: 0 }),
+        (memory) => void loadCounter(counter, memory, { now: world.now, generation: 0 }),
       );
   };
 }
@@ -327,7 +327,7 @@ function charge({ counted, counter, hasWindows }: Setting, world: World, cost: n
   let reply: readonly number[] = [];
   withStore(world, counter, (memory) => {
     const call = { cost, mode: "charge", counters: [counter] } as const;
-    reply = decide.twin(call, memory, { now: world.now, generation: world.generations + 1 });
+    reply = decide.runInMemory(call, memory, { now: world.now, generation: world.generations + 1 });
   });
   const read = decodeReply(counted, [counter], cost, reply);
   const resets = counter.limits.map((_, i) => reply[4 * i + 5] as number);
@@ -344,19 +344,19 @@ function withStore(
 ): void {
   const memory = new MemoryTable(1);
   const { kept } = world;
-  if (kept) memory.set(counter.key, kept.counter, { share: 0, expires: 0, entries: 0 }, 0);
+  if (kept) memory.set(counter.key, kept.counter, { usedShare: 0, expiresAt: 0, logEntries: 0 }, 0);
   run(memory);
-  const open = memory.get(counter.key) as OpenCounter | undefined;
-  if (open === undefined) return;
+  const state = memory.get(counter.key) as CounterState | undefined;
+  if (state === undefined) return;
   if (kept === undefined) world.generations += 1;
   world.kept = {
-    counter: open,
-    expires: world.now + Math.max(...counter.limits.map(resetOf(open))),
+    counter: state,
+    expires: world.now + Math.max(...counter.limits.map(resetOf(state))),
   };
 }
 
-function resetOf(open: OpenCounter): (limit: CompiledLimit, i: number) => number {
-  return ({ algorithm, quota }, i) => algorithm.report(open.states[i], quota).reset;
+function resetOf(state: CounterState): (limit: CompiledLimit, i: number) => number {
+  return ({ algorithm, quota }, i) => algorithm.report(state.limitStates[i], quota).resetAfter;
 }
 
 /**
@@ -368,7 +368,7 @@ export function findMiscount({ counter, hasWindows }: Setting, world: World): st
   const [{ algorithm, quota, limit }] = counter.limits as [CompiledLimit];
   // Where units come back one by one, those that were lost do as well.
   if (!hasWindows || kept === undefined) return undefined;
-  const { remaining } = algorithm.report(kept.counter.states[0], quota);
+  const { remaining } = algorithm.report(kept.counter.limitStates[0], quota);
   let units = watched[1] as number;
   const count = (receipt: Receipt | undefined, cost: number): void => {
     if (receipt !== undefined && (receipt as Charge).ends > now) units += cost;
@@ -386,8 +386,8 @@ export function findMiscount({ counter, hasWindows }: Setting, world: World): st
 /** Equal for worlds of which the same can become: processes are alike, and so are messages on their way. */
 export function keyOf(world: World): string {
   const { now, kept, processes, returns, lost, watched, crashes } = world;
-  const chargeKey = ({ cost, charged, generations }: Receipt): string =>
-    `${cost}@${charged / TICK}${generations[0] === kept?.counter.generation ? "" : "!"}`;
+  const chargeKey = ({ cost, chargedAt, generations }: Receipt): string =>
+    `${cost}@${chargedAt / TICK}${generations[0] === kept?.counter.generation ? "" : "!"}`;
   const leaseKey = ({ receipt, expiresAt, unspent }: Lease): string =>
     `${unspent}<${expiresAt / TICK} ${chargeKey(receipt)}`;
   const processKeys = processes.map(({ account, asks }) => {
@@ -412,7 +412,7 @@ export function keyOf(world: World): string {
     now / TICK,
     crashes,
     watched,
-    kept && JSON.stringify(kept.counter.states, showLogs),
+    kept && JSON.stringify(kept.counter.limitStates, showLogs),
     processKeys.sort().join("|"),
     returns.map(chargeKey).sort(),
     [...losses].sort(),

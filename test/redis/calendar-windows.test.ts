@@ -5,8 +5,8 @@ import { Temporal } from "temporal-polyfill";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { compilePolicy } from "../../packages/core/src/algorithms/compile-policy.ts";
 import { charge } from "../../packages/core/src/operations/charge.ts";
-import { counterLimits } from "../../packages/core/src/operations/counter.ts";
-import { decide, look } from "../../packages/core/src/operations/decide.ts";
+import { prepareLimits } from "../../packages/core/src/operations/counter.ts";
+import { decide, peek } from "../../packages/core/src/operations/decide.ts";
 import { refund } from "../../packages/core/src/operations/refund.ts";
 import { composeScript } from "../../packages/core/src/scripts/compose-script.ts";
 import type { Operation } from "../../packages/core/src/store/store.ts";
@@ -147,13 +147,13 @@ describe("a process whose clock is days away from the server's", () => {
 });
 
 describe("a script that was sent with the boundaries of another time", () => {
-  const dated = counterLimits(compilePolicy(fixedWindow({ limit: 5, window: "day" })));
+  const dated = prepareLimits(compilePolicy(fixedWindow({ limit: 5, window: "day" })));
   const counter = { ...dated, key: "hg:{u}:test" };
   const counters = [counter];
   const calls: Record<string, readonly [Operation<never>, readonly object[]]> = {
     "of a decision": [decide, [{ cost: 1, mode: "charge", counters }]],
     "of a batch": [decide, [1, 2, 1].map((cost) => ({ cost, mode: "charge", counters }))],
-    "of a look": [look, [{ cost: 1, mode: "peek", counters }]],
+    "of a look": [peek, [{ cost: 1, mode: "peek", counters }]],
     "of a charge": [charge, [{ cost: 1, counters }]],
     "of a refund": [refund, [{ cost: 1, charged: 0, counters, generations: [0] }]],
   };
@@ -162,8 +162,8 @@ describe("a script that was sent with the boundaries of another time", () => {
     around: number,
   ): Promise<unknown> => {
     const asked = some as readonly never[];
-    const times = operation.times?.(asked[0] as never, "", () => around);
-    const { script, args } = operation.prepare(asked, composeScript, "", times);
+    const times = operation.boundaries?.(asked[0] as never, "", () => around);
+    const { script, args } = operation.encode(asked, composeScript, "", times);
     const keys = asked.flatMap(() => counter.key);
     return own.client.callBuffer("EVAL", script.source, keys.length, ...keys, ...args);
   };

@@ -72,8 +72,8 @@ describe.skipIf(missing !== undefined)("a decision costs Redis", () => {
     await counting.client.script("FLUSH");
     const store = requireStore(redisStore(counting.client));
     // To read the control record each second is no part of a decision, of which there are few in a second here.
-    const remote = store.remote && { ...store.remote, isControlled: false };
-    const uncontrolled = { ...store, remote };
+    const remote = store.transport && { ...store.transport, followsControl: false };
+    const uncontrolled = { ...store, transport: remote };
     const limiter = createLimiter({
       name: `budget-${made.length}`,
       limits,

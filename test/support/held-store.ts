@@ -3,7 +3,7 @@ import { HeadgateError, memoryStore } from "@headgate/core";
 import type { CountingStore, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { onServers } from "../../packages/core/src/limiter/redis-limiter.ts";
-import { asStore } from "../../packages/core/src/store/store.ts";
+import { brandStore } from "../../packages/core/src/store/store.ts";
 import { sendBy } from "./send-by.ts";
 
 /** A call that has been made and is not carried out yet. */
@@ -65,7 +65,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
   let now = 1_800_000_000_000;
   const memory = requireStore(memoryStore({ clock: () => now }));
   const held: HeldCall[] = [];
-  const store = asStore({
+  const store = brandStore({
     owner: {},
     prefix: "hg",
     side: onServers,

@@ -1,7 +1,7 @@
 import type { Store } from "@headgate/core";
 import type { CountingStore, ScriptTransport } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
-import { prefixPart } from "../../packages/core/src/common/client-state.ts";
+import { shareByPrefix } from "../../packages/core/src/common/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/control/record.ts";
@@ -28,10 +28,10 @@ export interface OverriddenStore {
 
 /** The one server of a store that is in this process. */
 const HERE: Omit<ScriptTransport, "send"> = {
-  slotOf: () => 0,
-  isAcrossSlots: () => false,
+  hashSlotOf: () => 0,
+  isCrossSlotError: () => false,
   nodeOf: () => "",
-  refresh() {},
+  refreshTopology() {},
   lastError: () => undefined,
 };
 
@@ -55,7 +55,7 @@ export function overridden(given: Store): OverriddenStore {
       return () => followers.delete(follower);
     },
   };
-  prefixPart("control", () => control)(store);
+  shareByPrefix("control", () => control)(store);
 
   function answer(): void {
     known = record;
@@ -68,8 +68,8 @@ export function overridden(given: Store): OverriddenStore {
   return {
     store: {
       ...store,
-      side: onServers,
-      remote: { ...HERE, send: sendBy(store.run), ...store.remote, isControlled: true },
+      backend: onServers,
+      transport: { ...HERE, send: sendBy(store.run), ...store.transport, followsControl: true },
     },
     deny(...entries) {
       const denied = entries.map(([network, until]) => ({ network, from: store.now(), until }));

@@ -12,6 +12,6 @@ export function sendBy(run: CountingStore["run"]): ScriptTransport["send"] {
 
 /** A store that runs all its calls in another way. */
 export function runningBy<S extends CountingStore>(store: S, run: CountingStore["run"]): S {
-  const remote = store.remote && { ...store.remote, send: sendBy(run) };
-  return { ...store, run, remote };
+  const transport = store.transport && { ...store.transport, send: sendBy(run) };
+  return { ...store, run, transport };
 }

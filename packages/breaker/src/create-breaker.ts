@@ -2,7 +2,6 @@ import { HeadgateError, memoryStore } from "@headgate/core";
 import type { BreakerRecord, CountingStore } from "@headgate/core/internal";
 import {
   claimName,
-  clientPart,
   escapePart,
   escapeSubject,
   fingerprint,
@@ -10,9 +9,10 @@ import {
   formatReceived,
   listInDirectory,
   rejectCloseOptions,
-  rejectMore,
+  rejectExtraArgument,
   requireName,
   requireStore,
+  shareByClient,
   unlistInDirectory,
   VERSION,
 } from "@headgate/core/internal";
@@ -70,7 +70,7 @@ export function createBreaker<Result = unknown, const Text extends string = stri
 
     for(target, more?: unknown) {
       guard.throwIfClosed();
-      rejectMore("for(target)", more);
+      rejectExtraArgument("for(target)", more);
       return createTarget(trackers.get(checkTarget(target)), guard);
     },
 
@@ -82,7 +82,7 @@ export function createBreaker<Result = unknown, const Text extends string = stri
   };
 }
 
-const trackersOf = clientPart(
+const trackersOf = shareByClient(
   "breakerLinks/2",
   (_: object, name: string, store: CountingStore, settings: Settings<never>): Trackers =>
     createTrackers(name, store, settings),

@@ -2,7 +2,7 @@ import { memoryStore } from "@headgate/core";
 import type { CountingStore, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { expect, test } from "vitest";
-import { asStore } from "../../core/src/store/store.ts";
+import { brandStore } from "../../core/src/store/store.ts";
 import { createBreaker } from "./create-breaker.ts";
 
 /** A breaker in memory, and how often that was asked since the last time. */
@@ -10,11 +10,11 @@ function countAsks(options = {}) {
   let now = 1_800_000_000_000;
   const memory = requireStore(memoryStore({ clock: () => now }));
   let asked = 0;
-  const store = asStore({
+  const store = brandStore({
     ...memory,
-    runNow<Call>(operation: Operation<Call>, call: Call) {
+    runSync<Call>(operation: Operation<Call>, call: Call) {
       asked += 1;
-      return (memory.runNow as NonNullable<CountingStore["runNow"]>)(operation, call);
+      return (memory.runSync as NonNullable<CountingStore["runSync"]>)(operation, call);
     },
   });
   const breaker = createBreaker({ name: "payments", store, minimumCalls: 4, ...options });

@@ -11,7 +11,7 @@ export { slidingLog } from "./algorithms/sliding-log.ts";
 export { slidingWindow } from "./algorithms/sliding-window.ts";
 export { tokenBucket } from "./algorithms/token-bucket.ts";
 export { CHANNELS } from "./common/channels.ts";
-export type { ChargeResult } from "./common/charged.ts";
+export type { ChargeResult } from "./common/charge-result.ts";
 export type { Cost, CostByName } from "./common/cost.ts";
 export type { Decision, DecisionSource, LimitState } from "./common/decision.ts";
 export type { HeadgateErrorCode } from "./common/errors.ts";

@@ -1,5 +1,5 @@
 import type { Duration, Store } from "@headgate/core";
-import { parseDuration, requireStore, toMilliseconds, within } from "@headgate/core/internal";
+import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
 import type {
   ActionLog,
   ActiveBlocks,
@@ -101,7 +101,7 @@ export function createReading(store: Store, timeout: Duration = "2s"): Reading {
     async now() {
       const here = (): number => Date.now() - performance.now();
       const known = shared("clock", () => readClock(client));
-      const ahead = await within(timeoutMs, known.catch(here), here);
+      const ahead = await withTimeout(timeoutMs, known.catch(here), here);
       return Math.floor(ahead + performance.now());
     },
     forget: () => snapshots.clear(),

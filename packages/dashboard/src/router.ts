@@ -1,4 +1,4 @@
-import { codeOf, formatReceived, warn } from "@headgate/core/internal";
+import { codeOf, emitWarning, formatReceived } from "@headgate/core/internal";
 import { requireSameOrigin } from "./access/same-origin.ts";
 import { seenBy } from "./access/visible-to.ts";
 import type { Visitor } from "./access/visitor.ts";
@@ -143,5 +143,9 @@ function tell(error: unknown): void {
   if (told.has(text) || told.size >= 20) return;
   told.set(text, now);
   const detail = error instanceof Error ? error.stack : undefined;
-  warn("HEADGATE_DASHBOARD_FAILED", `the dashboard could not answer a request: ${text}`, detail);
+  emitWarning(
+    "HEADGATE_DASHBOARD_FAILED",
+    `the dashboard could not answer a request: ${text}`,
+    detail,
+  );
 }

@@ -1,6 +1,11 @@
 import type { Warn } from "@headgate/core/http";
-import type { GuardLimiters, Log } from "@headgate/core/internal-http";
-import { isFirst, partsOf, toError, warn as warnProcess } from "@headgate/core/internal-http";
+import type { GuardLimiters, LogFunction } from "@headgate/core/internal-http";
+import {
+  isFirst,
+  partsOf,
+  toError,
+  emitWarning as warnProcess,
+} from "@headgate/core/internal-http";
 import type { FastifyInstance } from "fastify";
 
 /** Writes to the application's log, or as a process warning if the application has no logger. */
@@ -31,11 +36,11 @@ export interface StoreLog {
 }
 
 /** One for each server: several plugins may run on it, and an event is logged once. */
-const logs = new WeakMap<object, Log>();
+const logs = new WeakMap<object, LogFunction>();
 
 /** Writes to the application's log: `error` for events that need attention, `warn` for the rest. */
 export function logStores(app: FastifyInstance): StoreLog {
-  const log: Log =
+  const log: LogFunction =
     logs.get(app.server) ??
     ((code, message, error) =>
       write(app, code === "HEADGATE_STORE_UP" ? "warn" : "error", code, message, error));

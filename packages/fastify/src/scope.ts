@@ -5,7 +5,7 @@ import {
   formatReceived,
   invalidOption,
   toError,
-  within,
+  withTimeout,
 } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Headgate } from "./headgate.ts";
@@ -136,7 +136,7 @@ export class Scope {
   async awaitStores(): Promise<void> {
     const { pluginTimeout = PLUGIN_TIMEOUT_MS } = this.#app.initialConfig;
     const ready = areReady(this.#limiters()).catch(() => false);
-    await (pluginTimeout === 0 ? ready : within(pluginTimeout / 2, ready, () => false));
+    await (pluginTimeout === 0 ? ready : withTimeout(pluginTimeout / 2, ready, () => false));
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import type { CountingStore, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { vi } from "vitest";
 import { composeScript } from "../../../packages/core/src/scripts/compose-script.ts";
-import { asStore } from "../../../packages/core/src/store/store.ts";
+import { brandStore } from "../../../packages/core/src/store/store.ts";
 import { sendBy } from "../../support/send-by.ts";
 
 /** A call of the store that was made, and is carried out when the test says so. */
@@ -48,7 +48,7 @@ export function holdBreaker<Result = unknown>(
   const memory = requireStore(memoryStore({ clock: () => Date.now() }));
   const now = (): number => Date.now() * 1_000;
   const held: HeldCall[] = [];
-  const store = asStore({
+  const store = brandStore({
     owner: {},
     prefix: "hg",
     remote: {
@@ -66,7 +66,7 @@ export function holdBreaker<Result = unknown>(
       }),
   });
   const options = { name: "payments", store, minimumCalls: 4, probes: 2, ...chosen };
-  const served = asStore({ owner: {}, prefix: "hg", now, run: memory.run });
+  const served = brandStore({ owner: {}, prefix: "hg", now, run: memory.run });
   return {
     breaker: createBreaker<Result>(options),
     peer: createBreaker<Result>({ ...options, store: served }),
@@ -101,7 +101,7 @@ function holdCall<Call>(
   return {
     step: operation.name,
     key: operation.keys(call)[0] as string,
-    words: operation.prepare([call], composeScript, "").args.slice(4),
+    words: operation.encode([call], composeScript, "").args.slice(4),
     execute,
     deliver,
     async carryOut() {

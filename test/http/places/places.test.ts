@@ -110,7 +110,7 @@ describeSites((serve) => {
     let renewals = 0;
     const store: CountingStore = {
       ...memory,
-      runNow: undefined,
+      runSync: undefined,
       run(operation, call) {
         if (operation.name === "places") renewals += 1;
         return memory.run(operation, call);

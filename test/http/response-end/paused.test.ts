@@ -4,7 +4,7 @@ import { concurrency, createLimiter, memoryStore } from "@headgate/core";
 import type { Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
 import { expect, onTestFinished, test } from "vitest";
-import { asStore } from "../../../packages/core/src/store/store.ts";
+import { brandStore } from "../../../packages/core/src/store/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { manualClock } from "../support/manual-clock.ts";
 import { describeProtocol } from "./frameworks.ts";
@@ -21,7 +21,7 @@ function watchRenewals() {
   const clock = manualClock();
   const memory = requireStore(memoryStore({ clock: clock.now }));
   const seen = { renewals: 0 };
-  const store = asStore({
+  const store = brandStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,

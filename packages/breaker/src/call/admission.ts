@@ -1,4 +1,4 @@
-import { invalidValue, rejectMore } from "@headgate/core/internal";
+import { invalidValue, rejectExtraArgument } from "@headgate/core/internal";
 import type { Permit } from "../breaker.ts";
 import type { Settings } from "../breaker-options.ts";
 import type { OutcomeCode } from "../machine/window.ts";
@@ -73,7 +73,7 @@ export function toPermit(
     retryAfterMs,
     degraded,
     async record(outcome, durationMs, more?: unknown) {
-      rejectMore("record(outcome, durationMs)", more);
+      rejectExtraArgument("record(outcome, durationMs)", more);
       await admitted?.end(codeOfOutcome(outcome, durationMs, slowCallMs));
     },
     async release() {

@@ -1,4 +1,4 @@
-import { rejectMore } from "@headgate/core/internal";
+import { rejectExtraArgument } from "@headgate/core/internal";
 import type { CallContext, RunOptions, Target } from "../breaker.ts";
 import { HeadgateBreakerOpen } from "../breaker-open.ts";
 import type { Settings } from "../breaker-options.ts";
@@ -96,7 +96,7 @@ export function createTarget<Result>(
 
     async admit(more?: unknown) {
       throwIfClosed();
-      rejectMore("admit()", more);
+      rejectExtraArgument("admit()", more);
       const answer = tracker.decideLocally() ?? (await tracker.requestCall());
       if (answer !== 0) {
         return toPermit(admit(answer), { ...describeRejection(), retryAfterMs: 0 }, slowCallMs);
@@ -107,13 +107,13 @@ export function createTarget<Result>(
 
     async record(outcome, durationMs, more?: unknown) {
       throwIfClosed();
-      rejectMore("record(outcome, durationMs)", more);
+      rejectExtraArgument("record(outcome, durationMs)", more);
       await tracker.recordOutcome(codeOfOutcome(outcome, durationMs, slowCallMs), -1);
     },
 
     async snapshot(more?: unknown) {
       throwIfClosed();
-      rejectMore("snapshot()", more);
+      rejectExtraArgument("snapshot()", more);
       await tracker.refresh();
       return toSnapshot(tracker.view);
     },
@@ -128,7 +128,7 @@ export function createTarget<Result>(
   function createStateSetter(method: string, kind: number, empties = false): () => Promise<void> {
     return async (more?: unknown) => {
       throwIfClosed();
-      rejectMore(`${method}()`, more);
+      rejectExtraArgument(`${method}()`, more);
       await tracker.setState(kind, empties);
     };
   }

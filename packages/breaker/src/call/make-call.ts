@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import { onceAborted } from "@headgate/core/internal";
+import { addAbortCallback } from "@headgate/core/internal";
 import type { CallContext } from "../breaker.ts";
 
 /** How a call ended, as its caller sees it. */
@@ -37,7 +37,7 @@ async function makeAbortableCall<Result>(
   const stopListening =
     signal === undefined
       ? undefined
-      : onceAborted(signal, () => abandon(abortedResult(signal.reason)));
+      : addAbortCallback(signal, () => abandon(abortedResult(signal.reason)));
   const timer =
     timeoutMs === undefined
       ? undefined

@@ -28,10 +28,10 @@ export const syncTarget: Operation<SyncRequest> = createTargetOperation(
     ...[admittedIn, String(outcomes ?? ""), lease, outcome],
     requestsCall ? 1 : 0,
   ],
-  ({ target, admittedIn, outcomes, lease, outcome, requestsCall }, memory, moment) => {
+  ({ target, admittedIn, outcomes, lease, outcome, requestsCall }, memory, context) => {
     const { policy } = target;
-    const { now } = moment;
-    const loaded = loadTarget(target, memory, moment);
+    const { now } = context;
+    const loaded = loadTarget(target, memory, context);
     const { period, id } = loaded;
     if (outcomes !== undefined && acceptsOutcomes(period, admittedIn)) {
       policy.window.add(loaded.window, outcomes, now, policy.windowSize);

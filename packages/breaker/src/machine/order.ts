@@ -34,10 +34,10 @@ export const setTargetState: Operation<SetStateRequest> = createTargetOperation(
     opened,
     emptiesWindow ? 1 : 0,
   ],
-  ({ target, kind, durationMicros, opened, emptiesWindow }, memory, moment) => {
+  ({ target, kind, durationMicros, opened, emptiesWindow }, memory, context) => {
     const { policy } = target;
-    const { now } = moment;
-    const loaded = loadTarget(target, memory, moment);
+    const { now } = context;
+    const loaded = loadTarget(target, memory, context);
     const { period, id, window } = loaded;
     if (kind === CLOSED) beginClosed(period, id, now, window, durationMicros);
     else if (kind === OPEN) beginOpen(period, policy, id, now, window, durationMicros);

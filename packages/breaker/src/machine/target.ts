@@ -1,5 +1,5 @@
-import type { LuaSource, Now, Operation, TwinMemory } from "@headgate/core/internal";
-import { runList } from "@headgate/core/internal";
+import type { LuaSource, MemoryAccess, Operation, OperationContext } from "@headgate/core/internal";
+import { defineListOperation } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./breaker-policy.ts";
 import type { Period } from "./period.ts";
 import { advancePeriod, createInitialPeriod, microsUntilChange } from "./period.ts";
@@ -39,25 +39,25 @@ export function createTargetOperation<Call extends { readonly target: TargetKeys
   name: string,
   source: LuaSource,
   parameters: (call: Call) => readonly (string | number)[],
-  twin: Operation<Call>["twin"],
+  runInMemory: Operation<Call>["runInMemory"],
 ): Operation<Call> {
   return {
-    isReport: true,
-    ...runList<Call>(name, {
+    isFireAndForget: true,
+    ...defineListOperation<Call>(name, {
       source,
       parameters: (call) => [call.target.policy.description, ...parameters(call)],
       replySize: () => REPLY_SIZE,
     }),
     keys: ({ target }) => [target.periodKey, target.windowKey],
     weight: () => WEIGHT,
-    twin,
+    runInMemory,
   };
 }
 
 export function loadTarget(
   { periodKey, windowKey, policy }: TargetKeys,
-  memory: TwinMemory,
-  { now, generation }: Now,
+  memory: MemoryAccess,
+  { now, generation }: OperationContext,
 ): LoadedTarget {
   const id = ((generation + 1) % (2 ** 48 - 1)) + 1;
   const storedPeriod = memory.get(periodKey) as Period | undefined;
@@ -94,18 +94,18 @@ export function emptyWindow(
 export function saveTarget(
   { periodKey, windowKey, policy }: TargetKeys,
   { period, window, windowBeganAt, isWindowDirty }: LoadedTarget,
-  memory: TwinMemory,
+  memory: MemoryAccess,
   now: number,
   permit: number,
 ): number[] {
   if (period.dirty) {
     // When memory is full, breakers stay longer than limits that are hardly used.
-    memory.set(periodKey, period, { share: 1, expires: period.expires, entries: 0 }, now);
+    memory.set(periodKey, period, { usedShare: 1, expiresAt: period.expires, logEntries: 0 }, now);
   }
   if (isWindowDirty) {
-    const expires = now + policy.window.retentionMicros(policy.windowSize);
+    const expiresAt = now + policy.window.retentionMicros(policy.windowSize);
     const kept: StoredWindow = { beganAt: windowBeganAt, counts: window };
-    memory.set(windowKey, kept, { share: 1, expires, entries: 0 }, now);
+    memory.set(windowKey, kept, { usedShare: 1, expiresAt, logEntries: 0 }, now);
   }
   return [
     now,

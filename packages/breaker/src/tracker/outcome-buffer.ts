@@ -1,4 +1,4 @@
-import { Alarm, background } from "@headgate/core/internal";
+import { BackgroundTimer, background } from "@headgate/core/internal";
 import type { SyncRequest } from "../machine/contact.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
 
@@ -21,7 +21,7 @@ export class OutcomeBuffer {
   #admittedIn = -1;
   #isDue = false;
   // It does not keep the process alive: unsent outcomes are lost when the process ends.
-  readonly #alarm = new Alarm(() => this.#markDue());
+  readonly #alarm = new BackgroundTimer(() => this.#markDue());
 
   constructor(options: OutcomeBufferOptions) {
     this.#options = options;

@@ -17,7 +17,7 @@ export interface StoreAccess {
   /** Sends a step without a time limit, even to a store that is known to be away. Rejects with the store's errors. */
   sendUntimed<Call>(step: Operation<Call>, call: Call): Promise<unknown>;
   /** Like `run`, but at once, if the store is this process's memory. */
-  readonly runNow: CountingStore["runNow"];
+  readonly runNow: CountingStore["runSync"];
   /** Why the store did not answer; throws every other error. */
   toStoreFailure(error: unknown): HeadgateError;
   /** Waits for calls under way, and stops trying to reach a store that is away. */
@@ -25,23 +25,23 @@ export interface StoreAccess {
 }
 
 export function createStoreAccess(store: CountingStore, times: StoreTimes): StoreAccess {
-  const { remote, now } = store;
+  const { transport, now } = store;
   const sendUntimed = <Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> =>
     store.run(operation, call);
-  if (remote === undefined) {
+  if (transport === undefined) {
     return {
       now,
       isShared: false,
       run: sendUntimed,
       sendUntimed,
-      runNow: store.runNow,
+      runNow: store.runSync,
       toStoreFailure(error) {
         throw error;
       },
       async close() {},
     };
   }
-  const monitor = watchStore(store.owner, remote, times);
+  const monitor = watchStore(store.owner, transport, times);
   const release = monitor.use();
   const inFlight = new Set<Promise<unknown>>();
 

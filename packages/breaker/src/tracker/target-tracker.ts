@@ -1,5 +1,5 @@
 import type { CountingStore } from "@headgate/core/internal";
-import { codeOf, warn } from "@headgate/core/internal";
+import { codeOf, emitWarning } from "@headgate/core/internal";
 import { CLOSED, FORCED_OPEN, HALF_OPEN, OPEN } from "../machine/period.ts";
 import type { TargetKeys } from "../machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "../machine/window.ts";
@@ -210,7 +210,10 @@ export class TargetTracker {
       while (this.#buffer.isDue);
     } catch (error) {
       // For example, a given clock without a valid time: calls report that too.
-      warn(codeOf(error) ?? "HEADGATE_BAD_REPLY", `outcomes were not counted: ${String(error)}`);
+      emitWarning(
+        codeOf(error) ?? "HEADGATE_BAD_REPLY",
+        `outcomes were not counted: ${String(error)}`,
+      );
     }
   }
 

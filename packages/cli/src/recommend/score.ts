@@ -68,7 +68,7 @@ export async function countDenied(
       waiting.push(request);
     }
     if (waiting.length > 0) await decide();
-    if (store.evicted > 0) throw forgotten();
+    if (store.evictions > 0) throw forgotten();
     return { requests: denied, clients: clients.size };
   } finally {
     await limiter.close();

@@ -51,7 +51,7 @@ export function runInLibrary(
 
 /** Runs a policy on a store of this process. */
 export function runInMemory(policy: NamedPolicy, store: MemoryStore): PolicyRun {
-  return runInLibrary(policy, { name: "replay", store, evicted: () => store.evicted });
+  return runInLibrary(policy, { name: "replay", store, evicted: () => store.evictions });
 }
 
 /** A replay without one of its decisions would be another one. */

@@ -66,7 +66,7 @@ function inProcess(
   return (policy, i) => {
     const store = stores[i] as MemoryStore;
     if (http === undefined) return runInMemory(policy, store);
-    const evicted = (): number => store.evicted;
+    const evicted = (): number => store.evictions;
     const counting = { name: nameOf(i), store, storeTimeout: STORE_TIMEOUT_MS, evicted };
     return runOverHttp(http, policy, { ...counting, onAnswer });
   };

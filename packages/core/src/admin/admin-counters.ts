@@ -8,8 +8,8 @@ import type { StoreMonitor } from "../health/outage.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import type { FailurePolicy } from "../limiter/failure-policy.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";
-import { stepFor } from "../operations/decide.ts";
-import { copyTo } from "../operations/peek-one.ts";
+import { operationFor } from "../operations/decide.ts";
+import { copyCounterTo } from "../operations/peek-one.ts";
 import { createDecisionRequest, decodeReply, removeHoles } from "../pipeline/decode-reply.ts";
 import { createDenyCacheStage } from "../pipeline/deny-cache-stage.ts";
 import { createFallbackStage } from "../pipeline/fallback-stage.ts";
@@ -29,7 +29,7 @@ import { countersOfOtherPolicies } from "../policy/per-call-policy.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import { MemoryTable } from "../store/memory-table.ts";
 import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
-import { asStore } from "../store/store.ts";
+import { brandStore } from "../store/store.ts";
 import { requireShortSubject } from "./action-options.ts";
 import type { RunOperation } from "./inspect-block.ts";
 import { inspectBlock } from "./inspect-block.ts";
@@ -127,17 +127,23 @@ export class AdminCounters {
     let now = 0;
     for (const counter of this.#parts.flatMap(({ counters }) => counters)) {
       const call = { cost: 0, mode: "peek", counters: [counter] } as const;
-      const reply = await watch.run(store, copyTo(copies), call, counter.key);
+      const reply = await watch.run(store, copyCounterTo(copies), call, counter.key);
       rejectWrongType(reply, [counter]);
       now = Math.max(now, reply[0] as number);
     }
-    const runNow: CountingStore["runNow"] = (operation, call) =>
-      operation.twin(call, copies, { now, generation: 1 });
+    const runNow: CountingStore["runSync"] = (operation, call) =>
+      operation.runInMemory(call, copies, { now, generation: 1 });
     const run = async <Call>(operation: Operation<Call>, call: Call) => runNow(operation, call);
-    const copied = asStore({ owner: copies, prefix: store.prefix, now: () => now, run, runNow });
+    const copied = brandStore({
+      owner: copies,
+      prefix: store.prefix,
+      now: () => now,
+      run,
+      runSync: runNow,
+    });
     const inspectCopies = async (): Promise<Inspection> => {
       const replies = this.#parts.map(({ policy, counters }) => {
-        const reply = runNow(stepFor("peek"), { cost: 0, mode: "peek", counters });
+        const reply = runNow(operationFor("peek"), { cost: 0, mode: "peek", counters });
         return decodeReply(policy, counters, 0, reply);
       });
       const blocked = replies.some((reply) => reply.blocked);

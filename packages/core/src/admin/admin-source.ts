@@ -9,7 +9,7 @@ import { redisStore } from "../redis/redis-store.ts";
 import type { UnreadableReason } from "../registry/unreadable.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import { isStore, requireStore } from "../store/store.ts";
-import { within } from "../store/within.ts";
+import { withTimeout } from "../store/with-timeout.ts";
 
 /** A record that could not be read. */
 export interface UnreadableRecord {
@@ -37,7 +37,7 @@ export async function readFrom<T>(
   read: (store: CountingStore) => Promise<T>,
 ): Promise<T> {
   const ms = toMilliseconds(parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION"));
-  return within(ms, read(storeOf(owner, source, prefix)), () => {
+  return withTimeout(ms, read(storeOf(owner, source, prefix)), () => {
     throw noAnswerWithin(ms);
   });
 }
@@ -82,9 +82,9 @@ function storeOf(
   if (!isStore(source)) {
     return requireStore(redisStore(source as RedisClient, { prefix, registry: false }));
   }
-  if (source.remote !== undefined && prefix === undefined) return source;
+  if (source.transport !== undefined && prefix === undefined) return source;
   throw invalidOption(
-    source.remote === undefined
+    source.transport === undefined
       ? `${owner}: a memory store cannot be used here, because no other process can read it; give what redisStore returns, or a Redis client`
       : `${owner}: prefix is for a client, because a store already has one; leave it out`,
   );

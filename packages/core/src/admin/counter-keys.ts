@@ -1,4 +1,4 @@
-import { escapePart, readPart } from "../common/key.ts";
+import { escapePart, unescapePart } from "../common/key.ts";
 
 /** The parts of a counter's key. */
 export interface CounterKey {
@@ -27,9 +27,9 @@ export function counterKeysOf(limiter: string, prefix: string): CounterKeys {
       const at = key.indexOf(middle, begin.length);
       const [, dimension, fingerprint] =
         /^([^:]+):([\w-]{8})$/.exec(key.slice(at + middle.length)) ?? [];
-      const per = readPart(dimension ?? "");
+      const per = unescapePart(dimension ?? "");
       if (!key.startsWith(begin) || at < 0 || !per || fingerprint === undefined) return undefined;
-      return { dimension: per, subject: readPart(key.slice(begin.length, at)), fingerprint };
+      return { dimension: per, subject: unescapePart(key.slice(begin.length, at)), fingerprint };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { formatKind, formatNumber, invalidOption } from "../common/errors.ts";
-import { readBoolean, rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import { readBoolean, rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration } from "../common/time.ts";
 import { ControlStore } from "../control/control-store.ts";
@@ -75,31 +75,31 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     },
 
     async peek(limiter, subject, options = {}, more?: unknown) {
-      rejectMore("peek(limiter, subject, options)", more);
+      rejectExtraArgument("peek(limiter, subject, options)", more);
       rejectUnknownOptions("peek", options, ["cost"]);
       const counters = new AdminCounters(adminStore, limiter, subject);
       return monitored(async () => counters.peek(options.cost ?? 1, await control.read()));
     },
 
     async reset(limiter, subject, options, more?: unknown) {
-      rejectMore("reset(limiter, subject, options)", more);
+      rejectExtraArgument("reset(limiter, subject, options)", more);
       return actOnSubject("reset", limiter, subject, options, () => forgetUnits);
     },
 
     async block(limiter, subject, duration, options, more?: unknown) {
-      rejectMore("block(limiter, subject, duration, options)", more);
+      rejectExtraArgument("block(limiter, subject, duration, options)", more);
       return actOnSubject("block", limiter, subject, options, () =>
         blockFor(parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber)),
       );
     },
 
     async unblock(limiter, subject, options, more?: unknown) {
-      rejectMore("unblock(limiter, subject, options)", more);
+      rejectExtraArgument("unblock(limiter, subject, options)", more);
       return actOnSubject("unblock", limiter, subject, options, () => blockFor(0));
     },
 
     async forget(limiter, subject, options = {}, more?: unknown) {
-      rejectMore("forget(limiter, subject, options)", more);
+      rejectExtraArgument("forget(limiter, subject, options)", more);
       const read = readActionOptions("forget", options);
       const counters = new AdminCounters(adminStore, limiter, subject);
       return monitored(() =>
@@ -112,7 +112,7 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     },
 
     async setOverride(override, options = {}, more?: unknown) {
-      rejectMore("setOverride(override, options)", more);
+      rejectExtraArgument("setOverride(override, options)", more);
       const read = readActionOptions("setOverride", options, ["for"]);
       const span = readDuration(options.for);
       const next = readOverride(override);
@@ -122,7 +122,7 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     },
 
     async unsetOverride(of, options = {}, more?: unknown) {
-      rejectMore("unsetOverride(of, options)", more);
+      rejectExtraArgument("unsetOverride(of, options)", more);
       const read = readActionOptions("unsetOverride", options);
       rejectUnknownOptions("unsetOverride", of, ["limiter", "subject"]);
       const whose = readOverrideKey(of);
@@ -130,7 +130,7 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     },
 
     async addToDenyList(text, options = {}, more?: unknown) {
-      rejectMore("addToDenyList(network, options)", more);
+      rejectExtraArgument("addToDenyList(network, options)", more);
       const read = readActionOptions("addToDenyList", options, ["for"]);
       requireShortReason(read.reason);
       const network = readNetworkOption(text);
@@ -139,20 +139,20 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     },
 
     async removeFromDenyList(text, options = {}, more?: unknown) {
-      rejectMore("removeFromDenyList(network, options)", more);
+      rejectExtraArgument("removeFromDenyList(network, options)", more);
       const read = readActionOptions("removeFromDenyList", options);
       const network = readNetworkOption(text);
       return monitored(() => actions.replaceDenied("removeFromDenyList", network, read, undefined));
     },
 
     async denyList(address, more?: unknown) {
-      rejectMore("denyList(address)", more);
+      rejectExtraArgument("denyList(address)", more);
       const { record, now } = await monitored(() => control.read());
       return activeEntries(record.denied ?? [], now, address);
     },
 
     async logBreakerAction(done, options = {}, more?: unknown) {
-      rejectMore("logBreaker(done, options)", more);
+      rejectExtraArgument("logBreaker(done, options)", more);
       const read = readActionOptions("logBreaker", options);
       const { breaker: limiter, target, before, after } = readBreakerAction(done);
       if (read.dryRun) {
@@ -186,8 +186,8 @@ async function forgetUnits(stage: Stage, all: readonly SubjectCounter[]): Promis
 /** Throws `HEADGATE_INVALID_OPTION`. */
 export function adminStoreOf(given: Store, storeTimeout: Duration): AdminStore {
   const store = requireStore(given);
-  const { remote } = store;
-  if (remote?.isControlled !== true) {
+  const { transport } = store;
+  if (transport?.followsControl !== true) {
     throw invalidOption(
       `operate takes a store made by redisStore, whose counters all processes share; got ${formatKind(store)} made by something else`,
     );
@@ -195,9 +195,9 @@ export function adminStoreOf(given: Store, storeTimeout: Duration): AdminStore {
   const times = readFailureOptions({ storeTimeout });
   return {
     store,
-    remote,
+    remote: transport,
     get watch() {
-      return watchStore(store.owner, remote, times);
+      return watchStore(store.owner, transport, times);
     },
   };
 }

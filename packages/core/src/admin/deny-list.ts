@@ -1,7 +1,7 @@
 import { invalidOption, invalidValue } from "../common/errors.ts";
 import type { DeniedNetwork } from "../control/record.ts";
 import { isActive } from "../control/record.ts";
-import { normaliseNetwork, positionOf, readNetwork } from "../net/network.ts";
+import { normaliseNetwork, parseNetwork, positionOf } from "../net/network.ts";
 import { createNetworkSet } from "../net/network-set.ts";
 
 /** The shortest prefixes: a wider network is a large part of the internet, and rejected as a mistake. */
@@ -48,7 +48,7 @@ export function activeEntries(
     throw invalidValue("address must be an IP address", address);
   }
   return active.filter(({ network }) => {
-    const read = readNetwork(network);
+    const read = parseNetwork(network);
     return read !== undefined && createNetworkSet([read]).has(position);
   });
 }

@@ -1,6 +1,6 @@
 import { toMilliseconds } from "../common/time.ts";
 import type { DecideCall } from "../operations/decide-call.ts";
-import { lookBlock } from "../operations/peek-one.ts";
+import { peekBlock } from "../operations/peek-one.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { Operation } from "../store/store.ts";
@@ -19,7 +19,7 @@ export async function inspectBlock(
   run: RunOperation,
 ): Promise<SubjectBlock | undefined> {
   const call = { cost: 0, mode: "peek", counters: [counter] } as const;
-  const reply = await run(lookBlock, call, counter.key);
+  const reply = await run(peekBlock, call, counter.key);
   rejectWrongType(reply, [counter]);
   const [, rest = 0, setBy = 0] = reply;
   if (rest === 0) return undefined;

@@ -1,6 +1,6 @@
 import { codeOf } from "../common/errors.ts";
 import { groupBy } from "../common/group-by.ts";
-import { readPart } from "../common/key.ts";
+import { unescapePart } from "../common/key.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { RedisClient } from "../redis/client-port.ts";
 import type { CountingStore, Store } from "../store/store.ts";
@@ -135,7 +135,7 @@ function mergeDuplicates(all: readonly (FoundBlock | undefined)[]): readonly Fou
 }
 
 function subjectOf({ part, isHashed }: BlockCandidate): Pick<ActiveBlock, "subject" | "hash"> {
-  const subject = readPart(part);
+  const subject = unescapePart(part);
   // A long subject is a hash in the key as well.
   if (subject === undefined) return { hash: part.slice(1, 17) };
   return isHashed ? { hash: hashSubject(subject) } : { subject };

@@ -1,9 +1,9 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { Limit } from "../common/policy.ts";
-import type { CompiledLimit, Report } from "./algorithm.ts";
+import type { CompiledLimit, LimitReport } from "./algorithm.ts";
 import { compileLimit } from "./compile-limit.ts";
-import { LONGEST, NEVER } from "./exact.ts";
+import { MAX_MICROS, NEVER } from "./exact-arithmetic.ts";
 
 /*
  * What every algorithm owes the driver, on any quota it takes and after any history.
@@ -27,21 +27,21 @@ const BEGIN = 1_800_000_000_123_456;
 
 function begin(limit: Limit): Course {
   const compiled = compileLimit(limit);
-  return { limit: compiled, state: compiled.algorithm.fresh(compiled.quota), now: BEGIN };
+  return { limit: compiled, state: compiled.algorithm.createState(compiled.quota), now: BEGIN };
 }
 
 /** The same course later; the one given stays where it is. */
 function after({ limit, state, now }: Course, elapsed: number): Course {
-  const copy = limit.algorithm.copy(state);
+  const copy = limit.algorithm.copyState(state);
   limit.algorithm.advance(copy, limit.quota, elapsed, now + elapsed);
   return { limit, state: copy, now: now + elapsed };
 }
 
 function waitOf({ limit, state }: Course, cost: number): number {
-  return limit.algorithm.wait(state, limit.quota, cost);
+  return limit.algorithm.waitTime(state, limit.quota, cost);
 }
 
-function reportOf({ limit, state }: Course): Report {
+function reportOf({ limit, state }: Course): LimitReport {
   return limit.algorithm.report(state, limit.quota);
 }
 
@@ -186,7 +186,7 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
       const cost = costOf(course, part);
       const wait = waitOf(course, cost);
       expect(wait).toBeGreaterThanOrEqual(0);
-      if (wait === 0 || wait === LONGEST) return;
+      if (wait === 0 || wait === MAX_MICROS) return;
       expect(waitOf(after(course, wait), cost)).toBe(0);
       expect(waitOf(after(course, wait - 1), cost)).toBe(1);
     },
@@ -200,25 +200,25 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
   });
 
   test.prop([lives], runs)("is as if unused after its reset, and not before", ({ course }) => {
-    const { reset, remaining } = reportOf(course);
-    if (reset === 0) expect(remaining).toBe(course.limit.limit);
-    if (reset === 0 || reset === LONGEST) return;
-    expect(reportOf(after(course, reset))).toEqual({
+    const { resetAfter, remaining } = reportOf(course);
+    if (resetAfter === 0) expect(remaining).toBe(course.limit.limit);
+    if (resetAfter === 0 || resetAfter === MAX_MICROS) return;
+    expect(reportOf(after(course, resetAfter))).toEqual({
       remaining: course.limit.limit,
       reset: 0,
       growth: 0,
     });
-    expect(reportOf(after(course, reset - 1)).reset).toBe(1);
+    expect(reportOf(after(course, resetAfter - 1)).resetAfter).toBe(1);
   });
 
   test.prop([lives], runs)(
     "has more room when its growth is over, and not before",
     ({ course }) => {
-      const { growth, remaining, reset } = reportOf(course);
-      expect(growth > 0).toBe(reset > 0);
-      if (growth === 0 || growth === LONGEST) return;
-      expect(reportOf(after(course, growth)).remaining).toBeGreaterThan(remaining);
-      expect(reportOf(after(course, growth - 1)).remaining).toBe(remaining);
+      const { refillAfter, remaining, resetAfter } = reportOf(course);
+      expect(refillAfter > 0).toBe(resetAfter > 0);
+      if (refillAfter === 0 || refillAfter === MAX_MICROS) return;
+      expect(reportOf(after(course, refillAfter)).remaining).toBeGreaterThan(remaining);
+      expect(reportOf(after(course, refillAfter - 1)).remaining).toBe(remaining);
     },
   );
 

@@ -12,17 +12,17 @@ export interface LimitShape {
   /** Equal if and only if two limits count in the same way; part of the key. */
   readonly id: string;
   /** The file of the Lua twin, beside the algorithm. */
-  readonly part: string;
+  readonly luaFile: string;
   /** The numbers in the state, and how many bytes each takes. */
   readonly state: ReadonlyArray<readonly [name: string, bytes: number]>;
   /** A row of numbers after those of all limits, which the twin reads and writes itself. */
   readonly tail?: { readonly count: number; readonly bytes: number };
   /** The names of its unit counts, in the order in which a call passes them. */
-  readonly numbers: readonly string[];
+  readonly parameters: readonly string[];
   /** Other names for the same numbers. */
   readonly aliases?: Readonly<Record<string, string>>;
   /** Names of the times that a call passes after the numbers of all limits, in microseconds since the epoch. */
-  readonly times?: readonly string[];
+  readonly boundaries?: readonly string[];
   /** The values of the constants, which have names in capitals. */
   readonly constants: Readonly<Record<string, string>>;
   /** Other local names that the sections of the twin share. */
@@ -30,11 +30,11 @@ export interface LimitShape {
   /** Names of the numbers reported with the state. */
   readonly reported?: readonly string[];
   /** Names of state numbers that are times, not amounts: an unused state keeps them. */
-  readonly dates?: readonly string[];
+  readonly timestamps?: readonly string[];
   /** Whether its entries live in a key of their own. */
   readonly hasLog?: boolean;
   /** For a concurrency limit: how long a slot is held unless it is renewed, in microseconds. */
-  readonly heldFor?: number;
+  readonly slotTtl?: number;
   /** Whether its denials set blocks. */
   readonly blocks?: boolean;
   /** Whether it takes several denials to set a block, so that they are counted. */
@@ -48,9 +48,9 @@ export interface LimitShape {
 /** How a limit blocks. */
 export interface BlockRule {
   /** The lengths in microseconds of the first block in a row, the second, and so on; the last one repeats. 1 to 16 entries. */
-  readonly spans: readonly number[];
+  readonly durations: readonly number[];
   /** After this many microseconds without a block, the next one starts again at the first length. */
-  readonly quiet: number;
+  readonly quietPeriod: number;
   /** How many denials set a block, counted for `quiet` from the first one; undefined if one denial does. */
   readonly after?: number | undefined;
 }
@@ -62,20 +62,20 @@ export interface NotifyRule {
   /** The units of each share, from 1; none for a limit of 0. */
   readonly units: readonly number[];
   /** Microseconds for which a threshold is not told again, unless the limit has windows of its own. */
-  readonly span: number;
+  readonly repeatAfter: number;
 }
 
 /** The state of a limit for callers, in whole units and microseconds. */
-export interface Report {
+export interface LimitReport {
   /**
    * Whole units that could be spent now. Negative if usage exceeds the limit, because the limit was lowered or a charge
    * exceeded what was left.
    */
   readonly remaining: number;
   /** Until the limit is unused again. */
-  readonly reset: number;
+  readonly resetAfter: number;
   /** Until `remaining` grows; 0 when the limit is unused. */
-  readonly growth: number;
+  readonly refillAfter: number;
 }
 
 /**
@@ -88,50 +88,50 @@ export interface Report {
  */
 export interface Algorithm<State, Quota> {
   /** The state of an unused limit. */
-  fresh(quota: Quota): State;
+  createState(quota: Quota): State;
   /**
    * The state that a script returned, from its numbers in the order of the shape; for a log, from the reported numbers. `now`
    * is the time of that state.
    */
-  read(numbers: readonly number[], quota: Quota, now: number): State;
+  readState(numbers: readonly number[], quota: Quota, now: number): State;
   /** A copy to spend from and report, which leaves the original unchanged. */
-  copy(state: State): State;
+  copyState(state: State): State;
   /** Lets `elapsed` microseconds pass, up to `now` (microseconds since the epoch). */
   advance(state: State, quota: Quota, elapsed: number, now: number): void;
   /** Microseconds until `cost` would be allowed if no other request is charged: 0 means now, `NEVER` means never. */
-  wait(state: State, quota: Quota, cost: number): number;
+  waitTime(state: State, quota: Quota, cost: number): number;
   /**
    * Charges a cost regardless of how much is left. `beside`: units already charged to the same request; used only by a
    * process's share of a limit.
    */
-  spend(state: State, quota: Quota, cost: number, beside?: number): void;
+  spend(state: State, quota: Quota, cost: number, alreadyCharged?: number): void;
   /**
    * Refunds the remainder of a cost charged `age` microseconds ago; false if nothing remains. `beside`: units that stay
    * charged.
    */
-  refund(state: State, quota: Quota, cost: number, age: number, beside?: number): boolean;
-  report(state: State, quota: Quota): Report;
+  refund(state: State, quota: Quota, cost: number, age: number, stillCharged?: number): boolean;
+  report(state: State, quota: Quota): LimitReport;
   /** Entries held in a log, for memory bounds; 0 for states of fixed size. */
-  entries?(state: State): number;
+  entryCount?(state: State): number;
   /** Microseconds until the state is empty, if that differs from the reported `reset`. */
-  lasts?(state: State, reset: number): number;
+  lastsFor?(state: State, reset: number): number;
   /** For a concurrency limit, in place of `spend`: takes slots for a holder that has none. */
-  hold?(state: State, quota: Quota, holder: string, number: number): void;
+  acquireSlots?(state: State, quota: Quota, holder: string, count: number): void;
   /** Releases a holder's slots; returns how many it had. */
-  leave?(state: State, holder: string): number;
+  releaseSlots?(state: State, holder: string): number;
   /** For a window: microseconds since it began. */
-  age?(state: State): number;
+  windowAge?(state: State): number;
   /** For a limit with windows of its own: microseconds until the current one ends. */
-  left?(state: State, quota: Quota): number;
+  windowLeft?(state: State, quota: Quota): number;
   /**
    * For a limit that blocks on confirmed charges: confirms `units` of the `charged` ones from `age` microseconds ago. `age` is
    * infinite if the charge went to an earlier generation of the counter.
    */
-  keep?(state: State, quota: Quota, units: number, charged: number, age: number): void;
+  confirm?(state: State, quota: Quota, units: number, charged: number, age: number): void;
   /** Units confirmed in this window. */
-  kept?(state: State): number;
+  confirmedUnits?(state: State): number;
   /** For a limit that blocks after several denials: counts one; true if it sets a block. */
-  deny?(state: State, rule: BlockRule): boolean;
+  countDenial?(state: State, rule: BlockRule): boolean;
 }
 
 /** The result of compiling a limit; `name` is the default one. */
@@ -150,13 +150,13 @@ export interface CompiledLimit<State = unknown, Quota = unknown> extends LimitDe
   /** For a calendar window: where its windows begin. `windowMs` is then longer than any of them. */
   readonly calendar?: Calendar | undefined;
   /** Its unit counts, in the order that the shape names them. */
-  readonly numbers: readonly number[];
+  readonly parameters: readonly number[];
   /** How it blocks; undefined if it does not. */
   readonly block?: BlockRule | undefined;
   /** When it notifies; undefined if it does not. */
   readonly notify?: NotifyRule | undefined;
   /** How many counters a decision reads. Default 1. */
-  readonly counters?: number | undefined;
+  readonly weight?: number | undefined;
   /** Algorithm and parameters in canonical form: equal if and only if the limits are equal. */
   readonly canonical: string;
 }

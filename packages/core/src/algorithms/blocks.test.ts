@@ -86,7 +86,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
 });
 
 test("what comes back in longer than a window is waited for, up to 366 days", () => {
-  const quietOf = (limit: RateLimit) => compileLimit({ ...limit, block: "1s" }).block?.quiet;
+  const quietOf = (limit: RateLimit) => compileLimit({ ...limit, block: "1s" }).block?.quietPeriod;
   expect(quietOf(gcra({ limit: 1, window: "1m", burst: 10 }))).toBe(600_000_000);
   expect(quietOf(gcra({ limit: 100, window: "1m", burst: 10 }))).toBe(60_000_000);
   expect(quietOf(gcra({ limit: 1, window: "1d", burst: 1_000_000 }))).toBe(366 * DAY);

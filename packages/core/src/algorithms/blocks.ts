@@ -4,18 +4,18 @@ import type { BlockOn, Limit } from "../common/policy.ts";
 import { parseDuration } from "../common/time.ts";
 import type { Algorithm, BlockRule, CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
-import { wholeWindow } from "./whole-window.ts";
+import { recoveryTimeOf } from "./recovery-time.ts";
 
 /* Blocks: set by a denial, by the last of several denials, or by confirmed charges. Twin of blocks.lua. */
 
 /** The most block lengths in a list; LEVELS in the scripts. */
-export const LEVELS = 16;
+export const MAX_LEVELS = 16;
 
 /** The most denials before a block: 3 digits of 7 bits in the scripts, and 3 bytes of state. */
-const MOST_DENIALS = 1_000_000;
+const MAX_DENIALS = 1_000_000;
 
 /** The most units that a limit can hold; MOST in the scripts. */
-const MOST = 2_000_000_000;
+const MAX_UNITS = 2_000_000_000;
 
 /**
  * A limit with its option `block`. Whether and on what a limit blocks is part of its shape. The number of denials and the block
@@ -24,39 +24,44 @@ const MOST = 2_000_000_000;
  */
 export function withBlock(limit: Limit, compiled: CompiledLimit, blockOn: BlockOn): CompiledLimit {
   if (limit.algorithm === "concurrency" || limit.block === undefined) return compiled;
-  const block = readRule(limit, limit.block, wholeWindow(limit, compiled));
+  const block = readBlockRule(limit, limit.block, recoveryTimeOf(limit, compiled));
   const { shape, canonical } = compiled;
   const blocking: CompiledLimit = {
     ...compiled,
     block,
     shape: { ...shape, id: `${shape.id}!`, blocks: true },
-    canonical: `${canonical}!(${block.spans})`,
+    canonical: `${canonical}!(${block.durations})`,
   };
   if (block.after !== undefined) return withCountedDenials(blocking, block.after);
-  return blockOn === "settle" ? withKept(blocking) : blocking;
+  return blockOn === "settle" ? withConfirmedUnits(blocking) : blocking;
 }
 
-function readRule(limit: Limit, block: unknown, quiet: number): BlockRule {
-  if (!isPlainObject(block)) return { spans: readSpans(limit, "block", block), quiet };
+function readBlockRule(limit: Limit, block: unknown, quietPeriod: number): BlockRule {
+  if (!isPlainObject(block))
+    return { durations: readDurations(limit, "block", block), quietPeriod };
   const { after, for: lengths, ...others } = block;
   for (const option of Object.keys(others)) {
     rejectLimit(limit, `block: unknown option ${formatReceived(option)}; it takes after, for`);
   }
-  if (!Number.isInteger(after) || (after as number) < 1 || (after as number) > MOST_DENIALS) {
+  if (!Number.isInteger(after) || (after as number) < 1 || (after as number) > MAX_DENIALS) {
     rejectLimit(
       limit,
-      `block: after must be a whole number of denials from 1 to ${MOST_DENIALS}, got ${formatReceived(after)}`,
+      `block: after must be a whole number of denials from 1 to ${MAX_DENIALS}, got ${formatReceived(after)}`,
     );
   }
-  return { spans: readSpans(limit, "block: for", lengths), quiet, after: after as number };
+  return {
+    durations: readDurations(limit, "block: for", lengths),
+    quietPeriod,
+    after: after as number,
+  };
 }
 
-function readSpans(limit: Limit, option: string, lengths: unknown): number[] {
-  const list: readonly unknown[] = Array.isArray(lengths) ? lengths : [lengths];
-  if (list.length < 1 || list.length > LEVELS) {
+function readDurations(limit: Limit, option: string, durations: unknown): number[] {
+  const list: readonly unknown[] = Array.isArray(durations) ? durations : [durations];
+  if (list.length < 1 || list.length > MAX_LEVELS) {
     rejectLimit(
       limit,
-      `${option} must be a duration or a list of 1 to ${LEVELS}, got ${formatReceived(lengths)}`,
+      `${option} must be a duration or a list of 1 to ${MAX_LEVELS}, got ${formatReceived(durations)}`,
     );
   }
   // By index, so that a hole in the list is an error too.
@@ -71,12 +76,12 @@ function readSpans(limit: Limit, option: string, lengths: unknown): number[] {
  * State  denials: how many since the first one that is not forgotten.
  *        forgetsIn: microseconds until all of them are forgotten; 0 if there are none.
  */
-interface Denials {
+interface DenialCount {
   denials: number;
   forgetsIn: number;
 }
 
-const NO_DENIALS: Denials = { denials: 0, forgetsIn: 0 };
+const NO_DENIALS: DenialCount = { denials: 0, forgetsIn: 0 };
 
 function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLimit {
   const { algorithm, shape, canonical } = compiled;
@@ -98,21 +103,21 @@ function withCountedDenials(compiled: CompiledLimit, after: number): CompiledLim
 function countDenials(
   limit: Algorithm<object, unknown>,
   at: number | undefined,
-): Algorithm<Denials, unknown> {
+): Algorithm<DenialCount, unknown> {
   return {
     ...limit,
 
-    fresh: (quota) => ({ ...limit.fresh(quota), ...NO_DENIALS }),
+    createState: (quota) => ({ ...limit.createState(quota), ...NO_DENIALS }),
 
-    read(numbers, quota, now) {
-      if (at === undefined) return { ...limit.read(numbers, quota, now), ...NO_DENIALS };
+    readState(numbers, quota, now) {
+      if (at === undefined) return { ...limit.readState(numbers, quota, now), ...NO_DENIALS };
       const own = [...numbers];
       const [denials, forgetsIn] = own.splice(at, 2) as [number, number];
-      return { ...limit.read(own, quota, now), denials, forgetsIn };
+      return { ...limit.readState(own, quota, now), denials, forgetsIn };
     },
 
-    copy: (state) => ({
-      ...limit.copy(state),
+    copyState: (state) => ({
+      ...limit.copyState(state),
       denials: state.denials,
       forgetsIn: state.forgetsIn,
     }),
@@ -123,10 +128,10 @@ function countDenials(
       if (state.forgetsIn === 0) state.denials = 0;
     },
 
-    lasts: (state, reset) => Math.max(limit.lasts?.(state, reset) ?? reset, state.forgetsIn),
+    lastsFor: (state, reset) => Math.max(limit.lastsFor?.(state, reset) ?? reset, state.forgetsIn),
 
-    deny(state, { after = 1, quiet }) {
-      if (state.denials === 0) state.forgetsIn = quiet;
+    countDenial(state, { after = 1, quietPeriod }) {
+      if (state.denials === 0) state.forgetsIn = quietPeriod;
       state.denials = Math.min(after, state.denials + 1);
       return state.denials === after;
     },
@@ -138,12 +143,12 @@ function countDenials(
  *
  * State  kept: units of the window that were settled, and cannot be given back any more.
  */
-interface KeptWindow {
+interface ConfirmedWindow {
   used: number;
-  kept: number;
+  confirmed: number;
 }
 
-function withKept(compiled: CompiledLimit): CompiledLimit {
+function withConfirmedUnits(compiled: CompiledLimit): CompiledLimit {
   const { algorithm, shape, canonical, source, name } = compiled;
   if (source.algorithm !== "fixedWindow") {
     throw invalidOption(
@@ -152,7 +157,7 @@ function withKept(compiled: CompiledLimit): CompiledLimit {
   }
   return {
     ...compiled,
-    algorithm: keepUnits(algorithm as Algorithm<KeptWindow, unknown>),
+    algorithm: confirmUnits(algorithm as Algorithm<ConfirmedWindow, unknown>),
     shape: {
       ...shape,
       id: `${shape.id}kept`,
@@ -164,31 +169,33 @@ function withKept(compiled: CompiledLimit): CompiledLimit {
   };
 }
 
-function keepUnits(window: Algorithm<KeptWindow, unknown>): Algorithm<KeptWindow, unknown> {
+function confirmUnits(
+  window: Algorithm<ConfirmedWindow, unknown>,
+): Algorithm<ConfirmedWindow, unknown> {
   return {
     ...window,
 
-    fresh: (quota) => ({ ...window.fresh(quota), kept: 0 }),
+    createState: (quota) => ({ ...window.createState(quota), confirmed: 0 }),
 
-    read: (numbers, quota, now) => ({
-      ...window.read(numbers, quota, now),
-      kept: numbers.at(-1) as number,
+    readState: (numbers, quota, now) => ({
+      ...window.readState(numbers, quota, now),
+      confirmed: numbers.at(-1) as number,
     }),
 
-    copy: (state) => ({ ...window.copy(state), kept: state.kept }),
+    copyState: (state) => ({ ...window.copyState(state), confirmed: state.confirmed }),
 
     advance(state, quota, elapsed, now) {
       window.advance(state, quota, elapsed, now);
-      if (state.used === 0) state.kept = 0; // a new window
+      if (state.used === 0) state.confirmed = 0; // a new window
     },
 
     // Counts in the window in which it is reported: a client gains nothing by delaying responses until the next window.
-    keep(state, _, units, charged, age) {
-      const isHere = age <= (window.age?.(state) as number);
-      if (!isHere) state.used = Math.min(MOST, state.used + Math.min(charged, units));
-      state.kept = Math.min(MOST, state.kept + units);
+    confirm(state, _, units, charged, age) {
+      const isHere = age <= (window.windowAge?.(state) as number);
+      if (!isHere) state.used = Math.min(MAX_UNITS, state.used + Math.min(charged, units));
+      state.confirmed = Math.min(MAX_UNITS, state.confirmed + units);
     },
 
-    kept: ({ kept }) => kept,
+    confirmedUnits: ({ confirmed }) => confirmed,
   };
 }

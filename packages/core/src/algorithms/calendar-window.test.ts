@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HeadgateError } from "../common/errors.ts";
 import type { FixedWindowLimit, Limit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
-import { NEVER } from "./exact.ts";
+import { NEVER } from "./exact-arithmetic.ts";
 import { fixedWindow } from "./fixed-window.ts";
 import { gcra } from "./gcra.ts";
 
@@ -12,7 +12,7 @@ const micros = (text: string): number => Date.parse(text) * 1_000;
 /** A window on a clock of its own. */
 function open(options: Omit<FixedWindowLimit, "algorithm">, begin: string) {
   const { algorithm, quota } = compileLimit(fixedWindow(options));
-  const state = algorithm.fresh(quota);
+  const state = algorithm.createState(quota);
   let now = micros(begin);
   algorithm.advance(state, quota, 0, now);
   return {
@@ -27,7 +27,7 @@ function open(options: Omit<FixedWindowLimit, "algorithm">, begin: string) {
     charge: (cost: number) => algorithm.spend(state, quota, cost),
     /** Microseconds to wait; charged when there are none. */
     ask(cost = 1): number {
-      const wait = algorithm.wait(state, quota, cost);
+      const wait = algorithm.waitTime(state, quota, cost);
       if (wait === 0) algorithm.spend(state, quota, cost);
       return wait;
     },

@@ -3,8 +3,8 @@ import type { CalendarWindow, FixedWindowLimit } from "../common/policy.ts";
 import { toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import type { Calendar } from "./calendar.ts";
-import { calendarOf } from "./calendar.ts";
-import { NEVER } from "./exact.ts";
+import { getCalendar } from "./calendar.ts";
+import { NEVER } from "./exact-arithmetic.ts";
 import { readCount, rejectLimit } from "./read-limit.ts";
 
 /*
@@ -15,36 +15,36 @@ import { readCount, rejectLimit } from "./read-limit.ts";
  *        this state.
  * Quota  limit. calendar: where windows begin, for windows without a record yet.
  */
-interface DatedWindow {
+interface CalendarWindowState {
   used: number;
   starts: number;
   ends: number;
   now: number;
 }
 
-interface DatedWindowQuota {
+interface CalendarWindowQuota {
   readonly limit: number;
   readonly calendar: Calendar;
 }
 
-const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
-  fresh: () => ({ used: 0, starts: 0, ends: 0, now: 0 }),
+const calendarWindow: Algorithm<CalendarWindowState, CalendarWindowQuota> = {
+  createState: () => ({ used: 0, starts: 0, ends: 0, now: 0 }),
 
-  read: ([used, starts, ends], _, now) => ({ used, starts, ends, now }) as DatedWindow,
+  readState: ([used, starts, ends], _, now) => ({ used, starts, ends, now }) as CalendarWindowState,
 
-  copy: ({ used, starts, ends, now }) => ({ used, starts, ends, now }),
+  copyState: ({ used, starts, ends, now }) => ({ used, starts, ends, now }),
 
   advance(state, { calendar }, _, now) {
     state.now = now;
     const isOver = now >= state.ends;
     if (!isOver && now >= state.starts) return;
-    const [, opens, closes] = calendar.around(now);
+    const [, opens, closes] = calendar.boundariesAround(now);
     state.starts = isOver ? Math.max(state.ends, opens) : opens;
     state.ends = closes;
     if (isOver) state.used = 0;
   },
 
-  wait(state, { limit }, cost) {
+  waitTime(state, { limit }, cost) {
     if (cost > limit) return NEVER;
     return state.used + cost <= limit ? 0 : state.ends - state.now;
   },
@@ -61,13 +61,13 @@ const dated: Algorithm<DatedWindow, DatedWindowQuota> = {
   },
 
   report(state, { limit }) {
-    const reset = state.used > 0 ? state.ends - state.now : 0;
-    return { remaining: limit - state.used, reset, growth: reset };
+    const resetAfter = state.used > 0 ? state.ends - state.now : 0;
+    return { remaining: limit - state.used, resetAfter, refillAfter: resetAfter };
   },
 
-  age: ({ starts, now }) => now - starts,
+  windowAge: ({ starts, now }) => now - starts,
 
-  left: ({ ends, now }) => ends - now,
+  windowLeft: ({ ends, now }) => ends - now,
 };
 
 const DAY = 86_400_000_000;
@@ -87,7 +87,7 @@ export function compileCalendarWindow(
   limit: FixedWindowLimit,
   window: CalendarWindow,
   calendar?: Calendar,
-): CompiledAlgorithm<DatedWindow, DatedWindowQuota> {
+): CompiledAlgorithm<CalendarWindowState, CalendarWindowQuota> {
   const count = readCount(limit, "limit", undefined, 0);
   if (limit.align !== undefined) {
     rejectLimit(
@@ -99,21 +99,21 @@ export function compileCalendarWindow(
   const own = calendar ?? readCalendar(limit, window, timeZone);
   const longest = LONGEST_WINDOWS[window];
   return {
-    algorithm: dated,
+    algorithm: calendarWindow,
     quota: { limit: count, calendar: own },
     calendar: own,
-    numbers: [count],
+    parameters: [count],
     shape: {
       id: `fixedWindow(${window},${timeZone})`,
-      part: "calendar-window",
+      luaFile: "calendar-window",
       state: [
         ["used", 4],
         ["starts", 7],
         ["ends", 7],
       ],
-      numbers: ["limit"],
-      dates: ["starts", "ends"],
-      times: ["earliest", "opening", "closing", "latest"],
+      parameters: ["limit"],
+      timestamps: ["starts", "ends"],
+      boundaries: ["earliest", "opening", "closing", "latest"],
       locals: ["opens", "closes"],
       constants: { LONGEST_WINDOW: String(longest) },
     },
@@ -127,7 +127,7 @@ export function compileCalendarWindow(
 function readCalendar(limit: FixedWindowLimit, window: CalendarWindow, timeZone: string): Calendar {
   try {
     if (typeof timeZone === "string" && TIME_ZONE.test(timeZone))
-      return calendarOf(window, timeZone);
+      return getCalendar(window, timeZone);
   } catch {
     // There is no zone with this name.
   }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { CalendarWindow } from "../common/policy.ts";
-import { calendarOf, windowMsAt } from "./calendar.ts";
+import { getCalendar, windowMsAt } from "./calendar.ts";
 
 const micros = (text: string): number => Date.parse(text) * 1_000;
 
 /** The boundaries around a moment, as ISO texts without what they all end with. */
 function around(window: CalendarWindow, timeZone: string, moment: string): string[] {
-  return calendarOf(window, timeZone)
-    .around(micros(moment))
+  return getCalendar(window, timeZone)
+    .boundariesAround(micros(moment))
     .map((boundary) => new Date(boundary / 1_000).toJSON().replace(":00.000Z", ""));
 }
 
@@ -73,12 +73,12 @@ describe("the windows around a moment", () => {
 
   test("follow each other without a gap, through years and changes of clocks", () => {
     for (const timeZone of ["Europe/Dublin", "Africa/Cairo", "Pacific/Apia", "America/St_Johns"]) {
-      const calendar = calendarOf("day", timeZone);
-      let [, opening, closing, latest] = calendar.around(micros("2009-12-31T12:00:00Z"));
+      const calendar = getCalendar("day", timeZone);
+      let [, opening, closing, latest] = calendar.boundariesAround(micros("2009-12-31T12:00:00Z"));
       while (closing < micros("2016-01-01T00:00:00Z")) {
-        const next = calendar.around(closing);
+        const next = calendar.boundariesAround(closing);
         expect(next.slice(0, 3)).toEqual([opening, closing, latest]);
-        expect(calendar.around(latest - 1)).toBe(next);
+        expect(calendar.boundariesAround(latest - 1)).toBe(next);
         [, opening, closing, latest] = next;
       }
     }
@@ -86,19 +86,19 @@ describe("the windows around a moment", () => {
 });
 
 test("a moment of a window is answered without looking at a time zone again", () => {
-  const calendar = calendarOf("month", "Asia/Tehran");
-  const [, opening, closing] = calendar.around(micros("2026-11-22T15:43:00Z"));
-  expect(calendar.around(opening)).toBe(calendar.around(closing - 1));
+  const calendar = getCalendar("month", "Asia/Tehran");
+  const [, opening, closing] = calendar.boundariesAround(micros("2026-11-22T15:43:00Z"));
+  expect(calendar.boundariesAround(opening)).toBe(calendar.boundariesAround(closing - 1));
   // Clocks that are not quite the same ask about both sides of a boundary in turn.
-  const both = [calendar.around(closing - 1), calendar.around(closing)];
+  const both = [calendar.boundariesAround(closing - 1), calendar.boundariesAround(closing)];
   expect(both[0]).not.toBe(both[1]);
-  expect(calendar.around(closing - 1)).toBe(both[0]);
-  expect(calendar.around(closing)).toBe(both[1]);
-  expect(calendarOf("month", "Asia/Tehran")).toBe(calendar);
+  expect(calendar.boundariesAround(closing - 1)).toBe(both[0]);
+  expect(calendar.boundariesAround(closing)).toBe(both[1]);
+  expect(getCalendar("month", "Asia/Tehran")).toBe(calendar);
 });
 
 test("a window's length is that of the one a moment is in", () => {
-  const limit = { windowMs: 1, calendar: calendarOf("day", "Europe/Berlin") };
+  const limit = { windowMs: 1, calendar: getCalendar("day", "Europe/Berlin") };
   expect(windowMsAt(limit, micros("2026-03-29T12:00:00Z"))).toBe(23 * 3_600_000);
   expect(windowMsAt(limit, micros("2026-10-25T12:00:00Z"))).toBe(25 * 3_600_000);
   expect(windowMsAt({ windowMs: 7 }, 0)).toBe(7);

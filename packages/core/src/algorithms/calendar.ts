@@ -15,7 +15,7 @@ export type Boundaries = readonly [
 /** Where the days, weeks, months or years of a time zone begin. */
 export interface Calendar {
   /** The window around a moment, with the windows before and after it; the same object while the window lasts. */
-  around(now: number): Boundaries;
+  boundariesAround(now: number): Boundaries;
 }
 
 /** The first midnight of the window that is `after` windows later than a day's own. */
@@ -31,7 +31,7 @@ const FIRST_MIDNIGHTS: Readonly<Record<CalendarWindow, (day: Date, after: number
  * Windows, relative to the one that contains the moment's local date. The moment may already be in the next window if clocks
  * are put back across midnight; and a day that the zone skips does not count.
  */
-const NEAR = [-3, -2, -1, 0, 1, 2, 3, 4];
+const NEARBY_WINDOWS = [-3, -2, -1, 0, 1, 2, 3, 4];
 
 /** How many calendars are cached: opening a time zone takes far longer than a decision. */
 const MAX_CALENDARS = 500;
@@ -44,10 +44,10 @@ export function isCalendarWindow(window: unknown): window is CalendarWindow {
 }
 
 /** The calendar of a time zone. Throws a `RangeError` for an unknown name. */
-export function calendarOf(window: CalendarWindow, timeZone: string): Calendar {
+export function getCalendar(window: CalendarWindow, timeZone: string): Calendar {
   const id = `${window} ${timeZone}`;
-  const known = calendars.get(id);
-  if (known !== undefined) return known;
+  const cached = calendars.get(id);
+  if (cached !== undefined) return cached;
   const calendar = openCalendar(window, timeZone);
   calendars.set(id, calendar);
   return calendar;
@@ -62,7 +62,7 @@ function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
   function find(now: number): Boundaries {
     const moment = Math.floor(now / 1_000_000) * 1_000;
     const day = new Date(zone.localAt(moment));
-    const starts = NEAR.map((after) => zone.firstAt(FIRST_MIDNIGHTS[window](day, after)));
+    const starts = NEARBY_WINDOWS.map((after) => zone.firstAt(FIRST_MIDNIGHTS[window](day, after)));
     const distinct = [...new Set(starts)];
     const present = distinct.findLastIndex((start) => start <= moment);
     const found = distinct.slice(present - 1, present + 3);
@@ -71,7 +71,7 @@ function openCalendar(window: CalendarWindow, timeZone: string): Calendar {
   }
 
   return {
-    around(now) {
+    boundariesAround(now) {
       if (!isWithin(last, now)) [last, other] = [isWithin(other, now) ? other : find(now), last];
       return last;
     },
@@ -92,6 +92,6 @@ export function windowMsAt(
   now: number,
 ): number {
   if (limit.calendar === undefined) return limit.windowMs;
-  const [, opening, closing] = limit.calendar.around(now);
+  const [, opening, closing] = limit.calendar.boundariesAround(now);
   return toMilliseconds(closing - opening);
 }

@@ -26,19 +26,19 @@ const COMPILERS: Record<Limit["algorithm"], (limit: never) => CompiledAlgorithm>
  */
 export function compileLimit(limit: Limit, blockOn: BlockOn = "denial"): CompiledLimit {
   const algorithm: unknown = limit?.algorithm;
-  if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectForm(limit);
+  if (typeof algorithm !== "string" || !Object.hasOwn(COMPILERS, algorithm)) rejectNonLimit(limit);
   const own = COMPILERS[limit.algorithm](limit as never);
   const { name = own.name, per = DEFAULT_DIMENSION } = limit;
   return withThresholds(limit, withBlock(limit, { ...own, name, per, source: limit }, blockOn));
 }
 
 /** Compiles a limit with other numbers that blocks in the same way. Throws like `compileLimit`. */
-export function compileLike({ shape }: CompiledLimit, limit: Limit): CompiledLimit {
+export function recompileLimit({ shape }: CompiledLimit, limit: Limit): CompiledLimit {
   return compileLimit(limit, shape.keeps ? "settle" : "denial");
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for a value that is not a limit. */
-export function rejectForm(limit: unknown): never {
+export function rejectNonLimit(limit: unknown): never {
   throw new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
     `a limit must be a plain object whose algorithm is one of ${Object.keys(COMPILERS).join(", ")}; got ${formatReceived(limit)}`,

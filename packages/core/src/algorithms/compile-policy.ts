@@ -8,13 +8,13 @@ const MAX_LIMITS = 100;
 
 /** Validates a policy and compiles its limits, in the configured order. Throws like `compileLimit`. */
 export function compilePolicy(policy: Policy, blockOn?: BlockOn): CompiledLimit[] {
-  const limits = eachLimit(policy, (limit) => compileLimit(limit as Limit, blockOn));
-  rejectTwins(limits);
+  const limits = mapLimits(policy, (limit) => compileLimit(limit as Limit, blockOn));
+  rejectDuplicateNames(limits);
   return limits;
 }
 
 /** Applies `read` to a limit, or to each limit of a list. Errors in a list name the position. Throws `HEADGATE_INVALID_LIMIT`. */
-export function eachLimit<T>(policy: unknown, read: (limit: unknown) => T): T[] {
+export function mapLimits<T>(policy: unknown, read: (limit: unknown) => T): T[] {
   if (!Array.isArray(policy)) return [read(policy)];
   if (policy.length === 0) throw invalid("limits must hold at least one limit, got []");
   if (policy.length > MAX_LIMITS) {
@@ -31,14 +31,14 @@ export function eachLimit<T>(policy: unknown, read: (limit: unknown) => T): T[] 
   });
 }
 
-function rejectTwins(limits: readonly LimitDescription[]): void {
+function rejectDuplicateNames(limits: readonly LimitDescription[]): void {
   const seen = new Map<string, number>();
   for (const [i, { name, per }] of limits.entries()) {
     const id = `${per}=${name}`;
-    const twin = seen.get(id);
-    if (twin !== undefined) {
+    const duplicate = seen.get(id);
+    if (duplicate !== undefined) {
       throw invalid(
-        `limits[${twin}] and limits[${i}], both per ${formatReceived(per)}, are named ${formatReceived(name)}; give each a name of its own`,
+        `limits[${duplicate}] and limits[${i}], both per ${formatReceived(per)}, are named ${formatReceived(name)}; give each a name of its own`,
       );
     }
     seen.set(id, i);

@@ -10,17 +10,17 @@ const MS = 1_000;
 /** A limit of two places that last 30 ms, and its state. */
 function twoPlaces() {
   const { algorithm, quota } = compileLimit(concurrency({ limit: 2, ttl: 30 })) as CompiledLimit;
-  const state = algorithm.fresh(quota);
+  const state = algorithm.createState(quota);
   return {
     pass: (ms: number) => algorithm.advance(state, quota, ms * MS, 0),
     hold(holder: string) {
-      algorithm.leave?.(state, holder);
-      algorithm.hold?.(state, quota, holder, 1);
+      algorithm.releaseSlots?.(state, holder);
+      algorithm.acquireSlots?.(state, quota, holder, 1);
     },
-    leave: (holder: string) => algorithm.leave?.(state, holder),
-    wait: () => algorithm.wait(state, quota, 1),
+    leave: (holder: string) => algorithm.releaseSlots?.(state, holder),
+    wait: () => algorithm.waitTime(state, quota, 1),
     remaining: () => algorithm.report(state, quota).remaining,
-    lasts: () => algorithm.lasts?.(state, 0),
+    lasts: () => algorithm.lastsFor?.(state, 0),
   };
 }
 

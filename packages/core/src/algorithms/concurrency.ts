@@ -1,8 +1,8 @@
 import type { ConcurrencyLimit, WithoutPer, WithPer } from "../common/policy.ts";
 import type { CheckedDuration } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
-import { NEVER } from "./exact.ts";
-import { readCount, readWindow, requireShape } from "./read-limit.ts";
+import { NEVER } from "./exact-arithmetic.ts";
+import { readCount, readWindow, requireKnownOptions } from "./read-limit.ts";
 
 /*
  * Concurrency: at most `limit` places taken at the same time. Twin of concurrency.lua.
@@ -13,19 +13,19 @@ import { readCount, readWindow, requireShape } from "./read-limit.ts";
  *        clock: microseconds on the places' own clock, which starts with the first of them.
  * Quota  limit. ttl: microseconds for which a place is held unless it is renewed.
  */
-interface Slots {
+interface ConcurrencyState {
   taken: number;
-  readonly holders: Map<string, Held>;
-  last: number;
+  readonly holders: Map<string, HeldSlots>;
+  lastUntil: number;
   clock: number;
 }
 
-interface Held {
-  readonly until: number;
-  readonly number: number;
+interface HeldSlots {
+  readonly heldUntil: number;
+  readonly count: number;
 }
 
-interface SlotsQuota {
+interface ConcurrencyQuota {
   readonly limit: number;
   readonly ttl: number;
 }
@@ -34,31 +34,36 @@ interface SlotsQuota {
 const MAX_LIMIT = 10_000;
 
 /** In microseconds. There is no way to know when a slot comes free, so a denied subject is asked to retry after a second. */
-const RETRY = 1_000_000;
+const RETRY_MICROS = 1_000_000;
 
 /** For a state that a script returned, only the number of slots in use is known. */
-const UNKNOWN: Map<string, Held> = new Map();
+const UNKNOWN_HOLDERS: Map<string, HeldSlots> = new Map();
 
-const slots: Algorithm<Slots, SlotsQuota> = {
-  fresh: () => ({ taken: 0, holders: new Map(), last: 0, clock: 0 }),
+const slots: Algorithm<ConcurrencyState, ConcurrencyQuota> = {
+  createState: () => ({ taken: 0, holders: new Map(), lastUntil: 0, clock: 0 }),
 
-  read: ([taken]) => ({ taken: taken as number, holders: UNKNOWN, last: 0, clock: 0 }),
+  readState: ([taken]) => ({
+    taken: taken as number,
+    holders: UNKNOWN_HOLDERS,
+    lastUntil: 0,
+    clock: 0,
+  }),
 
   // `spend` needs no holder.
-  copy: (state) => ({ ...state }),
+  copyState: (state) => ({ ...state }),
 
   advance(state, _, elapsed) {
     state.clock += elapsed;
-    for (const [holder, { until }] of state.holders) {
-      if (until > state.clock) break;
-      slots.leave?.(state, holder);
+    for (const [holder, { heldUntil }] of state.holders) {
+      if (heldUntil > state.clock) break;
+      slots.releaseSlots?.(state, holder);
     }
     if (state.taken === 0) state.clock = 0;
   },
 
-  wait(state, quota, cost) {
+  waitTime(state, quota, cost) {
     if (cost > quota.limit) return NEVER;
-    return state.taken + cost <= quota.limit ? 0 : RETRY;
+    return state.taken + cost <= quota.limit ? 0 : RETRY_MICROS;
   },
 
   spend(state, _, cost) {
@@ -67,23 +72,27 @@ const slots: Algorithm<Slots, SlotsQuota> = {
 
   refund: () => false,
 
-  report: (state, quota) => ({ remaining: quota.limit - state.taken, reset: 0, growth: 0 }),
+  report: (state, quota) => ({
+    remaining: quota.limit - state.taken,
+    resetAfter: 0,
+    refillAfter: 0,
+  }),
 
-  entries: (state) => state.taken,
+  entryCount: (state) => state.taken,
 
-  lasts: (state) => (state.taken === 0 ? 0 : state.last - state.clock),
+  lastsFor: (state) => (state.taken === 0 ? 0 : state.lastUntil - state.clock),
 
-  hold(state, quota, holder, number) {
-    state.last = state.clock + quota.ttl;
-    state.holders.set(holder, { until: state.last, number });
-    state.taken += number;
+  acquireSlots(state, quota, holder, count) {
+    state.lastUntil = state.clock + quota.ttl;
+    state.holders.set(holder, { heldUntil: state.lastUntil, count });
+    state.taken += count;
   },
 
-  leave(state, holder) {
-    const { number } = state.holders.get(holder) ?? { number: 0 };
+  releaseSlots(state, holder) {
+    const { count } = state.holders.get(holder) ?? { count: 0 };
     state.holders.delete(holder);
-    state.taken -= number;
-    return number;
+    state.taken -= count;
+    return count;
   },
 };
 
@@ -106,27 +115,29 @@ export function concurrency(options: Omit<ConcurrencyLimit, "algorithm">): Concu
   return { algorithm: "concurrency", ...options };
 }
 
-export function compileConcurrency(limit: ConcurrencyLimit): CompiledAlgorithm<Slots, SlotsQuota> {
-  requireShape(limit, ["limit", "ttl"]);
+export function compileConcurrency(
+  limit: ConcurrencyLimit,
+): CompiledAlgorithm<ConcurrencyState, ConcurrencyQuota> {
+  requireKnownOptions(limit, ["limit", "ttl"]);
   const count = readCount(limit, "limit", MAX_LIMIT, 0);
   const ttl = readWindow(limit, "ttl");
   return {
     algorithm: slots,
     quota: { limit: count, ttl },
-    numbers: [count],
+    parameters: [count],
     shape: {
       id: `concurrency(${ttl})`,
-      part: "concurrency",
+      luaFile: "concurrency",
       state: [
         ["count", 4],
         ["clock", 7],
       ],
-      numbers: ["limit"],
+      parameters: ["limit"],
       locals: ["length", "places", "from", "leave", "hold"],
       reported: ["taken"],
       constants: { PERIOD: String(ttl) },
       hasLog: true,
-      heldFor: ttl,
+      slotTtl: ttl,
     },
     name: `${count}-at-once`,
     limit: count,

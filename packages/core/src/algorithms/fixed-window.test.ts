@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { FixedWindowLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
-import { NEVER } from "./exact.ts";
+import { NEVER } from "./exact-arithmetic.ts";
 import { compileFixedWindow, fixedWindow } from "./fixed-window.ts";
 
 const SECOND = 1_000_000;
@@ -9,7 +9,7 @@ const SECOND = 1_000_000;
 /** A window on a clock of its own that starts at `now` microseconds. */
 function open(options: Omit<FixedWindowLimit, "algorithm">, now = 1_800_000_000 * SECOND) {
   const { algorithm, quota } = compileFixedWindow(fixedWindow(options));
-  const state = algorithm.fresh(quota);
+  const state = algorithm.createState(quota);
   let clock = now;
   algorithm.advance(state, quota, 0, clock);
   return {
@@ -21,7 +21,7 @@ function open(options: Omit<FixedWindowLimit, "algorithm">, now = 1_800_000_000 
     refund: (cost: number, age: number) => algorithm.refund(state, quota, cost, age),
     /** Microseconds to wait; charged when there are none. */
     ask(cost = 1): number {
-      const wait = algorithm.wait(state, quota, cost);
+      const wait = algorithm.waitTime(state, quota, cost);
       if (wait === 0) algorithm.spend(state, quota, cost);
       return wait;
     },

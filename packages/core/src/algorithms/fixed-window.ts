@@ -11,8 +11,8 @@ import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
 import { isCalendarWindow } from "./calendar.ts";
 import { compileCalendarWindow } from "./calendar-window.ts";
-import { bytesBelow, NEVER } from "./exact.ts";
-import { readRate, readWindow, rejectLimit, requireShape } from "./read-limit.ts";
+import { byteSizeBelow, NEVER } from "./exact-arithmetic.ts";
+import { readRate, readWindow, rejectLimit, requireKnownOptions } from "./read-limit.ts";
 
 /*
  * Fixed window: a counter that starts from zero in every window. Twin of fixed-window.lua.
@@ -21,23 +21,23 @@ import { readRate, readWindow, rejectLimit, requireShape } from "./read-limit.ts
  * Quota  limit. window: microseconds. aligned: 1 when windows are multiples since the Unix epoch, 0 when a window
  *        begins with the first request after the last one ended.
  */
-interface Window {
+interface FixedWindowState {
   used: number;
   age: number;
 }
 
-interface WindowQuota {
+interface FixedWindowQuota {
   readonly limit: number;
   readonly window: number;
   readonly aligned: number;
 }
 
-const fixed: Algorithm<Window, WindowQuota> = {
-  fresh: () => ({ used: 0, age: 0 }),
+const fixedWindowAlgorithm: Algorithm<FixedWindowState, FixedWindowQuota> = {
+  createState: () => ({ used: 0, age: 0 }),
 
-  read: ([used, age]) => ({ used, age }) as Window,
+  readState: ([used, age]) => ({ used, age }) as FixedWindowState,
 
-  copy: ({ used, age }) => ({ used, age }),
+  copyState: ({ used, age }) => ({ used, age }),
 
   advance(state, quota, elapsed, now) {
     state.age += elapsed;
@@ -47,7 +47,7 @@ const fixed: Algorithm<Window, WindowQuota> = {
     }
   },
 
-  wait(state, quota, cost) {
+  waitTime(state, quota, cost) {
     if (cost > quota.limit) return NEVER;
     return state.used + cost <= quota.limit ? 0 : quota.window - state.age;
   },
@@ -64,13 +64,13 @@ const fixed: Algorithm<Window, WindowQuota> = {
   },
 
   report(state, quota) {
-    const reset = state.used > 0 ? quota.window - state.age : 0;
-    return { remaining: quota.limit - state.used, reset, growth: reset };
+    const resetAfter = state.used > 0 ? quota.window - state.age : 0;
+    return { remaining: quota.limit - state.used, resetAfter, refillAfter: resetAfter };
   },
 
-  age: ({ age }) => age,
+  windowAge: ({ age }) => age,
 
-  left: ({ age }, { window }) => window - age,
+  windowLeft: ({ age }, { window }) => window - age,
 };
 
 /**
@@ -99,7 +99,7 @@ export function fixedWindow(options: Omit<FixedWindowLimit, "algorithm">): Fixed
 }
 
 export function compileFixedWindow(limit: FixedWindowLimit): CompiledAlgorithm {
-  requireShape(limit, ["limit", "window", "align", "timeZone"]);
+  requireKnownOptions(limit, ["limit", "window", "align", "timeZone"]);
   if (isCalendarWindow(limit.window)) return compileCalendarWindow(limit, limit.window);
   rejectCalendarOptions(limit);
   const window = readWindow(limit, "window");
@@ -110,17 +110,17 @@ export function compileFixedWindow(limit: FixedWindowLimit): CompiledAlgorithm {
   }
   const aligned = align === "clock" ? 1 : 0;
   return {
-    algorithm: fixed,
+    algorithm: fixedWindowAlgorithm,
     quota: { limit: count, window, aligned },
-    numbers: [count],
+    parameters: [count],
     shape: {
       id: `fixedWindow(${window},${align})`,
-      part: "fixed-window",
+      luaFile: "fixed-window",
       state: [
         ["used", 4],
-        ["age", bytesBelow(window)],
+        ["age", byteSizeBelow(window)],
       ],
-      numbers: ["limit"],
+      parameters: ["limit"],
       constants: { PERIOD: String(window), ALIGNED: String(aligned) },
     },
     name: `${count}-per-${formatDuration(window)}`,

@@ -9,13 +9,13 @@ const SECOND = 1_000_000;
 /** A limit on a clock of its own. */
 function open(options: Omit<GcraLimit, "algorithm">) {
   const { algorithm, quota } = compileGcra(gcra(options));
-  const state = algorithm.fresh(quota);
+  const state = algorithm.createState(quota);
   return {
     pass: (elapsed: number) => algorithm.advance(state, quota, elapsed, elapsed),
     report: () => algorithm.report(state, quota),
     /** Microseconds to wait; charged when there are none. */
     ask(cost = 1): number {
-      const wait = algorithm.wait(state, quota, cost);
+      const wait = algorithm.waitTime(state, quota, cost);
       if (wait === 0) algorithm.spend(state, quota, cost);
       return wait;
     },
@@ -93,7 +93,7 @@ describe("gcra", () => {
       refill: 100,
       every: "1m",
     });
-    expect([one.numbers, one.quota]).toEqual([other.numbers, other.quota]);
+    expect([one.parameters, one.quota]).toEqual([other.parameters, other.quota]);
     expect(one.shape.id).not.toBe(other.shape.id);
   });
 

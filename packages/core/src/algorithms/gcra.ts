@@ -1,7 +1,7 @@
 import type { CheckedWindow, GcraLimit, WithoutPer, WithPer } from "../common/policy.ts";
 import { formatDuration } from "../common/time.ts";
 import type { CompiledAlgorithm } from "./algorithm.ts";
-import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
+import { readCount, readRate, readWindow, requireKnownOptions } from "./read-limit.ts";
 import { bucketShape, compileBucket } from "./token-bucket.ts";
 
 /**
@@ -29,7 +29,7 @@ export function gcra(options: Omit<GcraLimit, "algorithm">): GcraLimit {
  * drain.
  */
 export function compileGcra(limit: GcraLimit): CompiledAlgorithm {
-  requireShape(limit, ["limit", "window", "burst"]);
+  requireKnownOptions(limit, ["limit", "window", "burst"]);
   const window = readWindow(limit, "window");
   const rate = readRate(limit, "limit", window, "window");
   const burst = limit.burst === undefined ? rate : readCount(limit, "burst");
@@ -37,11 +37,13 @@ export function compileGcra(limit: GcraLimit): CompiledAlgorithm {
   const bucket = rate === 0 ? compileBucket(0, 1, window) : compileBucket(burst, rate, window);
   const shape = bucketShape(`gcra(${window})`, window);
   // Most limits have no burst of their own, so they pass a single number.
-  const isOne = burst === rate && rate > 0;
+  const hasDefaultBurst = burst === rate && rate > 0;
   return {
     ...bucket,
-    numbers: isOne ? [rate] : bucket.numbers,
-    shape: isOne ? { ...shape, numbers: ["capacity"], aliases: { refill: "capacity" } } : shape,
+    parameters: hasDefaultBurst ? [rate] : bucket.parameters,
+    shape: hasDefaultBurst
+      ? { ...shape, parameters: ["capacity"], aliases: { refill: "capacity" } }
+      : shape,
     name: `${rate}-per-${formatDuration(window)}`,
     canonical: `gcra(${rate},${window},${burst})`,
   };

@@ -17,7 +17,7 @@ const another = Number.POSITIVE_INFINITY;
 /** A limit that blocks by what is kept, on a clock of its own. */
 function open(limit: Limit) {
   const { algorithm, quota } = compileLimit(limit, "settle") as CompiledLimit;
-  const state = algorithm.fresh(quota);
+  const state = algorithm.createState(quota);
   let now = 1_800_000_000 * SECOND;
   algorithm.advance(state, quota, 0, now);
   return {
@@ -28,11 +28,11 @@ function open(limit: Limit) {
     spend: (cost: number) => algorithm.spend(state, quota, cost),
     refund: (cost: number, age: number) => algorithm.refund(state, quota, cost, age),
     keep: (units: number, charged: number, age: number) =>
-      algorithm.keep?.(state, quota, units, charged, age),
-    copy: () => algorithm.copy(state),
-    read: (...numbers: number[]) => algorithm.read(numbers, quota, now),
+      algorithm.confirm?.(state, quota, units, charged, age),
+    copy: () => algorithm.copyState(state),
+    read: (...numbers: number[]) => algorithm.readState(numbers, quota, now),
     left: () => algorithm.report(state, quota).remaining,
-    kept: () => algorithm.kept?.(state),
+    kept: () => algorithm.confirmedUnits?.(state),
   };
 }
 

@@ -55,7 +55,7 @@ export function createLogEntries(times: number[] = [], totals: number[] = []): L
 
 /** A copy that reads the original until it is used for anything but appending, so that a look ahead copies nothing. */
 function createCopy(original: LogEntries, duplicate: () => LogEntries): LogEntries {
-  const under = original.count();
+  const originalCount = original.count();
   const added = createLogEntries();
   let own: LogEntries | undefined;
 
@@ -67,9 +67,11 @@ function createCopy(original: LogEntries, duplicate: () => LogEntries): LogEntri
   }
 
   return {
-    count: () => own?.count() ?? under + added.count(),
-    time: (i) => own?.time(i) ?? (i <= under ? original.time(i) : added.time(i - under)),
-    total: (i) => own?.total(i) ?? (i <= under ? original.total(i) : added.total(i - under)),
+    count: () => own?.count() ?? originalCount + added.count(),
+    time: (i) =>
+      own?.time(i) ?? (i <= originalCount ? original.time(i) : added.time(i - originalCount)),
+    total: (i) =>
+      own?.total(i) ?? (i <= originalCount ? original.total(i) : added.total(i - originalCount)),
     append: (time, total) => (own ?? added).append(time, total),
     set: (i, time, total) => detach().set(i, time, total),
     pop: () => detach().pop(),

@@ -1,5 +1,5 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
-import { formatUnknown } from "../common/options.ts";
+import { formatUnknownOptions } from "../common/options.ts";
 import type { Limit } from "../common/policy.ts";
 import { parseDuration } from "../common/time.ts";
 import { isCalendarWindow } from "./calendar.ts";
@@ -8,7 +8,7 @@ import { isCalendarWindow } from "./calendar.ts";
 const MAX_COUNT = 1_000_000_000;
 
 /** The fastest rate for which decisions are exact: one unit per microsecond. */
-const MAX_PER_MICROSECOND = 1;
+const MAX_UNITS_PER_MICROSECOND = 1;
 
 /** Throws `HEADGATE_INVALID_LIMIT`, naming the limit's algorithm and option. */
 export function rejectLimit(limit: Limit, message: string): never {
@@ -16,17 +16,12 @@ export function rejectLimit(limit: Limit, message: string): never {
 }
 
 /** Reads a whole number from `least` to `max`. */
-export function readCount(
-  limit: Limit,
-  option: string,
-  max: number = MAX_COUNT,
-  least = 1,
-): number {
+export function readCount(limit: Limit, option: string, max: number = MAX_COUNT, min = 1): number {
   const value = optionOf(limit, option);
-  if (!Number.isInteger(value) || (value as number) < least || (value as number) > max) {
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
     rejectLimit(
       limit,
-      `${option} must be a whole number from ${least} to ${max}, got ${formatReceived(value)}`,
+      `${option} must be a whole number from ${min} to ${max}, got ${formatReceived(value)}`,
     );
   }
   // Turns -0 into 0.
@@ -40,10 +35,10 @@ export function readRate(
   window: number,
   windowOption: string,
   max: number = MAX_COUNT,
-  least = 0,
+  min = 0,
 ): number {
-  const count = readCount(limit, option, max, least);
-  if (count > window * MAX_PER_MICROSECOND) {
+  const count = readCount(limit, option, max, min);
+  if (count > window * MAX_UNITS_PER_MICROSECOND) {
     rejectLimit(
       limit,
       `${option} per ${windowOption} must be at most 1000000 per second, got ${count} in ${window / 1_000} ms`,
@@ -62,14 +57,14 @@ export function readWindow(limit: Limit, option: string): number {
 }
 
 /** Throws for an unknown property, since a misspelt one must not be ignored, and for an invalid `name` or `per`. */
-export function requireShape(limit: Limit, known: readonly string[]): void {
+export function requireKnownOptions(limit: Limit, known: readonly string[]): void {
   const common =
     limit.algorithm === "concurrency" ? ["name", "per"] : ["block", "name", "notifyAt", "per"];
-  const taken = [...known, ...common];
+  const accepted = [...known, ...common];
   const unknown = Object.keys(limit).filter(
-    (option) => option !== "algorithm" && !taken.includes(option),
+    (option) => option !== "algorithm" && !accepted.includes(option),
   );
-  if (unknown.length > 0) rejectLimit(limit, formatUnknown(unknown, taken));
+  if (unknown.length > 0) rejectLimit(limit, formatUnknownOptions(unknown, accepted));
   requireText(limit, "name", /^[\x20-\x7e]{1,64}$/, "1 to 64 printable ASCII characters");
   requireText(limit, "per", /^[\w.-]{1,64}$/, "1 to 64 letters, digits, dots, dashes, underscores");
 }

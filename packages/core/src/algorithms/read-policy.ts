@@ -1,8 +1,8 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Limit, Policy } from "../common/policy.ts";
-import { rejectForm } from "./compile-limit.ts";
-import { compilePolicy, eachLimit } from "./compile-policy.ts";
+import { rejectNonLimit } from "./compile-limit.ts";
+import { compilePolicy, mapLimits } from "./compile-policy.ts";
 
 /** The compiler cannot know its dimensions, so it is accepted everywhere and checked at run time. */
 // biome-ignore lint/suspicious/noExplicitAny: with `string` the adapters would not accept it.
@@ -15,7 +15,7 @@ type ReadPolicy = Policy<any>;
  * Throws `HEADGATE_INVALID_LIMIT`, whose message says what is wrong and where in the list: `limits[1]: gcra: unknown option "max"...`.
  */
 export function readPolicy(value: unknown): ReadPolicy {
-  const limits = eachLimit(value, copyLimit);
+  const limits = mapLimits(value, copyLimit);
   const policy = Array.isArray(value) ? limits : (limits[0] as Limit);
   compilePolicy(policy);
   return policy;
@@ -23,7 +23,7 @@ export function readPolicy(value: unknown): ReadPolicy {
 
 /** Copies own data properties only and calls no getter. */
 function copyLimit(value: unknown): Limit {
-  if (!isPlainObject(value)) rejectForm(value);
+  if (!isPlainObject(value)) rejectNonLimit(value);
   return copyPlain(value, copyValue) as unknown as Limit;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SlidingLogLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
-import { NEVER } from "./exact.ts";
+import { NEVER } from "./exact-arithmetic.ts";
 import type { LogEntries } from "./log-entries.ts";
 import { createLogEntries } from "./log-entries.ts";
 import { compileSlidingLog, slidingLog } from "./sliding-log.ts";
@@ -11,7 +11,7 @@ const SECOND = 1_000_000;
 /** A log on a clock of its own. */
 function open(options: Omit<SlidingLogLimit, "algorithm">) {
   const { algorithm, quota } = compileSlidingLog(slidingLog(options));
-  const state = algorithm.fresh(quota);
+  const state = algorithm.createState(quota);
   return {
     entries: state.entries,
     pass: (elapsed: number) => algorithm.advance(state, quota, elapsed, elapsed),
@@ -19,7 +19,7 @@ function open(options: Omit<SlidingLogLimit, "algorithm">) {
     refund: (cost: number, age: number) => algorithm.refund(state, quota, cost, age),
     /** Microseconds to wait; charged when there are none. */
     ask(cost = 1): number {
-      const wait = algorithm.wait(state, quota, cost);
+      const wait = algorithm.waitTime(state, quota, cost);
       if (wait === 0) algorithm.spend(state, quota, cost);
       return wait;
     },
@@ -167,7 +167,7 @@ describe("slidingLog", () => {
   test("reads O(log n) entries to tell the wait of a large cost", () => {
     const { algorithm, quota, state, readCount } = openCounted(100_000, 100);
     // The log is full; the newest of the 75,000 that must leave is 25,000 µs old, of a window of 100,000.
-    expect(algorithm.wait(state, quota, 75_000)).toBe(75_000);
+    expect(algorithm.waitTime(state, quota, 75_000)).toBe(75_000);
     expect(readCount()).toBeLessThanOrEqual(2 * 17 + 1);
   });
 

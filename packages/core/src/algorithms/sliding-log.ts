@@ -1,10 +1,10 @@
 import type { CheckedWindow, SlidingLogLimit, WithoutPer, WithPer } from "../common/policy.ts";
 import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm } from "./algorithm.ts";
-import { NEVER } from "./exact.ts";
+import { NEVER } from "./exact-arithmetic.ts";
 import type { LogEntries } from "./log-entries.ts";
 import { createLogEntries } from "./log-entries.ts";
-import { readRate, readWindow, requireShape } from "./read-limit.ts";
+import { readRate, readWindow, requireKnownOptions } from "./read-limit.ts";
 
 /*
  * Sliding log: every admitted request in (now - window, now]. Twin of sliding-log.lua.
@@ -17,14 +17,14 @@ import { readRate, readWindow, requireShape } from "./read-limit.ts";
  * Reported times are never negative, and a denial always has a wait: an entry that does not fit in its log must not look
  * like an admission.
  */
-interface Log {
+interface SlidingLogState {
   readonly entries: LogEntries;
   base: number;
   total: number;
   clock: number;
 }
 
-interface LogQuota {
+interface SlidingLogQuota {
   readonly limit: number;
   readonly window: number;
 }
@@ -33,27 +33,27 @@ interface LogQuota {
 const MAX_LIMIT = 1_000_000;
 
 /** The most entries that a refund reads and rewrites. */
-const NEWER = 1_000;
+const MAX_REFUND_ENTRIES = 1_000;
 
-const log: Algorithm<Log, LogQuota> = {
-  fresh: () => ({ entries: createLogEntries(), base: 0, total: 0, clock: 0 }),
+const log: Algorithm<SlidingLogState, SlidingLogQuota> = {
+  createState: () => ({ entries: createLogEntries(), base: 0, total: 0, clock: 0 }),
 
   // The script reports the units used, and the ages of three entries that stand for all.
-  read([used, grows, newest, frees], quota) {
+  readState([used, grows, newest, frees], quota) {
     const total = used as number;
-    if (total === 0) return log.fresh(quota);
+    if (total === 0) return log.createState(quota);
     const times = [grows, frees, newest].map((age) => 0 - (age as number));
     const entries = createLogEntries(times, [Math.max(0, total - quota.limit) + 1, total, total]);
     return { entries, base: 0, total, clock: 0 };
   },
 
-  copy: (state) => ({ ...state, entries: state.entries.copy() }),
+  copyState: (state) => ({ ...state, entries: state.entries.copy() }),
 
   advance(state, quota, elapsed) {
     const { entries } = state;
     state.clock += elapsed;
     const horizon = state.clock - quota.window;
-    const expired = leading(entries.count(), (i) => entries.time(i) <= horizon);
+    const expired = countLeading(entries.count(), (i) => entries.time(i) <= horizon);
     if (expired > 0) {
       state.base = entries.total(expired);
       entries.drop(expired);
@@ -65,12 +65,12 @@ const log: Algorithm<Log, LogQuota> = {
     }
   },
 
-  wait(state, quota, cost) {
+  waitTime(state, quota, cost) {
     if (cost > quota.limit) return NEVER;
     const excess = state.total - state.base + cost - quota.limit;
     if (excess <= 0) return 0;
     const { entries, base } = state;
-    const short = leading(entries.count() - 1, (i) => entries.total(i) - base < excess);
+    const short = countLeading(entries.count() - 1, (i) => entries.total(i) - base < excess);
     return Math.max(1, entries.time(short + 1) + quota.window - state.clock);
   },
 
@@ -85,7 +85,7 @@ const log: Algorithm<Log, LogQuota> = {
     const { entries } = state;
     const time = state.clock - age;
     const count = entries.count();
-    const oldest = Math.max(1, count - NEWER);
+    const oldest = Math.max(1, count - MAX_REFUND_ENTRIES);
     let newest = count;
     while (newest >= oldest && entries.time(newest) > time) newest -= 1;
     if (newest < oldest || entries.time(newest) !== time) return false;
@@ -112,22 +112,22 @@ const log: Algorithm<Log, LogQuota> = {
     const { entries } = state;
     const remaining = quota.limit - (state.total - state.base);
     const count = entries.count();
-    if (count === 0) return { remaining, reset: 0, growth: 0 };
+    if (count === 0) return { remaining, resetAfter: 0, refillAfter: 0 };
     const over = state.base + Math.max(0, 0 - remaining);
-    const first = 1 + leading(count - 1, (i) => entries.total(i) <= over);
+    const first = 1 + countLeading(count - 1, (i) => entries.total(i) <= over);
     const ahead = quota.window - state.clock;
     return {
       remaining,
-      reset: Math.max(0, entries.time(count) + ahead),
-      growth: Math.max(0, entries.time(first) + ahead),
+      resetAfter: Math.max(0, entries.time(count) + ahead),
+      refillAfter: Math.max(0, entries.time(first) + ahead),
     };
   },
 
-  entries: (state) => state.entries.count(),
+  entryCount: (state) => state.entries.count(),
 };
 
 /** How many leading entries satisfy a condition that stays false once it is false. O(log answer). */
-function leading(count: number, holds: (i: number) => boolean): number {
+function countLeading(count: number, holds: (i: number) => boolean): number {
   let low = 0;
   let high = 1;
   while (high <= count && holds(high)) {
@@ -162,17 +162,19 @@ export function slidingLog(options: Omit<SlidingLogLimit, "algorithm">): Sliding
   return { algorithm: "slidingLog", ...options };
 }
 
-export function compileSlidingLog(limit: SlidingLogLimit): CompiledAlgorithm<Log, LogQuota> {
-  requireShape(limit, ["limit", "window"]);
+export function compileSlidingLog(
+  limit: SlidingLogLimit,
+): CompiledAlgorithm<SlidingLogState, SlidingLogQuota> {
+  requireKnownOptions(limit, ["limit", "window"]);
   const window = readWindow(limit, "window");
   const count = readRate(limit, "limit", window, "window", MAX_LIMIT);
   return {
     algorithm: log,
     quota: { limit: count, window },
-    numbers: [count],
+    parameters: [count],
     shape: {
       id: `slidingLog(${window})`,
-      part: "sliding-log",
+      luaFile: "sliding-log",
       state: [
         ["first", 4],
         ["count", 4],
@@ -181,7 +183,7 @@ export function compileSlidingLog(limit: SlidingLogLimit): CompiledAlgorithm<Log
         ["total", 6],
         ["clock", 7],
       ],
-      numbers: ["limit"],
+      parameters: ["limit"],
       locals: ["length", "times", "totals", "ends", "entry", "leading", "at", "tail", "isResized"],
       reported: ["used", "grows", "newest", "frees"],
       constants: { PERIOD: String(window) },

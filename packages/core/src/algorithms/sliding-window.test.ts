@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { SlidingWindowLimit } from "../common/policy.ts";
 import { compileLimit } from "./compile-limit.ts";
-import { NEVER } from "./exact.ts";
+import { NEVER } from "./exact-arithmetic.ts";
 import { compileSlidingWindow, slidingWindow } from "./sliding-window.ts";
 
 const SECOND = 1_000_000;
@@ -19,7 +19,7 @@ function open(
   earlier?: { readonly state: State },
 ) {
   const { algorithm, quota } = compileSlidingWindow(slidingWindow(options));
-  const state = earlier?.state ?? algorithm.fresh(quota);
+  const state = earlier?.state ?? algorithm.createState(quota);
   let clock = now;
   algorithm.advance(state, quota, 0, clock);
   return {
@@ -32,7 +32,7 @@ function open(
     refund: (cost: number, age: number) => algorithm.refund(state, quota, cost, age),
     /** Microseconds to wait; charged when there are none. */
     ask(cost = 1): number {
-      const wait = algorithm.wait(state, quota, cost);
+      const wait = algorithm.waitTime(state, quota, cost);
       if (wait === 0) algorithm.spend(state, quota, cost);
       return wait;
     },
@@ -64,7 +64,7 @@ describe("slidingWindow of two windows", () => {
     window.ask(10);
     // Nothing fades until the minute is over; then a tenth is six seconds.
     expect(window.ask()).toBe(16 * SECOND);
-    expect(window.report().reset).toBe(70 * SECOND);
+    expect(window.report().resetAfter).toBe(70 * SECOND);
   });
 
   test("forgets all after two windows without requests", () => {
@@ -154,22 +154,22 @@ describe.each([1, 6])("slidingWindow with a limit below what is used, buckets: %
   const last = buckets === 1 ? 120 : 70;
 
   test("says what is used above it, and no time that is negative", () => {
-    const { remaining, reset, growth } = open(
+    const { remaining, resetAfter, refillAfter } = open(
       { limit: 10, window: "1m", buckets },
       EPOCH,
       large,
     ).report();
     expect(remaining).toBe(-490);
-    expect(reset).toBe(last * SECOND);
+    expect(resetAfter).toBe(last * SECOND);
     // Of two windows a fiftieth has to be left of the second one, less a unit that may be spent.
-    expect(growth).toBe(buckets === 1 ? 118.92 * SECOND : last * SECOND);
+    expect(refillAfter).toBe(buckets === 1 ? 118.92 * SECOND : last * SECOND);
   });
 
   test("admits when less is used than it, and not a microsecond before", () => {
     const small = open({ limit: 10, window: "1m", buckets }, EPOCH, large);
-    const { growth } = small.report();
-    expect(small.ask()).toBe(growth);
-    small.pass(growth - 1);
+    const { refillAfter } = small.report();
+    expect(small.ask()).toBe(refillAfter);
+    small.pass(refillAfter - 1);
     expect(small.report()).toMatchObject({ growth: 1 });
     expect(small.report().remaining).toBeLessThanOrEqual(0);
     small.pass(1);

@@ -1,7 +1,7 @@
 import type { CheckedWindow, SlidingWindowLimit, WithoutPer, WithPer } from "../common/policy.ts";
 import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { CompiledAlgorithm } from "./algorithm.ts";
-import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
+import { readCount, readRate, readWindow, requireKnownOptions } from "./read-limit.ts";
 import { subWindows } from "./sub-windows.ts";
 import { weightedWindow } from "./weighted-window.ts";
 
@@ -30,7 +30,7 @@ export function slidingWindow(options: Omit<SlidingWindowLimit, "algorithm">): S
 }
 
 export function compileSlidingWindow(limit: SlidingWindowLimit): CompiledAlgorithm {
-  requireShape(limit, ["limit", "window", "buckets"]);
+  requireKnownOptions(limit, ["limit", "window", "buckets"]);
   const length = readWindow(limit, "window");
   const count = readRate(limit, "limit", length, "window");
   const buckets = limit.buckets === undefined ? 1 : readCount(limit, "buckets", MAX_BUCKETS);

@@ -1,5 +1,5 @@
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
-import { bytesBelow, NEVER } from "./exact.ts";
+import { byteSizeBelow, NEVER } from "./exact-arithmetic.ts";
 
 /*
  * Sliding window over counters of sub-windows; the oldest is partly covered, but counts in full. Twin of sub-windows.lua.
@@ -7,45 +7,45 @@ import { bytesBelow, NEVER } from "./exact.ts";
  * State  age: microseconds since the current sub-window began. counts: units spent in each, the current one first.
  * Quota  limit. size: microseconds of a sub-window. last: how many are kept, one more than make up the window.
  */
-interface Windows {
+interface SubWindowsState {
   age: number;
   readonly counts: number[];
 }
 
-interface WindowsQuota {
+interface SubWindowsQuota {
   readonly limit: number;
   readonly size: number;
-  readonly last: number;
+  readonly count: number;
 }
 
-const windows: Algorithm<Windows, WindowsQuota> = {
-  fresh: ({ last }) => ({ age: 0, counts: new Array(last).fill(0) }),
+const windows: Algorithm<SubWindowsState, SubWindowsQuota> = {
+  createState: ({ count }) => ({ age: 0, counts: new Array(count).fill(0) }),
 
-  read: ([age, ...counts]) => ({ age: age as number, counts }),
+  readState: ([age, ...counts]) => ({ age: age as number, counts }),
 
-  copy: ({ age, counts }) => ({ age, counts: counts.slice() }),
+  copyState: ({ age, counts }) => ({ age, counts: counts.slice() }),
 
   advance(state, quota, elapsed, now) {
     const { counts } = state;
     const age = state.age + elapsed;
     const shift = Math.floor(age / quota.size);
     if (shift > 0) {
-      for (let i = quota.last - 1; i >= 0; i -= 1) counts[i] = counts[i - shift] ?? 0;
+      for (let i = quota.count - 1; i >= 0; i -= 1) counts[i] = counts[i - shift] ?? 0;
     }
     // While nothing is counted, the sub-windows can be aligned.
     state.age = (sum(counts) === 0 ? now : age) % quota.size;
   },
 
-  wait(state, quota, cost) {
+  waitTime(state, quota, cost) {
     if (cost > quota.limit) return NEVER;
     const room = quota.limit - cost;
     const { age, counts } = state;
     let used = sum(counts);
     let wait = 0;
     // The oldest sub-window expires first, then the others one by one.
-    for (let oldest = quota.last - 1; used > room; oldest -= 1) {
+    for (let oldest = quota.count - 1; used > room; oldest -= 1) {
       used -= counts[oldest] as number;
-      wait = (quota.last - oldest) * quota.size - age;
+      wait = (quota.count - oldest) * quota.size - age;
     }
     return wait;
   },
@@ -66,12 +66,12 @@ const windows: Algorithm<Windows, WindowsQuota> = {
   report(state, quota) {
     const { age, counts } = state;
     const newest = counts.findIndex((count) => count > 0);
-    const reset = newest < 0 ? 0 : (quota.last - newest) * quota.size - age;
+    const resetAfter = newest < 0 ? 0 : (quota.count - newest) * quota.size - age;
     const remaining = quota.limit - sum(counts);
     const more = Math.max(0, remaining) + 1;
     // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is unused.
-    const growth = more > quota.limit ? reset : windows.wait(state, quota, more);
-    return { remaining, reset, growth };
+    const refillAfter = more > quota.limit ? resetAfter : windows.waitTime(state, quota, more);
+    return { remaining, resetAfter, refillAfter };
   },
 };
 
@@ -88,30 +88,30 @@ export function subWindows(
   window: number,
   buckets: number,
 ): Pick<
-  CompiledLimit<Windows, WindowsQuota>,
-  "algorithm" | "quota" | "numbers" | "shape" | "counters"
+  CompiledLimit<SubWindowsState, SubWindowsQuota>,
+  "algorithm" | "quota" | "parameters" | "shape" | "weight"
 > {
   // Rounded up, so that the sub-windows together cover at least the window.
   const size = Math.ceil(window / buckets);
-  const last = buckets + 1;
+  const count = buckets + 1;
   return {
     algorithm: windows,
-    quota: { limit, size, last },
-    numbers: [limit],
+    quota: { limit, size, count },
+    parameters: [limit],
     // Reading eight sub-windows costs about as much as one counter elsewhere.
-    counters: 1 + Math.floor(buckets / 8),
+    weight: 1 + Math.floor(buckets / 8),
     shape: {
       id,
-      part: "sub-windows",
-      state: [["age", bytesBelow(size)]],
-      tail: { count: last, bytes: 4 },
-      numbers: ["limit"],
+      luaFile: "sub-windows",
+      state: [["age", byteSizeBelow(size)]],
+      tail: { count: count, bytes: 4 },
+      parameters: ["limit"],
       locals: ["counts", "used"],
       constants: {
         PERIOD: String(size),
-        LAST: String(last),
-        COUNTS: `">${"I4".repeat(last)}"`,
-        ZEROS: new Array(last).fill(0).join(", "),
+        LAST: String(count),
+        COUNTS: `">${"I4".repeat(count)}"`,
+        ZEROS: new Array(count).fill(0).join(", "),
       },
     },
   };

@@ -74,7 +74,7 @@ test("a threshold is not published again for as long as all units take to come b
     gcra({ limit: 5, burst: 10, window: "1h", notifyAt }),
     tokenBucket({ capacity: 30, refill: 10, every: "1h", notifyAt }),
     tokenBucket({ capacity: 5, refill: 10, every: "1h", notifyAt }),
-  ].map((limit) => compileLimit(limit).notify?.span);
+  ].map((limit) => compileLimit(limit).notify?.repeatAfter);
   expect(spans).toEqual([2 * HOUR, 3 * HOUR, HOUR]);
 });
 

@@ -2,12 +2,12 @@ import { formatReceived } from "../common/errors.ts";
 import type { Limit } from "../common/policy.ts";
 import type { CompiledLimit } from "./algorithm.ts";
 import { rejectLimit } from "./read-limit.ts";
-import { wholeWindow } from "./whole-window.ts";
+import { recoveryTimeOf } from "./recovery-time.ts";
 
 /* The shares of a limit that are reported when they are used. A charge reports them by thresholds.lua and its twin, operations/notify-thresholds.ts. */
 
 /** The most thresholds of a limit: the rule in thresholds.lua has room for them. */
-export const MOST_THRESHOLDS = 8;
+export const MAX_THRESHOLDS = 8;
 
 /**
  * A limit with its option `notifyAt`. The option changes the scripts, but not the counters: a limit with it and one without it
@@ -16,25 +16,26 @@ export const MOST_THRESHOLDS = 8;
 export function withThresholds(limit: Limit, compiled: CompiledLimit): CompiledLimit {
   if (limit.algorithm === "concurrency" || limit.notifyAt === undefined) return compiled;
   const shares = readShares(limit, limit.notifyAt);
-  const units = compiled.limit === 0 ? [] : shares.map((share) => unitsOf(share, compiled.limit));
+  const units =
+    compiled.limit === 0 ? [] : shares.map((share) => unitsOfShare(share, compiled.limit));
   return {
     ...compiled,
-    notify: { shares, units, span: wholeWindow(limit, compiled) },
+    notify: { shares, units, repeatAfter: recoveryTimeOf(limit, compiled) },
     shape: { ...compiled.shape, notifies: true },
     canonical: `${compiled.canonical}notify(${shares})`,
   };
 }
 
 /** The units of a share, rounded up. A little less, for shares such as 0.07 that a double cannot hold. */
-function unitsOf(share: number, limit: number): number {
+function unitsOfShare(share: number, limit: number): number {
   return Math.ceil(share * limit * (1 - 2 ** -50));
 }
 
 function readShares(limit: Limit, shares: unknown): readonly number[] {
-  if (!Array.isArray(shares) || shares.length < 1 || shares.length > MOST_THRESHOLDS) {
+  if (!Array.isArray(shares) || shares.length < 1 || shares.length > MAX_THRESHOLDS) {
     rejectLimit(
       limit,
-      `notifyAt must be a list of 1 to ${MOST_THRESHOLDS} shares of the limit, got ${formatReceived(shares)}`,
+      `notifyAt must be a list of 1 to ${MAX_THRESHOLDS} shares of the limit, got ${formatReceived(shares)}`,
     );
   }
   // By index, so that a hole in the list is an error too.

@@ -48,12 +48,12 @@ export function openTimeZone(name: string): TimeZone {
       // If clocks are put back, this local time may occur twice: take the first one, before the change.
       if (offsetAt(local - before) === before) return local - before;
       if (offsetAt(local - after) === after) return local - after;
-      return firstPast(local, local - after, local - before);
+      return findSkip(local, local - after, local - before);
     },
   };
 
   /** The moment at which clocks skip ahead: after `from`, at `to` at the latest. */
-  function firstPast(local: number, from: number, to: number): number {
+  function findSkip(local: number, from: number, to: number): number {
     let [early, late] = [from, to];
     while (late - early > SECOND) {
       const middle = early + Math.floor((late - early) / 2 / SECOND) * SECOND;

@@ -2,8 +2,8 @@ import type { CheckedBlock, TokenBucketLimit, WithoutPer, WithPer } from "../com
 import type { CheckedDuration } from "../common/time.ts";
 import { formatDuration, toMilliseconds } from "../common/time.ts";
 import type { Algorithm, CompiledAlgorithm, CompiledLimit, LimitShape } from "./algorithm.ts";
-import { bytesBelow, LONGEST, mulDiv, mulDivPart, NEVER } from "./exact.ts";
-import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
+import { byteSizeBelow, MAX_MICROS, mulDiv, mulDivRemainder, NEVER } from "./exact-arithmetic.ts";
+import { readCount, readRate, readWindow, requireKnownOptions } from "./read-limit.ts";
 
 /*
  * Token bucket, counted as debt: what was spent and has not drained yet. Twin of token-bucket.lua. GCRA uses the same
@@ -16,7 +16,7 @@ import { readCount, readRate, readWindow, requireShape } from "./read-limit.ts";
  * Quota  capacity: the most units at once. refill units drain every `every` microseconds, continuously; refill <= every.
  * Source ITU-T I.371 (GCRA as a continuous-state leaky bucket); capacity minus debt is the level of a token bucket.
  */
-interface Debt {
+interface BucketState {
   whole: number;
   part: number;
   fastest: number;
@@ -28,19 +28,19 @@ interface BucketQuota {
   readonly every: number;
 }
 
-const bucket: Algorithm<Debt, BucketQuota> = {
-  fresh: () => ({ whole: 0, part: 0, fastest: 0 }),
+const bucketAlgorithm: Algorithm<BucketState, BucketQuota> = {
+  createState: () => ({ whole: 0, part: 0, fastest: 0 }),
 
-  read: ([whole, part, fastest]) => ({ whole, part, fastest }) as Debt,
+  readState: ([whole, part, fastest]) => ({ whole, part, fastest }) as BucketState,
 
-  copy: ({ whole, part, fastest }) => ({ whole, part, fastest }),
+  copyState: ({ whole, part, fastest }) => ({ whole, part, fastest }),
 
   advance(state, quota, elapsed) {
     if (state.fastest < quota.refill) state.fastest = quota.refill;
     if (elapsed > 0 && (state.whole > 0 || state.part > 0)) drain(state, quota, elapsed);
   },
 
-  wait(state, quota, cost) {
+  waitTime(state, quota, cost) {
     if (cost > quota.capacity) return NEVER;
     const excess = state.whole + cost - quota.capacity;
     if (excess < 0 || (excess === 0 && state.part === 0)) return 0;
@@ -57,7 +57,7 @@ const bucket: Algorithm<Debt, BucketQuota> = {
     const drained = mulDiv(age, state.fastest, every);
     if (drained >= cost) return false;
     state.whole += drained - cost;
-    state.part += mulDivPart;
+    state.part += mulDivRemainder;
     if (state.part >= every) {
       state.whole += 1;
       state.part -= every;
@@ -67,7 +67,8 @@ const bucket: Algorithm<Debt, BucketQuota> = {
 
   report(state, quota) {
     const { whole, part } = state;
-    if (whole === 0 && part === 0) return { remaining: quota.capacity, reset: 0, growth: 0 };
+    if (whole === 0 && part === 0)
+      return { remaining: quota.capacity, resetAfter: 0, refillAfter: 0 };
     const remaining = quota.capacity - whole - (part > 0 ? 1 : 0);
     // Above capacity, several units have to drain before one is available; with a capacity of 0, all of them.
     const [units, rest] =
@@ -78,8 +79,8 @@ const bucket: Algorithm<Debt, BucketQuota> = {
           : [1, 0];
     return {
       remaining,
-      reset: drainTime(quota, whole, part),
-      growth: drainTime(quota, units, rest),
+      resetAfter: drainTime(quota, whole, part),
+      refillAfter: drainTime(quota, units, rest),
     };
   },
 };
@@ -88,23 +89,23 @@ const bucket: Algorithm<Debt, BucketQuota> = {
 function drainTime(quota: BucketQuota, whole: number, part: number): number {
   const { refill, every } = quota;
   const debt = whole * every + part;
-  if (debt <= LONGEST) {
+  if (debt <= MAX_MICROS) {
     const rest = debt % refill;
     return (debt - rest) / refill + (rest > 0 ? 1 : 0);
   }
   const micros = mulDiv(whole, every, refill);
-  const rest = mulDivPart;
+  const rest = mulDivRemainder;
   const last = (rest + part) % refill;
   const time = micros + (rest + part - last) / refill + (last > 0 ? 1 : 0);
-  return Math.min(time, LONGEST);
+  return Math.min(time, MAX_MICROS);
 }
 
 /** Lets `elapsed` microseconds of refill reduce the debt. */
-function drain(debt: Debt, quota: BucketQuota, elapsed: number): void {
+function drain(debt: BucketState, quota: BucketQuota, elapsed: number): void {
   const { refill, every } = quota;
   const units = mulDiv(elapsed, refill, every);
   let whole = debt.whole - units;
-  let part = debt.part - mulDivPart;
+  let part = debt.part - mulDivRemainder;
   if (part < 0) {
     whole -= 1;
     part += every;
@@ -123,14 +124,14 @@ export function compileBucket(
   refill: number,
   every: number,
 ): Pick<
-  CompiledLimit<Debt, BucketQuota>,
-  "algorithm" | "quota" | "numbers" | "limit" | "windowMs"
+  CompiledLimit<BucketState, BucketQuota>,
+  "algorithm" | "quota" | "parameters" | "limit" | "windowMs"
 > {
   const quota = { capacity, refill, every };
   return {
-    algorithm: bucket,
+    algorithm: bucketAlgorithm,
     quota,
-    numbers: [capacity, refill],
+    parameters: [capacity, refill],
     limit: capacity,
     // A window of 0 would mean a concurrency limit.
     windowMs: toMilliseconds(capacity === 0 ? every : drainTime(quota, capacity, 0)),
@@ -141,13 +142,13 @@ export function compileBucket(
 export function bucketShape(id: string, every: number): LimitShape {
   return {
     id,
-    part: "token-bucket",
+    luaFile: "token-bucket",
     state: [
       ["whole", 4],
-      ["part", bytesBelow(every)],
+      ["part", byteSizeBelow(every)],
       ["fastest", 4],
     ],
-    numbers: ["capacity", "refill"],
+    parameters: ["capacity", "refill"],
     constants: { PERIOD: String(every) },
   };
 }
@@ -174,8 +175,10 @@ export function tokenBucket(options: Omit<TokenBucketLimit, "algorithm">): Token
   return { algorithm: "tokenBucket", ...options };
 }
 
-export function compileTokenBucket(limit: TokenBucketLimit): CompiledAlgorithm<Debt, BucketQuota> {
-  requireShape(limit, ["capacity", "refill", "every"]);
+export function compileTokenBucket(
+  limit: TokenBucketLimit,
+): CompiledAlgorithm<BucketState, BucketQuota> {
+  requireKnownOptions(limit, ["capacity", "refill", "every"]);
   const capacity = readCount(limit, "capacity", undefined, 0);
   const every = readWindow(limit, "every");
   const refill = readRate(limit, "refill", every, "every", undefined, 1);

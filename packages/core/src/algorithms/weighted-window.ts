@@ -1,5 +1,5 @@
 import type { Algorithm, CompiledLimit } from "./algorithm.ts";
-import { bytesBelow, mulDiv, mulDivPart, NEVER } from "./exact.ts";
+import { byteSizeBelow, mulDiv, mulDivRemainder, NEVER } from "./exact-arithmetic.ts";
 
 /*
  * Sliding window over two counters: the previous window counts by the share of it that the sliding window still covers. Twin of
@@ -8,23 +8,23 @@ import { bytesBelow, mulDiv, mulDivPart, NEVER } from "./exact.ts";
  * State  age: microseconds since the current window began. current, previous: units spent in each.
  * Quota  limit. window: microseconds.
  */
-interface Windows {
+interface WeightedWindowState {
   age: number;
   current: number;
   previous: number;
 }
 
-interface WindowsQuota {
+interface WeightedWindowQuota {
   readonly limit: number;
   readonly window: number;
 }
 
-const weighted: Algorithm<Windows, WindowsQuota> = {
-  fresh: () => ({ age: 0, current: 0, previous: 0 }),
+const weighted: Algorithm<WeightedWindowState, WeightedWindowQuota> = {
+  createState: () => ({ age: 0, current: 0, previous: 0 }),
 
-  read: ([age, current, previous]) => ({ age, current, previous }) as Windows,
+  readState: ([age, current, previous]) => ({ age, current, previous }) as WeightedWindowState,
 
-  copy: ({ age, current, previous }) => ({ age, current, previous }),
+  copyState: ({ age, current, previous }) => ({ age, current, previous }),
 
   advance(state, quota, elapsed, now) {
     const age = state.age + elapsed;
@@ -36,13 +36,13 @@ const weighted: Algorithm<Windows, WindowsQuota> = {
     state.age = (isUnused ? now : age) % quota.window;
   },
 
-  wait(state, quota, cost) {
+  waitTime(state, quota, cost) {
     if (cost > quota.limit) return NEVER;
     const room = quota.limit - cost;
-    if (used(state, quota) <= room) return 0;
+    if (usedUnits(state, quota) <= room) return 0;
     const { age, current, previous } = state;
-    if (current <= room) return fade(previous, room - current, quota.window) - age;
-    return quota.window - age + fade(current, room, quota.window);
+    if (current <= room) return fadeTime(previous, room - current, quota.window) - age;
+    return quota.window - age + fadeTime(current, room, quota.window);
   },
 
   spend(state, _, cost) {
@@ -60,22 +60,25 @@ const weighted: Algorithm<Windows, WindowsQuota> = {
   report(state, quota) {
     const { age, current, previous } = state;
     const windows = current > 0 ? 2 : previous > 0 ? 1 : 0;
-    const reset = windows === 0 ? 0 : windows * quota.window - age;
-    const remaining = quota.limit - used(state, quota);
+    const resetAfter = windows === 0 ? 0 : windows * quota.window - age;
+    const remaining = quota.limit - usedUnits(state, quota);
     const more = Math.max(0, remaining) + 1;
     // Nothing becomes available while usage exceeds the limit, nor for a limit of 0, until it is unused.
-    const growth = more > quota.limit ? reset : weighted.wait(state, quota, more);
-    return { remaining, reset, growth };
+    const refillAfter = more > quota.limit ? resetAfter : weighted.waitTime(state, quota, more);
+    return { remaining, resetAfter, refillAfter };
   },
 };
 
 /** Units that count against the limit, rounded up to whole ones. */
-function used({ age, current, previous }: Windows, { window }: WindowsQuota): number {
-  return current + mulDiv(window - age, previous, window) + (mulDivPart > 0 ? 1 : 0);
+function usedUnits(
+  { age, current, previous }: WeightedWindowState,
+  { window }: WeightedWindowQuota,
+): number {
+  return current + mulDiv(window - age, previous, window) + (mulDivRemainder > 0 ? 1 : 0);
 }
 
 /** Microseconds until `count` units, which fade over a whole window, count for at most `room`. */
-function fade(count: number, room: number, window: number): number {
+function fadeTime(count: number, room: number, window: number): number {
   return room >= count ? 0 : window - mulDiv(room, window, count);
 }
 
@@ -84,20 +87,23 @@ export function weightedWindow(
   id: string,
   limit: number,
   window: number,
-): Pick<CompiledLimit<Windows, WindowsQuota>, "algorithm" | "quota" | "numbers" | "shape"> {
+): Pick<
+  CompiledLimit<WeightedWindowState, WeightedWindowQuota>,
+  "algorithm" | "quota" | "parameters" | "shape"
+> {
   return {
     algorithm: weighted,
     quota: { limit, window },
-    numbers: [limit],
+    parameters: [limit],
     shape: {
       id,
-      part: "weighted-window",
+      luaFile: "weighted-window",
       state: [
-        ["age", bytesBelow(window)],
+        ["age", byteSizeBelow(window)],
         ["current", 4],
         ["previous", 4],
       ],
-      numbers: ["limit"],
+      parameters: ["limit"],
       locals: ["used"],
       constants: { PERIOD: String(window) },
     },

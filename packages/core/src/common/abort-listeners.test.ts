@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { onceAborted } from "./abort-listeners.ts";
+import { addAbortCallback } from "./abort-listeners.ts";
 
 /** A signal, and how many listeners it has. */
 function start() {
@@ -12,7 +12,7 @@ function start() {
 describe("those who wait for one signal", () => {
   test("share one listener, which goes when the last of them leaves", () => {
     const { signal, listeners } = start();
-    const leave = Array.from({ length: 50 }, () => onceAborted(signal, () => {}));
+    const leave = Array.from({ length: 50 }, () => addAbortCallback(signal, () => {}));
     expect(listeners()).toBe(1);
     for (const one of leave.splice(1)) one();
     expect(listeners()).toBe(1);
@@ -23,7 +23,7 @@ describe("those who wait for one signal", () => {
   test("are all called, in their order, once, except who left", () => {
     const { controller, signal, listeners } = start();
     const called: string[] = [];
-    const leave = ["a", "b", "c"].map((name) => onceAborted(signal, () => called.push(name)));
+    const leave = ["a", "b", "c"].map((name) => addAbortCallback(signal, () => called.push(name)));
     leave[1]?.();
     controller.abort();
     expect(called).toEqual(["a", "c"]);
@@ -34,11 +34,11 @@ describe("those who wait for one signal", () => {
   test("may leave while they are called", () => {
     const { controller, signal } = start();
     const called: string[] = [];
-    const leave = onceAborted(signal, () => {
+    const leave = addAbortCallback(signal, () => {
       called.push("a");
       leave();
     });
-    onceAborted(signal, () => called.push("b"));
+    addAbortCallback(signal, () => called.push("b"));
     controller.abort();
     expect(called).toEqual(["a", "b"]);
   });
@@ -46,9 +46,9 @@ describe("those who wait for one signal", () => {
   test("are called after others have left twice", () => {
     const { controller, signal } = start();
     const called: string[] = [];
-    const leave = onceAborted(signal, () => called.push("gone"));
+    const leave = addAbortCallback(signal, () => called.push("gone"));
     leave();
-    onceAborted(signal, () => called.push("here"));
+    addAbortCallback(signal, () => called.push("here"));
     leave();
     controller.abort();
     expect(called).toEqual(["here"]);

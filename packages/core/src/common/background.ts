@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import { LONGEST_TIMER_MS } from "./time.ts";
+import { MAX_TIMER_MS } from "./time.ts";
 
 /**
  * An async context outside of all requests, created when this module is loaded: work shared by many requests runs in it, and
@@ -8,14 +8,14 @@ import { LONGEST_TIMER_MS } from "./time.ts";
 export const background: AsyncResource = new AsyncResource("HeadgateBackground");
 
 /** A timer in the background. It does not keep the process alive. */
-export class Alarm {
-  readonly #ring: () => unknown;
+export class BackgroundTimer {
+  readonly #callback: () => unknown;
   #timer: NodeJS.Timeout | undefined;
   /** When it fires, in milliseconds of `performance.now()`. */
-  #at = Number.POSITIVE_INFINITY;
+  #firesAt = Number.POSITIVE_INFINITY;
 
   constructor(ring: () => unknown) {
-    this.#ring = ring;
+    this.#callback = ring;
   }
 
   /** Whether it is due to fire. */
@@ -26,34 +26,34 @@ export class Alarm {
   /** Fires once after this many milliseconds, or after 24.8 days if that is less. Replaces an earlier setting. */
   set(ms: number): void {
     clearTimeout(this.#timer);
-    const wait = Math.min(Math.max(1, Math.ceil(ms)), LONGEST_TIMER_MS);
-    this.#at = performance.now() + wait;
-    this.#timer = background.runInAsyncScope(start, undefined, this, wait);
+    const wait = Math.min(Math.max(1, Math.ceil(ms)), MAX_TIMER_MS);
+    this.#firesAt = performance.now() + wait;
+    this.#timer = background.runInAsyncScope(startTimer, undefined, this, wait);
   }
 
   /** The same, unless it is already set to fire earlier. */
-  setBy(ms: number): void {
-    if (performance.now() + ms < this.#at) this.set(ms);
+  setNoLater(ms: number): void {
+    if (performance.now() + ms < this.#firesAt) this.set(ms);
   }
 
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#at = Number.POSITIVE_INFINITY;
+    this.#firesAt = Number.POSITIVE_INFINITY;
   }
 
-  ring(): void {
+  fire(): void {
     this.stop();
-    this.#ring();
+    this.#callback();
   }
 }
 
-function start(alarm: Alarm, ms: number): NodeJS.Timeout {
-  return setTimeout(ring, ms, alarm).unref();
+function startTimer(timer: BackgroundTimer, ms: number): NodeJS.Timeout {
+  return setTimeout(fire, ms, timer).unref();
 }
 
-function ring(alarm: Alarm): void {
-  alarm.ring();
+function fire(timer: BackgroundTimer): void {
+  timer.fire();
 }
 
 /** Calls back with an object while it is in use elsewhere, without keeping it in memory. */
@@ -69,6 +69,6 @@ export function weakCallback<T extends object>(
 }
 
 /** A time, extended at random by up to `share` of it, so that processes that started together do not write together. */
-export function spread(ms: number, share: number): number {
+export function addJitter(ms: number, share: number): number {
   return ms * (1 + share * Math.random());
 }

@@ -1,11 +1,11 @@
 import { expect, test, vi } from "vitest";
-import { clientPart, prefixPart, processPart } from "./client-state.ts";
+import { shareByClient, shareByPrefix, shareInProcess } from "./client-state.ts";
 
 test("a part is made once for each client, also where another copy declares it again", () => {
   const [one, other] = [{}, {}];
   const make = vi.fn((_: object) => new Set<string>());
-  const here = clientPart("ignoredOverrides", make);
-  const there = clientPart("ignoredOverrides", make);
+  const here = shareByClient("ignoredOverrides", make);
+  const there = shareByClient("ignoredOverrides", make);
   here(one).add("seen");
   expect(there(one)).toEqual(new Set(["seen"]));
   expect(here(other)).toEqual(new Set());
@@ -15,7 +15,7 @@ test("a part is made once for each client, also where another copy declares it a
 test("a part of a prefix is made again after it was dropped", () => {
   const owner = {};
   const drops: (() => void)[] = [];
-  const of = prefixPart("usage", ({ prefix }, drop) => {
+  const of = shareByPrefix("usage", ({ prefix }, drop) => {
     drops.push(drop);
     return { prefix };
   });
@@ -27,6 +27,6 @@ test("a part of a prefix is made again after it was dropped", () => {
 });
 
 test("a part of the process is one for all", () => {
-  const times = processPart("usageTimes", () => ({}));
-  expect(processPart("usageTimes", () => ({}))()).toBe(times());
+  const times = shareInProcess("usageTimes", () => ({}));
+  expect(shareInProcess("usageTimes", () => ({}))()).toBe(times());
 });

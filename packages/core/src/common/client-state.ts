@@ -7,7 +7,7 @@
 const STATES: unique symbol = Symbol.for("@headgate/core/2.state") as never;
 
 /** The parts of a client's state; `renewals` belongs to a store, and `breakerLinks` to a breaker's name. */
-type ClientPart =
+type ClientStateName =
   | "breakerLinks/2"
   | "connecting"
   | "denials"
@@ -23,10 +23,10 @@ type ClientPart =
   | "watches";
 
 /** The parts of the state of one prefix on a client. */
-type PrefixPart = "control" | "directory" | "processName" | "usage";
+type PrefixStateName = "control" | "directory" | "processName" | "usage";
 
 /** The parts of the state of the whole process. */
-type ProcessPart =
+type ProcessStateName =
   | "directoryTimes"
   | "hotReload"
   | "inUse"
@@ -48,41 +48,41 @@ function stateOf(owner: object): State {
 }
 
 /** Declares a part of each client's state; the owner of a store is the client. */
-export function clientPart<Owner extends object, T extends object, More extends unknown[]>(
-  name: ClientPart,
-  make: (owner: Owner, ...more: More) => T,
+export function shareByClient<Owner extends object, T extends object, More extends unknown[]>(
+  name: ClientStateName,
+  create: (owner: Owner, ...more: More) => T,
 ): (owner: Owner, ...more: More) => T {
   return (owner, ...more) => {
     const state = stateOf(owner);
-    state[name] ??= make(owner, ...more);
+    state[name] ??= create(owner, ...more);
     return state[name] as T;
   };
 }
 
 /** A client and a prefix, as of a store. */
-interface Place {
+interface PrefixOwner {
   readonly owner: object;
   readonly prefix: string;
 }
 
 /** Declares a part of the state of each client and prefix. After `drop`, it is created again on next use. */
-export function prefixPart<P extends Place, T extends object>(
-  name: PrefixPart,
-  make: (place: P, drop: () => void) => T,
+export function shareByPrefix<P extends PrefixOwner, T extends object>(
+  name: PrefixStateName,
+  create: (place: P, drop: () => void) => T,
 ): (place: P) => T {
   return (place) => {
     const state = stateOf(place.owner);
     const key = `${name} ${place.prefix}`;
-    state[key] ??= make(place, () => delete state[key]);
+    state[key] ??= create(place, () => delete state[key]);
     return state[key] as T;
   };
 }
 
 /** Declares a part of the state of the process. */
-export function processPart<T extends object>(name: ProcessPart, make: () => T): () => T {
+export function shareInProcess<T extends object>(name: ProcessStateName, create: () => T): () => T {
   return () => {
     const state = stateOf(globalThis);
-    state[name] ??= make();
+    state[name] ??= create();
     return state[name] as T;
   };
 }

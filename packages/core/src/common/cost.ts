@@ -5,4 +5,4 @@ export type CostByName = Readonly<Record<string, number>>;
 export type Cost = number | CostByName;
 
 /** Units in the same form as others were given: by name, or one number. */
-export type UnitsAs<C extends Cost> = C extends number ? number : CostByName;
+export type UnitsFor<C extends Cost> = C extends number ? number : CostByName;

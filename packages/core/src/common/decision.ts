@@ -58,7 +58,7 @@ export interface Decision {
 }
 
 /** Whether a limit is a concurrency limit: there is no way to know when a slot comes free. */
-export function isOfSlots({ windowMs }: LimitDescription): boolean {
+export function isConcurrencyLimit({ windowMs }: LimitDescription): boolean {
   return windowMs === 0;
 }
 
@@ -84,13 +84,13 @@ function compareProducts(a: number, b: number, c: number, d: number): number {
 }
 
 /** For a limit of 0, the remaining share is the smallest possible. */
-function shareable({ limit }: LimitState): number {
+function shareDivisor({ limit }: LimitState): number {
   return Math.max(1, limit);
 }
 
 function isTighter(next: LimitState, binding: LimitState, allowed: boolean): boolean {
   const difference = allowed
-    ? compareProducts(binding.remaining, shareable(next), next.remaining, shareable(binding))
+    ? compareProducts(binding.remaining, shareDivisor(next), next.remaining, shareDivisor(binding))
     : next.retryAfterMs - binding.retryAfterMs;
   // Infinity - Infinity is NaN: neither can ever pass, which is a tie.
   if (difference !== 0 && !Number.isNaN(difference)) return difference > 0;

@@ -106,7 +106,7 @@ export function formatReceived(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   try {
     if (Array.isArray(value)) {
-      return shorten(`[${value.slice(0, MOST_SHOWN).map(formatReceived).join(",")}]`);
+      return shorten(`[${value.slice(0, MAX_SHOWN).map(formatReceived).join(",")}]`);
     }
     return shorten(
       (isPlainObject(value) ? JSON.stringify(value, hideText) : undefined) ?? "an object",
@@ -121,7 +121,7 @@ function hideText(_name: string, value: unknown): unknown {
 }
 
 /** The most items of a list that are inspected; more do not fit into a message. */
-const MOST_SHOWN = 40;
+const MAX_SHOWN = 40;
 
 /** A URL without its user and password. */
 function withoutUser(text: string): string {

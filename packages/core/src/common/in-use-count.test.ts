@@ -7,7 +7,7 @@ import type { LimiterOptions } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { CHANNELS } from "./channels.ts";
 import type { InUseCount } from "./in-use-count.ts";
-import { noteInUse } from "./in-use-count.ts";
+import { trackInUse } from "./in-use-count.ts";
 
 /** What is published on a channel until the test ends. */
 function hear(channel: string): InUseCount[] {
@@ -64,7 +64,7 @@ test("a call of wait is waiting until it is admitted, or given up", async () => 
 });
 
 test("nothing is counted where nobody listens, nor is what began then counted at its end", async () => {
-  expect(noteInUse("places", { limiter: "quiet", plugin: undefined })).toBeUndefined();
+  expect(trackInUse("places", { limiter: "quiet", plugin: undefined })).toBeUndefined();
   const limiter = createLimiter({ name: "quiet", limits: places });
   onTestFinished(() => limiter.close());
   const before = await limiter.consume("ada");

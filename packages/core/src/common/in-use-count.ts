@@ -1,12 +1,12 @@
 import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "./channels.ts";
-import { processPart } from "./client-state.ts";
+import { shareInProcess } from "./client-state.ts";
+import type { LimiterLabels } from "./limiter-labels.ts";
 import { publish } from "./publish.ts";
-import type { ReportedLimiter } from "./reported-limiter.ts";
 
 /** Published on `headgate:waiting` and `headgate:places`. */
-export interface InUseCount extends ReportedLimiter {
+export interface InUseCount extends LimiterLabels {
   /**
    * How many there are in this process, in limiters of this name. Excludes those that began before the channel had a
    * subscriber.
@@ -15,42 +15,42 @@ export interface InUseCount extends ReportedLimiter {
 }
 
 /** What can be in use in a limiter: concurrency slots, or waiting calls. */
-type InUseOf = "waiting" | "places";
+type UseKind = "waiting" | "places";
 
 /** How many are in use, by the limiter's name. */
-const inUse = processPart("inUse", () => ({
+const inUse = shareInProcess("inUse", () => ({
   waiting: new Map<string, number>(),
-  places: new Map<string, number>(),
+  slots: new Map<string, number>(),
 }));
 
-const IN_USE: Readonly<Record<InUseOf, Channel>> = {
+const USE_CHANNELS: Readonly<Record<UseKind, Channel>> = {
   waiting: channel(CHANNELS.waiting),
-  places: channel(CHANNELS.slots),
+  slots: channel(CHANNELS.slots),
 };
 
 /**
  * Counts this many as in use, and returns a function that ends this, once. Undefined if the channel has no subscriber: then
  * nothing is counted.
  */
-export function noteInUse(
-  what: InUseOf,
-  reported: ReportedLimiter,
+export function trackInUse(
+  kind: UseKind,
+  labels: LimiterLabels,
   units = 1,
 ): (() => void) | undefined {
-  if (!IN_USE[what].hasSubscribers) return undefined;
-  change(what, reported, units);
+  if (!USE_CHANNELS[kind].hasSubscribers) return undefined;
+  changeCount(kind, labels, units);
   let isOver = false;
   return () => {
     if (isOver) return;
     isOver = true;
-    change(what, reported, -units);
+    changeCount(kind, labels, -units);
   };
 }
 
-function change(what: InUseOf, { limiter, plugin }: ReportedLimiter, units: number): void {
-  const counts = inUse()[what];
+function changeCount(kind: UseKind, { limiter, plugin }: LimiterLabels, units: number): void {
+  const counts = inUse()[kind];
   const count = (counts.get(limiter) ?? 0) + units;
   if (count > 0) counts.set(limiter, count);
   else counts.delete(limiter);
-  publish(IN_USE[what], { limiter, plugin, count } satisfies InUseCount);
+  publish(USE_CHANNELS[kind], { limiter, plugin, count } satisfies InUseCount);
 }

@@ -9,16 +9,16 @@ const MAX_PART = 64;
  * would exceed 64 bytes becomes `#` and a SHA-256; no literal part contains a `#`.
  */
 export function escapePart(text: string): string {
-  return write(text, /^[\w.~@/-]*$/, /[^\w.~@/-]/g);
+  return escapeWith(text, /^[\w.~@/-]*$/, /[^\w.~@/-]/g);
 }
 
 /** The same for the subject, which is inside braces: colons of IPv6 addresses stay readable. */
 export function escapeSubject(subject: string): string {
-  return write(subject, /^[\w.~@/:-]*$/, /[^\w.~@/:-]/g);
+  return escapeWith(subject, /^[\w.~@/:-]*$/, /[^\w.~@/:-]/g);
 }
 
 /** The text that a part of a key stands for; undefined for a hash or an invalid part. */
-export function readPart(part: string): string | undefined {
+export function unescapePart(part: string): string | undefined {
   const text = part.replace(/%u([\da-f]{4})|%([\da-f]{2})/g, (_, unit, byte) =>
     String.fromCharCode(Number.parseInt(unit ?? byte, 16)),
   );
@@ -38,7 +38,7 @@ function escapeUnit(unit: string): string {
     : `%u${code.toString(16).padStart(4, "0")}`;
 }
 
-function write(text: string, plain: RegExp, special: RegExp): string {
+function escapeWith(text: string, plain: RegExp, special: RegExp): string {
   if (plain.test(text)) return text.length <= MAX_PART ? text : hash(text);
   // Hashes the code units, not their escapes, which could be many; no escaped text begins with the sign before the hash.
   if (text.length > MAX_PART) return hash("#", Buffer.from(text, "utf16le"));

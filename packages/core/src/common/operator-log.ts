@@ -1,27 +1,27 @@
 import { inspect } from "node:util";
 import type { HeadgateError, HeadgateErrorCode } from "./errors.ts";
 
-const TELL_AGAIN_MS = 3_600_000;
+const REPEAT_MS = 3_600_000;
 
 /** Errors that name a hash slot and a server, and mean the same problem whatever they name. */
 const REDIRECTION = /^(?:MOVED|ASK) .*/s;
 
 /** The most different messages logged for one code. */
-const MANY_WORDS = 20;
+const MAX_MESSAGES = 20;
 
 export function createOperatorLog(): OperatorLog {
-  const logs = new Set<Log>();
+  const logs = new Set<LogFunction>();
   /** When each message was last logged, by code. */
   const logged = new Map<HeadgateErrorCode, Map<string, number>>();
 
   function log(code: HeadgateErrorCode, message: string, error?: Error): void {
-    if (logs.size === 0) warn(code, message);
+    if (logs.size === 0) emitWarning(code, message);
     for (const write of logs) {
       try {
         write(code, message, error);
       } catch {
         // A log that fails must not fail requests, and the message must not be lost.
-        warn(code, message);
+        emitWarning(code, message);
       }
     }
   }
@@ -29,7 +29,7 @@ export function createOperatorLog(): OperatorLog {
   return {
     log,
 
-    logOnce(
+    logThrottled(
       error,
       consequence = "limits are decided by onUnavailable, and breakers by this process alone",
     ) {
@@ -39,10 +39,10 @@ export function createOperatorLog(): OperatorLog {
       const now = performance.now();
       const before = logged.get(error.code) ?? new Map<string, number>();
       logged.set(error.code, before);
-      for (const [word, at] of before) if (now - at >= TELL_AGAIN_MS) before.delete(word);
-      if (before.has(words) || before.size >= MANY_WORDS) return;
+      for (const [word, at] of before) if (now - at >= REPEAT_MS) before.delete(word);
+      if (before.has(words) || before.size >= MAX_MESSAGES) return;
       before.set(words, now);
-      log(error.code, `${explain(error)}; ${consequence}`, error);
+      log(error.code, `${formatWithCause(error)}; ${consequence}`, error);
     },
 
     addLog(write) {
@@ -53,25 +53,25 @@ export function createOperatorLog(): OperatorLog {
 }
 
 /** An error with the message of its cause, for the operator only. */
-export function explain({ message, cause }: HeadgateError): string {
+export function formatWithCause({ message, cause }: HeadgateError): string {
   if (cause === undefined) return message;
   return `${message} (${cause instanceof Error ? cause.message || cause.name : inspect(cause)})`;
 }
 
 /** Emits a process warning, used when there is no log. `detail` is printed below the message. */
-export function warn(code: string, message: string, detail?: string): void {
+export function emitWarning(code: string, message: string, detail?: string): void {
   const more = detail === undefined ? {} : { detail };
   process.emitWarning(`Headgate: ${message}`, { type: "HeadgateWarning", code, ...more });
 }
 
 /** Logs something for the operator. */
-export type Log = (code: HeadgateErrorCode, message: string, error?: Error) => void;
+export type LogFunction = (code: HeadgateErrorCode, message: string, error?: Error) => void;
 
 /** Messages for the operator: process warnings, or entries in the added logs. */
 export interface OperatorLog {
-  readonly log: Log;
+  readonly log: LogFunction;
   /** Logs an error that waiting will not fix, and its consequence; the same message at most once an hour. */
-  logOnce(error: HeadgateError, consequence?: string): void;
+  logThrottled(error: HeadgateError, consequence?: string): void;
   /** Writes to `log` instead of process warnings, until the returned function is called. */
-  addLog(log: Log): () => void;
+  addLog(log: LogFunction): () => void;
 }

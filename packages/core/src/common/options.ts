@@ -9,7 +9,7 @@ export function rejectUnknownOptions(
   owner: string,
   options: unknown,
   known: readonly string[],
-  hintsOf: () => Readonly<Record<string, string>> = () => ({}),
+  getHints: () => Readonly<Record<string, string>> = () => ({}),
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw invalidValue(`${owner}: options must be an object`, options);
@@ -21,17 +21,17 @@ export function rejectUnknownOptions(
   }
   const unknown = given.filter((option) => !known.includes(option));
   if (unknown.length === 0) return;
-  throw invalidOption(`${owner}: ${formatUnknown(unknown, known, hintsOf())}`);
+  throw invalidOption(`${owner}: ${formatUnknownOptions(unknown, known, getHints())}`);
 }
 
 /** The most unknown options that a message lists. */
-const MOST_LISTED = 10;
+const MAX_LISTED = 10;
 
 /**
  * All unknown options in one sentence: each with Headgate's equivalent if `hints` has one, otherwise with the list of known
  * options.
  */
-export function formatUnknown(
+export function formatUnknownOptions(
   unknown: readonly string[],
   known: readonly string[],
   hints: Readonly<Record<string, string>> = {},
@@ -46,7 +46,7 @@ export function formatUnknown(
     const hint = equivalent(first);
     return `unknown option ${formatReceived(first)}${hint === undefined ? others : `; Headgate's way is ${hint}`}`;
   }
-  const listed = unknown.slice(0, MOST_LISTED).map((option) => {
+  const listed = unknown.slice(0, MAX_LISTED).map((option) => {
     const hint = equivalent(option);
     return hint === undefined
       ? formatReceived(option)
@@ -74,7 +74,7 @@ export function readBoolean(option: string, value: unknown = false): boolean {
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for an extra argument, which would otherwise be ignored silently. */
-export function rejectMore(signature: string, more: unknown): void {
+export function rejectExtraArgument(signature: string, more: unknown): void {
   if (more === undefined) return;
   throw invalidValue(`${signature} takes no other argument`, more, formatKind);
 }
@@ -84,5 +84,5 @@ export function rejectMore(signature: string, more: unknown): void {
  * because `close` is used as a shutdown hook, and hooks are called with a signal's name, an event or a result.
  */
 export function rejectCloseOptions([given]: readonly unknown[]): void {
-  if (isPlainObject(given)) rejectMore("close()", given);
+  if (isPlainObject(given)) rejectExtraArgument("close()", given);
 }

@@ -11,13 +11,13 @@ interface CommonLimit<Per extends string> {
  * How long blocks last: one length for all of them, or a list for the first in a row, the second and so on (1 to 16; the last
  * one repeats).
  */
-type BlockLengths = Duration | readonly Duration[];
+type BlockDurations = Duration | readonly Duration[];
 
 /** A block after several denials. */
-interface BlockAfter {
+interface BlockAfterDenials {
   /** The denials by this limit, within its window, that set the block: 1 to 1,000,000. */
   readonly after: number;
-  readonly for: BlockLengths;
+  readonly for: BlockDurations;
 }
 
 /** A limit on units over time. */
@@ -27,7 +27,7 @@ interface RateLimit<Per extends string> extends CommonLimit<Per> {
    * the limit's window. A list of 1 to 16 durations applies to the first block in a row, the second and so on; the last one
    * repeats. Default: no block.
    */
-  readonly block?: BlockLengths | BlockAfter | undefined;
+  readonly block?: BlockDurations | BlockAfterDenials | undefined;
   /**
    * 1 to 8 shares of the limit, above 0 and up to 1, ascending, as in `[0.8, 1]`. When a subject has used such a share,
    * `headgate:threshold` is published, once in a window. Cannot be used with `lease`. Default: nothing is published.
@@ -96,13 +96,15 @@ export type Limit<Per extends string = string> =
   | SlidingLogLimit<Per>
   | ConcurrencyLimit<Per>;
 
-type CheckedLengths<Text extends string> = CheckedDuration<Text> | readonly CheckedDuration<Text>[];
+type CheckedBlockDurations<Text extends string> =
+  | CheckedDuration<Text>
+  | readonly CheckedDuration<Text>[];
 
 /** The durations of limits as builders accept them, so that the compiler finds a misspelt literal. `Text` is inferred. */
 export interface CheckedBlock<Text extends string> {
   readonly block?:
-    | CheckedLengths<Text>
-    | { readonly after: number; readonly for: CheckedLengths<Text> }
+    | CheckedBlockDurations<Text>
+    | { readonly after: number; readonly for: CheckedBlockDurations<Text> }
     | undefined;
 }
 

@@ -1,9 +1,9 @@
 import type { Channel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
-import { warn } from "./operator-log.ts";
+import { emitWarning } from "./operator-log.ts";
 
 /** Where Node stores a channel's subscribers: it has no public way to list them. */
-interface Subscribed {
+interface ChannelInternals {
   readonly _subscribers?: unknown;
   /** Where later versions store some of them. */
   readonly _bypassSubscribers?: unknown;
@@ -12,7 +12,7 @@ interface Subscribed {
 type Subscriber = (message: unknown, channel: string | symbol) => unknown;
 
 /** Channels for which a failing subscriber has been logged. */
-const logged = new Set<string | symbol>();
+const loggedChannels = new Set<string | symbol>();
 
 /**
  * Publishes a message like `channel.publish`, except that a subscriber that throws or rejects is only logged, once per channel.
@@ -20,7 +20,7 @@ const logged = new Set<string | symbol>();
  * elsewhere, `channel.publish` is used.
  */
 export function publish(channel: Channel, message: unknown): void {
-  const { _subscribers: subscribers, _bypassSubscribers: more } = channel as Subscribed;
+  const { _subscribers: subscribers, _bypassSubscribers: more } = channel as ChannelInternals;
   if (!Array.isArray(subscribers) || (more !== undefined && more !== null)) {
     channel.publish(message);
     return;
@@ -28,25 +28,26 @@ export function publish(channel: Channel, message: unknown): void {
   for (const subscriber of subscribers as readonly Subscriber[]) {
     try {
       const returned = subscriber(message, channel.name);
-      if (returned !== undefined) Promise.resolve(returned).catch((reason) => log(channel, reason));
+      if (returned !== undefined)
+        Promise.resolve(returned).catch((reason) => logFailure(channel, reason));
     } catch (reason) {
-      log(channel, reason);
+      logFailure(channel, reason);
     }
   }
 }
 
-function log({ name }: Channel, reason: unknown): void {
-  if (logged.has(name)) return;
-  logged.add(name);
-  warn(
+function logFailure({ name }: Channel, reason: unknown): void {
+  if (loggedChannels.has(name)) return;
+  loggedChannels.add(name);
+  emitWarning(
     "HEADGATE_SUBSCRIBER_FAILED",
     `a subscriber of the channel ${String(name)} threw, or its promise rejected; its failures are ignored`,
-    describe(reason),
+    formatReason(reason),
   );
 }
 
 /** The thrown value may be anything, even something that throws when inspected. */
-function describe(reason: unknown): string {
+function formatReason(reason: unknown): string {
   try {
     return inspect(reason);
   } catch {

@@ -41,7 +41,7 @@ const MS_PER_UNIT: ReadonlyMap<string, number> = new Map(
 export const MAX_DURATION_MS: number = 366 * 86_400_000;
 
 /** `setTimeout` takes at most 2^31 - 1 ms, 24.8 days; longer waits use several timers. */
-export const LONGEST_TIMER_MS = 2_147_483_647;
+export const MAX_TIMER_MS = 2_147_483_647;
 
 /**
  * Reads a duration as integer microseconds. Throws an error with `code`, naming the `option` and the received value, as written
@@ -53,7 +53,7 @@ export function parseDuration(
   code: HeadgateErrorCode,
   format: (value: unknown) => string = formatReceived,
 ): number {
-  const ms = typeof value === "string" ? millisecondsOf(value) : value;
+  const ms = typeof value === "string" ? parseMilliseconds(value) : value;
   if (!Number.isInteger(ms) || (ms as number) < 1 || (ms as number) > MAX_DURATION_MS) {
     throw new HeadgateError(
       code,
@@ -63,7 +63,7 @@ export function parseDuration(
   return (ms as number) * 1_000;
 }
 
-function millisecondsOf(text: string): number {
+function parseMilliseconds(text: string): number {
   const [, number, unit = ""] = /^(\d{1,15})( ?[a-z]+)$/.exec(text) ?? [];
   return Number(number) * (MS_PER_UNIT.get(unit) ?? Number.NaN);
 }

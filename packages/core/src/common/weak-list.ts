@@ -1,11 +1,11 @@
 /** How many collected objects may stay in a list before it is swept. */
-const MIN_LOOK = 64;
+const MIN_SWEEP_SIZE = 64;
 
 /** Objects that the list does not keep alive, in insertion order. */
 export class WeakList<T extends object> {
   readonly #refs = new Set<WeakRef<T>>();
   readonly #onEmpty: () => void;
-  #lookAt = MIN_LOOK;
+  #sweepAt = MIN_SWEEP_SIZE;
 
   /** `onEmpty` is called when the last one is removed. */
   constructor(onEmpty: () => void = () => {}) {
@@ -16,7 +16,7 @@ export class WeakList<T extends object> {
   add(item: T): () => void {
     const ref = new WeakRef(item);
     this.#refs.add(ref);
-    if (this.#refs.size >= this.#lookAt) this.#forgetCollected();
+    if (this.#refs.size >= this.#sweepAt) this.#sweep();
     return () => {
       if (this.#refs.delete(ref) && this.#refs.size === 0) this.#onEmpty();
     };
@@ -29,8 +29,8 @@ export class WeakList<T extends object> {
     }
   }
 
-  #forgetCollected(): void {
+  #sweep(): void {
     for (const ref of this.#refs) if (ref.deref() === undefined) this.#refs.delete(ref);
-    this.#lookAt = Math.max(MIN_LOOK, 2 * this.#refs.size);
+    this.#sweepAt = Math.max(MIN_SWEEP_SIZE, 2 * this.#refs.size);
   }
 }

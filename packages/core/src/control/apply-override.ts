@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { compileLike } from "../algorithms/compile-limit.ts";
+import { recompileLimit } from "../algorithms/compile-limit.ts";
 import type { Limit } from "../common/policy.ts";
-import { counterLimits } from "../operations/counter.ts";
+import { prepareLimits } from "../operations/counter.ts";
 import type { LimitGroup } from "../policy/compiled-policy.ts";
 import { alignLayouts } from "../policy/effective-limits.ts";
 import type { LimitOverride, Override } from "./record.ts";
@@ -15,7 +15,7 @@ export function applyOverride(group: LimitGroup, { subject, limits }: Override):
   if (subject !== undefined && !Object.hasOwn(subject, group.dimension)) return group;
   const changed = group.limits.map((limit) => applyToLimit(limit, limits));
   if (changed.every((limit, i) => limit === group.limits[i])) return group;
-  return { ...group, ...counterLimits(alignLayouts(group.limits, changed)) };
+  return { ...group, ...prepareLimits(alignLayouts(group.limits, changed)) };
 }
 
 function applyToLimit(
@@ -28,6 +28,6 @@ function applyToLimit(
 
 /** A limit with other numbers, and with its configured name. Throws `HEADGATE_INVALID_LIMIT`. */
 export function overrideLimit(limit: CompiledLimit, numbers: LimitOverride): CompiledLimit {
-  const compiled = compileLike(limit, { ...limit.source, ...numbers } as Limit);
+  const compiled = recompileLimit(limit, { ...limit.source, ...numbers } as Limit);
   return { ...compiled, name: limit.name };
 }

@@ -10,7 +10,7 @@ import type { Limiter, LimiterOptions } from "../limiter/limiter.ts";
 import { onServers } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Operation } from "../store/store.ts";
-import { asStore, requireStore } from "../store/store.ts";
+import { brandStore, requireStore } from "../store/store.ts";
 import type { ReadControlCall } from "./operations.ts";
 import { textReply } from "./operations.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
@@ -48,7 +48,7 @@ function startServer() {
     const clock = Date.now() * 1_000;
     return isKnown ? [clock, 0] : textReply([clock, 1], Buffer.from(state.text));
   }
-  const store = asStore({
+  const store = brandStore({
     owner: {},
     prefix: "hg",
     side: onServers,

@@ -1,5 +1,5 @@
 import { background } from "../common/background.ts";
-import { prefixPart } from "../common/client-state.ts";
+import { shareByPrefix } from "../common/client-state.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { codeOf } from "../common/errors.ts";
 import type { OperatorLog } from "../common/operator-log.ts";
@@ -140,7 +140,7 @@ class ControlCache implements Control {
     const isRepeated = this.#failedAt > this.#readSentAt;
     this.#failedAt = performance.now();
     if (isRepeated && REPORTED_CODES.includes(codeOf(error))) {
-      notices.logOnce(
+      notices.logThrottled(
         error as HeadgateError,
         "the control record cannot be read, so this process does not learn what operators do",
       );
@@ -164,7 +164,7 @@ function formatInvalidation({ limiter, subject, kind, from }: Invalidation): str
 }
 
 /** The known control record of a store's prefix, shared by all users of its client. */
-export const controlCacheOf: (store: CountingStore) => Control = prefixPart(
+export const controlCacheOf: (store: CountingStore) => Control = shareByPrefix(
   "control",
   ({ prefix }, drop) => new ControlCache(controlKey(prefix), drop),
 );

@@ -18,7 +18,7 @@ export function followControl(
   otherPolicies: () => Iterable<CompiledPolicy>,
 ): LimiterControl | undefined {
   const { store } = counted;
-  if (watch === undefined || store.remote?.isControlled !== true) return undefined;
+  if (watch === undefined || store.transport?.followsControl !== true) return undefined;
   const { owner } = store;
   const deps = { store, watch };
   const control = controlCacheOf(store);

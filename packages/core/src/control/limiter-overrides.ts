@@ -1,5 +1,5 @@
-import { Alarm } from "../common/background.ts";
-import { clientPart } from "../common/client-state.ts";
+import { BackgroundTimer } from "../common/background.ts";
+import { shareByClient } from "../common/client-state.ts";
 import { formatReceived } from "../common/errors.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { Stage } from "../pipeline/stage.ts";
@@ -23,7 +23,7 @@ const CHECK_INTERVAL_MS = 250;
 const MAX_REPORTED = 1_000;
 
 /** The misfitting overrides that were reported. */
-const reportedOn = clientPart("ignoredOverrides", () => new Set<string>());
+const reportedOn = shareByClient("ignoredOverrides", () => new Set<string>());
 
 /** The limiter that is overridden. */
 interface OverriddenLimiter {
@@ -50,8 +50,8 @@ export function createOverrides(
   const isCompatible = createCompatibilityCheck(counted, holder);
   const watchers = new Set<Watcher>();
   const { refresh, cache } = control;
-  const alarm = new Alarm(() => {
-    alarm.set(CHECK_INTERVAL_MS);
+  const timer = new BackgroundTimer(() => {
+    timer.set(CHECK_INTERVAL_MS);
     const refreshed = refresh();
     if (refreshed === undefined) checkWatchers();
     else void refreshed.then(checkWatchers);
@@ -116,7 +116,7 @@ export function createOverrides(
 
   function removeWatcher(watcher: Watcher): void {
     watchers.delete(watcher);
-    if (watchers.size === 0) alarm.stop();
+    if (watchers.size === 0) timer.stop();
   }
 
   const all: { -readonly [Part in keyof Overrides]: Overrides[Part] } = {
@@ -134,7 +134,7 @@ export function createOverrides(
     onChange(counters, policy, asked, callback) {
       const watcher = { counters, policy, effectiveLimits: formatEffectiveLimits(asked), callback };
       watchers.add(watcher);
-      if (!alarm.isSet) alarm.set(CHECK_INTERVAL_MS);
+      if (!timer.isSet) timer.set(CHECK_INTERVAL_MS);
       return () => removeWatcher(watcher);
     },
   };
@@ -146,7 +146,9 @@ export function createOverrides(
 /** Equal if and only if counters are decided in the same way. */
 function formatEffectiveLimits(counters: readonly SubjectCounter[]): string {
   return counters
-    .map(({ numbers, overrideEffect }) => `${numbers};${overrideEffect?.shadow}`)
+    .map(
+      ({ encodedParameters, overrideEffect }) => `${encodedParameters};${overrideEffect?.shadow}`,
+    )
     .join();
 }
 
@@ -157,9 +159,28 @@ function applyOverrides(
 ): SubjectCounter {
   let { group } = counter;
   for (const override of overrides) group = overriddenGroup(group, override);
-  const { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt } =
-    group;
-  const own = { limits, shape, scripts, numbers, weight, logs, thresholdMarks, extraKeys, timesAt };
+  const {
+    limits,
+    shape,
+    scripts,
+    encodedParameters,
+    weight,
+    logLimits,
+    notifyingLimits,
+    extraKeys,
+    boundariesAt,
+  } = group;
+  const own = {
+    limits,
+    shape,
+    scripts,
+    encodedParameters,
+    weight,
+    logLimits,
+    notifyingLimits,
+    extraKeys,
+    boundariesAt,
+  };
   return { ...counter, group, ...own, overrideEffect };
 }
 

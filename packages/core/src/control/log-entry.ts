@@ -1,4 +1,4 @@
-import { isRecordOf, isText, parseJson } from "../common/from-json.ts";
+import { isRecordOf, isString, parseJson } from "../common/parse-json.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { ForgottenSubject } from "./forgotten-subject.ts";
 import { toDate } from "./record.ts";
@@ -101,6 +101,6 @@ function parseEntry(line: string): LogEntry | undefined {
 function isEntry(entry: unknown): entry is NewLogEntry {
   if (!isPlainObject(entry) || !KINDS.includes(entry["kind"] as never)) return false;
   const { kind, limiter, network, subject } = entry;
-  if (subject !== undefined && !isRecordOf(subject, isText)) return false;
+  if (subject !== undefined && !isRecordOf(subject, isString)) return false;
   return typeof (DENY_LIST_KINDS.includes(kind) ? network : limiter) === "string";
 }

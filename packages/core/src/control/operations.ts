@@ -34,8 +34,8 @@ export const READ_STATES = {
 export const readControl: Operation<ReadControlCall> = {
   name: "read-control",
   kind: "read-control",
-  line: () => readLua,
-  prepare: (calls, _, clock) => ({
+  batchKey: () => readLua,
+  encode: (calls, _, clock) => ({
     script: readLua,
     args: [
       clock,
@@ -45,14 +45,14 @@ export const readControl: Operation<ReadControlCall> = {
       ),
     ],
   }),
-  read(calls, reply) {
+  decode(calls, reply) {
     const [clock, ...parts]: readonly unknown[] = Array.isArray(reply) ? reply : [];
     return calls.map((_, i) => decodeText(clock, parts[2 * i], parts[2 * i + 1]));
   },
   keys: ({ key }) => [key],
   weight: () => 1,
   // In memory, this process always has the latest version.
-  twin: (_, __, { now }) => [now, 1],
+  runInMemory: (_, __, { now }) => [now, 1],
 };
 
 /** A change of a record. */
@@ -80,20 +80,20 @@ export const changeControl: Operation<ChangeControlCall> = {
       entry,
     ],
   ),
-  read: decodeNumber,
+  decode: decodeNumber,
   keys: ({ prefix }) => [controlKey(prefix), actionLogKey(prefix)],
-  twin: (_, __, { now }) => [now, 0],
+  runInMemory: (_, __, { now }) => [now, 0],
 };
 
 /** Reads the log of actions of a prefix. The reply has 1 and the bytes of the entries, newest first, a line each. */
 export const readActionLog: Operation<string> = {
   ...unbatched("read-actions", actionsLua, () => []),
-  read(calls, reply) {
+  decode(calls, reply) {
     const [clock, status, text]: readonly unknown[] = Array.isArray(reply) ? reply : [];
     return calls.map(() => decodeText(clock, status, text));
   },
   keys: (prefix) => [actionLogKey(prefix)],
-  twin: (_, __, { now }) => [now, 1],
+  runInMemory: (_, __, { now }) => [now, 1],
 };
 
 /** Entries of the log to replace. */
@@ -108,9 +108,9 @@ export const redactActionLog: Operation<RedactLogCall> = {
   ...unbatched("redact-actions", redactLua, ({ replacements }: RedactLogCall) =>
     replacements.flat(),
   ),
-  read: decodeNumber,
+  decode: decodeNumber,
   keys: ({ prefix }) => [actionLogKey(prefix)],
-  twin: (_, __, { now }) => [now, 0],
+  runInMemory: (_, __, { now }) => [now, 0],
 };
 
 /** A step whose calls are sent one by one: each is as much work as fits one script. */
@@ -118,12 +118,12 @@ function unbatched<Call>(
   name: string,
   script: LuaSource,
   argsOf: (call: Call) => readonly string[],
-): Pick<Operation<Call>, "name" | "kind" | "line" | "prepare" | "weight"> {
+): Pick<Operation<Call>, "name" | "kind" | "batchKey" | "encode" | "weight"> {
   return {
     name,
     kind: name,
-    line: () => script,
-    prepare: ([call], _, clock) => ({ script, args: [clock, "0", ...argsOf(call as Call)] }),
+    batchKey: () => script,
+    encode: ([call], _, clock) => ({ script, args: [clock, "0", ...argsOf(call as Call)] }),
     weight: () => 256,
   };
 }

@@ -1,6 +1,6 @@
-import { isRecordOf, isWhole, parseJson } from "../common/from-json.ts";
+import { isRecordOf, isWholeNumber, parseJson } from "../common/parse-json.ts";
 import { isPlainObject } from "../common/plain-object.ts";
-import { readNetwork } from "../net/network.ts";
+import { parseNetwork } from "../net/network.ts";
 import type {
   ControlRecord,
   DeniedNetwork,
@@ -131,7 +131,7 @@ function parseHead(line: string): Pick<ControlRecord, "droppedTo"> | undefined {
   const head = line.length > MAX_LINE_CHARACTERS ? undefined : parseJson(line);
   if (!hasOnly(head, ["format", "droppedTo"])) return undefined;
   const { format, ...rest } = head;
-  if (format !== FORMAT || !(rest["droppedTo"] === undefined || isWhole(rest["droppedTo"]))) {
+  if (format !== FORMAT || !(rest["droppedTo"] === undefined || isWholeNumber(rest["droppedTo"]))) {
     return undefined;
   }
   return rest;
@@ -165,14 +165,14 @@ function isInvalidation(value: unknown): value is Invalidation {
     isName(value["limiter"]) &&
     isSubject(value["subject"]) &&
     ["reset", "block", "unblock"].includes(value["kind"] as string) &&
-    isWhole(value["from"])
+    isWholeNumber(value["from"])
   );
 }
 
 function isDenied(value: unknown): value is DeniedNetwork {
   return (
     hasOnly(value, ["network", "reason", "by", "from", "until"]) &&
-    readNetwork(value["network"]) !== undefined &&
+    parseNetwork(value["network"]) !== undefined &&
     (value["reason"] === undefined || typeof value["reason"] === "string") &&
     (value["by"] === undefined || typeof value["by"] === "string") &&
     hasValidTimes(value)
@@ -180,11 +180,11 @@ function isDenied(value: unknown): value is DeniedNetwork {
 }
 
 function hasValidTimes({ from, until }: Properties): boolean {
-  return isWhole(from) && (until === null || isWhole(until));
+  return isWholeNumber(from) && (until === null || isWholeNumber(until));
 }
 
 function isLimitOverride(value: unknown): value is LimitOverride {
-  return hasOnly(value, LIMIT_OVERRIDE_FIELDS) && Object.values(value).every(isWhole);
+  return hasOnly(value, LIMIT_OVERRIDE_FIELDS) && Object.values(value).every(isWholeNumber);
 }
 
 function isSubject(value: unknown): value is Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
 
 /** The state of a client that all of its users share. */
@@ -9,7 +9,7 @@ interface FirstContact {
   isOver: boolean;
 }
 
-const firstContactOf = clientPart(
+const firstContactOf = shareByClient(
   "connecting",
   (): FirstContact => ({ used: undefined, isOver: false }),
 );

@@ -9,7 +9,7 @@ import { sendBy } from "../../../../test/support/send-by.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { probe as probeStep } from "../operations/probe.ts";
 import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
-import { asStore } from "../store/store.ts";
+import { brandStore } from "../store/store.ts";
 import { Connecting } from "./connect-grace.ts";
 import { RunningClock } from "./event-loop-clock.ts";
 import type { Late } from "./outage.ts";
@@ -28,10 +28,10 @@ interface Client {
 
 const REMOTE: ScriptTransport = {
   send() {},
-  slotOf: () => 0,
+  hashSlotOf: () => 0,
   nodeOf: () => "",
-  isAcrossSlots: () => false,
-  refresh() {},
+  isCrossSlotError: () => false,
+  refreshTopology() {},
   lastError: () => undefined,
 };
 
@@ -43,7 +43,7 @@ function callOf(
   const run = askAgain as CountingStore["run"];
   const store = { owner: {}, prefix: "hg", now: () => 0, run };
   const remote = { ...REMOTE, send: sendBy(send as CountingStore["run"]) };
-  return [asStore({ ...store, remote }), probeStep, "", "hg:{u}:a"];
+  return [brandStore({ ...store, transport: remote }), probeStep, "", "hg:{u}:a"];
 }
 
 /** A server of which each call ends as the test says. Its client has answered before, unless it has time to connect. */

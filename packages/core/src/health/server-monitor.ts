@@ -1,9 +1,9 @@
 import { background } from "../common/background.ts";
 import type { HeadgateError } from "../common/errors.ts";
-import type { Waiting } from "../common/waiting-list.ts";
-import { WaitingList } from "../common/waiting-list.ts";
+import type { ListNode } from "../common/linked-list.ts";
+import { LinkedList } from "../common/linked-list.ts";
 import { probe, probeKeyFor } from "../operations/probe.ts";
-import type { CountingStore, Operation, ScriptTransport, SentCall } from "../store/store.ts";
+import type { CountingStore, Operation, PendingCall, ScriptTransport } from "../store/store.ts";
 import type { Connecting } from "./connect-grace.ts";
 import type { Awaited } from "./event-loop-clock.ts";
 import type { Late } from "./outage.ts";
@@ -18,13 +18,13 @@ const NO_KEYS: readonly string[] = [];
 function noop(): void {}
 
 /** A call with a time limit on its wait. */
-class WatchedCall implements SentCall, Waiting {
+class WatchedCall implements PendingCall, ListNode {
   keys: readonly string[] = NO_KEYS;
   weight = 1;
   clock = "";
-  isOver = false;
-  before: Waiting | undefined = undefined;
-  after: Waiting | undefined = undefined;
+  isAbandoned = false;
+  previous: ListNode | undefined = undefined;
+  next: ListNode | undefined = undefined;
   /** The number of calls sent by then, including this one. */
   number = 0;
   /** When it was sent, on the watch's clock. */
@@ -102,7 +102,7 @@ export class ServerMonitor implements Awaited {
   readonly #options: NodeWatchOptions;
   readonly #outages: ServerOutages;
   /** In the order of sending, so that the first is the first to be late. */
-  readonly #waiting = new WaitingList<WatchedCall>();
+  readonly #waiting = new LinkedList<WatchedCall>();
   /** The calls among them that have less time left than others. */
   readonly #hurried = new Set<WatchedCall>();
   /** How many calls were sent, and how many of them before the last answer that came in time. */
@@ -155,7 +155,7 @@ export class ServerMonitor implements Awaited {
       this.#waiting.add(watched);
       if (waitedMs > 0) this.#hurried.add(watched);
       try {
-        (store.remote as ScriptTransport).send(watched);
+        (store.transport as ScriptTransport).send(watched);
       } catch (error) {
         this.failed(watched, error);
       }
@@ -165,7 +165,7 @@ export class ServerMonitor implements Awaited {
   /** Receives the reply to a call. A late one is refused: its units were charged, but it did not admit the request. */
   answered(call: WatchedCall, reply: readonly number[]): void {
     this.#leave(call, true);
-    if (call.isOver) call.notifyLate(reply);
+    if (call.isAbandoned) call.notifyLate(reply);
     else call.onReply(reply);
   }
 
@@ -233,7 +233,7 @@ export class ServerMonitor implements Awaited {
       sent <= connecting.failedAt ? undefined : isUnconnected ? connecting.connectMs : timeoutMs,
     );
     this.#hurried.delete(call);
-    call.isOver = true;
+    call.isAbandoned = true;
     call.onError(reason);
     return reason;
   }

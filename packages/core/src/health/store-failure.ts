@@ -16,7 +16,7 @@ export function storeFailure(error: unknown, notices: OperatorLog): HeadgateErro
   const code = codeOf(error);
   if (code === undefined || !NOT_DONE.includes(code)) throw error;
   const reason = error as HeadgateError;
-  if (code !== "HEADGATE_STORE_UNAVAILABLE") notices.logOnce(reason);
+  if (code !== "HEADGATE_STORE_UNAVAILABLE") notices.logThrottled(reason);
   return reason;
 }
 

@@ -1,8 +1,8 @@
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../common/channels.ts";
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
-import { createOperatorLog, explain } from "../common/operator-log.ts";
+import { createOperatorLog, formatWithCause } from "../common/operator-log.ts";
 import { publish } from "../common/publish.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import { Connecting } from "./connect-grace.ts";
@@ -19,7 +19,7 @@ const storeUp = channel(CHANNELS.storeUp);
 const MANY_NODES = 64;
 
 /** By the times of each. */
-const watchesOf = clientPart("watches", () => new Map<string, StoreMonitor>());
+const watchesOf = shareByClient("watches", () => new Map<string, StoreMonitor>());
 
 /** The watch of a client, for the same times. */
 export function watchStore(
@@ -81,16 +81,16 @@ function createWatch(
         withinMs === undefined
           ? notConnected(remote.lastError())
           : noAnswerWithin(withinMs, remote.lastError()),
-      onSilence: () => remote.refresh(downNodes()),
+      onSilence: () => remote.refreshTopology(downNodes()),
       onProbeFailure(error) {
-        if (!isUnavailable(error)) notices.logOnce(error);
+        if (!isUnavailable(error)) notices.logThrottled(error);
       },
       onDown(reason) {
         publish(storeDown, { node, reason } satisfies StoreDown);
         reports.onChange(node, "down");
         notices.log(
           "HEADGATE_STORE_DOWN",
-          `${where} is down: ${explain(reason)}; until it answers, limits are decided by onUnavailable, and breakers by this process alone`,
+          `${where} is down: ${formatWithCause(reason)}; until it answers, limits are decided by onUnavailable, and breakers by this process alone`,
           reason,
         );
       },

@@ -2,8 +2,8 @@ import { BlockList, isIP } from "node:net";
 import type { HeadgateError } from "../common/errors.ts";
 import { invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
-import { addressSubject, WHOLE } from "../net/client-address.ts";
-import { positionOf, readNetwork } from "../net/network.ts";
+import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
+import { parseNetwork, positionOf } from "../net/network.ts";
 import type { NetworkSet } from "../net/network-set.ts";
 import { createNetworkSet } from "../net/network-set.ts";
 import type { Arrival, Client, HttpRequest, TrustWatch } from "./client.ts";
@@ -118,7 +118,7 @@ function networksOf(list: readonly string[], invalid: (received: unknown) => Err
   const entries = [...list];
   const networks = createNetworkSet(
     entries.map((entry) => {
-      const network = readNetwork(entry);
+      const network = parseNetwork(entry);
       if (network === undefined) throw invalid(entry);
       return network;
     }),
@@ -128,7 +128,7 @@ function networksOf(list: readonly string[], invalid: (received: unknown) => Err
 }
 
 function isInBlockList(list: BlockList, address: string): boolean {
-  const whole = addressSubject(address, WHOLE);
+  const whole = addressSubject(address, FULL_IPV6_PREFIX);
   const version = isIP(whole);
   return version !== 0 && list.check(whole, version === 4 ? "ipv4" : "ipv6");
 }

@@ -67,7 +67,7 @@ function impossibleFor(
 ): { readonly name: string; readonly limit: number; readonly units: number } | undefined {
   for (const { name, limit, shape } of limiter[LIMITER].counted.limits) {
     // One number takes one slot, whatever it is.
-    const ofAll = typeof cost === "number" && shape.heldFor === undefined ? cost : 1;
+    const ofAll = typeof cost === "number" && shape.slotTtl === undefined ? cost : 1;
     const units = typeof cost === "object" ? (unitsFor(cost, name) ?? 1) : ofAll;
     if (limit > 0 && units > limit) return { name, limit, units };
   }

@@ -1,7 +1,7 @@
 import type { DeniedNetwork } from "../control/record.ts";
 import { isActive } from "../control/record.ts";
 import type { LimiterParts } from "../limiter/limiter-parts.ts";
-import { positionOf, readNetwork } from "../net/network.ts";
+import { parseNetwork, positionOf } from "../net/network.ts";
 import type { NetworkSet } from "../net/network-set.ts";
 import { createNetworkSet } from "../net/network-set.ts";
 import type { HttpRequest, TrustWatch } from "./client.ts";
@@ -74,7 +74,7 @@ function inForceAt(denied: readonly DeniedNetwork[], now: number): InForce {
   const known = compiled.get(denied);
   if (known !== undefined && now < known.until) return known;
   const lasting = denied.filter((entry) => isActive(entry, now));
-  const networks = lasting.flatMap(({ network }) => readNetwork(network) ?? []);
+  const networks = lasting.flatMap(({ network }) => parseNetwork(network) ?? []);
   const ends = lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY);
   const inForce = {
     networks: createNetworkSet(networks),

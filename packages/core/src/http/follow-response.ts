@@ -1,4 +1,4 @@
-import { onceAborted } from "../common/abort-listeners.ts";
+import { addAbortCallback } from "../common/abort-listeners.ts";
 import type { SlotHandle } from "../policy/slot.ts";
 import type { DisconnectWatch } from "../queue/queue.ts";
 import type { Client } from "./client.ts";
@@ -39,7 +39,7 @@ export function watchLeaving(
     end();
   };
   const forgetResponse = watchResponse(response, { onEnded: leave, onLeft: leave });
-  const forgetEnding = onceAborted(ending, end);
+  const forgetEnding = addAbortCallback(ending, end);
   const isDisconnected = (): boolean => isOver || client.hasLeft();
   if (isDisconnected() || ending.aborted) end();
   return {

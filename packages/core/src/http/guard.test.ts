@@ -329,7 +329,7 @@ describe("one request", () => {
     let fails = true;
     const store: typeof memory = {
       ...memory,
-      runNow: undefined,
+      runSync: undefined,
       run: (...call) => (fails ? Promise.reject(new Error("away")) : memory.run(...call)),
     };
     const base = createLimiter({ name: "base", limits, store });

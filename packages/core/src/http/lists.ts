@@ -4,9 +4,9 @@ import { isPromiseLike } from "../common/awaitable.ts";
 import { CHANNELS } from "../common/channels.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
+import type { LimiterLabels } from "../common/limiter-labels.ts";
 import { publish } from "../common/publish.ts";
-import type { ReportedLimiter } from "../common/reported-limiter.ts";
-import { addressSubject, WHOLE } from "../net/client-address.ts";
+import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
 import type { ListSource } from "../registry/record.ts";
 import type { AddressList } from "./address-option.ts";
 import { readAddressList } from "./address-option.ts";
@@ -33,7 +33,7 @@ export interface List<Request> {
 }
 
 /** Published on `headgate:request:listed`. */
-export interface ListedRequest extends ReportedLimiter {
+export interface ListedRequest extends LimiterLabels {
   /** The method and the configured route, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
   /** The client's list: one on `allowList` is not limited, one on `blockList` or the operators' `denyList` is refused. */
@@ -56,7 +56,7 @@ export function readList<Request>(
   if (list === undefined) return undefined;
   if (typeof list === "function") {
     const has: List<Request>["has"] = (request, address) =>
-      list(request, address && addressSubject(address, WHOLE));
+      list(request, address && addressSubject(address, FULL_IPV6_PREFIX));
     return { source: "function", usesAddress: list.length > 1, has };
   }
   const isOn = readAddressList(list, (received) => invalidList(owner, option, received));

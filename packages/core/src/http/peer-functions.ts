@@ -1,4 +1,4 @@
-import { PEER_LIMITER_OPTIONS, PEER_REQUEST_OPTIONS } from "../common/peer-options.ts";
+import { LIMITER_OPTION_HINTS, REQUEST_OPTION_HINTS } from "../common/migration-hints.ts";
 
 /** Options of other libraries whose equivalent differs if they are a function of the request. */
 const PEER_FUNCTIONS: Readonly<Record<string, string>> = {
@@ -12,5 +12,5 @@ export function peerOptionsFor(raw: object): Readonly<Record<string, string>> {
   const functions = Object.entries(PEER_FUNCTIONS).filter(
     ([name]) => typeof Object.getOwnPropertyDescriptor(Object(raw), name)?.value === "function",
   );
-  return { ...PEER_LIMITER_OPTIONS, ...PEER_REQUEST_OPTIONS, ...Object.fromEntries(functions) };
+  return { ...LIMITER_OPTION_HINTS, ...REQUEST_OPTION_HINTS, ...Object.fromEntries(functions) };
 }

@@ -1,5 +1,5 @@
-import type { ChargeResult } from "../common/charged.ts";
-import { joinCharged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charge-result.ts";
+import { joinChargeResults } from "../common/charge-result.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import { isPlainObject } from "../common/plain-object.ts";
@@ -103,7 +103,7 @@ function join(
       const settled = entries.map((entry) =>
         entry.limiter[LIMITER].charging.settle(entry.decision, unitsFor(entry, units, entries)),
       );
-      return joinCharged<Units>(await Promise.all(settled));
+      return joinChargeResults<Units>(await Promise.all(settled));
     },
     refund: () => isAny((entry) => entry.limiter[LIMITER].charging.refund(entry.decision)),
     release: () => isAny((entry) => entry.limiter.release(entry.decision)),

@@ -1,5 +1,5 @@
 import { formatNumber } from "../common/errors.ts";
-import { readBoolean, rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import { readBoolean, rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
 import { parseDuration } from "../common/time.ts";
 import { blockCounters, forgetCounters } from "../pipeline/mutations.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
@@ -37,20 +37,20 @@ export function createBlocking({
 
   return {
     async block(subject, duration, options, more?: unknown) {
-      rejectMore("block(subject, duration, options)", more);
+      rejectExtraArgument("block(subject, duration, options)", more);
       const partial = readPartial("block", options);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
       await isAny(subject, partial, (counters) => blockCounters(chain, counters, span));
     },
 
     async unblock(subject, options, more?: unknown) {
-      rejectMore("unblock(subject, options)", more);
+      rejectExtraArgument("unblock(subject, options)", more);
       const partial = readPartial("unblock", options);
       return isAny(subject, partial, (counters) => blockCounters(chain, counters, 0));
     },
 
     async reset(subject, options, more?: unknown) {
-      rejectMore("reset(subject, options)", more);
+      rejectExtraArgument("reset(subject, options)", more);
       return isAny(subject, readPartial("reset", options), async (all) => {
         const counters = unitCountersOf(all);
         if (counters.length === 0) return false;

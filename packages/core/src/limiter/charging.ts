@@ -1,14 +1,14 @@
-import type { ChargeResult } from "../common/charged.ts";
-import { NOTHING_CHARGED, nothingCharged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charge-result.ts";
+import { NO_CHARGE, noChargeByName } from "../common/charge-result.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
-import { isOfSlots } from "../common/decision.ts";
+import { isConcurrencyLimit } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import { rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
 import type { LimitDescription } from "../common/policy.ts";
 import { requireUnreached } from "../health/store-failure.ts";
 import type { Counter } from "../operations/counter.ts";
-import { areByName } from "../operations/counter.ts";
+import { hasCostsByName } from "../operations/counter.ts";
 import type { Receipt } from "../operations/refund.ts";
 import {
   applyMutations,
@@ -67,7 +67,7 @@ export function createCharging(
     if (refreshed !== undefined) await refreshed;
     const units = assignCosts(overrides?.apply(named, policy) ?? named, cost);
     if (units.counters.length === 0 || units.cost === 0) {
-      return typeof cost === "number" ? NOTHING_CHARGED : nothingCharged(chargeableLimits(policy));
+      return typeof cost === "number" ? NO_CHARGE : noChargeByName(chargeableLimits(policy));
     }
     return chargeCounters(chain, includedCounters(units.counters), units.cost, 0, (missed, error) =>
       chargeLocally(missed, units.cost, error),
@@ -103,14 +103,13 @@ export function createCharging(
   function settledOf(decision: Decision): readonly Pick<LimitDescription, "name">[] {
     if (!shapes.isUsed) return chargeable;
     const asked = allLimitsOf(decision) ?? decision?.limits ?? [];
-    return [...chargeable, ...asked.filter((limit) => !isOfSlots(limit))];
+    return [...chargeable, ...asked.filter((limit) => !isConcurrencyLimit(limit))];
   }
 
   async function settle(decision: Decision, units: Cost): Promise<ChargeResult<Cost>> {
     const receipts = takeReceipts(decision, counted);
     const { source, shadow } = decision;
-    const nothing =
-      typeof units === "number" ? NOTHING_CHARGED : nothingCharged(settledOf(decision));
+    const nothing = typeof units === "number" ? NO_CHARGE : noChargeByName(settledOf(decision));
     // With `onUnavailable: "allow"` nothing was counted.
     if (source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
@@ -159,14 +158,14 @@ export function createCharging(
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
-      rejectMore("settle(decision, units)", more);
+      rejectExtraArgument("settle(decision, units)", more);
       const wanted = readUnits(core, units, settledOf(decision));
       requireSameForm(decision, wanted);
       return (await settle(decision, wanted)) as ChargeResult<Units>;
     },
 
     async refund(decision, more?: unknown) {
-      rejectMore("refund(decision)", more);
+      rejectExtraArgument("refund(decision)", more);
       const receipts = takeReceipts(decision, counted);
       if (receipts[0]?.returnToLease?.() === true) return true;
       const charged = receipts.filter(({ cost }) => cost > 0).map(refundMutation);
@@ -179,7 +178,7 @@ export function createCharging(
     },
 
     async release(decision, more?: unknown) {
-      rejectMore("release(decision)", more);
+      rejectExtraArgument("release(decision)", more);
       return slotsOf(decision, counted)?.release() ?? false;
     },
   };
@@ -187,8 +186,8 @@ export function createCharging(
 
 /** The result for units that no store received. */
 function unreached(counters: readonly Counter[]): ChargeResult<Cost> {
-  if (!areByName(counters)) return { ...NOTHING_CHARGED, degraded: true };
-  return { ...nothingCharged(counters.flatMap(({ limits }) => limits)), degraded: true };
+  if (!hasCostsByName(counters)) return { ...NO_CHARGE, degraded: true };
+  return { ...noChargeByName(counters.flatMap(({ limits }) => limits)), degraded: true };
 }
 
 function rethrow(_: unknown, error: unknown): never {

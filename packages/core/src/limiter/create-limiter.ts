@@ -1,8 +1,8 @@
 import { formatKind, invalidValue } from "../common/errors.ts";
+import { formatPolicy } from "../common/format-policy.ts";
+import { LIMITER_OPTION_HINTS } from "../common/migration-hints.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
-import { PEER_LIMITER_OPTIONS } from "../common/peer-options.ts";
 import type { Policy } from "../common/policy.ts";
-import { formatPolicy } from "../common/policy-as-code.ts";
 import { requireLeasable } from "../pipeline/leases/require-leasable.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { compileLimiterPolicy, joinPolicies } from "../policy/compiled-policy.ts";
@@ -53,7 +53,7 @@ export function makeLimiter(
   options: LimiterOptions<string>,
   plugin: string | undefined,
 ): MadeLimiter<string> {
-  rejectUnknownOptions("createLimiter", options, OPTIONS, () => PEER_LIMITER_OPTIONS);
+  rejectUnknownOptions("createLimiter", options, OPTIONS, () => LIMITER_OPTION_HINTS);
   const { extends: parent } = options;
   if (parent !== undefined && partsOf(parent).isClosed) throw closedError(parent.name);
   const { name, store } = placeOf(options);

@@ -1,4 +1,4 @@
-import { processPart } from "../common/client-state.ts";
+import { shareInProcess } from "../common/client-state.ts";
 import { invalidValue } from "../common/errors.ts";
 import { readBoolean } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
@@ -17,7 +17,7 @@ export const FAILURE_OPTIONS = [
 ] as const;
 
 /** The default of `storeTimeout` in milliseconds. Shared by all copies of this package, so that a test can change it. */
-export const storeTimes: () => { byDefault: number } = processPart("storeTimes", () => ({
+export const storeTimes: () => { byDefault: number } = shareInProcess("storeTimes", () => ({
   byDefault: 100,
 }));
 

@@ -1,4 +1,4 @@
-import { processPart } from "../common/client-state.ts";
+import { shareInProcess } from "../common/client-state.ts";
 import { codeOf } from "../common/errors.ts";
 
 /** Something that `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name at once. */
@@ -34,7 +34,7 @@ function makeInPlaceOf<T extends Named>(earlier: Set<Named>, make: () => T): T {
   }
 }
 
-const hotReloaded = processPart("hotReload", () => new Map<string, Set<Named>>());
+const hotReloaded = shareInProcess("hotReload", () => new Map<string, Set<Named>>());
 
 function madeUnder(key: string): Set<Named> {
   const all = hotReloaded();

@@ -1,5 +1,5 @@
 import type { Decision } from "../common/decision.ts";
-import { noteInUse } from "../common/in-use-count.ts";
+import { trackInUse } from "../common/in-use-count.ts";
 import { slotsOf } from "../policy/limiter-decision.ts";
 import type { WaitQueue } from "../queue/queue.ts";
 import { createWaitQueue } from "../queue/wait-queue.ts";
@@ -34,7 +34,7 @@ export function createLimiterQueue(
 
   const giveBack = (decision: Decision) => inFlight.track(giveAllBack(decision));
   const queue = createWaitQueue(maxQueue, giveBack, counted.store.now, () =>
-    noteInUse("waiting", counted.labels),
+    trackInUse("waiting", counted.labels),
   );
   control?.onInvalidation(queue.wake);
   return { queue, maxLine: Math.min(MAX_LINE, Math.ceil(maxQueue / 2)), giveBack };

@@ -1,4 +1,4 @@
-import type { ChargeResult } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charge-result.ts";
 import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import type { BlockOn, LimitDescription, Policy } from "../common/policy.ts";

@@ -10,7 +10,7 @@ import type { Decision } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { asStore, requireStore } from "../store/store.ts";
+import { brandStore, requireStore } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
 
@@ -132,7 +132,7 @@ describe("a peek of nothing while the store is away", () => {
   });
   const limits = fixedWindow({ limit: 10, window: "1h" });
   const open = (options: Partial<LimiterOptions>) =>
-    createLimiter({ name: "api", limits, store: asStore({ ...away, owner: {} }), ...options });
+    createLimiter({ name: "api", limits, store: brandStore({ ...away, owner: {} }), ...options });
 
   test("reports the share of this process as it is", async () => {
     const limiter = open({ localShare: 0.5 });

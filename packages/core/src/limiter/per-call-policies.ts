@@ -1,8 +1,8 @@
-import { processPart } from "../common/client-state.ts";
+import { shareInProcess } from "../common/client-state.ts";
 import type { HeadgateErrorCode } from "../common/errors.ts";
 import { formatReceived } from "../common/errors.ts";
 import { LruMap } from "../common/lru-map.ts";
-import { warn } from "../common/operator-log.ts";
+import { emitWarning } from "../common/operator-log.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { shareKeyCache } from "../policy/per-call-policy.ts";
 
@@ -10,7 +10,7 @@ import { shareKeyCache } from "../policy/per-call-policy.ts";
 export const MOST_SHAPES = 64;
 
 /** Whether the process was warned. */
-const warnings = processPart("otherShapes", () => ({ isWarnedOf: false }));
+const warnings = shareInProcess("otherShapes", () => ({ isWarnedOf: false }));
 
 /** Receives shapes that come into use, and those that are forgotten: policies without the limits of an extended limiter. */
 export interface ShapeNews {
@@ -98,7 +98,7 @@ function warnOfMany(name: string): void {
   const warned = warnings();
   if (warned.isWarnedOf) return;
   warned.isWarnedOf = true;
-  warn(
+  emitWarning(
     "HEADGATE_MANY_SHAPES" satisfies HeadgateErrorCode,
     `calls of the limiter ${formatReceived(name)} brought limits of more than ${MOST_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
   );

@@ -2,16 +2,16 @@ import type { Channel } from "node:diagnostics_channel";
 import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../common/channels.ts";
 import type { Decision } from "../common/decision.ts";
+import type { LimiterLabels } from "../common/limiter-labels.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { publish } from "../common/publish.ts";
-import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
 import { GLOBAL_SUBJECT } from "../policy/counters.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** Published on `headgate:decision`. */
-export interface PublishedDecision extends ReportedLimiter {
+export interface PublishedDecision extends LimiterLabels {
   /** In HTTP, the method and the configured route, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
   /** The counted subject, by dimension, as accepted by the limiter's `reset`. */

@@ -21,14 +21,14 @@ import { makeReady } from "./warm-up.ts";
 export const onServers: OnServers = {
   open(counted, failure, flights, shapes) {
     const { store } = counted;
-    const { remote } = store;
+    const { transport } = store;
     const { limiter } = counted.labels;
     const usage = startUsage(store, limiter);
-    if (remote === undefined) return { ...inMemory(counted), usage };
-    const watch = watchStore(store.owner, remote, failure);
+    if (transport === undefined) return { ...inMemory(counted), usage };
+    const watch = watchStore(store.owner, transport, failure);
     const release = watch.use();
     const fallback = createFallbackStage(counted, failure);
-    const place = { policy: counted, monitor: watch, transport: remote };
+    const place = { policy: counted, monitor: watch, transport: transport };
     const server = createRedisStage(place, fallback, flights);
     const denials = createDenyCacheStage(server, counted, failure.denyCache);
     const { lease } = failure;

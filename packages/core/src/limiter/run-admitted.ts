@@ -1,4 +1,4 @@
-import { onceAborted } from "../common/abort-listeners.ts";
+import { addAbortCallback } from "../common/abort-listeners.ts";
 import type { Decision } from "../common/decision.ts";
 import type { SlotHandle } from "../policy/slot.ts";
 import type { RunContext } from "./limiter.ts";
@@ -24,5 +24,5 @@ export async function runAdmitted<T>(
 /** Aborts when a signal does, until the returned function is called. */
 function follow(signal: AbortSignal, abort: AbortController): () => void {
   if (signal.aborted) abort.abort(signal.reason);
-  return onceAborted(signal, () => abort.abort(signal.reason));
+  return addAbortCallback(signal, () => abort.abort(signal.reason));
 }

@@ -1,6 +1,6 @@
-import { processPart } from "../common/client-state.ts";
+import { shareInProcess } from "../common/client-state.ts";
 import type { HeadgateErrorCode } from "../common/errors.ts";
-import { warn } from "../common/operator-log.ts";
+import { emitWarning } from "../common/operator-log.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Limit } from "../common/policy.ts";
 
@@ -11,9 +11,12 @@ const SHORT_MS = 1_000;
 const DURATIONS = ["window", "every", "ttl"] as const;
 
 /** Whether the process was warned. */
-export const shortDurations: () => { areWarnedOf: boolean } = processPart("shortDurations", () => ({
-  areWarnedOf: false,
-}));
+export const shortDurations: () => { areWarnedOf: boolean } = shareInProcess(
+  "shortDurations",
+  () => ({
+    areWarnedOf: false,
+  }),
+);
 
 /** Warns once per process about a duration given as a bare number below 1,000, which means milliseconds. */
 export function warnOfShortDuration(limits: readonly Limit[]): void {
@@ -24,7 +27,7 @@ export function warnOfShortDuration(limits: readonly Limit[]): void {
     if (found === undefined) continue;
     warned.areWarnedOf = true;
     const [option, ms] = found;
-    warn(
+    emitWarning(
       "HEADGATE_SHORT_DURATION" satisfies HeadgateErrorCode,
       `${limit.algorithm}: ${option}: ${ms} is ${ms} milliseconds. If you mean seconds, write "${ms}s"; if you mean milliseconds, write "${ms}ms", and this warning ends`,
     );

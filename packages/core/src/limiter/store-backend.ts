@@ -35,8 +35,8 @@ export interface OnServers {
 }
 
 /** The store's part of a limiter; undefined for one in memory. */
-export function serverSideOf({ side }: CountingStore): OnServers | undefined {
-  return side as OnServers | undefined;
+export function serverSideOf({ backend }: CountingStore): OnServers | undefined {
+  return backend as OnServers | undefined;
 }
 
 /** A limiter in this process: one link. */

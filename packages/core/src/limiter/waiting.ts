@@ -1,6 +1,6 @@
 import type { Decision } from "../common/decision.ts";
 import { formatKind, formatNumber, HeadgateError, invalidValue } from "../common/errors.ts";
-import { rejectMore, rejectUnknownOptions } from "../common/options.ts";
+import { rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { createDecisionRequest } from "../pipeline/decode-reply.ts";
@@ -157,7 +157,7 @@ export function createWaiting(
 
     async run(subject, work, options: RunOptions = {}, more?: unknown) {
       rejectUnknownOptions("run", options, ["cost", "limits", "timeout", "signal"]);
-      rejectMore("run(subject, work, options)", more);
+      rejectExtraArgument("run(subject, work, options)", more);
       requireWork(work);
       const { timeout, ...waiting } = options;
       const decision =

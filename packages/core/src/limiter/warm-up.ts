@@ -1,7 +1,7 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
 import { requireUnreached } from "../health/store-failure.ts";
-import { decide, stepFor } from "../operations/decide.ts";
+import { decide, operationFor } from "../operations/decide.ts";
 import { probe, probeKeyFor } from "../operations/probe.ts";
 import { groupByHashSlot } from "../pipeline/cross-slot.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
@@ -9,7 +9,7 @@ import type { SubjectCounter } from "../policy/counters.ts";
 import { countersOf } from "../policy/counters.ts";
 import { composeScript } from "../scripts/compose-script.ts";
 import type { ScriptTransport } from "../store/store.ts";
-import { within } from "../store/within.ts";
+import { withTimeout } from "../store/with-timeout.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** How many subjects are tried to find a key on each server of a cluster: with ten servers, one is missed in 1 of 1,000 starts. */
@@ -21,8 +21,8 @@ const SUBJECTS = 64;
  */
 export async function makeReady({ counted, watch, control }: LimiterCore): Promise<boolean> {
   const { store } = counted;
-  const { remote } = store;
-  if (watch === undefined || remote === undefined) return true;
+  const { transport } = store;
+  if (watch === undefined || transport === undefined) return true;
   const [first] = countersFor(counted, 0) as [SubjectCounter, ...SubjectCounter[]];
   try {
     const answered = watch.run(store, probe, probeKeyFor(first.key), first.key);
@@ -32,7 +32,7 @@ export async function makeReady({ counted, watch, control }: LimiterCore): Promi
     return false;
   }
   // A script that is not loaded by then is loaded by the first decision that needs it.
-  await within(watch.timeoutMs, loadScripts(counted, remote), () => undefined);
+  await withTimeout(watch.timeoutMs, loadScripts(counted, transport), () => undefined);
   return true;
 }
 
@@ -51,14 +51,14 @@ function countersFor(counted: CompiledPolicy, subject: number): readonly Subject
 
 /** Once for each server, as far as keys are known to belong to one. */
 async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Promise<void> {
-  if (remote.load === undefined) return;
+  if (remote.loadScript === undefined) return;
   const loads = new Map<string, Promise<unknown>>();
   for (let subject = 0; subject < SUBJECTS; subject += 1) {
     for (const counters of groupByHashSlot(countersFor(counted, subject), remote)) {
       const { key } = counters[0] as SubjectCounter;
       for (const script of scriptsOf(counters)) {
         const place = `${remote.nodeOf(key)} ${script.sha1}`;
-        if (!loads.has(place)) loads.set(place, remote.load(script, key));
+        if (!loads.has(place)) loads.set(place, remote.loadScript(script, key));
       }
     }
   }
@@ -69,9 +69,9 @@ async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Pr
 function scriptsOf(counters: readonly SubjectCounter[]): readonly LuaSource[] {
   const call = { counters, cost: 1, mode: "enforce" } as const;
   const prepared = [
-    decide.prepare([call], composeScript, ""),
-    decide.prepare([call, call], composeScript, ""),
-    stepFor("peek").prepare([call], composeScript, ""),
+    decide.encode([call], composeScript, ""),
+    decide.encode([call, call], composeScript, ""),
+    operationFor("peek").encode([call], composeScript, ""),
   ];
   return prepared.map(({ script }) => script);
 }

@@ -73,11 +73,11 @@ export function formatAddress(groups: readonly number[]): string {
  * it.
  */
 export function formatNetwork(groups: readonly number[], prefix: number): string {
-  const address = formatAddress(groups.map((group, i) => group & ~bitsBehind(prefix, i)));
+  const address = formatAddress(groups.map((group, i) => group & ~hostMask(prefix, i)));
   return prefix === groups.length * 16 ? address : `${address}/${prefix}`;
 }
 
 /** A mask of the bits in group `i` that lie beyond the first `prefix` bits of an address. */
-export function bitsBehind(prefix: number, i: number): number {
+export function hostMask(prefix: number, i: number): number {
   return 0xffff >> Math.min(16, Math.max(0, prefix - i * 16));
 }

@@ -5,10 +5,10 @@ import { formatNetwork, ipv4Groups, ipv6Groups } from "./address-groups.ts";
 export const DEFAULT_IPV6_PREFIX = 64;
 
 /** The prefix of a single IPv6 address. */
-export const WHOLE = 128;
+export const FULL_IPV6_PREFIX = 128;
 
 /** How Node writes the beginning of an IPv4-mapped address, which a server on both protocols sees for every IPv4 client. */
-const MAPPED = "::ffff:";
+const MAPPED_PREFIX = "::ffff:";
 
 /** The first 96 bits, as six groups, of IPv6 addresses whose last 32 are a client's IPv4 address. */
 const IPV4_NETWORKS: readonly (readonly number[])[] = [
@@ -24,7 +24,7 @@ const IPV4_NETWORKS: readonly (readonly number[])[] = [
  */
 export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV6_PREFIX): string {
   if (isIPv4(address)) return address;
-  const ipv4 = writtenIpv4(address);
+  const ipv4 = parseIpv4(address);
   if (ipv4 !== undefined) return ipv4;
   const groups = addressGroups(address);
   if (groups !== undefined) return formatNetwork(groups, groups.length === 2 ? 32 : ipv6Prefix);
@@ -37,23 +37,23 @@ export function addressSubject(address: string, ipv6Prefix: number = DEFAULT_IPV
  * address. Undefined for other text.
  */
 export function addressGroups(address: string): readonly number[] | undefined {
-  const bare = writtenIpv4(address) ?? bareAddress(address);
+  const bare = parseIpv4(address) ?? stripAddress(address);
   if (bare === undefined) return undefined;
   if (!bare.includes(":")) return ipv4Groups(bare);
   const groups = ipv6Groups(bare);
-  return isIpv4Inside(groups) ? groups.slice(6) : groups;
+  return isEmbeddedIpv4(groups) ? groups.slice(6) : groups;
 }
 
 /** An IPv4 address as Node writes it: plain or IPv4-mapped. */
-function writtenIpv4(address: string): string | undefined {
+function parseIpv4(address: string): string | undefined {
   if (isIPv4(address)) return address;
-  if (!address.startsWith(MAPPED)) return undefined;
-  const mapped = address.slice(MAPPED.length);
+  if (!address.startsWith(MAPPED_PREFIX)) return undefined;
+  const mapped = address.slice(MAPPED_PREFIX.length);
   return isIPv4(mapped) ? mapped : undefined;
 }
 
 /** The address in a text, without its zone and without a port that a proxy appended. */
-function bareAddress(text: string): string | undefined {
+function stripAddress(text: string): string | undefined {
   const bare = stripPort(text);
   if (isIPv4(bare)) return bare;
   const zone = bare.indexOf("%");
@@ -61,7 +61,7 @@ function bareAddress(text: string): string | undefined {
   return isIPv6(withoutZone) ? withoutZone : undefined;
 }
 
-function isIpv4Inside(groups: readonly number[]): boolean {
+function isEmbeddedIpv4(groups: readonly number[]): boolean {
   return IPV4_NETWORKS.some((network) => network.every((group, i) => group === groups[i]));
 }
 

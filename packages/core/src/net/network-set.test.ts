@@ -2,11 +2,11 @@ import { BlockList, isIPv4 } from "node:net";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { Network } from "./network.ts";
-import { positionOf, readNetwork } from "./network.ts";
+import { parseNetwork, positionOf } from "./network.ts";
 import { createNetworkSet, lastIndexWhere } from "./network-set.ts";
 
 function setOf(...networks: readonly string[]) {
-  const set = createNetworkSet(networks.map((network) => readNetwork(network) as Network));
+  const set = createNetworkSet(networks.map((network) => parseNetwork(network) as Network));
   return (address: string) => {
     const position = positionOf(address);
     return position !== undefined && set.has(position);
@@ -86,7 +86,7 @@ describe("networks", () => {
     undefined,
     ["10.0.0.1"],
   ])("are not read of %j", (text) => {
-    expect(readNetwork(text)).toBeUndefined();
+    expect(parseNetwork(text)).toBeUndefined();
   });
 });
 

@@ -1,14 +1,14 @@
-import type { Network, Position } from "./network.ts";
-import { compare } from "./network.ts";
+import type { AddressPosition, Network } from "./network.ts";
+import { comparePositions } from "./network.ts";
 
 /** Networks, sorted so that a lookup takes few comparisons. */
 export interface NetworkSet {
   /** Whether a network includes the address at this position. */
-  has(position: Position): boolean;
+  has(position: AddressPosition): boolean;
 }
 
 export function createNetworkSet(networks: readonly Network[]): NetworkSet {
-  const sorted = withoutInner(networks);
+  const sorted = dropContained(networks);
   const firsts = columnsOf(sorted.map(({ first }) => first));
   const lasts = columnsOf(sorted.map(({ last }) => last));
   return {
@@ -26,7 +26,7 @@ interface Columns {
   readonly low: Float64Array;
 }
 
-function columnsOf(positions: readonly Position[]): Columns {
+function columnsOf(positions: readonly AddressPosition[]): Columns {
   return {
     high: Float64Array.from(positions, ({ high }) => high),
     middle: Float64Array.from(positions, ({ middle }) => middle),
@@ -35,7 +35,11 @@ function columnsOf(positions: readonly Position[]): Columns {
 }
 
 /** `compare` for the position at an index. */
-function compareAt({ high, middle, low }: Columns, index: number, position: Position): number {
+function compareAt(
+  { high, middle, low }: Columns,
+  index: number,
+  position: AddressPosition,
+): number {
   return (
     (high[index] as number) - position.high ||
     (middle[index] as number) - position.middle ||
@@ -44,17 +48,17 @@ function compareAt({ high, middle, low }: Columns, index: number, position: Posi
 }
 
 /** Networks in order, without those that lie inside another. Networks never overlap partly. */
-function withoutInner(networks: readonly Network[]): readonly Network[] {
+function dropContained(networks: readonly Network[]): readonly Network[] {
   const kept: Network[] = [];
-  for (const network of networks.toSorted(outerFirst)) {
+  for (const network of networks.toSorted(compareOuterFirst)) {
     const before = kept.at(-1);
-    if (before === undefined || compare(before.last, network.last) < 0) kept.push(network);
+    if (before === undefined || comparePositions(before.last, network.last) < 0) kept.push(network);
   }
   return kept;
 }
 
-function outerFirst(a: Network, b: Network): number {
-  return compare(a.first, b.first) || compare(b.last, a.last);
+function compareOuterFirst(a: Network, b: Network): number {
+  return comparePositions(a.first, b.first) || comparePositions(b.last, a.last);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
-import { bitsBehind, formatNetwork } from "./address-groups.ts";
+import { formatNetwork, hostMask } from "./address-groups.ts";
 import { addressGroups } from "./client-address.ts";
 
 /** An address as three numbers, most significant first, that sort IPv4 before IPv6. */
-export interface Position {
+export interface AddressPosition {
   readonly high: number;
   readonly middle: number;
   readonly low: number;
@@ -11,17 +11,17 @@ export interface Position {
 
 /** The addresses from `first` to `last`. */
 export interface Network {
-  readonly first: Position;
-  readonly last: Position;
+  readonly first: AddressPosition;
+  readonly last: AddressPosition;
 }
 
 /** The position of a client's address; undefined for other text. */
-export function positionOf(address: string): Position | undefined {
+export function positionOf(address: string): AddressPosition | undefined {
   const groups = addressGroups(address);
   return groups && toPosition(groups);
 }
 
-interface WrittenNetwork {
+interface Cidr {
   /** Groups of 16 bits: two of IPv4, eight of IPv6. */
   readonly groups: readonly number[];
   readonly prefix: number;
@@ -31,13 +31,13 @@ interface WrittenNetwork {
  * Reads an address, or a network with a prefix such as `10.0.0.0/8`; undefined for anything else. IPv4 networks inside IPv6
  * become IPv4 networks.
  */
-export function readNetwork(text: unknown): Network | undefined {
-  const written = parseNetwork(text);
+export function parseNetwork(text: unknown): Network | undefined {
+  const written = parseCidr(text);
   if (written === undefined) return undefined;
   const { groups, prefix } = written;
   return {
-    first: toPosition(groups.map((group, i) => group & ~bitsBehind(prefix, i))),
-    last: toPosition(groups.map((group, i) => group | bitsBehind(prefix, i))),
+    first: toPosition(groups.map((group, i) => group & ~hostMask(prefix, i))),
+    last: toPosition(groups.map((group, i) => group | hostMask(prefix, i))),
   };
 }
 
@@ -48,13 +48,13 @@ export function readNetwork(text: unknown): Network | undefined {
 export function normaliseNetwork(
   text: unknown,
 ): { readonly network: string; readonly version: 4 | 6; readonly prefix: number } | undefined {
-  const written = parseNetwork(text);
+  const written = parseCidr(text);
   if (written === undefined) return undefined;
   const { groups, prefix } = written;
   return { network: formatNetwork(groups, prefix), version: groups.length === 2 ? 4 : 6, prefix };
 }
 
-function parseNetwork(text: unknown): WrittenNetwork | undefined {
+function parseCidr(text: unknown): Cidr | undefined {
   const match = /^([^/%]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(typeof text === "string" ? text : "");
   const [, address = "", bits] = match ?? [];
   const version = isIP(address);
@@ -68,7 +68,7 @@ function parseNetwork(text: unknown): WrittenNetwork | undefined {
 }
 
 /** One number holds three groups exactly, but not four. */
-function toPosition(groups: readonly number[]): Position {
+function toPosition(groups: readonly number[]): AddressPosition {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   if (groups.length === 2) return { high: join(a, b) - 2 ** 32, middle: 0, low: 0 };
   return { high: join(join(a, b), c), middle: join(join(d, e), f), low: join(g, h) };
@@ -79,6 +79,6 @@ function join(before: number, group: number): number {
 }
 
 /** Negative if `a` sorts before `b`, positive if after. */
-export function compare(a: Position, b: Position): number {
+export function comparePositions(a: AddressPosition, b: AddressPosition): number {
   return a.high - b.high || a.middle - b.middle || a.low - b.low;
 }

@@ -7,13 +7,13 @@ export interface Run<Item> {
 /** Items in their order, as runs of equal ones: an equal part is sent to the server once, with its count. */
 export function coalesce<Item>(
   items: readonly Item[],
-  isAlike: (one: Item, other: Item) => boolean,
+  isEqual: (one: Item, other: Item) => boolean,
 ): Run<Item>[] {
   const runs: Run<Item>[] = [];
   for (let from = 0; from < items.length; ) {
     const first = items[from] as Item;
     let to = from + 1;
-    while (to < items.length && isAlike(first, items[to] as Item)) to += 1;
+    while (to < items.length && isEqual(first, items[to] as Item)) to += 1;
     runs.push({ first, count: to - from });
     from = to;
   }

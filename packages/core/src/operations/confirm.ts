@@ -1,13 +1,13 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { newGeneration } from "../scripts/digits.ts";
-import { rulesOf } from "../scripts/rule-digits.ts";
+import { encodeBlockRules } from "../scripts/encode-rules.ts";
 import type { Operation } from "../store/store.ts";
 import { UNBLOCKED } from "./block.ts";
-import { changeStep } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, openCounter, unitsAt, unitsOf } from "./counter.ts";
+import { costAt, encodeCosts, loadCounter, saveCounter } from "./counter.ts";
+import { defineMutation } from "./mutation.ts";
 import type { Receipt } from "./refund.ts";
-import { chargeFields, receiptOf } from "./refund.ts";
+import { encodeChargeFields, receiptFor } from "./refund.ts";
 import { setBlock } from "./set-block.ts";
 
 /**
@@ -30,7 +30,7 @@ export function confirmationsOf(
   if (units === 0) return [];
   return receipts.flatMap((receipt) => {
     const counters = receipt.counters.filter(({ shape }) => shape.keeps);
-    return counters.length === 0 ? [] : [{ ...receiptOf(receipt, counters), units, mayBlock }];
+    return counters.length === 0 ? [] : [{ ...receiptFor(receipt, counters), units, mayBlock }];
   });
 }
 
@@ -38,35 +38,38 @@ export function confirmationsOf(
  * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit grants. The reply is 1 if a
  * block was set.
  */
-export const confirm: Operation<Confirmation> = changeStep("judge", {
-  write(call) {
+export const confirm: Operation<Confirmation> = defineMutation("judge", {
+  encode(call) {
     const { cost, units, counters, mayBlock } = call;
-    const rules = counters.map(({ limits }) => rulesOf(limits, "keeps", mayBlock)).join("");
+    const rules = counters
+      .map(({ limits }) => encodeBlockRules(limits, "keeps", mayBlock))
+      .join("");
     const before = counters.map(
       (counter): Counter => ({ ...counter, costs: counter.alreadyCharged }),
     );
-    const charged = unitsOf(before, cost) + chargeFields(call);
-    return unitsOf(counters, units) + charged + rules + newGeneration();
+    const charged = encodeCosts(before, cost) + encodeChargeFields(call);
+    return encodeCosts(counters, units) + charged + rules + newGeneration();
   },
 
-  twin({ cost, units, charged, counters, generations, mayBlock }, memory, moment) {
+  twin({ cost, units, chargedAt, counters, generations, mayBlock }, memory, context) {
     let isSet = false;
     counters.forEach((counter, u) => {
-      const open = openCounter(counter, memory, moment);
-      const { ends, setBy } = open.block ?? UNBLOCKED;
+      const state = loadCounter(counter, memory, context);
+      const { endsAt, setBy } = state.block ?? UNBLOCKED;
       // Units confirmed for a charge from before a limit's block no longer count.
-      if (setBy > 0 && ends > charged) return;
-      const isHere = open.generation === generations[u] && charged <= moment.now;
-      const age = isHere ? moment.now - charged : Number.POSITIVE_INFINITY;
+      if (setBy > 0 && endsAt > chargedAt) return;
+      const isHere = state.generation === generations[u] && chargedAt <= context.now;
+      const age = isHere ? context.now - chargedAt : Number.POSITIVE_INFINITY;
       counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
         const before = counter.alreadyCharged?.[i] ?? cost;
-        algorithm.keep?.(open.states[i], quota, unitsAt(counter, i, units), before, age);
+        algorithm.confirm?.(state.limitStates[i], quota, costAt(counter, i, units), before, age);
       });
       const isExceeded = ({ algorithm, limit }: CompiledLimit, i: number) =>
-        algorithm.kept !== undefined && algorithm.kept(open.states[i]) >= limit;
-      isSet = (mayBlock && setBlock(counter, open, isExceeded, moment.generation)) || isSet;
-      keepCounter(counter, open, memory);
+        algorithm.confirmedUnits !== undefined &&
+        algorithm.confirmedUnits(state.limitStates[i]) >= limit;
+      isSet = (mayBlock && setBlock(counter, state, isExceeded, context.generation)) || isSet;
+      saveCounter(counter, state, memory);
     });
-    return [moment.now, isSet ? 1 : 0];
+    return [context.now, isSet ? 1 : 0];
   },
 });

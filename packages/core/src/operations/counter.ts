@@ -1,15 +1,15 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "../scripts/counter-shape.ts";
-import { shapeOf } from "../scripts/counter-shape.ts";
-import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { getShape } from "../scripts/counter-shape.ts";
+import { encodeDigits, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { ShapeScripts } from "../scripts/shape-scripts.ts";
 import { scriptsFor } from "../scripts/shape-scripts.ts";
-import type { Now, Operation, TwinMemory } from "../store/store.ts";
+import type { MemoryAccess, Operation, OperationContext } from "../store/store.ts";
 import type { Block } from "./block.ts";
-import { overAt } from "./block.ts";
-import { writeTimes } from "./calendar-times.ts";
+import { expiryOf } from "./block.ts";
+import { createBoundaryEncoder } from "./calendar-boundaries.ts";
 import type { ThresholdMark } from "./threshold-mark.ts";
-import { lastOf } from "./threshold-mark.ts";
+import { lastEndOf } from "./threshold-mark.ts";
 
 /** The limits of one limiter in one dimension, in canonical order. */
 export interface CounterLimits {
@@ -18,17 +18,17 @@ export interface CounterLimits {
   /** The scripts for a single counter of these limits, if the cost is not by name. */
   readonly scripts: ShapeScripts;
   /** The unit counts of all limits, as passed to the scripts. */
-  readonly numbers: string;
+  readonly encodedParameters: string;
   /** Their cost for the server, without logs: 1 for each counter that is read. */
   readonly weight: number;
   /** Which of them have a log. */
-  readonly logs: readonly number[];
+  readonly logLimits: readonly number[];
   /** Which of them notify, and so have a mark: this decides, and nothing else, whether a call tells what is reached. */
-  readonly thresholdMarks: readonly number[];
+  readonly notifyingLimits: readonly number[];
   /** What the keys of their logs and marks have behind that of a counter. */
   readonly extraKeys: readonly string[];
   /** The times that their calendars add to a call at a moment; undefined if none has a calendar. */
-  readonly timesAt?: ((now: number) => string) | undefined;
+  readonly boundariesAt?: ((now: number) => string) | undefined;
 }
 
 /** One subject in one dimension: the key that holds the states of its limits. */
@@ -41,49 +41,49 @@ export interface Counter extends CounterLimits {
 }
 
 /** Prepares limits in canonical order for counting. */
-export function counterLimits(limits: readonly CompiledLimit[]): CounterLimits {
-  const numbers = limits.flatMap((limit) => limit.numbers);
-  const shape = shapeOf(limits.map((limit) => limit.shape));
-  const logs = limits.flatMap((limit, i) => (limit.shape.hasLog ? [i] : []));
-  const thresholdMarks = limits.flatMap((limit, i) => (limit.shape.notifies ? [i] : []));
+export function prepareLimits(limits: readonly CompiledLimit[]): CounterLimits {
+  const parameters = limits.flatMap((limit) => limit.parameters);
+  const shape = getShape(limits.map((limit) => limit.shape));
+  const logLimits = limits.flatMap((limit, i) => (limit.shape.hasLog ? [i] : []));
+  const notifyingLimits = limits.flatMap((limit, i) => (limit.shape.notifies ? [i] : []));
   const others = limits.filter((limit) => !limit.shape.hasLog);
   return {
     limits,
     shape,
     scripts: scriptsFor([{ shape }]),
-    weight: others.reduce((weight, { counters = 1 }) => weight + counters, 0),
-    logs,
-    thresholdMarks,
+    weight: others.reduce((weight, { weight: counters = 1 }) => weight + counters, 0),
+    logLimits,
+    notifyingLimits,
     extraKeys: limits.flatMap(({ shape }, i) => [
       ...(shape.hasLog ? [`:log${i}`] : []),
       ...(shape.notifies ? [`:told${i}`] : []),
     ]),
-    numbers: numbers.map((number) => digitsOf(number, NUMBER_DIGITS)).join(""),
-    timesAt: writeTimes(limits),
+    encodedParameters: parameters.map((number) => encodeDigits(number, NUMBER_DIGITS)).join(""),
+    boundariesAt: createBoundaryEncoder(limits),
   };
 }
 
 /** The numbers of all counters of a call. */
-export function numbersOf(counters: readonly Counter[]): string {
-  if (counters.length === 1) return (counters[0] as Counter).numbers;
-  return counters.map(({ numbers }) => numbers).join("");
+export function encodeParameters(counters: readonly Counter[]): string {
+  if (counters.length === 1) return (counters[0] as Counter).encodedParameters;
+  return counters.map(({ encodedParameters }) => encodedParameters).join("");
 }
 
 /** The cost for a limit: one slot of concurrency, whatever the cost, unless the cost is by name. */
-export function unitsAt({ costs, limits }: Counter, i: number, cost: number): number {
-  return costs?.[i] ?? (limits[i]?.shape.heldFor === undefined ? cost : Math.min(cost, 1));
+export function costAt({ costs, limits }: Counter, i: number, cost: number): number {
+  return costs?.[i] ?? (limits[i]?.shape.slotTtl === undefined ? cost : Math.min(cost, 1));
 }
 
 /** Whether a call has a cost for each limit. */
-export function areByName(counters: readonly Counter[]): boolean {
+export function hasCostsByName(counters: readonly Counter[]): boolean {
   return counters[0]?.costs !== undefined;
 }
 
 /** The cost of a call, or its refund, as passed to the scripts: one number for all limits, or one for each. */
-export function unitsOf(counters: readonly Counter[], cost: number): string {
-  if (!areByName(counters)) return digitsOf(cost, LONG_DIGITS);
+export function encodeCosts(counters: readonly Counter[], cost: number): string {
+  if (!hasCostsByName(counters)) return encodeDigits(cost, LONG_DIGITS);
   const costs = counters.flatMap((counter) => counter.costs ?? []);
-  return costs.map((units) => digitsOf(units, LONG_DIGITS)).join("");
+  return costs.map((units) => encodeDigits(units, LONG_DIGITS)).join("");
 }
 
 /** The keys of counters: each one's own, then for each limit in it those of its sliding log and its mark. */
@@ -91,15 +91,15 @@ export function keysOf(counters: readonly Counter[]): string[] {
   const keys: string[] = [];
   for (const { key, extraKeys } of counters) {
     keys.push(key);
-    for (const beside of extraKeys) keys.push(key + beside);
+    for (const extraKey of extraKeys) keys.push(key + extraKey);
   }
   return keys;
 }
 
 /** The cost of counters for the server: 1 for each counter that is read, and `log` for each log. */
-export function weightOf(counters: readonly Counter[], log: number): number {
+export function weightOf(counters: readonly Counter[], logWeight: number): number {
   let sum = 0;
-  for (const { weight, logs } of counters) sum += weight + log * logs.length;
+  for (const { weight, logLimits } of counters) sum += weight + logWeight * logLimits.length;
   return sum;
 }
 
@@ -115,18 +115,18 @@ export interface CounterCall {
 }
 
 /** Shared by all steps on counters: each runs a script composed for their shapes. */
-export const onCounters: Pick<Operation<CounterCall>, "kind" | "line" | "keys"> &
-  Required<Pick<Operation<CounterCall>, "times">> = {
+export const counterOperation: Pick<Operation<CounterCall>, "kind" | "batchKey" | "keys"> &
+  Required<Pick<Operation<CounterCall>, "boundaries">> = {
   kind: "decide",
-  line: ({ counters }) => scriptsOf(counters),
-  times({ counters }, clock, guess) {
+  batchKey: ({ counters }) => scriptsOf(counters),
+  boundaries({ counters }, clock, guess) {
     let now: number | undefined;
     let times = "";
     for (let u = 0; u < counters.length; u += 1) {
-      const { timesAt } = counters[u] as Counter;
-      if (timesAt === undefined) continue;
+      const { boundariesAt } = counters[u] as Counter;
+      if (boundariesAt === undefined) continue;
       now ??= clock === "" ? guess() : Number(clock);
-      times += timesAt(now);
+      times += boundariesAt(now);
     }
     return times;
   },
@@ -134,42 +134,50 @@ export const onCounters: Pick<Operation<CounterCall>, "kind" | "line" | "keys"> 
 };
 
 /** A counter in this process: the fields of its value in Redis, see counter.lua. */
-export interface OpenCounter {
+export interface CounterState {
   stamp: number;
   generation: number;
   /** When it is unused again, by the limits' numbers when it was last stored; microseconds since the epoch. */
-  expires: number;
-  readonly states: unknown[];
+  expiresAt: number;
+  readonly limitStates: unknown[];
   /** Undefined if it is not blocked, and no level is remembered. */
   block: Block | undefined;
   /** The marks of its limits, by their position; undefined if there are none. */
-  marks: (ThresholdMark | undefined)[] | undefined;
+  thresholdMarks: (ThresholdMark | undefined)[] | undefined;
 }
 
 /** The state of a counter, brought up to date in place; if there is none, a fresh one that is not stored yet. */
-export function openCounter(counter: Counter, memory: TwinMemory, moment: Now): OpenCounter {
+export function loadCounter(
+  counter: Counter,
+  memory: MemoryAccess,
+  context: OperationContext,
+): CounterState {
   const { key, limits } = counter;
-  const open = (memory.get(key) as OpenCounter | undefined) ?? freshCounter(limits, moment);
-  const { now } = moment;
-  const elapsed = now - open.stamp;
+  const state =
+    (memory.get(key) as CounterState | undefined) ?? createCounterState(limits, context);
+  const { now } = context;
+  const elapsed = now - state.stamp;
   for (let i = 0; i < limits.length; i += 1) {
     const { algorithm, quota } = limits[i] as CompiledLimit;
-    algorithm.advance(open.states[i], quota, elapsed, now);
+    algorithm.advance(state.limitStates[i], quota, elapsed, now);
   }
-  open.stamp = now;
-  if (open.block !== undefined && overAt(open.block) <= now) open.block = undefined;
-  return open;
+  state.stamp = now;
+  if (state.block !== undefined && expiryOf(state.block) <= now) state.block = undefined;
+  return state;
 }
 
-function freshCounter(limits: readonly CompiledLimit[], moment: Now): OpenCounter {
-  const states = limits.map(({ algorithm, quota }) => algorithm.fresh(quota));
+function createCounterState(
+  limits: readonly CompiledLimit[],
+  context: OperationContext,
+): CounterState {
+  const limitStates = limits.map(({ algorithm, quota }) => algorithm.createState(quota));
   return {
-    stamp: moment.now,
-    generation: moment.generation,
-    expires: Number.POSITIVE_INFINITY,
-    states,
+    stamp: context.now,
+    generation: context.generation,
+    expiresAt: Number.POSITIVE_INFINITY,
+    limitStates,
     block: undefined,
-    marks: undefined,
+    thresholdMarks: undefined,
   };
 }
 
@@ -185,52 +193,53 @@ export function reportLimits(
 ): void {
   for (let i = 0; i < limits.length; i += 1) {
     const { algorithm, quota } = limits[i] as CompiledLimit;
-    const { remaining, reset, growth } = algorithm.report(states[i], quota);
-    const place = at + 4 * i;
-    reply[place + 1] = remaining;
-    reply[place + 2] = reset;
-    reply[place + 3] = growth;
+    const { remaining, resetAfter, refillAfter } = algorithm.report(states[i], quota);
+    const offset = at + 4 * i;
+    reply[offset + 1] = remaining;
+    reply[offset + 2] = resetAfter;
+    reply[offset + 3] = refillAfter;
   }
 }
 
 /** Stores a counter that was changed. */
-export function keepCounter(counter: Counter, open: OpenCounter, memory: TwinMemory): void {
+export function saveCounter(counter: Counter, state: CounterState, memory: MemoryAccess): void {
   const reply = new Array<number>(4 * counter.limits.length);
-  reportLimits(reply, 0, counter.limits, open.states);
-  keepReported(counter, open, reply, 0, true, memory);
+  reportLimits(reply, 0, counter.limits, state.limitStates);
+  saveReportedCounter(counter, state, reply, 0, true, memory);
 }
 
 /** More than the used share of any limit: a subject that is or recently was blocked is evicted last. */
-const SHARE_OF_BLOCKED = 2;
+const BLOCKED_SHARE = 2;
 
 /**
  * Stores a counter whose report is in a reply; if it was not changed, only if it becomes unused later than when it was last
  * stored.
  */
-export function keepReported(
+export function saveReportedCounter(
   { key, limits }: Counter,
-  open: OpenCounter,
+  state: CounterState,
   reply: readonly number[],
   at: number,
   isChanged: boolean,
-  memory: TwinMemory,
+  memory: MemoryAccess,
 ): void {
-  const { block, marks, stamp, states } = open;
+  const { block, thresholdMarks, stamp, limitStates } = state;
   let share = 0;
   let unused = stamp;
-  let entries = 0;
+  let logEntries = 0;
   for (let i = 0; i < limits.length; i += 1) {
     const { algorithm, limit, shape } = limits[i] as CompiledLimit;
     const reset = reply[at + 4 * i + 2] as number;
-    const lasts = algorithm.lasts === undefined ? reset : algorithm.lasts(states[i], reset);
-    unused = Math.max(unused, stamp + lasts);
+    const lastsFor =
+      algorithm.lastsFor === undefined ? reset : algorithm.lastsFor(limitStates[i], reset);
+    unused = Math.max(unused, stamp + lastsFor);
     // A limit of 0 counts as completely used.
     share = Math.max(share, 1 - (reply[at + 4 * i + 1] as number) / Math.max(1, limit));
-    if (shape.hasLog) entries += algorithm.entries?.(states[i]) ?? 0;
+    if (shape.hasLog) logEntries += algorithm.entryCount?.(limitStates[i]) ?? 0;
   }
-  if (marks !== undefined) unused = Math.max(unused, lastOf(marks));
-  if (!isChanged && unused <= open.expires) return;
-  open.expires = block === undefined ? unused : Math.max(unused, overAt(block));
-  const rank = block === undefined ? share : SHARE_OF_BLOCKED;
-  memory.set(key, open, { share: rank, expires: open.expires, entries }, stamp);
+  if (thresholdMarks !== undefined) unused = Math.max(unused, lastEndOf(thresholdMarks));
+  if (!isChanged && unused <= state.expiresAt) return;
+  state.expiresAt = block === undefined ? unused : Math.max(unused, expiryOf(block));
+  const rank = block === undefined ? share : BLOCKED_SHARE;
+  memory.set(key, state, { usedShare: rank, expiresAt: state.expiresAt, logEntries }, stamp);
 }

@@ -1,11 +1,11 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { NEVER } from "../algorithms/exact.ts";
+import { NEVER } from "../algorithms/exact-arithmetic.ts";
 import type { CounterShape, FieldOffset } from "../scripts/counter-shape.ts";
-import { isValue, numbersIn, STAMP_AND_GENERATION } from "../scripts/digits.ts";
+import { isCounterValue, readNumbers, STAMP_AND_GENERATION } from "../scripts/digits.ts";
 import type { Block } from "./block.ts";
-import { restOf } from "./block.ts";
-import type { Counter, OpenCounter } from "./counter.ts";
-import { reportLimits, unitsAt } from "./counter.ts";
+import { remainingMicrosOf } from "./block.ts";
+import type { Counter, CounterState } from "./counter.ts";
+import { costAt, reportLimits } from "./counter.ts";
 import { readInteger } from "./list-script.ts";
 
 export type DecideMode = "enforce" | "charge" | "peek" | "ask";
@@ -34,18 +34,18 @@ export function isCharging(mode: DecideMode): boolean {
 export function decideOnCounter(
   reply: number[],
   counter: Counter,
-  { generation, block, stamp, states }: OpenCounter,
+  { generation, block, stamp, limitStates }: CounterState,
   cost: number,
   isCharged = false,
 ): boolean {
-  const rest = block === undefined ? 0 : restOf(block, stamp);
-  let allowed = rest === 0;
-  reply.push(generation, rest);
+  const remaining = block === undefined ? 0 : remainingMicrosOf(block, stamp);
+  let allowed = remaining === 0;
+  reply.push(generation, remaining);
   for (let i = 0; i < counter.limits.length; i += 1) {
     const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-    const units = isCharged ? 0 : unitsAt(counter, i, cost);
+    const units = isCharged ? 0 : costAt(counter, i, cost);
     // A look is never denied, even if usage exceeds the limit.
-    const wait = units === 0 ? 0 : algorithm.wait(states[i], quota, units);
+    const wait = units === 0 ? 0 : algorithm.waitTime(limitStates[i], quota, units);
     if (wait !== 0) allowed = false;
     reply.push(wait, 0, 0, 0);
   }
@@ -63,10 +63,10 @@ export function spend(
   const spent = charges ? states : new Array<unknown>(states.length);
   for (let i = 0; i < states.length; i += 1) {
     const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-    const units = unitsAt(counter, i, cost);
-    if (!charges) (spent as unknown[])[i] = algorithm.copy(states[i]);
+    const units = costAt(counter, i, cost);
+    if (!charges) (spent as unknown[])[i] = algorithm.copyState(states[i]);
     if (units === 0) continue;
-    if (charges && algorithm.hold) algorithm.hold(spent[i], quota, holder, units);
+    if (charges && algorithm.acquireSlots) algorithm.acquireSlots(spent[i], quota, holder, units);
     else algorithm.spend(spent[i], quota, units);
   }
   return spent;
@@ -84,22 +84,22 @@ export function denyByBlock(
   { setBy: by }: Block,
   cost: number,
 ): void {
-  const rest = reply[at - 1] as number;
+  const remaining = reply[at - 1] as number;
   const setBy = costs?.[by - 1] === 0 ? 0 : by;
   for (let i = 0; i < limits.length; i += 1) {
     if (setBy > 0 && setBy !== i + 1) continue;
     const from = at + 4 * i;
     const wait = reply[from] as number;
-    if (wait !== NEVER) reply[from] = Math.max(wait, rest);
+    if (wait !== NEVER) reply[from] = Math.max(wait, remaining);
     if (setBy === 0 && cost === 0) continue;
     reply[from + 1] = Math.min(0, reply[from + 1] as number);
-    reply[from + 2] = Math.max(rest, reply[from + 2] as number);
-    reply[from + 3] = Math.max(rest, reply[from + 3] as number);
+    reply[from + 2] = Math.max(remaining, reply[from + 2] as number);
+    reply[from + 3] = Math.max(remaining, reply[from + 3] as number);
   }
 }
 
 /** A script's answer to a decision. */
-export interface Answer {
+export interface AnswerCursor {
   readonly values: readonly unknown[];
   /** Whether it was charged: the values are then from the moment of the decision, otherwise from an earlier one. */
   readonly isCharged: boolean;
@@ -113,28 +113,28 @@ export interface Answer {
  * The reply to a decision, from the answer of decide.lua or look.lua. The answer has states; the algorithms' twins compute the
  * numbers. Undefined for an answer that the scripts never give, including a denial by limits that would all allow.
  */
-export function readDecision(call: DecideCall, given: unknown): readonly number[] | undefined {
+export function decodeDecision(call: DecideCall, reply: unknown): readonly number[] | undefined {
   const { mode, cost, counters } = call;
-  const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const values: readonly unknown[] = Array.isArray(reply) ? reply : [reply];
   const [first] = values;
   const mayCharge = isCharging(mode);
   const isCharged = mayCharge && Buffer.isBuffer(first);
   const now = isCharged
-    ? (numbersIn(first, STAMP_AND_GENERATION)[0] as number)
+    ? (readNumbers(first, STAMP_AND_GENERATION)[0] as number)
     : readInteger(first);
   if (now === -1 && values.length === 1) return [0, -1];
-  const answer: Answer = { values, isCharged, now, next: isCharged ? 0 : 1 };
-  const opened = new Array<OpenCounter>(counters.length);
+  const answer: AnswerCursor = { values, isCharged, now, next: isCharged ? 0 : 1 };
+  const opened = new Array<CounterState>(counters.length);
   const reply = [now];
   let allowed = true;
   let marks = 0;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
-    const open = takeCounter(answer, counter);
-    if (open === undefined) return undefined;
-    opened[u] = open;
-    if (isCharged) marks += counter.thresholdMarks.length;
-    if (!decideOnCounter(reply, counter, open, cost, isCharged)) allowed = false;
+    const state = decodeCounter(answer, counter);
+    if (state === undefined) return undefined;
+    opened[u] = state;
+    if (isCharged) marks += counter.notifyingLimits.length;
+    if (!decideOnCounter(reply, counter, state, cost, isCharged)) allowed = false;
   }
   if (answer.next + marks !== values.length) return undefined;
   if (mayCharge && allowed !== isCharged) return undefined;
@@ -142,8 +142,8 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
   let at = 3;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
-    const { states, block } = opened[u] as OpenCounter;
-    const reported = spends ? spend(counter, states, cost, false) : states;
+    const { limitStates, block } = opened[u] as CounterState;
+    const reported = spends ? spend(counter, limitStates, cost, false) : limitStates;
     reportLimits(reply, at, counter.limits, reported);
     if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, block as Block, cost);
     at += 2 + 4 * counter.limits.length;
@@ -153,10 +153,10 @@ export function readDecision(call: DecideCall, given: unknown): readonly number[
 }
 
 /** Adds what a charge told, as operations/notify-thresholds.ts says, to a reply that is complete but for that. */
-function addThresholds(reply: number[], answer: Answer, counters: readonly Counter[]): void {
+function addThresholds(reply: number[], answer: AnswerCursor, counters: readonly Counter[]): void {
   let at = 3;
-  for (const { limits, thresholdMarks } of counters) {
-    for (const i of thresholdMarks) {
+  for (const { limits, notifyingLimits } of counters) {
+    for (const i of notifyingLimits) {
       const reached = readInteger(answer.values[answer.next]);
       reply.push(reached, reply[at + 4 * i + 1] as number, reply[at + 4 * i + 2] as number);
       answer.next += 1;
@@ -166,39 +166,47 @@ function addThresholds(reply: number[], answer: Answer, counters: readonly Count
 }
 
 /** The next counter of an answer, brought to the present; undefined if it is not one of the shape. */
-export function takeCounter(answer: Answer, { limits, shape }: Counter): OpenCounter | undefined {
+export function decodeCounter(
+  answer: AnswerCursor,
+  { limits, shape }: Counter,
+): CounterState | undefined {
   const { values, isCharged, now } = answer;
   const value = values[answer.next];
   answer.next += 1;
-  const bytes = value === null && !isCharged ? null : isValue(value, shape) ? value : undefined;
+  const bytes =
+    value === null && !isCharged ? null : isCounterValue(value, shape) ? value : undefined;
   if (bytes === undefined) return undefined;
   const [stamp = now, generation = 0] =
-    bytes === null ? [] : numbersIn(bytes, STAMP_AND_GENERATION);
-  const states = new Array<unknown>(limits.length);
+    bytes === null ? [] : readNumbers(bytes, STAMP_AND_GENERATION);
+  const limitStates = new Array<unknown>(limits.length);
   for (let i = 0; i < limits.length; i += 1) {
     const { algorithm, quota, shape: limit } = limits[i] as CompiledLimit;
     if (limit.reported !== undefined) {
       const end = answer.next + limit.reported.length;
-      states[i] = algorithm.read(values.slice(answer.next, end).map(readInteger), quota, now);
+      limitStates[i] = algorithm.readState(
+        values.slice(answer.next, end).map(readInteger),
+        quota,
+        now,
+      );
       answer.next = end;
       continue;
     }
-    const places = shape.offsets[i] as readonly FieldOffset[];
-    states[i] =
+    const offsets = shape.offsets[i] as readonly FieldOffset[];
+    limitStates[i] =
       bytes === null
-        ? algorithm.fresh(quota)
-        : algorithm.read(numbersIn(bytes, places), quota, stamp);
-    if (!isCharged) algorithm.advance(states[i], quota, Math.max(0, now - stamp), now);
+        ? algorithm.createState(quota)
+        : algorithm.readState(readNumbers(bytes, offsets), quota, stamp);
+    if (!isCharged) algorithm.advance(limitStates[i], quota, Math.max(0, now - stamp), now);
   }
   const isBlocked = bytes !== null && bytes.length > shape.width;
-  const block = isBlocked ? blockIn(bytes, shape, now) : undefined;
-  return { stamp: now, generation, expires: now, states, block, marks: undefined };
+  const block = isBlocked ? decodeBlock(bytes, shape, now) : undefined;
+  return { stamp: now, generation, expiresAt: now, limitStates, block, thresholdMarks: undefined };
 }
 
 /** The block of a counter at a moment; if the clock stepped back, it lasts no longer than before. */
-function blockIn(value: Buffer, { block }: CounterShape, now: number): Block {
-  const [stamp = 0] = numbersIn(value, STAMP_AND_GENERATION);
+function decodeBlock(value: Buffer, { block }: CounterShape, now: number): Block {
+  const [stamp = 0] = readNumbers(value, STAMP_AND_GENERATION);
   const ahead = Math.max(0, stamp - now);
-  const [ends = 0, levelEnds = 0, level = 0, setBy = 0] = numbersIn(value, block);
-  return { ends: ends - ahead, levelEnds: levelEnds - ahead, level, setBy };
+  const [ends = 0, levelEnds = 0, level = 0, setBy = 0] = readNumbers(value, block);
+  return { endsAt: ends - ahead, levelEndsAt: levelEnds - ahead, level, setBy };
 }

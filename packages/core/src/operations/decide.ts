@@ -1,31 +1,31 @@
 import type { BlockRule, CompiledLimit } from "../algorithms/algorithm.ts";
-import { COUNT_DIGITS, digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
-import { rulesOf, thresholdsOf } from "../scripts/rule-digits.ts";
-import type { Now, Operation, Replies, TwinMemory } from "../store/store.ts";
+import { COUNT_DIGITS, encodeDigits, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
+import { encodeBlockRules, encodeThresholds } from "../scripts/encode-rules.ts";
+import type { MemoryAccess, Operation, OperationContext, Replies } from "../store/store.ts";
 import type { Block } from "./block.ts";
-import { restOf } from "./block.ts";
+import { remainingMicrosOf } from "./block.ts";
 import type { Run } from "./coalesce.ts";
 import { coalesce } from "./coalesce.ts";
-import type { Counter, OpenCounter } from "./counter.ts";
+import type { Counter, CounterState } from "./counter.ts";
 import {
-  keepReported,
-  numbersOf,
-  onCounters,
-  openCounter,
+  costAt,
+  counterOperation,
+  encodeCosts,
+  encodeParameters,
+  loadCounter,
   reportLimits,
+  saveReportedCounter,
   scriptsOf,
-  unitsAt,
-  unitsOf,
   weightOf,
 } from "./counter.ts";
 import type { DecideCall, DecideMode } from "./decide-call.ts";
-import { decideOnCounter, denyByBlock, isCharging, readDecision, spend } from "./decide-call.ts";
+import { decideOnCounter, decodeDecision, denyByBlock, isCharging, spend } from "./decide-call.ts";
 import { notifyThresholds } from "./notify-thresholds.ts";
 import { setBlock } from "./set-block.ts";
 
 /** The step of a request. */
-export function stepFor(mode: DecideMode): Operation<DecideCall> {
-  return isCharging(mode) ? decide : look;
+export function operationFor(mode: DecideMode): Operation<DecideCall> {
+  return isCharging(mode) ? decide : peek;
 }
 
 /**
@@ -36,42 +36,43 @@ export function stepFor(mode: DecideMode): Operation<DecideCall> {
  * microseconds until more remain. If it was charged, what that told follows, as operations/notify-thresholds.ts says.
  */
 export const decide: Operation<DecideCall> = {
-  ...onCounters,
+  ...counterOperation,
   name: "decide",
 
-  prepare(calls, compose, clock, times = "") {
+  encode(calls, compose, clock, times = "") {
     const [first] = calls as [DecideCall];
     const { cost, counters, holder, mode } = first;
     const scripts = scriptsOf(counters);
     if (isSingle(calls)) {
-      let digits = numbersOf(counters) + times + rulesFor(counters, mode) + newGeneration();
+      let digits =
+        encodeParameters(counters) + times + encodeRules(counters, mode) + newGeneration();
       // A cost of 1 is implied, unless the call takes concurrency slots.
       if (cost !== 1 || holder !== undefined)
-        digits += digitsOf(cost, LONG_DIGITS) + (holder ?? "");
+        digits += encodeDigits(cost, LONG_DIGITS) + (holder ?? "");
       const script = scripts.get("decide-lone", compose);
       return { script, args: clock === "" ? [digits] : [digits, clock] };
     }
-    const args = coalesce(calls, isAlike).map((run) => writeDecisions(run, times));
+    const args = coalesce(calls, isEqualCall).map((run) => encodeDecisions(run, times));
     return { script: scripts.get("decide-batch", compose), args: [clock, ...args] };
   },
 
-  read: (calls, reply) =>
-    isSingle(calls) ? [readDecision(calls[0] as DecideCall, reply)] : readAll(calls, reply),
+  decode: (calls, reply) =>
+    isSingle(calls) ? [decodeDecision(calls[0] as DecideCall, reply)] : decodeAll(calls, reply),
 
   weight: ({ counters }) => weightOf(counters, 4),
 
-  twin: decideHere,
+  runInMemory: decideInMemory,
 };
 
 /** Looks at limits, and changes nothing. The reply is that of `decide`. */
-export const look: Operation<DecideCall> = {
+export const peek: Operation<DecideCall> = {
   ...decide,
   name: "look",
-  prepare: (calls, compose, clock, times = "") => ({
+  encode: (calls, compose, clock, times = "") => ({
     script: scriptsOf((calls[0] as DecideCall).counters).get("look", compose),
-    args: [clock, ...coalesce(calls, costsAsMuch).map((run) => writeRun(run, times))],
+    args: [clock, ...coalesce(calls, hasEqualCosts).map((run) => encodeRun(run, times))],
   }),
-  read: readAll,
+  decode: decodeAll,
 };
 
 /** Whether the script for a single call applies; a cost by name uses the one for several. */
@@ -80,25 +81,33 @@ function isSingle(calls: readonly DecideCall[]): boolean {
 }
 
 /** The argument for a run of equal calls: it is passed once, with their number. */
-function writeRun({ first, count }: Run<DecideCall>, times: string): string {
+function encodeRun({ first, count }: Run<DecideCall>, times: string): string {
   const { cost, counters } = first;
-  return numbersOf(counters) + times + digitsOf(count, COUNT_DIGITS) + unitsOf(counters, cost);
+  return (
+    encodeParameters(counters) +
+    times +
+    encodeDigits(count, COUNT_DIGITS) +
+    encodeCosts(counters, cost)
+  );
 }
 
 /** The same for calls that may charge: with the rules of their blocks and, at the end, the holder of concurrency slots. */
-function writeDecisions(run: Run<DecideCall>, times: string): string {
+function encodeDecisions(run: Run<DecideCall>, times: string): string {
   const { holder = "" } = run.first;
   return (
-    writeRun(run, times) + rulesFor(run.first.counters, run.first.mode) + newGeneration() + holder
+    encodeRun(run, times) +
+    encodeRules(run.first.counters, run.first.mode) +
+    newGeneration() +
+    holder
   );
 }
 
 /** Whether two calls of one line are decided in the same way. */
-function isAlike(one: DecideCall, other: DecideCall): boolean {
+function isEqualCall(one: DecideCall, other: DecideCall): boolean {
   return (
     one.holder === other.holder &&
-    costsAsMuch(one, other) &&
-    rulesFor(one.counters, one.mode) === rulesFor(other.counters, other.mode)
+    hasEqualCosts(one, other) &&
+    encodeRules(one.counters, one.mode) === encodeRules(other.counters, other.mode)
   );
 }
 
@@ -106,103 +115,105 @@ function isAlike(one: DecideCall, other: DecideCall): boolean {
  * The rules by which a denial of this call blocks, one for each limit that blocks, where none do if it may not block; then the
  * thresholds of each limit that notifies.
  */
-function rulesFor(counters: readonly Counter[], mode: DecideMode): string {
+function encodeRules(counters: readonly Counter[], mode: DecideMode): string {
   let rules = "";
   let thresholds = "";
   for (let u = 0; u < counters.length; u += 1) {
     const { shape, limits } = counters[u] as Counter;
-    if (shape.blocks) rules += rulesOf(limits, "blocks", mode === "enforce");
-    if (shape.notifies) thresholds += thresholdsOf(limits);
+    if (shape.blocks) rules += encodeBlockRules(limits, "blocks", mode === "enforce");
+    if (shape.notifies) thresholds += encodeThresholds(limits);
   }
   return rules + thresholds;
 }
 
-function readAll(calls: readonly DecideCall[], reply: unknown): Replies {
+function decodeAll(calls: readonly DecideCall[], reply: unknown): Replies {
   const answers: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  return calls.map((call, i) => readDecision(call, answers[i]));
+  return calls.map((call, i) => decodeDecision(call, answers[i]));
 }
 
 /** Whether two calls of one line, whose counters have the same shapes, have the same costs and numbers. */
-function costsAsMuch(one: DecideCall, other: DecideCall): boolean {
+function hasEqualCosts(one: DecideCall, other: DecideCall): boolean {
   return (
     one.cost === other.cost &&
-    one.counters.every((counter, i) => isAsMuch(counter, other.counters[i] as Counter))
+    one.counters.every((counter, i) => isEqualCounter(counter, other.counters[i] as Counter))
   );
 }
 
-function isAsMuch(one: Counter, other: Counter): boolean {
-  if (one.numbers !== other.numbers) return false;
+function isEqualCounter(one: Counter, other: Counter): boolean {
+  if (one.encodedParameters !== other.encodedParameters) return false;
   return one.costs === undefined || one.costs.every((units, i) => units === other.costs?.[i]);
 }
 
 /** The twin of the scripts. */
-function decideHere(
+function decideInMemory(
   { cost, mode, counters, holder }: DecideCall,
-  memory: TwinMemory,
-  moment: Now,
+  memory: MemoryAccess,
+  context: OperationContext,
 ): readonly number[] {
-  const opened = new Array<OpenCounter>(counters.length);
-  const reply = [moment.now];
+  const opened = new Array<CounterState>(counters.length);
+  const reply = [context.now];
   let allowed = true;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
-    const open = openCounter(counter, memory, moment);
-    opened[u] = open;
-    if (!decideOnCounter(reply, counter, open, cost)) allowed = false;
+    const state = loadCounter(counter, memory, context);
+    opened[u] = state;
+    if (!decideOnCounter(reply, counter, state, cost)) allowed = false;
   }
   const mayCharge = isCharging(mode);
   const charges = allowed && mayCharge;
   // Spending 0 would append an entry to a log.
   const spends = allowed && mode !== "ask" && cost > 0;
-  let told: number[] | undefined;
+  let thresholds: number[] | undefined;
   let at = 3;
   for (let u = 0; u < counters.length; u += 1) {
     const counter = counters[u] as Counter;
-    const open = opened[u] as OpenCounter;
+    const state = opened[u] as CounterState;
     const { limits, shape } = counter;
     const blocks =
       shape.blocks &&
       !allowed &&
       mode === "enforce" &&
-      blockNow(reply, at, counter, open, cost, moment);
-    const states = spends ? spend(counter, open.states, cost, charges, holder) : open.states;
+      blockOnDenial(reply, at, counter, state, cost, context);
+    const states = spends
+      ? spend(counter, state.limitStates, cost, charges, holder)
+      : state.limitStates;
     reportLimits(reply, at, limits, states);
-    if (charges && counter.thresholdMarks.length > 0) {
-      told ??= [];
-      notifyThresholds(told, counter, open, (i) => unitsAt(counter, i, cost));
+    if (charges && counter.notifyingLimits.length > 0) {
+      thresholds ??= [];
+      notifyThresholds(thresholds, counter, state, (i) => costAt(counter, i, cost));
     }
     // A denial keeps a debt that now takes longer to drain than by the numbers with which it was spent.
-    if (mayCharge) keepReported(counter, open, reply, at, charges || blocks, memory);
-    if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, open.block as Block, cost);
+    if (mayCharge) saveReportedCounter(counter, state, reply, at, charges || blocks, memory);
+    if ((reply[at - 1] as number) > 0) denyByBlock(reply, at, counter, state.block as Block, cost);
     at += 2 + 4 * limits.length;
   }
-  return told === undefined ? reply : [...reply, ...told];
+  return thresholds === undefined ? reply : [...reply, ...thresholds];
 }
 
 /**
  * Blocks a counter that denied, if limits with a block denied a cost that fits them, and often enough. True if that changed the
  * counter.
  */
-function blockNow(
+function blockOnDenial(
   reply: number[],
   at: number,
   counter: Counter,
-  open: OpenCounter,
+  state: CounterState,
   cost: number,
-  { now, generation }: Now,
+  { now, generation }: OperationContext,
 ): boolean {
   let isCounted = false;
   const isExceeded = ({ limit, shape, algorithm, block }: CompiledLimit, i: number) => {
-    const isDenied = reply[at + 4 * i] !== 0 && unitsAt(counter, i, cost) <= limit;
+    const isDenied = reply[at + 4 * i] !== 0 && costAt(counter, i, cost) <= limit;
     if (!isDenied || !shape.blocks) return false;
-    if (algorithm.deny === undefined) return true;
+    if (algorithm.countDenial === undefined) return true;
     isCounted = true;
-    return algorithm.deny(open.states[i], block as BlockRule);
+    return algorithm.countDenial(state.limitStates[i], block as BlockRule);
   };
-  if (!setBlock(counter, open, isExceeded, generation)) return isCounted;
+  if (!setBlock(counter, state, isExceeded, generation)) return isCounted;
   reply[at - 2] = generation;
-  reply[at - 1] = restOf(open.block, now);
-  const { setBy } = open.block as Block;
+  reply[at - 1] = remainingMicrosOf(state.block, now);
+  const { setBy } = state.block as Block;
   reply[at + 4 * (setBy - 1)] = 0;
   return true;
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { composeScript } from "../scripts/compose-script.ts";
-import { runList } from "./list-script.ts";
+import { defineListOperation } from "./list-script.ts";
 
 interface Call {
   readonly parameters: readonly (string | number)[];
   readonly size: number;
 }
 
-const { prepare, read } = runList<Call>("step", {
+const { encode, decode } = defineListOperation<Call>("step", {
   source: { sha1: "", source: "" },
   parameters: ({ parameters }) => parameters,
   replySize: ({ size }) => size,
@@ -24,7 +24,7 @@ describe("a script that takes calls in a list", () => {
       [1, 1, "x"],
       [1, 1],
     ];
-    const { args } = prepare(
+    const { args } = encode(
       calls.map((parameters) => call(parameters)),
       composeScript,
       "",
@@ -34,7 +34,7 @@ describe("a script that takes calls in a list", () => {
 
   test("is brought one clock, and a whole number below 2^48 for what it creates", () => {
     const generations = Array.from({ length: 200 }, () => {
-      const [clock, generation] = prepare(
+      const [clock, generation] = encode(
         [call([]), call([])],
         composeScript,
         "1800000000000123",
@@ -51,18 +51,18 @@ describe("a script that takes calls in a list", () => {
 describe("its reply", () => {
   test("is handed out, to each call its own part behind the clock", () => {
     const calls = [call([], 2), call([], 0), call([], 3)];
-    expect(read(calls, [7, 1, 2, 3, 4, 5])).toEqual([[7, 1, 2], [7], [7, 3, 4, 5]]);
+    expect(decode(calls, [7, 1, 2, 3, 4, 5])).toEqual([[7, 1, 2], [7], [7, 3, 4, 5]]);
   });
 
   test("may come as strings, or as bytes", () => {
-    expect(read([call([])], ["7", "1", "-1"])).toEqual([[7, 1, -1]]);
-    expect(read([call([])], ["7", "1", "-1"].map(Buffer.from))).toEqual([[7, 1, -1]]);
+    expect(decode([call([])], ["7", "1", "-1"])).toEqual([[7, 1, -1]]);
+    expect(decode([call([])], ["7", "1", "-1"].map(Buffer.from))).toEqual([[7, 1, -1]]);
   });
 
   test.each([[undefined], ["OK"], [[]], [[7, 1, 2, 3]], [[7, 1, 2, 3, 4, 5]]])(
     "is nobody's when it has not as many integers as it should: %j",
     (reply) => {
-      expect(read([call([]), call([])], reply)).toEqual([undefined, undefined]);
+      expect(decode([call([]), call([])], reply)).toEqual([undefined, undefined]);
     },
   );
 
@@ -70,7 +70,7 @@ describe("its reply", () => {
     "that holds %j where an integer should be is bad for that call alone",
     (strange) => {
       const calls = [call([]), call([]), call([])];
-      expect(read(calls, [7, 1, 2, 3, strange, 5, 6])).toEqual([[7, 1, 2], undefined, [7, 5, 6]]);
+      expect(decode(calls, [7, 1, 2, 3, strange, 5, 6])).toEqual([[7, 1, 2], undefined, [7, 5, 6]]);
     },
   );
 });

@@ -15,36 +15,36 @@ export interface ListScript<Call> {
  * The part of a step that runs a script of this name by the conventions of call.lua: it takes a list of calls and returns one
  * list of integers.
  */
-export function runList<Call>(
+export function defineListOperation<Call>(
   name: string,
   { source, parameters, replySize }: ListScript<Call>,
-): Pick<Operation<Call>, "name" | "kind" | "line" | "prepare" | "read"> {
+): Pick<Operation<Call>, "name" | "kind" | "batchKey" | "encode" | "decode"> {
   return {
     name,
     kind: name,
-    line: () => source,
-    prepare: (calls, _, clock) => ({
+    batchKey: () => source,
+    encode: (calls, _, clock) => ({
       script: source,
-      args: joinArguments(calls.map(parameters), clock),
+      args: encodeArguments(calls.map(parameters), clock),
     }),
-    read: (calls, reply) => splitReply(calls.map(replySize), reply),
+    decode: (calls, reply) => decodeReply(calls.map(replySize), reply),
   };
 }
 
-type Parameters = readonly (string | number)[];
+type CallParameters = readonly (string | number)[];
 
 /**
  * Consecutive calls with equal arguments are sent as their number and their arguments once, because each argument costs
  * the server about as much as a decision's arithmetic.
  */
-function joinArguments(calls: readonly Parameters[], clock: string): string[] {
+function encodeArguments(calls: readonly CallParameters[], clock: string): string[] {
   const runs = coalesce(calls, isEqual);
   const args = runs.flatMap(({ first, count }) => [String(count), ...first.map(String)]);
   return [clock, String(Math.floor(Math.random() * 2 ** 48)), ...args];
 }
 
 /** Each call's part of the reply, after the clock; none if the number of integers is wrong. */
-function splitReply(sizes: readonly number[], reply: unknown): Replies {
+function decodeReply(sizes: readonly number[], reply: unknown): Replies {
   const values: readonly unknown[] = Array.isArray(reply) ? reply.map(readInteger) : [];
   if (values.length !== sizes.reduce((sum, size) => sum + size, 1))
     return sizes.map(() => undefined);
@@ -56,7 +56,7 @@ function splitReply(sizes: readonly number[], reply: unknown): Replies {
   });
 }
 
-function isEqual(a: Parameters, b: Parameters): boolean {
+function isEqual(a: CallParameters, b: CallParameters): boolean {
   return a === b || (a.length === b.length && a.every((parameter, i) => parameter === b[i]));
 }
 

@@ -1,30 +1,30 @@
-import { digitsOf, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
+import { encodeDigits, LONG_DIGITS, newGeneration } from "../scripts/digits.ts";
 import type { Operation } from "../store/store.ts";
-import { blockByHand, restOf } from "./block.ts";
-import { changeStep } from "./change-step.ts";
+import { applyManualBlock, remainingMicrosOf } from "./block.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, openCounter } from "./counter.ts";
+import { loadCounter, saveCounter } from "./counter.ts";
+import { defineMutation } from "./mutation.ts";
 
 /** Counters to block. */
 export interface BlockCall {
   readonly counters: readonly Counter[];
   /** For how many microseconds from now; 0 ends the existing block. */
-  readonly span: number;
+  readonly duration: number;
 }
 
 /** Blocks counters by hand, or ends their blocks. The reply is 1 if one is blocked now, or was before. */
-export const block: Operation<BlockCall> = changeStep("block", {
-  write: ({ span }) => digitsOf(span, LONG_DIGITS) + newGeneration(),
+export const block: Operation<BlockCall> = defineMutation("block", {
+  encode: ({ duration }) => encodeDigits(duration, LONG_DIGITS) + newGeneration(),
 
-  twin({ counters, span }, memory, moment) {
+  twin({ counters, duration }, memory, context) {
     let isDone = false;
     for (const counter of counters) {
-      const open = openCounter(counter, memory, moment);
-      if (span === 0 && restOf(open.block, moment.now) === 0) continue;
-      open.block = blockByHand(open.block, span, moment.now);
-      keepCounter(counter, open, memory);
+      const state = loadCounter(counter, memory, context);
+      if (duration === 0 && remainingMicrosOf(state.block, context.now) === 0) continue;
+      state.block = applyManualBlock(state.block, duration, context.now);
+      saveCounter(counter, state, memory);
       isDone = true;
     }
-    return [moment.now, isDone ? 1 : 0];
+    return [context.now, isDone ? 1 : 0];
   },
 });

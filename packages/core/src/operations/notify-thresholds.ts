@@ -1,5 +1,5 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import type { Counter, OpenCounter } from "./counter.ts";
+import type { Counter, CounterState } from "./counter.ts";
 
 /*
  * How a charge reports the thresholds that it reaches. Twin of thresholds.lua.
@@ -9,42 +9,47 @@ import type { Counter, OpenCounter } from "./counter.ts";
  */
 
 /** Numbers in a report for each limit. */
-export const TOLD_NUMBERS = 3;
+export const THRESHOLD_REPORT_SIZE = 3;
 
 /** Adds the report on a counter to a reply, and marks what it reports. `unitsOf`: the units asked of a limit. */
 export function notifyThresholds(
   reply: number[],
   counter: Counter,
-  open: OpenCounter,
+  state: CounterState,
   unitsOf: (i: number) => number,
 ): void {
-  for (const i of counter.thresholdMarks) {
+  for (const i of counter.notifyingLimits) {
     const { algorithm, quota } = counter.limits[i] as CompiledLimit;
-    const { remaining, reset } = algorithm.report(open.states[i], quota);
-    reply.push(unitsOf(i) > 0 ? crossThreshold(counter, open, i, remaining) : 0, remaining, reset);
+    const { remaining, resetAfter } = algorithm.report(state.limitStates[i], quota);
+    reply.push(
+      unitsOf(i) > 0 ? crossThreshold(counter, state, i, remaining) : 0,
+      remaining,
+      resetAfter,
+    );
   }
 }
 
 /** The number of thresholds of a limit to report now. */
 function crossThreshold(
   { limits }: Counter,
-  open: OpenCounter,
+  state: CounterState,
   i: number,
   remaining: number,
 ): number {
   const { algorithm, quota, limit, notify } = limits[i] as CompiledLimit;
-  const { stamp: now, states } = open;
+  const { stamp: now, limitStates } = state;
   const used = limit - remaining;
   const [lowest = Number.POSITIVE_INFINITY] = notify?.units ?? [];
   if (used < lowest) return 0;
-  const known = open.marks?.[i];
-  const mark = known !== undefined && known.ends > now ? known : { units: 0, ends: 0 };
+  const known = state.thresholdMarks?.[i];
+  const mark = known !== undefined && known.endsAt > now ? known : { units: 0, ends: 0 };
   const reached = (notify?.units ?? []).filter((units) => units > mark.units && units <= used);
-  const ends = now + (algorithm.left?.(states[i], quota) ?? (notify?.span as number));
+  const endsAt =
+    now + (algorithm.windowLeft?.(limitStates[i], quota) ?? (notify?.repeatAfter as number));
   // If the clock stepped back, or the window is shorter now, the mark lasts no longer than a new one.
-  if (reached.length > 0 || mark.ends > ends) {
-    open.marks ??= [];
-    open.marks[i] = { units: reached.at(-1) ?? mark.units, ends };
+  if (reached.length > 0 || mark.endsAt > endsAt) {
+    state.thresholdMarks ??= [];
+    state.thresholdMarks[i] = { units: reached.at(-1) ?? mark.units, endsAt };
   }
   return reached.length;
 }

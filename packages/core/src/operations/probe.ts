@@ -1,13 +1,17 @@
 import type { Operation } from "../store/store.ts";
-import { runList } from "./list-script.ts";
+import { defineListOperation } from "./list-script.ts";
 import { probeLua } from "./lua.generated.ts";
 
 /** Checks whether the server of a key can take decisions. The reply is 1. */
 export const probe: Operation<string> = {
-  ...runList<string>("probe", { source: probeLua, parameters: () => [], replySize: () => 1 }),
+  ...defineListOperation<string>("probe", {
+    source: probeLua,
+    parameters: () => [],
+    replySize: () => 1,
+  }),
   keys: (key) => [key],
   weight: () => 1,
-  twin: (_, __, { now }) => [now, 1],
+  runInMemory: (_, __, { now }) => [now, 1],
 };
 
 /** A key in the hash slot of a counter's that is not a counter's: it has one part after the subject, a counter's has three. */

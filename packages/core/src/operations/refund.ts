@@ -1,18 +1,18 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { digitsOf, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
+import { encodeDigits, LONG_DIGITS, NUMBER_DIGITS } from "../scripts/digits.ts";
 import type { Operation } from "../store/store.ts";
-import { changeStep } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, openCounter, unitsAt, unitsOf } from "./counter.ts";
+import { costAt, encodeCosts, loadCounter, saveCounter } from "./counter.ts";
+import { defineMutation } from "./mutation.ts";
 
 /** The record of a charge, with which it can be refunded. */
 export interface Receipt {
   /** Units of each limit; if the counters have costs, the largest of those. */
   readonly cost: number;
   /** Units of the same decision that stay charged. Default 0. */
-  readonly kept?: number;
+  readonly stillCharged?: number;
   /** The store's clock at the time of the charge, in microseconds. */
-  readonly charged: number;
+  readonly chargedAt: number;
   readonly counters: readonly Counter[];
   /** The generation of each counter that was charged. */
   readonly generations: readonly number[];
@@ -24,39 +24,39 @@ export interface Receipt {
  * Refunds the remainder of a charge, only into the generation of the counter that was charged. The reply is 1 if something was
  * refunded.
  */
-export const refund: Operation<Receipt> = changeStep("refund", {
-  write: (receipt) => unitsOf(receipt.counters, receipt.cost) + chargeFields(receipt),
+export const refund: Operation<Receipt> = defineMutation("refund", {
+  encode: (receipt) => encodeCosts(receipt.counters, receipt.cost) + encodeChargeFields(receipt),
 
   // In a log the charge has to be searched for.
   logWeight: () => 64,
 
-  twin({ cost, kept, charged, counters, generations }, memory, moment) {
-    let given = false;
+  twin({ cost, stillCharged, chargedAt, counters, generations }, memory, context) {
+    let isRefunded = false;
     counters.forEach((counter, u) => {
-      const open = openCounter(counter, memory, moment);
-      if (open.generation !== generations[u] || charged > moment.now) return;
+      const state = loadCounter(counter, memory, context);
+      if (state.generation !== generations[u] || chargedAt > context.now) return;
       let changed = false;
       counter.limits.forEach(({ algorithm, quota }: CompiledLimit, i) => {
-        const age = moment.now - charged;
-        const units = unitsAt(counter, i, cost);
-        const stays = counter.alreadyCharged?.[i] ?? kept;
+        const age = context.now - chargedAt;
+        const units = costAt(counter, i, cost);
+        const stays = counter.alreadyCharged?.[i] ?? stillCharged;
         if (units === 0) return;
-        changed = algorithm.refund(open.states[i], quota, units, age, stays) || changed;
+        changed = algorithm.refund(state.limitStates[i], quota, units, age, stays) || changed;
       });
-      if (changed) keepCounter(counter, open, memory);
-      given ||= changed;
+      if (changed) saveCounter(counter, state, memory);
+      isRefunded ||= changed;
     });
-    return [moment.now, given ? 1 : 0];
+    return [context.now, isRefunded ? 1 : 0];
   },
 });
 
 /** A receipt that refunds all of a charge except some units. */
-export function receiptBut(receipt: Receipt, kept: number): Receipt {
-  return { ...receipt, cost: receipt.cost - kept, kept };
+export function partialReceipt(receipt: Receipt, stillCharged: number): Receipt {
+  return { ...receipt, cost: receipt.cost - stillCharged, stillCharged };
 }
 
 /** The part of a receipt for some of its counters. */
-export function receiptOf<R extends Receipt>(receipt: R, counters: readonly Counter[]): R {
+export function receiptFor<R extends Receipt>(receipt: R, counters: readonly Counter[]): R {
   if (counters.length === receipt.counters.length) return receipt;
   const { generations } = receipt;
   const own = counters.map((one) => generations[receipt.counters.indexOf(one)] as number);
@@ -64,9 +64,9 @@ export function receiptOf<R extends Receipt>(receipt: R, counters: readonly Coun
 }
 
 /** The time of the charge, and the generation of each counter then, as passed to the scripts. */
-export function chargeFields({ charged, generations }: Receipt): string {
+export function encodeChargeFields({ chargedAt, generations }: Receipt): string {
   return (
-    digitsOf(charged, LONG_DIGITS) +
-    generations.map((generation) => digitsOf(generation, NUMBER_DIGITS)).join("")
+    encodeDigits(chargedAt, LONG_DIGITS) +
+    generations.map((generation) => encodeDigits(generation, NUMBER_DIGITS)).join("")
   );
 }

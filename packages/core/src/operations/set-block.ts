@@ -1,7 +1,7 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { LEVELS } from "../algorithms/blocks.ts";
+import { MAX_LEVELS } from "../algorithms/blocks.ts";
 import { UNBLOCKED } from "./block.ts";
-import type { Counter, OpenCounter } from "./counter.ts";
+import type { Counter, CounterState } from "./counter.ts";
 
 /**
  * Blocks a counter that is not blocked, if any of its limits that block are exceeded. If several are, the longest block counts.
@@ -10,35 +10,35 @@ import type { Counter, OpenCounter } from "./counter.ts";
  */
 export function setBlock(
   { limits }: Counter,
-  open: OpenCounter,
+  state: CounterState,
   isExceeded: (limit: CompiledLimit, i: number) => boolean,
   generation: number,
 ): boolean {
-  const now = open.stamp;
-  const { ends, levelEnds, level, setBy } = open.block ?? UNBLOCKED;
-  if (ends > now) return false;
+  const now = state.stamp;
+  const { endsAt, levelEndsAt, level, setBy } = state.block ?? UNBLOCKED;
+  if (endsAt > now) return false;
   let longest = 0;
   let by = setBy;
   for (let i = 0; i < limits.length; i += 1) {
     const limit = limits[i] as CompiledLimit;
     const { block } = limit;
     if (block === undefined || !isExceeded(limit, i)) continue;
-    const span = block.spans[Math.min(level, block.spans.length - 1)] as number;
+    const span = block.durations[Math.min(level, block.durations.length - 1)] as number;
     if (span <= longest) continue;
     longest = span;
     by = i + 1;
   }
   if (longest === 0) return false;
   const { algorithm, quota, block } = limits[by - 1] as CompiledLimit;
-  const quiet = Math.max(longest, block?.quiet as number);
-  open.block = {
-    ends: now + longest,
-    levelEnds: Math.max(levelEnds, now + longest + quiet),
-    level: Math.min(level + 1, LEVELS),
+  const quiet = Math.max(longest, block?.quietPeriod as number);
+  state.block = {
+    endsAt: now + longest,
+    levelEndsAt: Math.max(levelEndsAt, now + longest + quiet),
+    level: Math.min(level + 1, MAX_LEVELS),
     setBy: by,
   };
-  open.generation = generation;
-  open.states[by - 1] = algorithm.fresh(quota);
-  algorithm.advance(open.states[by - 1], quota, 0, now);
+  state.generation = generation;
+  state.limitStates[by - 1] = algorithm.createState(quota);
+  algorithm.advance(state.limitStates[by - 1], quota, 0, now);
   return true;
 }

@@ -1,12 +1,12 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { digitsOf } from "../scripts/digits.ts";
+import { encodeDigits } from "../scripts/digits.ts";
 import type { Operation } from "../store/store.ts";
-import { changeStep, integersIn } from "./change-step.ts";
 import type { Counter } from "./counter.ts";
-import { keepCounter, openCounter } from "./counter.ts";
+import { loadCounter, saveCounter } from "./counter.ts";
+import { defineMutation, readIntegers } from "./mutation.ts";
 
 /** The most holders in one call. */
-export const MOST_HOLDERS = 64;
+export const MAX_HOLDERS = 64;
 
 /** Slots of one counter to renew or release. */
 export interface SlotsCall {
@@ -16,23 +16,23 @@ export interface SlotsCall {
 }
 
 /** Renews or releases slots. The reply has for each holder whether its slot was there, 1 or 0. */
-export const slotsOperation: Operation<SlotsCall> = changeStep("places", {
-  write: ({ holders, renews }) => digitsOf(renews ? 1 : 0, 1) + holders.join(""),
+export const slotsOperation: Operation<SlotsCall> = defineMutation("places", {
+  encode: ({ holders, renews }) => encodeDigits(renews ? 1 : 0, 1) + holders.join(""),
 
-  read: ({ holders }, answer) => integersIn(answer, holders.length),
+  decode: ({ holders }, answer) => readIntegers(answer, holders.length),
 
   logWeight: ({ holders }) => 4 + holders.length,
 
-  twin({ counters: [counter], holders, renews }, memory, moment) {
-    const open = openCounter(counter, memory, moment);
+  twin({ counters: [counter], holders, renews }, memory, context) {
+    const open = loadCounter(counter, memory, context);
     const { algorithm, quota } = counter.limits[0] as CompiledLimit;
-    const [state] = open.states;
-    const areThere = holders.map((holder) => {
-      const number = algorithm.leave?.(state, holder) ?? 0;
-      if (number > 0 && renews) algorithm.hold?.(state, quota, holder, number);
+    const [state] = open.limitStates;
+    const wereHeld = holders.map((holder) => {
+      const number = algorithm.releaseSlots?.(state, holder) ?? 0;
+      if (number > 0 && renews) algorithm.acquireSlots?.(state, quota, holder, number);
       return number > 0 ? 1 : 0;
     });
-    if (areThere.includes(1)) keepCounter(counter, open, memory);
-    return [moment.now, ...areThere];
+    if (wereHeld.includes(1)) saveCounter(counter, open, memory);
+    return [context.now, ...wereHeld];
   },
 });

@@ -3,10 +3,10 @@ export interface ThresholdMark {
   /** The units of the highest of them. */
   readonly units: number;
   /** Microseconds since the epoch until which neither it nor a lower one is reported again. */
-  readonly ends: number;
+  readonly endsAt: number;
 }
 
 /** When the last of some marks ends. */
-export function lastOf(marks: readonly (ThresholdMark | undefined)[]): number {
-  return marks.reduce((last, mark) => Math.max(last, mark?.ends ?? 0), 0);
+export function lastEndOf(marks: readonly (ThresholdMark | undefined)[]): number {
+  return marks.reduce((last, mark) => Math.max(last, mark?.endsAt ?? 0), 0);
 }

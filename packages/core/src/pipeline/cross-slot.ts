@@ -2,7 +2,7 @@ import type { LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import type { Counter } from "../operations/counter.ts";
-import { stepFor } from "../operations/decide.ts";
+import { operationFor } from "../operations/decide.ts";
 import type { DecideCall, DecideMode } from "../operations/decide-call.ts";
 import { isCharging } from "../operations/decide-call.ts";
 import type { Receipt } from "../operations/refund.ts";
@@ -21,7 +21,7 @@ export function groupByHashSlot<C extends Counter>(
   if (counters.length === 1) return [counters];
   const slots = new Map<number, C[]>();
   for (const counter of counters) {
-    const slot = remote.slotOf(counter.key);
+    const slot = remote.hashSlotOf(counter.key);
     const together = slots.get(slot);
     if (together === undefined) slots.set(slot, [counter]);
     else together.push(counter);
@@ -35,7 +35,7 @@ export function regroupByHashSlot<C extends Counter>(
   counters: readonly C[],
   remote: ScriptTransport,
 ): readonly (readonly C[])[] | undefined {
-  if (!remote.isAcrossSlots(error)) return undefined;
+  if (!remote.isCrossSlotError(error)) return undefined;
   const slots = groupByHashSlot(counters, remote);
   return slots.length > 1 ? slots : undefined;
 }
@@ -143,11 +143,12 @@ export class CrossSlotDecision {
     const { key } = counters[0] as SubjectCounter;
     const call = { cost, mode, counters, holder: isCharging(mode) ? holder : undefined };
     const needsLateReply =
-      call.holder !== undefined || counters.some(({ thresholdMarks }) => thresholdMarks.length > 0);
+      call.holder !== undefined ||
+      counters.some(({ notifyingLimits }) => notifyingLimits.length > 0);
     const late = needsLateReply
       ? (reply: LateReply) => this.#deps.onLateReply(call, reply)
       : undefined;
-    const reply = await monitor.run(policy.store, stepFor(mode), call, key, 0, late);
+    const reply = await monitor.run(policy.store, operationFor(mode), call, key, 0, late);
     return { counters, reply, ...decodeReply(policy, counters, cost, reply) };
   }
 

@@ -1,11 +1,11 @@
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
-import { NEVER } from "../algorithms/exact.ts";
+import { NEVER } from "../algorithms/exact-arithmetic.ts";
 import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { DecideMode } from "../operations/decide-call.ts";
 import { isCharging } from "../operations/decide-call.ts";
-import { TOLD_NUMBERS } from "../operations/notify-thresholds.ts";
+import { THRESHOLD_REPORT_SIZE } from "../operations/notify-thresholds.ts";
 import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { includedCounters } from "../policy/costs.ts";
@@ -164,7 +164,7 @@ export function decodeReply(
     );
   }
   if (reply.length > at) publishThresholds(counted, counters, reply, at);
-  const receipt = { cost, charged: reply[0] as number, counters, generations };
+  const receipt = { cost, chargedAt: reply[0] as number, counters, generations };
   const receipts = counted.hasSlots ? unitReceipts(receipt, counters) : [receipt];
   return { allowed, blocked, receipts, states };
 }
@@ -172,7 +172,7 @@ export function decodeReply(
 /** The length of the report of a charge of these counters. */
 function thresholdReportLength(counters: readonly SubjectCounter[]): number {
   return counters.reduce(
-    (count, { thresholdMarks }) => count + TOLD_NUMBERS * thresholdMarks.length,
+    (count, { notifyingLimits }) => count + THRESHOLD_REPORT_SIZE * notifyingLimits.length,
     0,
   );
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
-import { LONGEST, NEVER } from "../algorithms/exact.ts";
-import { clientPart } from "../common/client-state.ts";
+import { MAX_MICROS, NEVER } from "../algorithms/exact-arithmetic.ts";
+import { shareByClient } from "../common/client-state.ts";
 import type { LimitState } from "../common/decision.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { unitCountersOf } from "../policy/counters.ts";
@@ -192,7 +192,7 @@ export class DenyCache {
 }
 
 /** The cache of a store's client, shared by limiters that count the same. */
-export const denyCacheOf: (owner: object) => DenyCache = clientPart(
+export const denyCacheOf: (owner: object) => DenyCache = shareByClient(
   "denials",
   () => new DenyCache(),
 );
@@ -202,8 +202,8 @@ function matches(denial: DenialEntry, cost: number, terms: string): boolean {
 }
 
 /** The terms of a counter, in the order of its limits, whatever the order of names in a cost. */
-function limitsAndCostsOf({ numbers, costs }: SubjectCounter): string {
-  return costs === undefined ? numbers : `${numbers};${costs}`;
+function limitsAndCostsOf({ encodedParameters, costs }: SubjectCounter): string {
+  return costs === undefined ? encodedParameters : `${encodedParameters};${costs}`;
 }
 
 /** Splits a reply by counter. */
@@ -252,6 +252,6 @@ function ageState(
 
 /** Subtracts elapsed time. The longest reportable time also stands for longer ones, so it is never shortened. */
 function timeLeft(time: number, elapsed: number, least: number): number {
-  if (time >= LONGEST) return time;
+  if (time >= MAX_MICROS) return time;
   return time > 0 ? Math.max(least, time - elapsed) : time;
 }

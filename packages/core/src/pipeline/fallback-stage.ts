@@ -1,4 +1,4 @@
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -9,7 +9,7 @@ import { createMemoryStage } from "./memory-stage.ts";
 import type { DecisionRequest, Stage } from "./stage.ts";
 
 /** Limiters that share counters on a client's store also share them in this process. */
-const localStoreOf = clientPart("localCounts", () => requireStore(memoryStore()));
+const localStoreOf = shareByClient("localCounts", () => requireStore(memoryStore()));
 
 /** How long a denial by `onUnavailable: "deny"` lasts: Headgate notices within a second that a store answers again. */
 const DENY_RETRY_MS = 1_000;

@@ -1,4 +1,4 @@
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import { WeakList } from "../common/weak-list.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 
@@ -11,7 +11,7 @@ export interface LeaseHolder {
 }
 
 /** The lease holders on a client, in this process. */
-export const leaseHoldersOn: (owner: object) => WeakList<LeaseHolder> = clientPart(
+export const leaseHoldersOn: (owner: object) => WeakList<LeaseHolder> = shareByClient(
   "leases",
   () => new WeakList<LeaseHolder>(),
 );

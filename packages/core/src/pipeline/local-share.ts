@@ -1,5 +1,5 @@
 import type { Algorithm, CompiledLimit } from "../algorithms/algorithm.ts";
-import { compileLike } from "../algorithms/compile-limit.ts";
+import { recompileLimit } from "../algorithms/compile-limit.ts";
 import type { Limit } from "../common/policy.ts";
 import type { LimitGroup } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
@@ -15,7 +15,7 @@ const NONE: readonly never[] = [];
 export function scaleToShare(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) {
     return (counter) =>
-      counter.thresholdMarks.length === 0 ? counter : { ...counter, thresholdMarks: NONE };
+      counter.notifyingLimits.length === 0 ? counter : { ...counter, notifyingLimits: NONE };
   }
   // Also for groups with overridden numbers, which come and go.
   const shared = new WeakMap<LimitGroup, LimitGroup>();
@@ -26,7 +26,7 @@ export function scaleToShare(share: number): (counter: SubjectCounter) => Subjec
       ...counter,
       group,
       limits: group.limits,
-      thresholdMarks: NONE,
+      notifyingLimits: NONE,
       key: `${counter.key}:${share}`,
     };
   };
@@ -40,7 +40,7 @@ function scaleLimit(whole: CompiledLimit, share: number): CompiledLimit {
   // Rounded up a little, for shares such as 1 / 49 that a double cannot represent.
   const of = (quota: number): number =>
     Math.min(quota, Math.max(1, Math.floor(quota * share * (1 + 2 ** -50))));
-  const compiled = compileLike(whole, scaleConfigured(whole.source, of));
+  const compiled = recompileLimit(whole, scaleConfigured(whole.source, of));
   const algorithm = capCosts(compiled.algorithm, whole.limit, compiled.limit);
   // Clients keep seeing the limit under the name they know.
   return { ...compiled, algorithm, name: whole.name, per: whole.per };
@@ -68,10 +68,11 @@ function capCosts(
   const additionalUnits = (cost: number, beside = 0): number => cap(beside + cost) - cap(beside);
   return {
     ...algorithm,
-    ...(algorithm.hold && {
-      hold: (state, quota, holder, number) => algorithm.hold?.(state, quota, holder, cap(number)),
+    ...(algorithm.acquireSlots && {
+      acquireSlots: (state, quota, holder, number) =>
+        algorithm.acquireSlots?.(state, quota, holder, cap(number)),
     }),
-    wait: (state, quota, cost) => algorithm.wait(state, quota, cap(cost)),
+    waitTime: (state, quota, cost) => algorithm.waitTime(state, quota, cap(cost)),
     spend(state, quota, cost, beside) {
       const units = additionalUnits(cost, beside);
       if (units > 0) algorithm.spend(state, quota, units);

@@ -1,5 +1,5 @@
 import type { DecisionSource } from "../common/decision.ts";
-import { stepFor } from "../operations/decide.ts";
+import { operationFor } from "../operations/decide.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
@@ -24,11 +24,11 @@ export function createMemoryStage(
         keeping ??= createLocalSlotKeeper(store, counted.labels, owner);
         attachSlots(request, keeping);
       }
-      const operation = stepFor(request.mode);
-      if (store.runNow !== undefined) {
+      const operation = operationFor(request.mode);
+      if (store.runSync !== undefined) {
         return toDecision(
           request,
-          decodeStoreDecision(request, store.runNow(operation, request)),
+          decodeStoreDecision(request, store.runSync(operation, request)),
           source,
         );
       }

@@ -1,17 +1,17 @@
 import type { Awaitable } from "../common/awaitable.ts";
-import type { ChargeResult } from "../common/charged.ts";
-import { joinCharged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charge-result.ts";
+import { joinChargeResults } from "../common/charge-result.ts";
 import type { Cost } from "../common/cost.ts";
-import { charge, countedBy } from "../operations/charge.ts";
+import { charge, unitCountOf } from "../operations/charge.ts";
 import type { Confirmation } from "../operations/confirm.ts";
 import { confirm } from "../operations/confirm.ts";
 import type { Counter } from "../operations/counter.ts";
-import { areByName } from "../operations/counter.ts";
-import { forget } from "../operations/forget.ts";
+import { hasCostsByName } from "../operations/counter.ts";
 import type { BlockCall } from "../operations/manual-block.ts";
 import { block } from "../operations/manual-block.ts";
 import type { Receipt } from "../operations/refund.ts";
-import { receiptOf, refund } from "../operations/refund.ts";
+import { receiptFor, refund } from "../operations/refund.ts";
+import { reset } from "../operations/reset.ts";
 import { readChargeResult } from "../policy/costs.ts";
 import type { Operation } from "../store/store.ts";
 import type { Mutation, MutationResult, Stage } from "./stage.ts";
@@ -27,7 +27,7 @@ export function confirmMutation(confirmation: Confirmation): Mutation<Confirmati
 }
 
 function mutationOf<R extends Receipt>(operation: Operation<R>, receipt: R): Mutation<R> {
-  return { operation, counters: receipt.counters, callOf: (some) => receiptOf(receipt, some) };
+  return { operation, counters: receipt.counters, callOf: (some) => receiptFor(receipt, some) };
 }
 
 /**
@@ -37,16 +37,16 @@ function mutationOf<R extends Receipt>(operation: Operation<R>, receipt: R): Mut
 export function blockCounters(
   stage: Stage,
   counters: readonly Counter[],
-  span: number,
+  duration: number,
 ): Promise<boolean> {
-  const callOf = (some: readonly Counter[]): BlockCall => ({ counters: some, span });
+  const callOf = (some: readonly Counter[]): BlockCall => ({ counters: some, duration });
   return applyMutations(stage, [{ operation: block, counters, callOf, endsLeases: true }]);
 }
 
 /** Forgets counters, but not blocks set by an operator. True if there was anything to forget. Rejects like the store. */
 export function forgetCounters(stage: Stage, counters: readonly Counter[]): Promise<boolean> {
   return applyMutations(stage, [
-    { operation: forget, counters, callOf: (some) => some, endsLeases: true },
+    { operation: reset, counters, callOf: (some) => some, endsLeases: true },
   ]);
 }
 
@@ -76,15 +76,15 @@ export async function chargeCounters(
   onError: (counters: readonly Counter[], error: unknown) => Awaitable<ChargeResult<Cost>>,
 ): Promise<ChargeResult<Cost>> {
   // A reply by name covers one counter's limits: names do not tell several counters apart.
-  const groups = areByName(counters) ? counters.map((one) => [one]) : [counters];
+  const groups = hasCostsByName(counters) ? counters.map((one) => [one]) : [counters];
   const outcomes = await Promise.all(
     groups.map((some) =>
       stage.mutate({
         operation: charge,
         counters: some,
         callOf: (own) => ({ cost, alreadyCharged, counters: own }),
-        thresholdsAt: some.some(({ thresholdMarks }) => thresholdMarks.length > 0)
-          ? 1 + countedBy(some)
+        thresholdsAt: some.some(({ notifyingLimits }) => notifyingLimits.length > 0)
+          ? 1 + unitCountOf(some)
           : undefined,
       }),
     ),
@@ -96,5 +96,5 @@ export async function chargeCounters(
         ? onError(result.counters, result.error)
         : readChargeResult(result.counters, cost, result.reply),
     );
-  return joinCharged(await Promise.all(charged));
+  return joinChargeResults(await Promise.all(charged));
 }

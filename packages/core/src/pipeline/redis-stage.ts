@@ -5,7 +5,7 @@ import { publish } from "../common/publish.ts";
 import type { StoreMonitor } from "../health/outage.ts";
 import { storeFailure } from "../health/store-failure.ts";
 import type { Counter } from "../operations/counter.ts";
-import { stepFor } from "../operations/decide.ts";
+import { operationFor } from "../operations/decide.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
@@ -117,9 +117,16 @@ function decideInOneCall(
 ): Promise<readonly number[]> {
   const { key } = request.counters[0] as SubjectCounter;
   let needsLateReply = request.slots !== undefined;
-  for (const { thresholdMarks } of request.counters) needsLateReply ||= thresholdMarks.length > 0;
+  for (const { notifyingLimits } of request.counters) needsLateReply ||= notifyingLimits.length > 0;
   const late = needsLateReply ? (reply: LateReply) => onLateReply(request, reply) : undefined;
-  return monitor.run(policy.store, stepFor(request.mode), request, key, request.waitedMs, late);
+  return monitor.run(
+    policy.store,
+    operationFor(request.mode),
+    request,
+    key,
+    request.waitedMs,
+    late,
+  );
 }
 
 /** The store's answer from all hash slots of the counters. Rejects with the store's error. */

@@ -2,18 +2,18 @@ import { channel } from "node:diagnostics_channel";
 import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { windowMsAt } from "../algorithms/calendar.ts";
 import { CHANNELS } from "../common/channels.ts";
+import type { LimiterLabels } from "../common/limiter-labels.ts";
 import type { LimitDescription } from "../common/policy.ts";
 import { publish } from "../common/publish.ts";
-import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import { toMilliseconds } from "../common/time.ts";
 import type { Counter } from "../operations/counter.ts";
-import { TOLD_NUMBERS } from "../operations/notify-thresholds.ts";
+import { THRESHOLD_REPORT_SIZE } from "../operations/notify-thresholds.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { isShadowDecision } from "../policy/counters.ts";
 
 /** Published on `headgate:threshold`: a subject has used a share of a limit that is in the limit's `notifyAt`. */
-export interface ThresholdReached extends ReportedLimiter, LimitDescription {
+export interface ThresholdReached extends LimiterLabels, LimitDescription {
   /** Who reached it, as the limiter's `reset` takes it: the subject of the limit's dimension. */
   readonly subject: Readonly<Record<string, string>>;
   /** The share, as it is in `notifyAt`. */
@@ -38,12 +38,12 @@ export function publishThresholds(
   if (!thresholds.hasSubscribers) return;
   let next = at;
   for (const counter of counters as readonly SubjectCounter[]) {
-    for (const i of counter.thresholdMarks) {
+    for (const i of counter.notifyingLimits) {
       const [reached, remaining, reset] = reply.slice(
         next,
-        next + TOLD_NUMBERS,
+        next + THRESHOLD_REPORT_SIZE,
       ) as unknown as ReachedThreshold;
-      next += TOLD_NUMBERS;
+      next += THRESHOLD_REPORT_SIZE;
       if (reached > 0) publishReached(counted, counter, i, [reached, remaining, reset]);
     }
   }

@@ -2,10 +2,10 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import { compilePolicy } from "../algorithms/compile-policy.ts";
 import { formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { escapePart, fingerprint } from "../common/key.ts";
+import type { LimiterLabels } from "../common/limiter-labels.ts";
 import type { BlockOn, Policy } from "../common/policy.ts";
-import type { ReportedLimiter } from "../common/reported-limiter.ts";
 import type { CounterLimits } from "../operations/counter.ts";
-import { counterLimits } from "../operations/counter.ts";
+import { prepareLimits } from "../operations/counter.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** The limits of a policy that count by one dimension. */
@@ -51,7 +51,7 @@ export interface CompiledPolicy {
    */
   readonly shadow: boolean;
   /** The limiter that it belongs to. Does not affect counting. */
-  readonly labels: ReportedLimiter;
+  readonly labels: LimiterLabels;
 }
 
 /** A limit, and its position in the policy as configured. */
@@ -93,10 +93,10 @@ export function compileLimiterPolicy(
       const shape = `${FORMAT};${together.map(({ id }) => id).join(";")}`;
       const keySuffix = `}:${escapePart(name)}:${escapePart(dimension)}:${fingerprint(shape)}`;
       return {
-        ...counterLimits(together.map(({ limit }) => limit)),
+        ...prepareLimits(together.map(({ limit }) => limit)),
         limiter: name,
         dimension,
-        slotTtl: together[0]?.limit.shape.heldFor,
+        slotTtl: together[0]?.limit.shape.slotTtl,
         positions: together.map(({ position }) => position),
         keySuffix,
         keyPrefix: `${store.prefix}:{`,
@@ -111,7 +111,7 @@ export function compileLimiterPolicy(
     limits,
     canonical: canonical.sort().join(";"),
     keyspace: [store.prefix, ...groups.map(({ keySuffix }) => keySuffix).sort()].join(";"),
-    hasSlots: limits.some(({ shape }) => shape.heldFor !== undefined),
+    hasSlots: limits.some(({ shape }) => shape.slotTtl !== undefined),
     blocksOnSettle: limits.some(({ shape }) => shape.keeps),
     shadow,
     labels: { limiter: name, plugin },
@@ -142,7 +142,7 @@ function sortLimits(limits: readonly PositionedLimit[]): readonly IdentifiedLimi
 function groupByCounter(
   limits: readonly IdentifiedLimit[],
 ): readonly (readonly IdentifiedLimit[])[] {
-  const unitLimits = limits.filter(({ limit }) => limit.shape.heldFor === undefined);
+  const unitLimits = limits.filter(({ limit }) => limit.shape.slotTtl === undefined);
   const slotLimits = limits.filter((one) => !unitLimits.includes(one)).map((one) => [one]);
   return unitLimits.length > 0 ? [unitLimits, ...slotLimits] : slotLimits;
 }
@@ -156,7 +156,7 @@ function unnamedLimitError({ source, per }: CompiledLimit): HeadgateError {
 
 /** The limits that can be charged and settled: all but concurrency limits. */
 export function chargeableLimits({ limits }: CompiledPolicy): readonly CompiledLimit[] {
-  return limits.filter(({ shape }) => shape.heldFor === undefined);
+  return limits.filter(({ shape }) => shape.slotTtl === undefined);
 }
 
 /**

@@ -1,10 +1,10 @@
-import type { ChargeResult } from "../common/charged.ts";
-import { joinCharged } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charge-result.ts";
+import { joinChargeResults } from "../common/charge-result.ts";
 import type { Cost, CostByName } from "../common/cost.ts";
 import { formatKind, formatNumber, formatReceived, HeadgateError } from "../common/errors.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Counter } from "../operations/counter.ts";
-import { areByName } from "../operations/counter.ts";
+import { hasCostsByName } from "../operations/counter.ts";
 
 interface NamedLimit {
   readonly name: string;
@@ -89,7 +89,7 @@ export function assignCosts<C extends Counter>(
 
 /** The counters to ask or charge, without those left out because each of their limits costs 0. */
 export function includedCounters<C extends Counter>(counters: readonly C[]): readonly C[] {
-  return areByName(counters) ? counters.filter(isIncluded) : counters;
+  return hasCostsByName(counters) ? counters.filter(isIncluded) : counters;
 }
 
 /** The counters that a cost by name leaves out. */
@@ -117,7 +117,7 @@ export function readChargeResult(
   cost: number,
   reply: readonly number[],
 ): ChargeResult<Cost> {
-  if (!areByName(counters)) {
+  if (!hasCostsByName(counters)) {
     const counted = reply[1] as number;
     return { charged: counted, overflow: cost - counted, degraded: false };
   }
@@ -130,7 +130,7 @@ export function readChargeResult(
       degraded: false,
     };
   });
-  return joinCharged<CostByName>(charged.filter(({ units }) => units > 0));
+  return joinChargeResults<CostByName>(charged.filter(({ units }) => units > 0));
 }
 
 /** The name and the cost of each limit. */

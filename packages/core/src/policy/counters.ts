@@ -142,13 +142,13 @@ export function counterOf(group: LimitGroup, subject: string): SubjectCounter {
     subject,
     limits: group.limits,
     shape: group.shape,
-    numbers: group.numbers,
+    encodedParameters: group.encodedParameters,
     weight: group.weight,
-    logs: group.logs,
-    thresholdMarks: group.thresholdMarks,
+    logLimits: group.logLimits,
+    notifyingLimits: group.notifyingLimits,
     extraKeys: group.extraKeys,
     scripts: group.scripts,
-    timesAt: group.timesAt,
+    boundariesAt: group.boundariesAt,
     key: group.recentKeys.get(subject) ?? buildKey(group, subject),
   };
 }

@@ -95,9 +95,11 @@ describe("other numbers", () => {
         gcra({ limit: 20, window: "1s", name: "busy", per: "tenant", ...burst(4) }),
       ];
       const { groups } = replaceLimits(counted, policy) as CompiledPolicy;
-      for (const { shape, numbers, limits } of groups) {
+      for (const { shape, encodedParameters, limits } of groups) {
         layouts.add(shape);
-        expect(numbers.length % limits.flatMap((limit) => limit.numbers).length).toBe(0);
+        expect(encodedParameters.length % limits.flatMap((limit) => limit.parameters).length).toBe(
+          0,
+        );
       }
     }
     // Of each dimension.

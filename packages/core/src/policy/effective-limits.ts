@@ -1,8 +1,8 @@
 import type { CompiledLimit, LimitShape } from "../algorithms/algorithm.ts";
 import { compileLimit } from "../algorithms/compile-limit.ts";
-import { eachLimit } from "../algorithms/compile-policy.ts";
+import { mapLimits } from "../algorithms/compile-policy.ts";
 import type { Limit } from "../common/policy.ts";
-import { counterLimits } from "../operations/counter.ts";
+import { prepareLimits } from "../operations/counter.ts";
 import type { CompiledPolicy, LimitGroup } from "./compiled-policy.ts";
 
 /**
@@ -15,7 +15,7 @@ export function replaceLimits(
   base: CompiledPolicy,
   policy: readonly Limit[],
 ): CompiledPolicy | undefined {
-  const given = eachLimit(policy, (limit) => compileReplacement(base, limit as Limit));
+  const given = mapLimits(policy, (limit) => compileReplacement(base, limit as Limit));
   if (given.length !== base.limits.length) return undefined;
   const found = base.limits.map((limit) => replacementFor(limit, base.limits, given));
   if (!found.every((limit) => limit !== undefined)) return undefined;
@@ -33,7 +33,7 @@ function compileReplacement({ blocksOnSettle }: CompiledPolicy, limit: Limit): C
 }
 
 function counterLimitsOf({ positions }: LimitGroup, limits: readonly CompiledLimit[]) {
-  return counterLimits(positions.map((position) => limits[position] as CompiledLimit));
+  return prepareLimits(positions.map((position) => limits[position] as CompiledLimit));
 }
 
 /** A limit of the base with the numbers given for it; undefined if there are none. */
@@ -64,7 +64,7 @@ export function alignLayouts(
   limits: readonly CompiledLimit[],
 ): readonly CompiledLimit[] {
   const isSame = limits.every(
-    ({ numbers }, i) => numbers.length === (base[i] as CompiledLimit).numbers.length,
+    ({ parameters }, i) => parameters.length === (base[i] as CompiledLimit).parameters.length,
   );
   return isSame
     ? limits.map((limit, i) => ({ ...limit, shape: alignShape(base[i] as CompiledLimit, limit) }))
@@ -79,10 +79,10 @@ function alignShape({ shape }: CompiledLimit, { shape: { notifies } }: CompiledL
 function expandAliases(limit: CompiledLimit): CompiledLimit {
   const { aliases, ...shape } = limit.shape;
   if (aliases === undefined) return limit;
-  const same = Object.values(aliases).map((name) => shape.numbers.indexOf(name));
+  const same = Object.values(aliases).map((name) => shape.parameters.indexOf(name));
   return {
     ...limit,
-    shape: { ...shape, numbers: [...shape.numbers, ...Object.keys(aliases)] },
-    numbers: [...limit.numbers, ...same.map((place) => limit.numbers[place] as number)],
+    shape: { ...shape, parameters: [...shape.parameters, ...Object.keys(aliases)] },
+    parameters: [...limit.parameters, ...same.map((place) => limit.parameters[place] as number)],
   };
 }

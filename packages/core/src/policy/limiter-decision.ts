@@ -165,7 +165,7 @@ function receiptsForExcluded(
 
 /** A receipt for counters that were charged nothing; settling may charge them. */
 export function emptyReceipt(counters: readonly Counter[]): Receipt {
-  return { cost: 0, charged: 0, counters, generations: counters.map(() => 0) };
+  return { cost: 0, chargedAt: 0, counters, generations: counters.map(() => 0) };
 }
 
 /** Every limit of the decision's policy, including limits left out by a cost by name; undefined if none was left out. */

@@ -1,4 +1,4 @@
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import { formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import type { CountingStore } from "../store/store.ts";
 
@@ -27,7 +27,7 @@ interface NameEntry {
   claims: number;
 }
 
-const nameEntriesOf = clientPart("names", () => new Map<string, NameEntry>());
+const nameEntriesOf = shareByClient("names", () => new Map<string, NameEntry>());
 
 /** How many characters of a policy go into a message. */
 const MAX_DISPLAY_TEXT = 300;

@@ -1,5 +1,5 @@
-import { rejectForm } from "../algorithms/compile-limit.ts";
-import { eachLimit } from "../algorithms/compile-policy.ts";
+import { rejectNonLimit } from "../algorithms/compile-limit.ts";
+import { mapLimits } from "../algorithms/compile-policy.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Policy } from "../common/policy.ts";
 
@@ -11,11 +11,11 @@ export type Properties = Readonly<Record<string, unknown>>;
  * `HEADGATE_INVALID_LIMIT`.
  */
 export function copyLimits(policy: Policy): readonly Properties[] {
-  return eachLimit(policy, copyLimit);
+  return mapLimits(policy, copyLimit);
 }
 
 function copyLimit(limit: unknown): Properties {
-  if (!isPlainObject(limit)) rejectForm(limit);
+  if (!isPlainObject(limit)) rejectNonLimit(limit);
   const { block, notifyAt, ...properties } = limit;
   return {
     ...properties,

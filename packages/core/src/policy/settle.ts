@@ -1,11 +1,11 @@
-import type { ChargeResult } from "../common/charged.ts";
+import type { ChargeResult } from "../common/charge-result.ts";
 import type { Cost, CostByName } from "../common/cost.ts";
 import type { Confirmation } from "../operations/confirm.ts";
 import { confirmationsOf } from "../operations/confirm.ts";
 import type { Counter } from "../operations/counter.ts";
-import { areByName } from "../operations/counter.ts";
+import { hasCostsByName } from "../operations/counter.ts";
 import type { Receipt } from "../operations/refund.ts";
-import { receiptBut } from "../operations/refund.ts";
+import { partialReceipt } from "../operations/refund.ts";
 import { largestCost, unitsFor } from "./costs.ts";
 
 /** The name used when a settle has one number. */
@@ -52,14 +52,14 @@ export function planSettle(
       units: missing,
       alreadyCharged: cost,
     },
-    refunds: units < cost ? charged.map((receipt) => receiptBut(receipt, units)) : [],
+    refunds: units < cost ? charged.map((receipt) => partialReceipt(receipt, units)) : [],
     confirmations: confirmationsOf(charged, units, mayBlock),
   };
 }
 
 /** Whether one number settles a receipt: not if its counters were left out by a cost by name. */
 function isSettledByNumber({ cost, counters }: Receipt): boolean {
-  return cost > 0 || !areByName(counters);
+  return cost > 0 || !hasCostsByName(counters);
 }
 
 /** Limits that are not named keep their charge. */

@@ -1,6 +1,6 @@
 import type { LimitState } from "../common/decision.ts";
-import { isOfSlots } from "../common/decision.ts";
-import { areByName } from "../operations/counter.ts";
+import { isConcurrencyLimit } from "../common/decision.ts";
+import { hasCostsByName } from "../operations/counter.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
@@ -31,13 +31,13 @@ export function ageDenial(
   };
   return new LimiterDecision(
     counted,
-    areByName(counters) ? withCostByName(counters, outcome) : outcome,
+    hasCostsByName(counters) ? withCostByName(counters, outcome) : outcome,
   );
 }
 
 function ageState(limit: LimitState, elapsedMs: number, isBlocked: boolean): LimitState {
   // There is no way to know when a slot comes free, now as before. But a block has an end.
-  if (isOfSlots(limit) && !isBlocked) return limit;
+  if (isConcurrencyLimit(limit) && !isBlocked) return limit;
   return {
     ...limit,
     retryAfterMs: timeLeft(limit.retryAfterMs, elapsedMs),

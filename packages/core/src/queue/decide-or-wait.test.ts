@@ -9,7 +9,7 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
 import { partsOf } from "../limiter/limiter-parts.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { asStore, requireStore } from "../store/store.ts";
+import { brandStore, requireStore } from "../store/store.ts";
 import type { DisconnectWatch } from "./queue.ts";
 
 beforeEach(() => {
@@ -26,7 +26,7 @@ function start(
 ) {
   const memory = requireStore(memoryStore({ clock: Date.now }));
   const asked: string[] = [];
-  const store = asStore({
+  const store = brandStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,

@@ -1,5 +1,5 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
-import { unitsAt } from "../operations/counter.ts";
+import { costAt } from "../operations/counter.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 
 interface ImpossibleCost {
@@ -16,7 +16,7 @@ export function findImpossibleCost(
 ): ImpossibleCost | undefined {
   for (const counter of counters) {
     for (const [i, { name, limit }] of counter.limits.entries()) {
-      const units = unitsAt(counter, i, cost);
+      const units = costAt(counter, i, cost);
       if (units > limit) return { units, name, limit };
     }
   }

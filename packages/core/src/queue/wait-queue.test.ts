@@ -10,7 +10,7 @@ import { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { asStore, requireStore } from "../store/store.ts";
+import { brandStore, requireStore } from "../store/store.ts";
 import type { WaitQueue } from "./queue.ts";
 import { createWaitQueue } from "./wait-queue.ts";
 
@@ -31,7 +31,7 @@ function start(limits: Policy, maxQueue?: number) {
   const memory = requireStore(memoryStore({ clock: Date.now }));
   const asked: string[] = [];
   let gate: Promise<void> | undefined;
-  const store = asStore({
+  const store = brandStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,
@@ -395,7 +395,7 @@ describe("wait", () => {
   test("an error of the store goes to the call it happened to, and the next one asks again", async () => {
     const memory = requireStore(memoryStore({ clock: Date.now }));
     let failures = 1;
-    const store = asStore({
+    const store = brandStore({
       owner: memory.owner,
       prefix: memory.prefix,
       now: memory.now,

@@ -1,16 +1,16 @@
-import { onceAborted } from "../common/abort-listeners.ts";
+import { addAbortCallback } from "../common/abort-listeners.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
-import { isOfSlots } from "../common/decision.ts";
+import { isConcurrencyLimit } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { LONGEST_TIMER_MS } from "../common/time.ts";
-import type { Waiting } from "../common/waiting-list.ts";
-import { WaitingList } from "../common/waiting-list.ts";
+import type { ListNode } from "../common/linked-list.ts";
+import { LinkedList } from "../common/linked-list.ts";
+import { MAX_TIMER_MS } from "../common/time.ts";
 import type { Denial, WaiterGroup, WaitOptions, WaitQueue } from "./queue.ts";
 
 /** How often a call that waits for a slot asks again: another process may release one. */
 const SLOT_POLL_MS = 250;
 
-interface Waiter extends Waiting {
+interface Waiter extends ListNode {
   readonly group: WaiterGroup | undefined;
   readonly attempt: () => Promise<Decision>;
   readonly onRelease: WaitOptions["onRelease"];
@@ -38,7 +38,7 @@ export function createWaitQueue(
 
   class KeyQueue {
     readonly #key: string;
-    readonly #waiters = new WaitingList<Waiter>();
+    readonly #waiters = new LinkedList<Waiter>();
     #wake: (() => void) | undefined;
     /** Whether the attempt in progress may be based on the state before the wake-up. */
     #isWoken = false;
@@ -70,7 +70,7 @@ export function createWaitQueue(
     }
 
     rejectAll(error: HeadgateError, group: WaiterGroup | undefined): void {
-      for (const waiter of this.#waiters.all) {
+      for (const waiter of this.#waiters.items) {
         if (group === undefined || waiter.group === group) waiter.reject(error);
       }
     }
@@ -102,7 +102,7 @@ export function createWaitQueue(
       { onRelease, onLimitsChange }: Waiter,
     ): Promise<void> {
       const denials = limits.filter(({ allowed }) => !allowed);
-      const isForSlot = onRelease !== undefined && denials.some(isOfSlots);
+      const isForSlot = onRelease !== undefined && denials.some(isConcurrencyLimit);
       return new Promise((resolve) => {
         const wake = (): void => {
           cancel();
@@ -158,8 +158,8 @@ export function createWaitQueue(
           onLimitsChange,
           isFinal,
           settled: false,
-          before: undefined,
-          after: undefined,
+          previous: undefined,
+          next: undefined,
           resolve(decision) {
             if (waiter.settled) return;
             settle();
@@ -171,7 +171,7 @@ export function createWaitQueue(
             reject(error);
           },
         };
-        const forgetSignal = signal && onceAborted(signal, () => waiter.reject(signal.reason));
+        const forgetSignal = signal && addAbortCallback(signal, () => waiter.reject(signal.reason));
         const cancelTimeout = schedule(timeoutMs, () =>
           waiter.reject(
             new HeadgateError("HEADGATE_WAIT_TIMEOUT", `not admitted within ${timeoutMs} ms`),
@@ -203,8 +203,8 @@ export function createWaitQueue(
 function pauseMsFor(denials: readonly LimitState[]): number {
   const longest = (some: readonly LimitState[]): number =>
     Math.max(0, ...some.map(({ retryAfterMs }) => retryAfterMs));
-  const pause = Math.min(SLOT_POLL_MS, longest(denials.filter(isOfSlots)));
-  return Math.max(pause, longest(denials.filter((limit) => !isOfSlots(limit))));
+  const pause = Math.min(SLOT_POLL_MS, longest(denials.filter(isConcurrencyLimit)));
+  return Math.max(pause, longest(denials.filter((limit) => !isConcurrencyLimit(limit))));
 }
 
 /** Calls back after a time of any length; never if it is undefined. Returns a function that cancels it. */
@@ -212,7 +212,7 @@ function schedule(ms: number | undefined, callback: () => void): () => void {
   if (ms === undefined) return () => {};
   let timer: NodeJS.Timeout;
   const arm = (left: number): void => {
-    const step = Math.min(left, LONGEST_TIMER_MS);
+    const step = Math.min(left, MAX_TIMER_MS);
     timer = setTimeout(() => (left > step ? arm(left - step) : callback()), step);
   };
   arm(ms);

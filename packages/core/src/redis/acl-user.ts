@@ -1,4 +1,4 @@
-import { within } from "../store/within.ts";
+import { withTimeout } from "../store/with-timeout.ts";
 
 /** Methods that some clients have besides scripts. */
 interface AclClient {
@@ -13,7 +13,7 @@ interface AclClient {
 /** The user that a client is connected as; undefined if it may not ask, or gets no answer in time. */
 export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
   try {
-    const user = await within(withinMs, readUser(client), () => undefined);
+    const user = await withTimeout(withinMs, readUser(client), () => undefined);
     return user === undefined ? undefined : String(user);
   } catch {
     return undefined;

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { probe } from "../operations/probe.ts";
-import type { Operation, SentCall } from "../store/store.ts";
+import type { Operation, PendingCall } from "../store/store.ts";
 import { CallQueue, ENOUGH, MAX_TOGETHER } from "./call-queue.ts";
 
 setFlagsFromString("--expose-gc");
@@ -31,7 +31,7 @@ function startQueue() {
     add(...names: string[]) {
       for (const name of names) queue.add(call(name));
     },
-    addCall: (pending: SentCall) => queue.add(pending),
+    addCall: (pending: PendingCall) => queue.add(pending),
     async answer(...scripts: number[]) {
       for (const script of scripts) sent[script]?.answer();
       await turn();
@@ -46,14 +46,14 @@ function startQueue() {
   };
 }
 
-function call(name: string, more: Partial<SentCall> = {}): SentCall {
+function call(name: string, more: Partial<PendingCall> = {}): PendingCall {
   return {
     operation: probe as Operation<never>,
     call: name as never,
     keys: [name],
     weight: 1,
     clock: "",
-    isOver: false,
+    isAbandoned: false,
     resolve() {},
     reject() {},
     ...more,
@@ -206,7 +206,7 @@ describe("a queue of calls", () => {
   test("sends nothing for calls that are over meanwhile, unless they report", async () => {
     const { addCall, sent, fill, answer } = startQueue();
     const a = call("a");
-    const report = call("c", { operation: { ...a.operation, isReport: true } });
+    const report = call("c", { operation: { ...a.operation, isFireAndForget: true } });
     await fill();
     for (const one of [a, call("b"), report]) addCall(one);
     Object.assign(a, { isOver: true });
@@ -219,7 +219,7 @@ describe("a queue of calls", () => {
   test("sends nothing at all when all gave up, and is idle then", async () => {
     const { addCall, sent, fill, idle, answer } = startQueue();
     await fill();
-    addCall(call("a", { isOver: true }));
+    addCall(call("a", { isAbandoned: true }));
     expect(idle()).toBe(0);
     await answer(0, 1, 2, 3);
     expect(sent).toHaveLength(4);

@@ -1,5 +1,5 @@
 import { background } from "../common/background.ts";
-import type { SentCall } from "../store/store.ts";
+import type { PendingCall } from "../store/store.ts";
 
 /** The most calls in one batch: more would hardly make each one cheaper. */
 export const MAX_TOGETHER = 64;
@@ -38,10 +38,10 @@ interface SentScript {
  * are enough, or a millisecond has passed.
  */
 export class CallQueue {
-  readonly #send: (calls: readonly SentCall[]) => Promise<void>;
+  readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
   readonly #onIdle: (() => void) | undefined;
   /** Entries before `#next` have been sent. */
-  #waiting: SentCall[] = [];
+  #waiting: PendingCall[] = [];
   #next = 0;
   /** When each script in flight was sent, oldest first. */
   readonly #inFlight = new Set<SentScript>();
@@ -51,12 +51,12 @@ export class CallQueue {
   #timer: NodeJS.Timeout | undefined;
 
   /** `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits or is in flight. */
-  constructor(send: (calls: readonly SentCall[]) => Promise<void>, onIdle?: () => void) {
+  constructor(send: (calls: readonly PendingCall[]) => Promise<void>, onIdle?: () => void) {
     this.#send = send;
     this.#onIdle = onIdle;
   }
 
-  add(call: SentCall): void {
+  add(call: PendingCall): void {
     this.#waiting.push(call);
     if (this.#inFlight.size < FEW_UNDER_WAY || this.#areEnough()) this.#schedule();
     else this.#hurryLater();
@@ -130,16 +130,16 @@ export class CallQueue {
   }
 
   /** The calls to send next. Calls that are over are dropped, so that they cost nothing. */
-  #take(): SentCall[] {
+  #take(): PendingCall[] {
     const waiting = this.#waiting;
     const length = waiting.length - this.#next;
     const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(length / 2)));
-    const calls: SentCall[] = [];
-    const { clock, operation } = waiting[this.#next] as SentCall;
+    const calls: PendingCall[] = [];
+    const { clock, operation } = waiting[this.#next] as PendingCall;
     let weight = 0;
     for (; this.#next < waiting.length; this.#next += 1) {
-      const call = waiting[this.#next] as SentCall;
-      if (call.isOver && !call.operation.isReport) continue;
+      const call = waiting[this.#next] as PendingCall;
+      if (call.isAbandoned && !call.operation.isFireAndForget) continue;
       weight += call.weight;
       const isFull = calls.length >= most || (weight > MAX_WEIGHT && calls.length > 0);
       if (isFull || call.clock !== clock || call.operation !== operation) break;

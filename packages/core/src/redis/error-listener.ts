@@ -1,4 +1,4 @@
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import { withoutCommand } from "./store-error.ts";
 
 interface Emitter {
@@ -19,20 +19,23 @@ const RECENT_MS = 60_000;
  * first lost connection. If the application has none, the first error becomes a process warning with the code
  * `HEADGATE_CLIENT_ERROR`.
  */
-export const listenForErrors: (client: object) => ClientErrors = clientPart("errors", (client) => {
-  let last: Error | undefined;
-  let at = Number.NEGATIVE_INFINITY;
-  const errors = { recent: () => (performance.now() - at < RECENT_MS ? last : undefined) };
-  if (!isEmitter(client)) return errors;
-  let isTold = client.listenerCount("error") > 0;
-  client.on("error", (error) => {
-    last = withoutCommand(error);
-    at = performance.now();
-    if (!isTold) warn(last);
-    isTold = true;
-  });
-  return errors;
-});
+export const listenForErrors: (client: object) => ClientErrors = shareByClient(
+  "errors",
+  (client) => {
+    let last: Error | undefined;
+    let at = Number.NEGATIVE_INFINITY;
+    const errors = { recent: () => (performance.now() - at < RECENT_MS ? last : undefined) };
+    if (!isEmitter(client)) return errors;
+    let isTold = client.listenerCount("error") > 0;
+    client.on("error", (error) => {
+      last = withoutCommand(error);
+      at = performance.now();
+      if (!isTold) warn(last);
+      isTold = true;
+    });
+    return errors;
+  },
+);
 
 function warn({ message }: Error): void {
   process.emitWarning(

@@ -1,5 +1,5 @@
 import calculateSlot from "cluster-key-slot";
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import type { GlideLike } from "./glide.ts";
 
 /** A client of GLIDE for a cluster. */
@@ -113,7 +113,7 @@ class GlideSlots {
 }
 
 /** The table of a client, shared by all of its users: reading it takes a call. */
-export const glideSlotsOf: (client: GlideCluster) => GlideSlots = clientPart(
+export const glideSlotsOf: (client: GlideCluster) => GlideSlots = shareByClient(
   "glideSlots",
   (client: GlideCluster) => new GlideSlots(client),
 );

@@ -4,9 +4,15 @@ import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import { onServers } from "../limiter/redis-limiter.ts";
 import type { Clock } from "../store/clock.ts";
-import { clockOf } from "../store/clock.ts";
-import type { CountingStore, Operation, SentCall, Store, UsageSubjects } from "../store/store.ts";
-import { asStore } from "../store/store.ts";
+import { createClock } from "../store/clock.ts";
+import type {
+  CountingStore,
+  Operation,
+  PendingCall,
+  Store,
+  UsageSubjects,
+} from "../store/store.ts";
+import { brandStore } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
@@ -55,7 +61,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       prefix,
     );
   }
-  const now = clockOf("redisStore", clock);
+  const now = createClock("redisStore", clock);
   readBoolean("redisStore: directory", registry);
   const usage = readUsage(options.usage ?? false);
   const settings = { prefix, registry, usage };
@@ -89,14 +95,14 @@ function makeStore(
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
   const send = sendInLines(port, topology, now, writeClock);
-  return asStore({
+  return brandStore({
     owner: client,
     ...settings,
-    side: onServers,
-    remote: {
-      slotOf: topology.slotOf,
+    backend: onServers,
+    transport: {
+      slotOf: topology.hashSlotOf,
       nodeOf: topology.nodeOf,
-      refresh: topology.refresh,
+      refresh: topology.refreshTopology,
       send,
       isAcrossSlots: (error) => error instanceof Error && isCrossSlot(error.cause),
       isControlled: true,
@@ -113,11 +119,11 @@ function makeStore(
           keys: [],
           weight: 1,
           clock: "",
-          isOver: false,
+          isAbandoned: false,
           resolve,
           reject,
         };
-        send(sent as unknown as SentCall);
+        send(sent as unknown as PendingCall);
       });
     },
   });

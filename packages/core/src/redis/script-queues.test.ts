@@ -36,7 +36,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
         keys,
         weight: 1,
         clock: "",
-        isOver: false,
+        isAbandoned: false,
         resolve,
         reject,
       });
@@ -55,9 +55,9 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
   const add = sendInLines(client, topologyOf({}), () => 1_000);
   const operation: Operation<string> = {
     ...probe,
-    times: (_, clock, guess) => clock || String(guess()),
-    prepare: (_, __, ___, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
-    read: (calls, reply) => calls.map(() => (Array.isArray(reply) ? [0, 1] : undefined)),
+    boundaries: (_, clock, guess) => clock || String(guess()),
+    encode: (_, __, ___, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
+    decode: (calls, reply) => calls.map(() => (Array.isArray(reply) ? [0, 1] : undefined)),
   };
   const ask = (key: string, clock = "", over = { isOver: false }): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
         keys: [key],
         weight: 1,
       };
-      const sent = { ...pending, clock, isOver: false, resolve, reject };
+      const sent = { ...pending, clock, isAbandoned: false, resolve, reject };
       Object.defineProperty(sent, "isOver", { get: () => over.isOver });
       add(sent);
     });
@@ -202,7 +202,7 @@ test("calls that go together bring their keys in order, and one for which the st
   const step = {
     ...probe,
     keys: (name: string) => (name === "a" ? ["a", "a:log"] : [name]),
-    read: (calls: readonly string[], reply: unknown) =>
+    decode: (calls: readonly string[], reply: unknown) =>
       calls.map((name) => (reply as Record<string, number[]>)[name]),
   };
   const settled = await Promise.allSettled(
@@ -210,7 +210,7 @@ test("calls that go together bring their keys in order, and one for which the st
       (name) =>
         new Promise((resolve, reject) => {
           const call = name as never;
-          const rest = { keys: [], weight: 1, clock: "", isOver: false, resolve, reject };
+          const rest = { keys: [], weight: 1, clock: "", isAbandoned: false, resolve, reject };
           add({ operation: step as Operation<never>, call, ...rest });
         }),
     ),

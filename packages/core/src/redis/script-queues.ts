@@ -1,7 +1,7 @@
 import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { readInteger } from "../operations/list-script.ts";
 import { composeScript } from "../scripts/compose-script.ts";
-import type { ScriptTransport, SentCall } from "../store/store.ts";
+import type { PendingCall, ScriptTransport } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ClientPort } from "./client-port.ts";
 import type { Recover } from "./script-recovery.ts";
@@ -14,7 +14,7 @@ const MOST_LINES = 1_000;
 
 /** The calls of one line, which are sent together if possible. */
 interface Line {
-  add(call: SentCall): void;
+  add(call: PendingCall): void;
   /** Sends all calls that wait, so that calls sent elsewhere after this arrive after them. */
   flush(): void;
 }
@@ -65,7 +65,7 @@ export function sendInLines(
     call.weight = operation.weight(call.call);
     if (writeClock !== undefined) call.clock = writeClock();
     if (operation.kind !== kind) changeKind(operation.kind);
-    const id = operation.line(call.call);
+    const id = operation.batchKey(call.call);
     const line = lines.get(id) ?? openLine(id);
     line.add(call);
   };
@@ -83,11 +83,11 @@ function createLine(
   /** The only queue for a single server; for a cluster, the queues with calls waiting or in flight. */
   const queues = new Map<string, CallQueue>();
 
-  function placeOf({ keys }: SentCall): string {
+  function placeOf({ keys }: PendingCall): string {
     return topology.isWhole ? "" : topology.scriptOf(keys[0] as string);
   }
 
-  function add(call: SentCall): void {
+  function add(call: PendingCall): void {
     const place = placeOf(call);
     const queue = queues.get(place) ?? openQueue(place);
     queue.add(call);
@@ -105,15 +105,15 @@ function createLine(
     return queue;
   }
 
-  async function sendTogether(place: string, sent: readonly SentCall[]): Promise<void> {
-    if (placeOf(sent[0] as SentCall) !== place) {
+  async function sendTogether(place: string, sent: readonly PendingCall[]): Promise<void> {
+    if (placeOf(sent[0] as PendingCall) !== place) {
       // The server turned out to have hash slots while these waited.
       for (const call of sent) add(call);
       return;
     }
     try {
-      const { operation, call, clock: given } = sent[0] as SentCall;
-      const times = operation.times?.(call, given, guess);
+      const { operation, call, clock: given } = sent[0] as PendingCall;
+      const times = operation.boundaries?.(call, given, guess);
       const calls = sent.length === 1 ? [call] : callsOf(sent);
       const reply = await run(sent, calls, times);
       const clock = times ? readClockAlone(reply) : undefined;
@@ -125,22 +125,28 @@ function createLine(
   }
 
   /** Asks once more, with times around the server's clock. Nothing was done, so calls that are over by now are left out. */
-  async function askAgain(sent: readonly SentCall[], clock: number): Promise<void> {
+  async function askAgain(sent: readonly PendingCall[], clock: number): Promise<void> {
     ahead = clock - now();
-    const waiting = sent.filter(({ isOver, operation }) => !isOver || operation.isReport);
+    const waiting = sent.filter(
+      ({ isAbandoned, operation }) => !isAbandoned || operation.isFireAndForget,
+    );
     if (waiting.length === 0) return;
-    const { operation, call, clock: given } = waiting[0] as SentCall;
+    const { operation, call, clock: given } = waiting[0] as PendingCall;
     const calls = callsOf(waiting);
-    resolveCalls(waiting, calls, await run(waiting, calls, operation.times?.(call, given, guess)));
+    resolveCalls(
+      waiting,
+      calls,
+      await run(waiting, calls, operation.boundaries?.(call, given, guess)),
+    );
   }
 
   function run(
-    sent: readonly SentCall[],
+    sent: readonly PendingCall[],
     calls: readonly never[],
     times: string | undefined,
   ): Promise<unknown> {
-    const { operation, clock, keys: own } = sent[0] as SentCall;
-    const { script, args } = operation.prepare(calls, composeScript, clock, times);
+    const { operation, clock, keys: own } = sent[0] as PendingCall;
+    const { script, args } = operation.encode(calls, composeScript, clock, times);
     const keys = sent.length === 1 ? own : keysOf(sent);
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
     return port
@@ -149,7 +155,7 @@ function createLine(
   }
 
   /** Calls that were refused because of each other's hash slots are made again, each in its own script. */
-  function failTogether(sent: readonly SentCall[], error: unknown): void {
+  function failTogether(sent: readonly PendingCall[], error: unknown): void {
     const keys = keysOf(sent);
     if (isServerError(error, "CROSSSLOT")) topology.noteRefused(keys);
     const goApart = !areInOneSlot(keys) || new Set(sent.map(placeOf)).size > 1;
@@ -161,8 +167,8 @@ function createLine(
   }
 
   function areInOneSlot(keys: readonly string[]): boolean {
-    const slot = topology.slotOf(keys[0] as string);
-    return keys.every((key) => topology.slotOf(key) === slot);
+    const slot = topology.hashSlotOf(keys[0] as string);
+    return keys.every((key) => topology.hashSlotOf(key) === slot);
   }
 
   return {
@@ -174,27 +180,27 @@ function createLine(
 }
 
 /** The calls as their step takes them. */
-function callsOf(sent: readonly SentCall[]): readonly never[] {
+function callsOf(sent: readonly PendingCall[]): readonly never[] {
   const calls: never[] = [];
-  for (let i = 0; i < sent.length; i += 1) calls.push((sent[i] as SentCall).call);
+  for (let i = 0; i < sent.length; i += 1) calls.push((sent[i] as PendingCall).call);
   return calls;
 }
 
 /** The keys of calls that go together, in order. */
-function keysOf(sent: readonly SentCall[]): readonly string[] {
+function keysOf(sent: readonly PendingCall[]): readonly string[] {
   const keys: string[] = [];
   for (const call of sent) for (const key of call.keys) keys.push(key);
   return keys;
 }
 
 /** Gives each call its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid. */
-function resolveCalls(sent: readonly SentCall[], calls: readonly never[], reply: unknown): void {
-  const { operation } = sent[0] as SentCall;
-  const replies = operation.read(calls, reply);
+function resolveCalls(sent: readonly PendingCall[], calls: readonly never[], reply: unknown): void {
+  const { operation } = sent[0] as PendingCall;
+  const replies = operation.decode(calls, reply);
   for (let i = 0; i < sent.length; i += 1) {
     const own = replies[i];
-    if (own === undefined) (sent[i] as SentCall).reject(badReply(operation.name, reply));
-    else (sent[i] as SentCall).resolve(own);
+    if (own === undefined) (sent[i] as PendingCall).reject(badReply(operation.name, reply));
+    else (sent[i] as PendingCall).resolve(own);
   }
 }
 

@@ -20,17 +20,17 @@ function tableWith<Owner>(slot: number, owner: Owner): (Owner | undefined)[] {
 
 test("a client of one server has one slot and one nameless node, and nothing to find out", () => {
   const topology = topologyOf({ status: "ready", options: {} });
-  expect([topology.slotOf("foo"), topology.nodeOf("foo")]).toEqual([0, ""]);
-  topology.refresh(new Set([""]));
+  expect([topology.hashSlotOf("foo"), topology.nodeOf("foo")]).toEqual([0, ""]);
+  topology.refreshTopology(new Set([""]));
 });
 
 describe("a server that was found to have slots", () => {
   test("has those of the specification, one for a script", () => {
-    const { slotOf, nodeOf, scriptOf, noteRefused } = topologyOf({ status: "ready" });
+    const { hashSlotOf, nodeOf, scriptOf, noteRefused } = topologyOf({ status: "ready" });
     const place = scriptOf("hg:{foo}:api");
     expect(scriptOf("hg:{bar}:api")).toBe(place);
     noteRefused(["hg:{foo}:api", "hg:{bar}:api"]);
-    expect([slotOf("hg:{foo}:api"), nodeOf("hg:{foo}:api")]).toEqual([FOO, ""]);
+    expect([hashSlotOf("hg:{foo}:api"), nodeOf("hg:{foo}:api")]).toEqual([FOO, ""]);
     expect(scriptOf("hg:{foo}:api")).toBe(scriptOf("hg:{foo}:other"));
     expect(scriptOf("hg:{foo}:api")).not.toBe(scriptOf("hg:{bar}:api"));
     expect(scriptOf("hg:{foo}:api")).not.toBe(place);
@@ -39,14 +39,14 @@ describe("a server that was found to have slots", () => {
   test("has them for all stores on its client, and not on others", () => {
     const client = { status: "ready", options: {} };
     topologyOf(client).noteRefused(["foo", "bar"]);
-    expect(topologyOf(client).slotOf("foo")).toBe(FOO);
-    expect(topologyOf({ ...client }).slotOf("foo")).toBe(0);
+    expect(topologyOf(client).hashSlotOf("foo")).toBe(FOO);
+    expect(topologyOf({ ...client }).hashSlotOf("foo")).toBe(0);
   });
 
   test("is asked with what ioredis puts in front of a key", () => {
     const tagged = topologyOf({ status: "ready", options: { keyPrefix: "{foo}:" } });
     tagged.noteRefused(["hg:{somebody}:api"]);
-    expect(tagged.slotOf("hg:{somebody}:api")).toBe(FOO);
+    expect(tagged.hashSlotOf("hg:{somebody}:api")).toBe(FOO);
   });
 });
 
@@ -55,8 +55,8 @@ describe.each([
   ["node-redis", { master: { address: "10.0.0.1:7000" }, replicas: [] }],
 ])("the table of slots of %s", (_, owner) => {
   test("tells a key's slot, by its hash tag, and the primary that has it", () => {
-    const { slotOf, nodeOf } = topologyOf({ slots: tableWith(FOO, owner) });
-    expect(slotOf("hg:{foo}:api")).toBe(FOO);
+    const { hashSlotOf, nodeOf } = topologyOf({ slots: tableWith(FOO, owner) });
+    expect(hashSlotOf("hg:{foo}:api")).toBe(FOO);
     expect(nodeOf("hg:{foo}:api")).toBe("10.0.0.1:7000");
   });
 
@@ -81,11 +81,11 @@ test("an empty list of addresses is nobody's, and so is a shard without a primar
 
 test("what ioredis puts in front of a key counts, and its hash tag comes first", () => {
   const slots = tableWith(FOO, ["10.0.0.1:7000"]);
-  const { slotOf, nodeOf } = topologyOf({ slots, options: { keyPrefix: "{foo}:" } });
-  expect(slotOf("hg:{somebody}:api")).toBe(FOO);
+  const { hashSlotOf, nodeOf } = topologyOf({ slots, options: { keyPrefix: "{foo}:" } });
+  expect(hashSlotOf("hg:{somebody}:api")).toBe(FOO);
   expect(nodeOf("hg:{somebody}:api")).toBe("10.0.0.1:7000");
   const other = topologyOf({ slots, options: { keyPrefix: "app:" } });
-  expect(other.slotOf("hg:{foo}:api")).toBe(FOO);
+  expect(other.hashSlotOf("hg:{foo}:api")).toBe(FOO);
 });
 
 describe("a refresh of node-redis", () => {
@@ -114,13 +114,13 @@ describe("a refresh of node-redis", () => {
         },
       },
     };
-    const { refresh } = topologyOf(client);
+    const { refreshTopology } = topologyOf(client);
     return {
       rediscovered,
       pings,
       thaws,
       async refresh(...down: number[]) {
-        refresh(new Set(down.map((n) => `10.0.0.${n}:7000`)));
+        refreshTopology(new Set(down.map((n) => `10.0.0.${n}:7000`)));
         await vi.advanceTimersByTimeAsync(0);
       },
     };
@@ -158,15 +158,15 @@ describe("a refresh of node-redis", () => {
   });
 
   test("does not fail where the client has no such methods", async () => {
-    topologyOf({ slots: [] }).refresh(new Set());
-    topologyOf({ slots: [], masters: [{ address: "one" }] }).refresh(new Set());
+    topologyOf({ slots: [] }).refreshTopology(new Set());
+    topologyOf({ slots: [], masters: [{ address: "one" }] }).refreshTopology(new Set());
     await vi.advanceTimersByTimeAsync(0);
   });
 });
 
 test("a refresh of ioredis is its own", () => {
   const refreshSlotsCache = vi.fn();
-  topologyOf({ slots: [], refreshSlotsCache }).refresh(new Set(["10.0.0.1:7000"]));
+  topologyOf({ slots: [], refreshSlotsCache }).refreshTopology(new Set(["10.0.0.1:7000"]));
   expect(refreshSlotsCache).toHaveBeenCalledTimes(1);
 });
 
@@ -174,8 +174,8 @@ describe("a client that asks Sentinels", () => {
   function startClient() {
     const disconnect = vi.fn();
     const client = { status: "ready", options: { sentinels: [{}] }, disconnect };
-    const { refresh } = topologyOf(client);
-    return { client, disconnect, refresh: () => refresh(new Set([""])) };
+    const { refreshTopology } = topologyOf(client);
+    return { client, disconnect, refresh: () => refreshTopology(new Set([""])) };
   }
 
   test("connects anew, at most each five seconds", async () => {

@@ -1,5 +1,5 @@
 import calculateSlot from "cluster-key-slot";
-import { clientPart } from "../common/client-state.ts";
+import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import type { GlideCluster } from "./glide-slots.ts";
 import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
@@ -53,11 +53,11 @@ const RECONNECT_MS = 5_000;
 export function topologyOf(client: object): Topology {
   if (isGlideCluster(client)) return glideTopologyOf(client);
   if (!isCluster(client)) return plainTopologyOf(client);
-  const slotOf = slotsOf(client);
+  const hashSlotOf = slotsOf(client);
   return {
-    slotOf,
-    nodeOf: (key) => addressOf(client.slots[slotOf(key)]),
-    refresh: refreshes(client),
+    hashSlotOf,
+    nodeOf: (key) => addressOf(client.slots[hashSlotOf(key)]),
+    refreshTopology: refreshes(client),
     ...OF_CLUSTER,
   };
 }
@@ -73,9 +73,9 @@ const OF_CLUSTER = {
 function glideTopologyOf(client: GlideCluster): Topology {
   const slots = glideSlotsOf(client);
   return {
-    slotOf: calculateSlot,
+    hashSlotOf: calculateSlot,
     nodeOf: (key) => slots.ownerOf(key),
-    refresh: (down) => slots.refresh(down),
+    refreshTopology: (down) => slots.refresh(down),
     ...OF_CLUSTER,
   };
 }
@@ -85,12 +85,12 @@ function glideTopologyOf(client: GlideCluster): Topology {
  * every key, but no script with keys of several hash slots. Neither client nor server reveals this before the first such script
  * is refused. A proxy may have its own hash slots; if it refuses keys of one hash slot, each key is sent separately.
  */
-const plainTopologyOf = clientPart("topology", (client: object): Topology => {
+const plainTopologyOf = shareByClient("topology", (client: object): Topology => {
   const slotOf = slotsOf(client);
   let goesAlone = false;
   const topology = {
     isWhole: true,
-    slotOf: (key: string) => (topology.isWhole ? 0 : slotOf(key)),
+    hashSlotOf: (key: string) => (topology.isWhole ? 0 : slotOf(key)),
     nodeOf: () => "",
     scriptOf(key: string) {
       if (topology.isWhole) return "";
@@ -101,7 +101,7 @@ const plainTopologyOf = clientPart("topology", (client: object): Topology => {
       topology.isWhole = false;
       if (new Set(keys.map(slotOf)).size === 1) goesAlone = true;
     },
-    refresh: isSentinel(client) ? reconnects(client) : () => {},
+    refreshTopology: isSentinel(client) ? reconnects(client) : () => {},
   };
   return topology;
 });

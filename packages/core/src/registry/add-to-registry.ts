@@ -1,4 +1,4 @@
-import { prefixPart } from "../common/client-state.ts";
+import { shareByPrefix } from "../common/client-state.ts";
 import { fingerprint } from "../common/key.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { CountingStore } from "../store/store.ts";
@@ -42,7 +42,7 @@ export async function removeFromRegistry(
 }
 
 /** The listings of this process for the client and prefix of a store. */
-export const registryOf: (store: CountingStore) => ProcessRegistry = prefixPart(
+export const registryOf: (store: CountingStore) => ProcessRegistry = shareByPrefix(
   "directory",
   (store) => {
     const onRefused = logFirstRefusal(

@@ -1,4 +1,4 @@
-import { runList } from "../operations/list-script.ts";
+import { defineListOperation } from "../operations/list-script.ts";
 import type { Operation } from "../store/store.ts";
 import { directoryLua } from "./lua.generated.ts";
 
@@ -53,7 +53,7 @@ export function sharedRecordKey(prefix: string, hash: string): string {
  * and for each shared record 1 if it exists, 0 if it has to be written.
  */
 export const updateRegistry: Operation<RegistryCall> = {
-  ...runList("directory", {
+  ...defineListOperation("directory", {
     source: directoryLua,
     parameters: ({ process, record, ttlMs, sharedTtlMs, shared }: RegistryCall) => [
       process,
@@ -72,5 +72,5 @@ export const updateRegistry: Operation<RegistryCall> = {
   ],
   weight: ({ shared }) => 1 + shared.length,
   // This memory belongs to a single process.
-  twin: ({ shared }, _, { now }) => [now, INDEX_STATES.known, ...shared.map(() => 1)],
+  runInMemory: ({ shared }, _, { now }) => [now, INDEX_STATES.known, ...shared.map(() => 1)],
 };

@@ -1,5 +1,5 @@
 import { readPolicy } from "../algorithms/read-policy.ts";
-import { isListOf, isRecordOf, isText, isWhole, parseJson } from "../common/from-json.ts";
+import { isArrayOf, isRecordOf, isString, isWholeNumber, parseJson } from "../common/parse-json.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import { MAX_TARGET_CHARACTERS, MAX_TARGETS } from "./breaker-targets.ts";
 import type {
@@ -32,7 +32,7 @@ export function parseRegistryRecord(text: string): RegistryRecord | UnreadableRe
 /** Unknown properties are left in place: a later version may have added them. */
 function parseAs<T>(text: string, is: (value: unknown) => value is T): T | UnreadableReason {
   const record = parseJson(text);
-  if (!isPlainObject(record) || !isWhole(record["format"])) return "damaged";
+  if (!isPlainObject(record) || !isWholeNumber(record["format"])) return "damaged";
   const { format, ...rest } = record;
   if (format !== RECORD_FORMAT) return "other-format";
   return is(rest) ? rest : "damaged";
@@ -42,26 +42,26 @@ function isProcess(value: unknown): value is ProcessRecord {
   return (
     isPlainObject(value) &&
     haveText(value, "process", "host", "version") &&
-    isWhole(value["pid"]) &&
-    isWhole(value["startedAt"]) &&
-    isWhole(value["more"]) &&
-    isListOf(value["records"], isText) &&
-    (value["targets"] === undefined || isListOf(value["targets"], isTargets))
+    isWholeNumber(value["pid"]) &&
+    isWholeNumber(value["startedAt"]) &&
+    isWholeNumber(value["more"]) &&
+    isArrayOf(value["records"], isString) &&
+    (value["targets"] === undefined || isArrayOf(value["targets"], isTargets))
   );
 }
 
 function isTargets(value: unknown): value is BreakerTargets {
   return (
     isPlainObject(value) &&
-    isText(value["record"]) &&
-    isListOf(value["names"], isTarget) &&
+    isString(value["record"]) &&
+    isArrayOf(value["names"], isTarget) &&
     value["names"].length <= MAX_TARGETS &&
-    isWhole(value["more"])
+    isWholeNumber(value["more"])
   );
 }
 
 function isTarget(value: unknown): value is string {
-  return isText(value) && value !== "" && value.length <= MAX_TARGET_CHARACTERS;
+  return isString(value) && value !== "" && value.length <= MAX_TARGET_CHARACTERS;
 }
 
 function isRegistryRecord(value: unknown): value is RegistryRecord {
@@ -75,12 +75,12 @@ function isLimiter(value: unknown): value is LimiterRecord {
     haveText(value, "name", "policy", "version") &&
     hasPolicy(value) &&
     (value["blockOn"] === undefined || value["blockOn"] === "settle") &&
-    isListOf(value["shapes"], isShape) &&
-    (value["others"] === undefined || isListOf(value["others"], isPolicy)) &&
-    (value["moreOthers"] === undefined || isWhole(value["moreOthers"])) &&
-    (value["extends"] === undefined || isText(value["extends"])) &&
+    isArrayOf(value["shapes"], isShape) &&
+    (value["others"] === undefined || isArrayOf(value["others"], isPolicy)) &&
+    (value["moreOthers"] === undefined || isWholeNumber(value["moreOthers"])) &&
+    (value["extends"] === undefined || isString(value["extends"])) &&
     typeof value["shadow"] === "boolean" &&
-    isListOf(value["uses"], isUse)
+    isArrayOf(value["uses"], isUse)
   );
 }
 
@@ -96,14 +96,14 @@ function hasPolicy({ limits, isCut }: Properties): boolean {
 }
 
 function isPolicy(value: unknown): value is RegistryPolicy {
-  return isPlainObject(value) && hasPolicy(value) && isListOf(value["shapes"], isShape);
+  return isPlainObject(value) && hasPolicy(value) && isArrayOf(value["shapes"], isShape);
 }
 
 function isShape(value: unknown): value is RegistryShape {
   return (
     isPlainObject(value) &&
     haveText(value, "per", "fingerprint") &&
-    isListOf(value["limits"], isText)
+    isArrayOf(value["limits"], isString)
   );
 }
 
@@ -113,7 +113,7 @@ function isUse(value: unknown): value is HttpUse {
     haveText(value, "adapter", "missing") &&
     ["ip", "reject", "skip"].includes(value["missing"] as string) &&
     isRecordOf(value["keys"], (key): key is SubjectSource => isSource(key, MAX_NESTING)) &&
-    (value["addressHeader"] === undefined || isText(value["addressHeader"])) &&
+    (value["addressHeader"] === undefined || isString(value["addressHeader"])) &&
     isListSource(value["allowList"]) &&
     isListSource(value["blockList"])
   );
@@ -125,10 +125,10 @@ const MAX_NESTING = 8;
 function isSource(value: unknown, levels: number): value is SubjectSource {
   if (!isPlainObject(value) || levels === 0) return false;
   const { by, ipv6Prefix, name, hash, keys } = value;
-  if (by === "ip") return isWhole(ipv6Prefix);
-  if (by === "header") return isText(name) && (hash === "sha256" || hash === "hmac");
+  if (by === "ip") return isWholeNumber(ipv6Prefix);
+  if (by === "header") return isString(name) && (hash === "sha256" || hash === "hmac");
   if (by !== "all") return by === "function";
-  return isListOf(keys, (key): key is SubjectSource => isSource(key, levels - 1));
+  return isArrayOf(keys, (key): key is SubjectSource => isSource(key, levels - 1));
 }
 
 function isListSource(value: unknown): boolean {
@@ -145,7 +145,7 @@ function isBreaker(value: unknown): value is BreakerRecord {
 }
 
 function haveText(value: Properties, ...names: readonly string[]): boolean {
-  return names.every((name) => isText(value[name]));
+  return names.every((name) => isString(value[name]));
 }
 
 /** A process that the index lists. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { prefixPart } from "../common/client-state.ts";
+import { shareByPrefix } from "../common/client-state.ts";
 import type { CountingStore } from "../store/store.ts";
 
 /** A name for a process in the keys of a prefix: 16 random characters. */
@@ -8,7 +8,7 @@ export function createProcessName(): string {
 }
 
 /** The name of this process for the client and prefix of a store: the same in the directory and in usage. */
-export const processNameOf: (store: CountingStore) => { readonly name: string } = prefixPart(
+export const processNameOf: (store: CountingStore) => { readonly name: string } = shareByPrefix(
   "processName",
   () => ({ name: createProcessName() }),
 );

@@ -53,7 +53,7 @@ function listingStore(): ListingStore {
     store: {
       ...memory,
       registry: true,
-      side: onServers,
+      backend: onServers,
       async run(operation, call) {
         if ((operation as unknown) !== updateRegistry) return memory.run(operation, call);
         const asked = call as RegistryCall;

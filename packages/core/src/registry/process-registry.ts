@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { Alarm, spread, weakCallback } from "../common/background.ts";
-import { processPart } from "../common/client-state.ts";
+import { addJitter, BackgroundTimer, weakCallback } from "../common/background.ts";
+import { shareInProcess } from "../common/client-state.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { CountingStore } from "../store/store.ts";
-import { within } from "../store/within.ts";
+import { withTimeout } from "../store/with-timeout.ts";
 import { VERSION } from "../version.generated.ts";
 import type { GetTargetNames } from "./breaker-targets.ts";
 import { collectTargets } from "./breaker-targets.ts";
@@ -31,7 +31,7 @@ export const PROCESS_TTL_MS = 110_000;
 export const SHARED_TTL_MS = 7_200_000;
 
 /** Shared by all copies of this package, so that a test can set other times. */
-export const registryIntervals: () => RegistryIntervals = processPart("directoryTimes", () => ({
+export const registryIntervals: () => RegistryIntervals = shareInProcess("directoryTimes", () => ({
   first: 10_000,
   every: 30_000,
 }));
@@ -61,7 +61,9 @@ export class ProcessRegistry {
   readonly #renewed = new Set<string>();
   /** Whether anything was written that has to be removed later. */
   #isRegistered = false;
-  readonly #alarm = new Alarm(weakCallback(this, (directory) => directory.writePeriodically()));
+  readonly #alarm = new BackgroundTimer(
+    weakCallback(this, (directory) => directory.writePeriodically()),
+  );
   #writing: Promise<void> | undefined;
 
   /** `onRefused` is called for each write that the store refuses. */
@@ -80,7 +82,7 @@ export class ProcessRegistry {
     const id = idOf(record.kind, record.name);
     if (this.#entries.has(id)) return;
     this.#entries.set(id, new RegistryEntry(record, store, getTargetNames));
-    if (this.#entries.size === 1) this.#alarm.set(spread(registryIntervals().firstMs, 0.5));
+    if (this.#entries.size === 1) this.#alarm.set(addJitter(registryIntervals().firstMs, 0.5));
   }
 
   addHttpUse(kind: Kind, name: string, use: HttpUse): void {
@@ -101,7 +103,7 @@ export class ProcessRegistry {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;
     this.#alarm.stop();
-    if (this.#isRegistered) await within(MAX_CLOSE_WAIT_MS, this.#unregister(store), () => {});
+    if (this.#isRegistered) await withTimeout(MAX_CLOSE_WAIT_MS, this.#unregister(store), () => {});
   }
 
   /** Writes now if anything is due. Never rejects, and does not restart a write in progress. */
@@ -117,7 +119,7 @@ export class ProcessRegistry {
     await this.write();
     // It may have been closed in the meantime, and opened again.
     if (this.#entries.size === 0 || this.#alarm.isSet) return;
-    this.#alarm.set(spread(registryIntervals().everyMs, 0.2));
+    this.#alarm.set(addJitter(registryIntervals().everyMs, 0.2));
   }
 
   async #writeAll(): Promise<void> {
@@ -238,13 +240,11 @@ function idOf(kind: Kind, name: string): string {
 }
 
 /** The common part of a process's records for all its clients, whichever copy of this package writes them. */
-export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "targets"> = processPart(
-  "processRecord",
-  () => ({
+export const thisProcess: () => Omit<ProcessRecord, "records" | "more" | "targets"> =
+  shareInProcess("processRecord", () => ({
     process: randomBytes(9).toString("base64url"),
     host: hostname(),
     pid: process.pid,
     startedAt: Math.round(performance.timeOrigin),
     version: VERSION,
-  }),
-);
+  }));

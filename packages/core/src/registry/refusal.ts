@@ -1,6 +1,6 @@
 import type { HeadgateErrorCode } from "../common/errors.ts";
 import { HeadgateError } from "../common/errors.ts";
-import { explain, warn } from "../common/operator-log.ts";
+import { emitWarning, formatWithCause } from "../common/operator-log.ts";
 import { INDEX_STATES } from "./operations.ts";
 
 /**
@@ -28,7 +28,7 @@ export function logFirstRefusal(
   return (error) => {
     if (isLogged || !isRefusal(error)) return;
     isLogged = true;
-    warn(code, formatMessage(explain(error)));
+    emitWarning(code, formatMessage(formatWithCause(error)));
   };
 }
 

@@ -2,32 +2,32 @@ import { createHash } from "node:crypto";
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { CounterShape } from "./counter-shape.ts";
 import { HOLDER_DIGITS } from "./digits.ts";
+import { RULE_DIGITS } from "./encode-rules.ts";
 import type { Field } from "./lua-statements.ts";
 import {
-  declare,
+  declareLocals,
   enclose,
-  listed,
+  formatTable,
   packFields,
-  rename,
+  replaceNames,
+  setToZero,
   unpackFields,
-  zero,
 } from "./lua-statements.ts";
-import { RULE_DIGITS } from "./rule-digits.ts";
 import type { ScriptName } from "./script-argument.ts";
 import { ScriptArgument } from "./script-argument.ts";
 import type { NamedCounter, NamedLimit, Names } from "./script-names.ts";
 import {
-  areFields,
+  callNames,
+  getName,
+  limitNumbers,
   nameCounters,
-  nameIn,
   namesInLimits,
-  namesOfCall,
-  namesReported,
-  numbersOf,
+  needsTables,
+  reportedNames,
   stateFields,
   valueFields,
 } from "./script-names.ts";
-import { sectionIn, siblingOf, siblingSection } from "./sections.ts";
+import { extensionSection, extensionSectionsOf, findSection } from "./sections.ts";
 
 /** Names that stand for a section of a limit as an expression; the expressions of several limits are joined by this. */
 const EXPRESSIONS: Readonly<Record<string, string>> = {
@@ -41,10 +41,10 @@ const EXPRESSIONS: Readonly<Record<string, string>> = {
 };
 
 /** Names that stand for the place of a limit's field in the argument. */
-const PLACES: readonly string[] = ["RULE_AT", "AFTER_AT", "THRESHOLDS_AT"];
+const OFFSET_NAMES: readonly string[] = ["RULE_AT", "AFTER_AT", "THRESHOLDS_AT"];
 
 /** Sections for limits that may block in a script, and for counters with such limits. */
-const OF_BLOCKING = ["block", "exceeded"];
+const BLOCK_SECTIONS = ["block", "exceeded"];
 
 /**
  * Composes a script for the counters of a call. A section that each counter or limit needs is inserted for each, with names of
@@ -76,7 +76,7 @@ class Composition {
     const limits = shapes.flatMap((shape) => shape.limits);
     this.#script = script;
     this.#isSingle = script === "decide-lone";
-    this.#inTables = areFields(shapes, isByName);
+    this.#inTables = needsTables(shapes, isByName);
     if (isByName) this.#variants.push("by-name");
     // A batch writes its keys at the end; a log, which is read in parts, cannot wait for that.
     if (script === "decide-batch" && !limits.some(({ hasLog }) => hasLog)) {
@@ -102,9 +102,9 @@ class Composition {
 
   #namesOfScript(keyCount: number): Names {
     const values = this.#counters.flatMap(({ names, limits }) => [
-      nameIn(names, "value"),
+      getName(names, "value"),
       ...limits.flatMap(({ shape, names: own }) =>
-        (shape.reported ?? []).map((name) => nameIn(own, name)),
+        (shape.reported ?? []).map((name) => getName(own, name)),
       ),
     ]);
     const digits = this.#isSingle ? "ARGV[1]" : "ARGV[run]";
@@ -116,49 +116,54 @@ class Composition {
       ["COST_AT", String(this.#argument.offsetOf("cost"))],
       ["HOLDERS_AT", String(this.#argument.size + 1)],
       ["KEY_COUNT", String(keyCount)],
-      ["CHARGED", listed([...values, ...namesInLimits(this.#counters, "reached")])],
+      ["CHARGED", formatTable([...values, ...namesInLimits(this.#counters, "reached")])],
       ["REPORTED", values.join(", ")],
-      ["COUNTED", this.#counted()],
+      ["COUNTED", this.#chargeAnswer()],
     ]);
   }
 
   /** The answer of a charge: the units, and its report. */
-  #counted(): string {
+  #chargeAnswer(): string {
     const byName = namesInLimits(this.#counters, "counted");
-    const told = this.#counters.flatMap(namesReported);
-    return byName.length > 0 ? [...byName, ...told].join(", ") : listed(["counted", ...told]);
+    const told = this.#counters.flatMap(reportedNames);
+    return byName.length > 0 ? [...byName, ...told].join(", ") : formatTable(["counted", ...told]);
   }
 
   /** A text for the whole call, for one of its counters, or for one limit of that. */
   #expand(text: string, counter?: NamedCounter, limit?: NamedLimit): string {
     const filled = text.replace(/^ *--- @(\w+) ([\w-]+)\n/gm, (_, directive, operand) =>
-      this.#follow(directive, operand, counter, limit),
+      this.#applyDirective(directive, operand, counter, limit),
     );
     const names = counter?.names ?? this.#names;
-    return rename(
+    return replaceNames(
       filled,
       (name) => limit?.names.get(name) ?? names.get(name) ?? this.#expression(name, counter, limit),
     );
   }
 
   /** The text that replaces a directive, which is a line by itself. */
-  #follow(directive: string, operand: string, counter?: NamedCounter, limit?: NamedLimit): string {
+  #applyDirective(
+    directive: string,
+    operand: string,
+    counter?: NamedCounter,
+    limit?: NamedLimit,
+  ): string {
     switch (directive) {
       case "include": {
-        const own = limit && (this.#ownSection(limit, operand) || siblingSection(operand));
+        const own = limit && (this.#ownSection(limit, operand) || extensionSection(operand));
         return this.#expand(own ?? this.#section(operand), counter, limit);
       }
       case "counters":
         return this.#counters
           .filter(
             ({ limits }) =>
-              !OF_BLOCKING.includes(operand) ||
+              !BLOCK_SECTIONS.includes(operand) ||
               limits.some((limit) => this.#argument.mayBlock(limit)),
           )
           .map((each) => enclose(this.#expand(this.#section(operand), each)))
           .join("");
       case "limits":
-        return this.#ofLimits(operand, counter).map(enclose).join("");
+        return this.#limitSections(operand, counter).map(enclose).join("");
       case "code":
         return this.#code(operand, counter as NamedCounter, limit);
       default:
@@ -171,8 +176,8 @@ class Composition {
     const [operation = ""] = this.#script.split("-");
     const variants = [...this.#variants.map((variant) => `${name}-${variant}`), name];
     const files = variants.flatMap((each) => [
-      sectionIn(operation, each),
-      sectionIn("counter", each),
+      findSection(operation, each),
+      findSection("counter", each),
     ]);
     const text = files.find((each) => each !== "");
     if (text === undefined) throw new Error(`no section ${name} for ${this.#script}`);
@@ -181,18 +186,20 @@ class Composition {
 
   /** A section of a limit's algorithm. */
   #ownSection({ shape }: NamedLimit, name: string): string {
-    const text = sectionIn(shape.part, name) || sectionIn("limit", name);
-    const around = this.#variants.includes("by-name") ? sectionIn("limit", `${name}-by-name`) : "";
+    const text = findSection(shape.luaFile, name) || findSection("limit", name);
+    const around = this.#variants.includes("by-name")
+      ? findSection("limit", `${name}-by-name`)
+      : "";
     return text === "" || around === "" ? text : around.replace(/(?:^ +)?OWN/m, () => text.trim());
   }
 
   /** The texts of a section, for all limits that have it, for those of a counter, or for one. */
-  #ofLimits(section: string, counter?: NamedCounter, limit?: NamedLimit): string[] {
+  #limitSections(section: string, counter?: NamedCounter, limit?: NamedLimit): string[] {
     const counters = counter === undefined ? this.#counters : [counter];
     return counters.flatMap((each) =>
       (limit === undefined ? each.limits : [limit]).flatMap((own) => {
-        if (OF_BLOCKING.includes(section) && !this.#argument.mayBlock(own)) return [];
-        const texts = [this.#ownSection(own, section), ...siblingOf(own.shape, section)];
+        if (BLOCK_SECTIONS.includes(section) && !this.#argument.mayBlock(own)) return [];
+        const texts = [this.#ownSection(own, section), ...extensionSectionsOf(own.shape, section)];
         return texts.filter((text) => text !== "").map((text) => this.#expand(text, each, own));
       }),
     );
@@ -200,13 +207,13 @@ class Composition {
 
   /** The expression for a name in capitals. */
   #expression(name: string, counter?: NamedCounter, limit?: NamedLimit): string | undefined {
-    const joint = EXPRESSIONS[name];
-    if (joint !== undefined) {
-      const texts = this.#ofLimits(name.toLowerCase(), counter, limit);
-      return texts.map((text) => text.trim()).join(joint) || "false";
+    const operator = EXPRESSIONS[name];
+    if (operator !== undefined) {
+      const texts = this.#limitSections(name.toLowerCase(), counter, limit);
+      return texts.map((text) => text.trim()).join(operator) || "false";
     }
     if (name === "PACKED" && counter !== undefined) return this.#pack(counter);
-    if (limit === undefined || !PLACES.includes(name)) return undefined;
+    if (limit === undefined || !OFFSET_NAMES.includes(name)) return undefined;
     if (name === "THRESHOLDS_AT") return String(this.#offsetIn(limit, "thresholds"));
     const ruleAt = this.#offsetIn(limit, "rules");
     return String(name === "RULE_AT" ? ruleAt : ruleAt + RULE_DIGITS);
@@ -214,34 +221,34 @@ class Composition {
 
   /** How many digits of the argument are before a field of a limit. */
   #offsetIn({ names }: NamedLimit, field: string): number {
-    return this.#argument.offsetOf(nameIn(names, field));
+    return this.#argument.offsetOf(getName(names, field));
   }
 
   /** Statements about numbers: those of the argument, one that is read later, or those of a counter or limit. */
   #code(what: string, counter: NamedCounter, limit?: NamedLimit): string {
     switch (what) {
       case "numbers":
-        return (this.#inTables ? "local numbers = {}\n" : "") + this.#argument.read();
+        return (this.#inTables ? "local numbers = {}\n" : "") + this.#argument.readStatements();
       case "names":
-        return (this.#inTables ? "local own = {}\n" : "") + declare(this.#ownNames());
+        return (this.#inTables ? "local own = {}\n" : "") + declareLocals(this.#ownNames());
       case "unpack":
         return unpackFields(valueFields(counter));
       case "zero":
-        return zero(limit ? numbersOf(limit) : stateFields(counter).map(([name]) => name));
+        return setToZero(limit ? limitNumbers(limit) : stateFields(counter).map(([name]) => name));
       default:
-        return this.#argument.readLater(what);
+        return this.#argument.lazyReadStatements(what);
     }
   }
 
   #ownNames(): string[] {
     const counted = this.#script === "charge" ? namesInLimits(this.#counters, "counted") : [];
-    return [...namesOfCall(this.#counters), ...counted];
+    return [...callNames(this.#counters), ...counted];
   }
 
   /** The expression that builds a counter's current value. */
   #pack(counter: NamedCounter): string {
     const [[, bytes], ...fields] = valueFields(counter) as [Field, ...Field[]];
-    const tails = this.#ofLimits("pack", counter).map((text) => text.trim());
+    const tails = this.#limitSections("pack", counter).map((text) => text.trim());
     return [...packFields([["now", bytes], ...fields]), ...tails].join(" .. ");
   }
 }

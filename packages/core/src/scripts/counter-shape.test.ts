@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { compileFixedWindow, fixedWindow } from "../algorithms/fixed-window.ts";
-import { shapeOf } from "./counter-shape.ts";
+import { getShape } from "./counter-shape.ts";
 
 const shapeOfWindow = (ms: number) =>
-  shapeOf([compileFixedWindow(fixedWindow({ limit: 1, window: ms })).shape]);
+  getShape([compileFixedWindow(fixedWindow({ limit: 1, window: ms })).shape]);
 
 test("a shape is one object while it is remembered, and at most 1,000 are", () => {
   const first = shapeOfWindow(1_000_000);

@@ -4,22 +4,22 @@ import { LruMap } from "../common/lru-map.ts";
 /** Bytes of the numbers at the start of every counter's value: see counter.lua. */
 export const STAMP_BYTES = 7;
 export const GENERATION_BYTES = 4;
-export const HEADER: ReadonlyArray<readonly [name: string, bytes: number]> = [
+export const HEADER_FIELDS: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["stamp", STAMP_BYTES],
   ["generation", GENERATION_BYTES],
   ["lives", 4],
 ];
 
-export const HEADER_BYTES: number = sizeOf(HEADER);
+export const HEADER_BYTES: number = sizeOf(HEADER_FIELDS);
 
 /** The numbers after the value of a counter that has a block: see counter.lua. */
-export const BLOCK: ReadonlyArray<readonly [name: string, bytes: number]> = [
+export const BLOCK_FIELDS: ReadonlyArray<readonly [name: string, bytes: number]> = [
   ["blockEnds", 7],
   ["levelEnds", 7],
   ["level", 1],
   ["setBy", 1],
 ];
-export const BLOCK_BYTES: number = sizeOf(BLOCK);
+export const BLOCK_BYTES: number = sizeOf(BLOCK_FIELDS);
 
 /** The position of a number in a value: its first byte, from 0, and how many there are. */
 export type FieldOffset = readonly [at: number, bytes: number];
@@ -30,7 +30,7 @@ export interface CounterShape {
   /** Where the numbers of each limit are, with those of its tail. */
   readonly offsets: ReadonlyArray<readonly FieldOffset[]>;
   /** Where the tail of each limit begins. */
-  readonly tailAt: readonly number[];
+  readonly tailOffsets: readonly number[];
   /** The length of a value without a block. */
   readonly width: number;
   /** Where the numbers of a block are, in a value that has one. */
@@ -44,19 +44,19 @@ export interface CounterShape {
 }
 
 /** The most shapes cached: more than an application has, unless its requests pass limits with ever different windows. */
-const MOST_SHAPES = 1_000;
+const MAX_SHAPES = 1_000;
 
 /** The most recently used shapes. Their number depends on the shapes in an application, not on its limits. */
-const shapes = new LruMap<string, CounterShape>(MOST_SHAPES);
+const shapes = new LruMap<string, CounterShape>(MAX_SHAPES);
 
 /** The shape of these limits; the same object for equal ones, while it is cached. */
-export function shapeOf(limits: readonly LimitShape[]): CounterShape {
+export function getShape(limits: readonly LimitShape[]): CounterShape {
   const id = limits
-    .map(({ id, numbers, notifies }) => `${id}:${numbers}${notifies ? "~" : ""}`)
+    .map(({ id, parameters, notifies }) => `${id}:${parameters}${notifies ? "~" : ""}`)
     .join(";");
-  const known = shapes.get(id);
-  if (known !== undefined) return known;
-  const shape = layOut(limits);
+  const cached = shapes.get(id);
+  if (cached !== undefined) return cached;
+  const shape = computeLayout(limits);
   shapes.set(id, shape);
   return shape;
 }
@@ -65,13 +65,13 @@ function sizeOf(fields: ReadonlyArray<readonly [name: string, bytes: number]>): 
   return fields.reduce((size, [, bytes]) => size + bytes, 0);
 }
 
-function layOut(limits: readonly LimitShape[]): CounterShape {
+function computeLayout(limits: readonly LimitShape[]): CounterShape {
   let width = HEADER_BYTES;
   const take = (bytes: number): FieldOffset => {
     width += bytes;
     return [width - bytes, bytes];
   };
-  const numbers = limits.map(({ state }) => state.map(([, bytes]) => take(bytes)));
+  const stateOffsets = limits.map(({ state }) => state.map(([, bytes]) => take(bytes)));
   const tails = limits.map(({ tail }) => ({
     at: width,
     places: Array.from({ length: tail?.count ?? 0 }, () => take(tail?.bytes ?? 0)),
@@ -79,10 +79,10 @@ function layOut(limits: readonly LimitShape[]): CounterShape {
   const end = width;
   return {
     limits,
-    offsets: numbers.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
-    tailAt: tails.map(({ at }) => at),
+    offsets: stateOffsets.map((places, i) => [...places, ...(tails[i]?.places ?? [])]),
+    tailOffsets: tails.map(({ at }) => at),
     width: end,
-    block: BLOCK.map(([, bytes]) => take(bytes)),
+    block: BLOCK_FIELDS.map(([, bytes]) => take(bytes)),
     blocks: limits.some(({ blocks }) => blocks),
     keeps: limits.some(({ keeps }) => keeps),
     notifies: limits.some(({ notifies }) => notifies),

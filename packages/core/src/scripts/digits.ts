@@ -19,7 +19,7 @@ export const DURATION_DIGITS = 5;
 export const COUNT_DIGITS = 2;
 
 /** Writes a whole number below 128^count. */
-export function digitsOf(number: number, count: number): string {
+export function encodeDigits(number: number, count: number): string {
   let text = "";
   let rest = number;
   for (let i = 0; i < count; i += 1) {
@@ -47,7 +47,7 @@ export const HOLDER_DIGITS = 8;
 
 /** A random id for the holder of a slot. */
 export function newHolder(): string {
-  return digitsOf(Math.floor(Math.random() * 2 ** 53), HOLDER_DIGITS);
+  return encodeDigits(Math.floor(Math.random() * 2 ** 53), HOLDER_DIGITS);
 }
 
 /** The positions of the clock, in microseconds, and the generation in every value. */
@@ -57,18 +57,18 @@ export const STAMP_AND_GENERATION: readonly FieldOffset[] = [
 ];
 
 /** Whether a value is one that a script returns for a counter of this shape. */
-export function isValue(value: unknown, { width }: CounterShape): value is Buffer {
+export function isCounterValue(value: unknown, { width }: CounterShape): value is Buffer {
   return Buffer.isBuffer(value) && (value.length === width || value.length === width + BLOCK_BYTES);
 }
 
 /** The numbers at some positions of a value. */
-export function numbersIn(value: Buffer, places: readonly FieldOffset[]): number[] {
-  const numbers = new Array<number>(places.length);
-  for (let i = 0; i < places.length; i += 1) {
-    const place = places[i] as FieldOffset;
-    const end = place[0] + place[1];
+export function readNumbers(value: Buffer, offsets: readonly FieldOffset[]): number[] {
+  const numbers = new Array<number>(offsets.length);
+  for (let i = 0; i < offsets.length; i += 1) {
+    const offset = offsets[i] as FieldOffset;
+    const end = offset[0] + offset[1];
     let number = 0;
-    for (let at = place[0]; at < end; at += 1) number = number * 256 + (value[at] as number);
+    for (let at = offset[0]; at < end; at += 1) number = number * 256 + (value[at] as number);
     numbers[i] = number;
   }
   return numbers;

@@ -2,16 +2,16 @@
 export type Field = readonly [name: string, size: number];
 
 /** The most numbers that one call reads or writes: each takes up to 8 registers, and Lua has room for 250. */
-const MOST_AT_ONCE = 12;
+const MAX_FIELDS_PER_CALL = 12;
 
 /** Declares local names; those that are fields of a table need no declaration. */
-export function declare(names: readonly string[]): string {
+export function declareLocals(names: readonly string[]): string {
   const locals = names.filter((name) => !name.includes("."));
   return locals.length === 0 ? "" : `local ${locals.join(", ")}\n`;
 }
 
 /** Sets numbers to 0. */
-export function zero(names: readonly string[]): string {
+export function setToZero(names: readonly string[]): string {
   const statements = chunksOf(names).map(
     (some) => `${some.join(", ")} = ${some.map(() => "0").join(", ")}\n`,
   );
@@ -42,18 +42,18 @@ export function unpackFields(fields: readonly Field[]): string {
   const statements = chunksOf(fields).map((some) => {
     const from = at === 1 ? "" : `, ${at}`;
     at += sizeOf(some);
-    return `${namesOf(some)} = struct.unpack(${formatOf(some)}, bytes${from})\n`;
+    return `${namesOf(some)} = struct.unpack(${packFormatOf(some)}, bytes${from})\n`;
   });
   return statements.join("");
 }
 
 /** The expressions whose strings together hold the fields. */
 export function packFields(fields: readonly Field[]): string[] {
-  return chunksOf(fields).map((some) => `struct.pack(${formatOf(some)}, ${namesOf(some)})`);
+  return chunksOf(fields).map((some) => `struct.pack(${packFormatOf(some)}, ${namesOf(some)})`);
 }
 
 /** One expression, or a table of several. */
-export function listed(expressions: readonly string[]): string {
+export function formatTable(expressions: readonly string[]): string {
   return expressions.length === 1 ? String(expressions) : `{ ${expressions.join(", ")} }`;
 }
 
@@ -63,7 +63,7 @@ export function enclose(statements: string): string {
 }
 
 /** Replaces names, but neither fields of tables nor the texts of strings. */
-export function rename(text: string, nameFor: (name: string) => string | undefined): string {
+export function replaceNames(text: string, nameFor: (name: string) => string | undefined): string {
   return text.replace(/(?<![.\w"])[A-Za-z]\w*(?![\w"])/g, (name) => nameFor(name) ?? name);
 }
 
@@ -76,13 +76,13 @@ function namesOf(fields: readonly Field[]): string {
   return fields.map(([name]) => name).join(", ");
 }
 
-function formatOf(fields: readonly Field[]): string {
+function packFormatOf(fields: readonly Field[]): string {
   return `">${fields.map(([, bytes]) => `I${bytes}`).join("")}"`;
 }
 
 function chunksOf<Item>(items: readonly Item[]): Item[][] {
-  const count = Math.ceil(items.length / MOST_AT_ONCE);
+  const count = Math.ceil(items.length / MAX_FIELDS_PER_CALL);
   return Array.from({ length: count }, (_, i) =>
-    items.slice(i * MOST_AT_ONCE, (i + 1) * MOST_AT_ONCE),
+    items.slice(i * MAX_FIELDS_PER_CALL, (i + 1) * MAX_FIELDS_PER_CALL),
   );
 }

@@ -1,9 +1,9 @@
 import { COUNT_DIGITS, LONG_DIGITS, NUMBER_DIGITS } from "./digits.ts";
+import { ruleDigitsOf, THRESHOLD_DIGITS } from "./encode-rules.ts";
 import type { Field } from "./lua-statements.ts";
-import { declare, readDigits, sizeOf } from "./lua-statements.ts";
-import { ruleDigitsOf, THRESHOLD_DIGITS } from "./rule-digits.ts";
+import { declareLocals, readDigits, sizeOf } from "./lua-statements.ts";
 import type { NamedCounter, NamedLimit } from "./script-names.ts";
-import { nameIn, namesInLimits } from "./script-names.ts";
+import { getName, namesInLimits } from "./script-names.ts";
 
 /** The scripts that are composed. */
 export type ScriptName =
@@ -44,14 +44,14 @@ export class ScriptArgument {
   readonly #script: ScriptName;
   readonly #fields: readonly Field[];
   /** Fields that few calls need: they are read where they are used. */
-  readonly #later: readonly string[];
+  readonly #lazyFields: readonly string[];
 
   constructor(script: ScriptName, counters: readonly NamedCounter[]) {
     this.#script = script;
     const limits = counters.flatMap((counter) => counter.limits);
     const rules = limits
       .filter((limit) => this.mayBlock(limit))
-      .map(({ shape, names }): Field => [nameIn(names, "rules"), ruleDigitsOf(shape)]);
+      .map(({ shape, names }): Field => [getName(names, "rules"), ruleDigitsOf(shape)]);
     const thresholds = namesInLimits(counters, "thresholds").map(
       (name): Field => [name, THRESHOLD_DIGITS],
     );
@@ -61,21 +61,21 @@ export class ScriptArgument {
       const digits = DIGITS[name] ?? LONG_DIGITS;
       const own =
         name === "charged"
-          ? counters.map(({ names }) => nameIn(names, name))
+          ? counters.map(({ names }) => getName(names, name))
           : namesInLimits(counters, name);
       return own.length === 0 ? [[name, digits]] : own.map((each) => [each, digits]);
     };
     this.#fields = [
       ...limits.flatMap(({ shape, names }) =>
-        shape.numbers.map((name): Field => [nameIn(names, name), NUMBER_DIGITS]),
+        shape.parameters.map((name): Field => [getName(names, name), NUMBER_DIGITS]),
       ),
       ...limits.flatMap(({ shape, names }) =>
-        (shape.times ?? []).map((name): Field => [nameIn(names, name), LONG_DIGITS]),
+        (shape.boundaries ?? []).map((name): Field => [getName(names, name), LONG_DIGITS]),
       ),
       ...FIELDS[script].flatMap(fieldsOf),
     ];
     const later = script === "decide-lone" ? ["generation", "cost"] : ["generation"];
-    this.#later = [...later, ...[...rules, ...thresholds].map(([name]) => name)];
+    this.#lazyFields = [...later, ...[...rules, ...thresholds].map(([name]) => name)];
   }
 
   /** How many digits it has. */
@@ -95,13 +95,13 @@ export class ScriptArgument {
   }
 
   /** Statements that declare and read the fields that all calls need, which come first. */
-  read(): string {
-    const fields = this.#fields.filter(([name]) => !this.#later.includes(name));
-    return declare(fields.map(([name]) => name)) + readDigits(fields, 1);
+  readStatements(): string {
+    const fields = this.#fields.filter(([name]) => !this.#lazyFields.includes(name));
+    return declareLocals(fields.map(([name]) => name)) + readDigits(fields, 1);
   }
 
   /** Statements that read one field. */
-  readLater(field: string): string {
+  lazyReadStatements(field: string): string {
     return readDigits(
       this.#fields.filter(([name]) => name === field),
       this.offsetOf(field) + 1,

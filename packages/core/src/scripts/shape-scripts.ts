@@ -16,7 +16,7 @@ export class ShapeScripts {
   /** The scripts composed so far. */
   readonly #composed: Map<ScriptName, LuaSource> = new Map();
   /** The scripts for one more counter, by its shape, and collected with it. */
-  readonly longer: WeakMap<CounterShape, ShapeScripts> = new WeakMap();
+  readonly extensions: WeakMap<CounterShape, ShapeScripts> = new WeakMap();
 
   constructor(shapes: readonly CounterShape[], isByName: boolean) {
     this.#shapes = shapes;
@@ -31,26 +31,27 @@ export class ShapeScripts {
     return script;
   }
 
-  with(shape: CounterShape): ShapeScripts {
-    const longer = new ShapeScripts([...this.#shapes, shape], this.#isByName);
-    this.longer.set(shape, longer);
-    return longer;
+  extend(shape: CounterShape): ShapeScripts {
+    const extended = new ShapeScripts([...this.#shapes, shape], this.#isByName);
+    this.extensions.set(shape, extended);
+    return extended;
   }
 }
 
-const ofNone = new ShapeScripts([], false);
-const ofNoneByName = new ShapeScripts([], true);
+const emptyScripts = new ShapeScripts([], false);
+const emptyScriptsByName = new ShapeScripts([], true);
 
 /** A counter of a call. */
-interface Called {
+interface ScriptCounter {
   readonly shape: CounterShape;
   /** Given if the cost is by name. */
   readonly costs?: readonly number[] | undefined;
 }
 
 /** The scripts for calls on such counters; the same object for counters of the same shapes. */
-export function scriptsFor(counters: readonly Called[]): ShapeScripts {
-  let scripts = counters[0]?.costs === undefined ? ofNone : ofNoneByName;
-  for (const { shape } of counters) scripts = scripts.longer.get(shape) ?? scripts.with(shape);
+export function scriptsFor(counters: readonly ScriptCounter[]): ShapeScripts {
+  let scripts = counters[0]?.costs === undefined ? emptyScripts : emptyScriptsByName;
+  for (const { shape } of counters)
+    scripts = scripts.extensions.get(shape) ?? scripts.extend(shape);
   return scripts;
 }

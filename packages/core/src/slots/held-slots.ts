@@ -1,8 +1,8 @@
 import { HeadgateError } from "../common/errors.ts";
-import { noteInUse } from "../common/in-use-count.ts";
-import type { ReportedLimiter } from "../common/reported-limiter.ts";
+import { trackInUse } from "../common/in-use-count.ts";
+import type { LimiterLabels } from "../common/limiter-labels.ts";
 import type { Counter } from "../operations/counter.ts";
-import { unitsAt } from "../operations/counter.ts";
+import { costAt } from "../operations/counter.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import type { SlotHandle, SlotStore } from "../policy/slot.ts";
 import type { Releases } from "./releases.ts";
@@ -14,7 +14,7 @@ export interface SlotKeeper {
   readonly renewals: Renewals;
   readonly releases: Releases;
   /** The limiter that they belong to. */
-  readonly labels: ReportedLimiter;
+  readonly labels: LimiterLabels;
 }
 
 /** Slots that a call asks for, and holds if it is admitted. */
@@ -55,8 +55,8 @@ export class HeldSlots implements SlotHandle {
   }
 
   markGranted(): void {
-    const units = this.#counters.reduce((sum, counter) => sum + unitsAt(counter, 0, 1), 0);
-    this.#stopCounting = noteInUse("places", this.#keeper.labels, units);
+    const units = this.#counters.reduce((sum, counter) => sum + costAt(counter, 0, 1), 0);
+    this.#stopCounting = trackInUse("places", this.#keeper.labels, units);
     if (this.#stopCounting === undefined) return;
     // So that the count of slots in use notices expired ones.
     for (const place of this.#slots) this.#keeper.renewals.add(place);

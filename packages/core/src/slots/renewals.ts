@@ -1,4 +1,4 @@
-import { Alarm } from "../common/background.ts";
+import { BackgroundTimer } from "../common/background.ts";
 import type { Counter } from "../operations/counter.ts";
 import type { SlotStore } from "../policy/slot.ts";
 
@@ -45,7 +45,7 @@ class RenewalTimer {
   readonly #slots = new Set<RenewedSlot>();
   /** When all are renewed next. */
   #nextRenewal = 0;
-  readonly #alarm = new Alarm(() => this.#wake());
+  readonly #alarm = new BackgroundTimer(() => this.#wake());
 
   constructor(ttl: number, onEmpty: () => void) {
     this.#period = ttl / RENEWALS_PER_TTL;
@@ -67,7 +67,7 @@ class RenewalTimer {
   }
 
   #wakeAt(due: number, now: number): void {
-    this.#alarm.setBy((due - now) / 1_000);
+    this.#alarm.setNoLater((due - now) / 1_000);
   }
 
   #wake(): void {

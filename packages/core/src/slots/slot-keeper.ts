@@ -1,8 +1,8 @@
-import { clientPart } from "../common/client-state.ts";
-import type { ReportedLimiter } from "../common/reported-limiter.ts";
+import { shareByClient } from "../common/client-state.ts";
+import type { LimiterLabels } from "../common/limiter-labels.ts";
 import type { Counter } from "../operations/counter.ts";
 import type { SlotsCall } from "../operations/slots.ts";
-import { MOST_HOLDERS, slotsOperation } from "../operations/slots.ts";
+import { MAX_HOLDERS, slotsOperation } from "../operations/slots.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { slotCountersOf } from "../policy/counters.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
@@ -17,13 +17,13 @@ import { Renewals } from "./renewals.ts";
 type RunSlotsCall = (call: SlotsCall, counterKey: string) => Promise<readonly number[]>;
 
 /** The renewals of a store. */
-const renewalsOf = clientPart("renewals", () => new Renewals());
+const renewalsOf = shareByClient("renewals", () => new Renewals());
 
 /** Manages the slots that a limiter takes in a store. `owner` is the owner of the counters, as known to calls of `wait`. */
 export function createSlotKeeper(
   store: CountingStore,
   run: RunSlotsCall,
-  labels: ReportedLimiter,
+  labels: LimiterLabels,
   owner: object = store.owner,
 ): SlotKeeper {
   async function runSlotsCall(call: SlotsCall): Promise<readonly boolean[]> {
@@ -39,8 +39,8 @@ export function createSlotKeeper(
     renews: boolean,
   ): Promise<readonly boolean[]> {
     const calls: SlotsCall[] = [];
-    for (let at = 0; at < holders.length; at += MOST_HOLDERS) {
-      calls.push({ counters: [counter], holders: holders.slice(at, at + MOST_HOLDERS), renews });
+    for (let at = 0; at < holders.length; at += MAX_HOLDERS) {
+      calls.push({ counters: [counter], holders: holders.slice(at, at + MAX_HOLDERS), renews });
     }
     return (await Promise.all(calls.map(runSlotsCall))).flat();
   }
@@ -56,10 +56,10 @@ export function createSlotKeeper(
 /** The same in a store of this process. */
 export function createLocalSlotKeeper(
   store: CountingStore,
-  reported: ReportedLimiter,
+  labels: LimiterLabels,
   owner: object = store.owner,
 ): SlotKeeper {
-  return createSlotKeeper(store, (call) => store.run(slotsOperation, call), reported, owner);
+  return createSlotKeeper(store, (call) => store.run(slotsOperation, call), labels, owner);
 }
 
 /** The slots that a request asks for, set up as if it held them; undefined if it asks for none. */
@@ -72,4 +72,7 @@ export function prepareSlots(
 }
 
 /** Receives the slots that are released in this process. */
-export const releasesOf: (owner: object) => Releases = clientPart("releases", () => new Releases());
+export const releasesOf: (owner: object) => Releases = shareByClient(
+  "releases",
+  () => new Releases(),
+);

@@ -11,7 +11,7 @@ import type { SlotsCall } from "../operations/slots.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import { countersOf } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { asStore, requireStore } from "../store/store.ts";
+import { brandStore, requireStore } from "../store/store.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000 });
@@ -27,7 +27,7 @@ function start(limits: Policy = two, options: object = {}) {
   const memory = requireStore(memoryStore({ clock: Date.now }));
   const tended: SlotsCall[] = [];
   let isAway = false;
-  const store = asStore({
+  const store = brandStore({
     owner: memory.owner,
     prefix: memory.prefix,
     now: memory.now,

@@ -15,7 +15,7 @@ function monotonicClock(): number {
  * A clock given as an option, in whole microseconds, or the process's own. Throws `HEADGATE_INVALID_OPTION` for anything but a
  * function; reading it does so for anything but a time.
  */
-export function clockOf(owner: string, clock: unknown): () => number {
+export function createClock(owner: string, clock: unknown): () => number {
   if (clock === undefined) return monotonicClock;
   if (typeof clock === "function") return () => readClock(clock as Clock);
   throw invalidValue(

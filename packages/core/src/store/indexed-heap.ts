@@ -2,7 +2,7 @@
 const CHILDREN = 4;
 
 /** From this share of all items on, sorting everything is cheaper than moving each item. */
-const MANY = 1 / 32;
+const SORT_SHARE = 1 / 32;
 
 /**
  * A heap of small whole numbers. The first item is the one with the least major rank and, among equals, with the least minor
@@ -27,39 +27,39 @@ export class IndexedHeap {
   }
 
   /** The first, when its major rank is no greater than this. */
-  firstUpTo(most: number): number | undefined {
-    let grown = 0;
-    while (this.#items.length > 0 && (this.#majors[0] as number) <= most) {
+  firstUpTo(max: number): number | undefined {
+    let stale = 0;
+    while (this.#items.length > 0 && (this.#majors[0] as number) <= max) {
       const item = this.#items[0] as number;
       const major = this.#majorOf[item] as number;
       const minor = this.#minorOf[item] as number;
       if (this.#majors[0] === major && this.#minors[0] === minor) return item;
-      grown += 1;
-      if (grown > this.#items.length * MANY) this.#putInOrder();
-      else this.#sink(item, major, minor, 0);
+      stale += 1;
+      if (stale > this.#items.length * SORT_SHARE) this.#heapify();
+      else this.#siftDown(item, major, minor, 0);
     }
     return undefined;
   }
 
   /** The major rank of an item. */
-  rankOf(item: number): number {
+  majorRankOf(item: number): number {
     return this.#majorOf[item] as number;
   }
 
   add(item: number, major: number, minor: number): void {
     this.#majorOf[item] = major;
     this.#minorOf[item] = minor;
-    this.#rise(item, major, minor, this.#items.length);
+    this.#siftUp(item, major, minor, this.#items.length);
   }
 
   /** Gives an item another rank. */
   update(item: number, major: number, minor: number): void {
-    const place = this.#positions[item] as number;
+    const position = this.#positions[item] as number;
     this.#majorOf[item] = major;
     this.#minorOf[item] = minor;
-    const under = this.#majors[place] as number;
-    if (major < under || (major === under && minor < (this.#minors[place] as number))) {
-      this.#rise(item, major, minor, place);
+    const current = this.#majors[position] as number;
+    if (major < current || (major === current && minor < (this.#minors[position] as number))) {
+      this.#siftUp(item, major, minor, position);
     }
   }
 
@@ -68,44 +68,45 @@ export class IndexedHeap {
     const major = this.#majors.pop() as number;
     const minor = this.#minors.pop() as number;
     if (last === item) return;
-    const place = this.#positions[item] as number;
-    if (this.#rise(last, major, minor, place) === place) this.#sink(last, major, minor, place);
+    const position = this.#positions[item] as number;
+    if (this.#siftUp(last, major, minor, position) === position)
+      this.#siftDown(last, major, minor, position);
   }
 
-  #putInOrder(): void {
-    for (let place = this.#items.length - 1; place >= 0; place -= 1) {
-      const item = this.#items[place] as number;
-      this.#sink(item, this.#majorOf[item] as number, this.#minorOf[item] as number, place);
+  #heapify(): void {
+    for (let position = this.#items.length - 1; position >= 0; position -= 1) {
+      const item = this.#items[position] as number;
+      this.#siftDown(item, this.#majorOf[item] as number, this.#minorOf[item] as number, position);
     }
   }
 
   /** Puts an item in a free position, or above it; returns where. */
-  #rise(item: number, major: number, minor: number, free: number): number {
-    let place = free;
-    while (place > 0) {
-      const parent = Math.floor((place - 1) / CHILDREN);
+  #siftUp(item: number, major: number, minor: number, free: number): number {
+    let position = free;
+    while (position > 0) {
+      const parent = Math.floor((position - 1) / CHILDREN);
       const parentMajor = this.#majors[parent] as number;
       const parentMinor = this.#minors[parent] as number;
       if (!isBefore(major, minor, parentMajor, parentMinor)) break;
-      this.#put(this.#items[parent] as number, parentMajor, parentMinor, place);
-      place = parent;
+      this.#put(this.#items[parent] as number, parentMajor, parentMinor, position);
+      position = parent;
     }
-    this.#put(item, major, minor, place);
-    return place;
+    this.#put(item, major, minor, position);
+    return position;
   }
 
   /** Puts an item in a free position, or below it. */
-  #sink(item: number, major: number, minor: number, free: number): void {
+  #siftDown(item: number, major: number, minor: number, free: number): void {
     const majors = this.#majors;
     const minors = this.#minors;
-    let place = free;
+    let position = free;
     for (;;) {
-      const eldest = place * CHILDREN + 1;
-      const end = Math.min(eldest + CHILDREN, majors.length);
-      let least = place;
+      const firstChild = position * CHILDREN + 1;
+      const end = Math.min(firstChild + CHILDREN, majors.length);
+      let least = position;
       let leastMajor = major;
       let leastMinor = minor;
-      for (let child = eldest; child < end; child += 1) {
+      for (let child = firstChild; child < end; child += 1) {
         const childMajor = majors[child] as number;
         const childMinor = minors[child] as number;
         if (!isBefore(childMajor, childMinor, leastMajor, leastMinor)) continue;
@@ -113,18 +114,18 @@ export class IndexedHeap {
         leastMajor = childMajor;
         leastMinor = childMinor;
       }
-      if (least === place) break;
-      this.#put(this.#items[least] as number, leastMajor, leastMinor, place);
-      place = least;
+      if (least === position) break;
+      this.#put(this.#items[least] as number, leastMajor, leastMinor, position);
+      position = least;
     }
-    this.#put(item, major, minor, place);
+    this.#put(item, major, minor, position);
   }
 
-  #put(item: number, major: number, minor: number, place: number): void {
-    this.#items[place] = item;
-    this.#majors[place] = major;
-    this.#minors[place] = minor;
-    this.#positions[item] = place;
+  #put(item: number, major: number, minor: number, position: number): void {
+    this.#items[position] = item;
+    this.#majors[position] = major;
+    this.#minors[position] = minor;
+    this.#positions[item] = position;
   }
 }
 

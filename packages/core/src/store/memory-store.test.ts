@@ -136,12 +136,12 @@ describe("when more clients come than it may hold", () => {
     const store = requireStore(memoryStore({ maxKeys: 2, clock: () => now }));
     const limiter = createLimiter({ name: "evicted", limits: login, store });
     for (const subject of ["a", "b"]) await limiter.consume(subject);
-    expect(store.evicted).toBe(0);
+    expect(store.evictions).toBe(0);
     await limiter.consume("c");
-    expect(store.evicted).toBe(1);
+    expect(store.evictions).toBe(1);
     now += 15 * MINUTE;
     for (const subject of ["d", "e"]) await limiter.consume(subject);
-    expect(store.evicted).toBe(1);
+    expect(store.evictions).toBe(1);
   });
 
   test("what has expired makes room before anything that still counts", async () => {
@@ -191,12 +191,12 @@ describe("when more clients come than it may hold", () => {
     for (let i = 0; i < 10; i += 1) await limiter.consume("a", { cost: 100 });
     expect((await limiter.consume("a")).allowed).toBe(false);
     await limiter.consume("b");
-    expect(table.entries).toBe(2 * 10 + 2 * 1);
+    expect(table.logEntries).toBe(2 * 10 + 2 * 1);
     now += MINUTE;
     await limiter.consume("a");
-    expect(table.entries).toBe(1 + 11 + 2);
+    expect(table.logEntries).toBe(1 + 11 + 2);
     await limiter.reset("a");
-    expect(table.entries).toBe(2);
+    expect(table.logEntries).toBe(2);
   });
 });
 

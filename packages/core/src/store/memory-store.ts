@@ -1,10 +1,10 @@
 import { invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { Clock } from "./clock.ts";
-import { clockOf } from "./clock.ts";
+import { createClock } from "./clock.ts";
 import { MemoryTable } from "./memory-table.ts";
 import type { Operation, Store } from "./store.ts";
-import { asStore } from "./store.ts";
+import { brandStore } from "./store.ts";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -20,7 +20,7 @@ export interface MemoryStore extends Store {
    * How many subjects were evicted for others before they had recovered, since the store was created: each of them started
    * again with its whole limit. 0 as long as `maxKeys` suffices.
    */
-  readonly evicted: number;
+  readonly evictions: number;
   /**
    * Forgets all subjects of all limiters on this store; for use between tests. Earlier decisions can no longer be refunded.
    * Does not wake waiting calls of `wait`.
@@ -41,26 +41,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24) {
     throw invalidValue("memoryStore: maxKeys must be a whole number from 1 to 16777216", maxKeys);
   }
-  const now = clockOf("memoryStore", clock);
+  const now = createClock("memoryStore", clock);
   const table = new MemoryTable(maxKeys);
   /** A single object, changed with each call. If the clock steps back, time goes on from the last moment. */
-  const moment = { now: 0, generation: 0 };
-  let ahead = 0;
-  function runNow<Call>(operation: Operation<Call>, call: Call): readonly number[] {
-    const read = now();
-    if (read + ahead < moment.now) ahead = moment.now - read;
-    moment.now = read + ahead;
-    moment.generation += 1;
-    return operation.twin(call, table, moment);
+  const context = { now: 0, generation: 0 };
+  let offset = 0;
+  function runSync<Call>(operation: Operation<Call>, call: Call): readonly number[] {
+    const reading = now();
+    if (reading + offset < context.now) offset = context.now - reading;
+    context.now = reading + offset;
+    context.generation += 1;
+    return operation.runInMemory(call, table, context);
   }
-  return asStore({
+  return brandStore({
     owner: table,
     prefix: "memory",
     now,
-    run: async (operation, call) => runNow(operation, call),
-    runNow,
-    get evicted() {
-      return table.evicted;
+    run: async (operation, call) => runSync(operation, call),
+    runNow: runSync,
+    get evictions() {
+      return table.evictions;
     },
     clear: () => table.clear(),
   });

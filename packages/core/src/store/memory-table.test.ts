@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import type { Rank } from "./memory-table.ts";
+import type { EvictionRank } from "./memory-table.ts";
 import { MemoryTable } from "./memory-table.ts";
 
 /** The most log entries a table holds. */
@@ -11,7 +11,7 @@ const KEPT_AFTER = 1_000_000;
 
 /** What a table of `maxKeys` should hold, by looking at every row each time. */
 class Model {
-  readonly rows = new Map<string, Rank>();
+  readonly rows = new Map<string, EvictionRank>();
   evicted = 0;
   readonly #maxKeys: number;
 
@@ -19,11 +19,12 @@ class Model {
     this.#maxKeys = maxKeys;
   }
 
-  set(key: string, rank: Rank, now: number): void {
+  set(key: string, rank: EvictionRank, now: number): void {
     if (!this.rows.has(key)) {
       for (let swept = 0; swept < 2; swept += 1) {
-        const [first] = this.#sorted((a, b) => a.expires - b.expires);
-        if (first !== undefined && first[1].expires <= now - KEPT_AFTER) this.rows.delete(first[0]);
+        const [first] = this.#sorted((a, b) => a.expiresAt - b.expiresAt);
+        if (first !== undefined && first[1].expiresAt <= now - KEPT_AFTER)
+          this.rows.delete(first[0]);
       }
       if (this.rows.size >= this.#maxKeys) this.rows.delete(this.#firstToGo(now));
     }
@@ -31,16 +32,16 @@ class Model {
   }
 
   #firstToGo(now: number): string {
-    const [first] = this.#sorted((a, b) => a.expires - b.expires) as [[string, Rank]];
-    const [least] = this.#sorted((a, b) => a.share - b.share || a.expires - b.expires) as [
-      [string, Rank],
-    ];
-    if (first[1].expires <= now) return first[0];
+    const [first] = this.#sorted((a, b) => a.expiresAt - b.expiresAt) as [[string, EvictionRank]];
+    const [least] = this.#sorted(
+      (a, b) => a.usedShare - b.usedShare || a.expiresAt - b.expiresAt,
+    ) as [[string, EvictionRank]];
+    if (first[1].expiresAt <= now) return first[0];
     this.evicted += 1;
     return least[0];
   }
 
-  #sorted(compare: (a: Rank, b: Rank) => number): [string, Rank][] {
+  #sorted(compare: (a: EvictionRank, b: EvictionRank) => number): [string, EvictionRank][] {
     return [...this.rows].sort(([, a], [, b]) => compare(a, b));
   }
 }
@@ -74,7 +75,7 @@ test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
         expect(table.delete(key)).toBe(model.rows.delete(key));
       } else {
         // No two rows expire together, so that it is never open which of them goes.
-        const rank = { share, expires: now + life + i / 1_000, entries: 0 };
+        const rank = { usedShare: share, expiresAt: now + life + i / 1_000, logEntries: 0 };
         const value = { i };
         table.set(key, value, rank, now);
         model.set(key, rank, now);
@@ -83,7 +84,7 @@ test.prop([steps, fc.integer({ min: 1, max: 8 })], { numRuns: 500 })(
       const kept = [..."abcdefghijklmnop"].filter((other) => table.get(other) !== undefined);
       expect(kept).toEqual([...model.rows.keys()].sort());
       expect(table.size).toBe(model.rows.size);
-      expect(table.evicted).toBe(model.evicted);
+      expect(table.evictions).toBe(model.evicted);
       expect(table.size).toBeLessThanOrEqual(maxKeys);
     });
   },
@@ -103,43 +104,43 @@ describe("log entries", () => {
   test.prop([logs])("are bounded in total, and what was just written stays", (moves) => {
     const table = new MemoryTable(1_000);
     const held = new Map<string, number>();
-    moves.forEach(({ key, share, entries, isDeleted }, i) => {
+    moves.forEach(({ key, share: usedShare, entries: logEntries, isDeleted }, i) => {
       if (isDeleted) table.delete(key);
-      else table.set(key, {}, { share, expires: 1_000 + i, entries }, i);
-      held.set(key, entries);
+      else table.set(key, {}, { usedShare, expiresAt: 1_000 + i, logEntries }, i);
+      held.set(key, logEntries);
       expect(table.get(key) !== undefined).toBe(!isDeleted);
       const total = [...held]
         .filter(([other]) => table.get(other) !== undefined)
         .reduce((sum, [, count]) => sum + count, 0);
-      expect(table.entries).toBe(total);
-      expect(table.entries).toBeLessThanOrEqual(MAX_ENTRIES);
+      expect(table.logEntries).toBe(total);
+      expect(table.logEntries).toBeLessThanOrEqual(MAX_ENTRIES);
     });
   });
 
   test("of the lowest share go first", () => {
     const table = new MemoryTable(1_000);
-    const log = (share: number) => ({ share, expires: 1_000, entries: 400_000 });
+    const log = (share: number) => ({ usedShare: share, expiresAt: 1_000, logEntries: 400_000 });
     table.set("half", {}, log(0.5), 0);
     table.set("spent", {}, log(1), 0);
     table.set("quarter", {}, log(0.25), 0);
     expect(table.get("half")).toBeUndefined();
     expect(table.get("spent")).toBeDefined();
     expect(table.get("quarter")).toBeDefined();
-    expect(table.evicted).toBe(1);
-    table.set("more", {}, { ...log(0.6), expires: 2_000 }, 1_000);
+    expect(table.evictions).toBe(1);
+    table.set("more", {}, { ...log(0.6), expiresAt: 2_000 }, 1_000);
     expect(table.get("quarter")).toBeUndefined();
     // It had expired.
-    expect(table.evicted).toBe(1);
+    expect(table.evictions).toBe(1);
   });
 
   test("do not cost counters that hold none", () => {
     const table = new MemoryTable(1_000);
     for (let i = 0; i < 500; i += 1) {
-      table.set(`counter${i}`, {}, { share: 0.5, expires: 1_000, entries: 0 }, 0);
+      table.set(`counter${i}`, {}, { usedShare: 0.5, expiresAt: 1_000, logEntries: 0 }, 0);
     }
-    table.set("one log", {}, { share: 0.9, expires: 1_000, entries: 600_000 }, 0);
-    table.set("another", {}, { share: 0.8, expires: 1_000, entries: 600_000 }, 0);
-    expect(table.entries).toBe(600_000);
+    table.set("one log", {}, { usedShare: 0.9, expiresAt: 1_000, logEntries: 600_000 }, 0);
+    table.set("another", {}, { usedShare: 0.8, expiresAt: 1_000, logEntries: 600_000 }, 0);
+    expect(table.logEntries).toBe(600_000);
     expect(table.size).toBe(501);
   });
 });
@@ -149,7 +150,7 @@ test("keys that every object has are keys like any other", () => {
   for (const key of ["__proto__", "constructor", "hasOwnProperty", ""]) {
     expect(table.get(key)).toBeUndefined();
     const value = {};
-    table.set(key, value, { share: 1, expires: 10, entries: 0 }, 0);
+    table.set(key, value, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
     expect(table.get(key)).toBe(value);
     expect(table.delete(key)).toBe(true);
     expect(table.delete(key)).toBe(false);
@@ -159,15 +160,20 @@ test("keys that every object has are keys like any other", () => {
 test("a row added sweeps two that expired a second ago, so that no addition is ever slow", () => {
   const table = new MemoryTable(1_000);
   for (let i = 0; i < 100; i += 1) {
-    table.set(`old${i}`, {}, { share: 1, expires: 10, entries: 0 }, 0);
+    table.set(`old${i}`, {}, { usedShare: 1, expiresAt: 10, logEntries: 0 }, 0);
   }
-  table.set("new", {}, { share: 1, expires: 10 + 2 * KEPT_AFTER, entries: 0 }, 10 + KEPT_AFTER);
+  table.set(
+    "new",
+    {},
+    { usedShare: 1, expiresAt: 10 + 2 * KEPT_AFTER, logEntries: 0 },
+    10 + KEPT_AFTER,
+  );
   expect(table.size).toBe(99);
   for (let i = 0; i < 98; i += 1) {
     table.set(
       `new${i}`,
       {},
-      { share: 1, expires: 10 + 2 * KEPT_AFTER, entries: 0 },
+      { usedShare: 1, expiresAt: 10 + 2 * KEPT_AFTER, logEntries: 0 },
       10 + KEPT_AFTER,
     );
   }
@@ -176,21 +182,25 @@ test("a row added sweeps two that expired a second ago, so that no addition is e
 
 test("what has just expired stays while there is room: who spends little of a fast limit is back soon", () => {
   const table = new MemoryTable(3);
-  table.set("back soon", {}, { share: 0.9, expires: 10, entries: 0 }, 0);
-  table.set("b", {}, { share: 0.1, expires: 5_000_000, entries: 0 }, 9 + KEPT_AFTER);
-  table.set("c", {}, { share: 0.1, expires: 5_000_000, entries: 0 }, 9 + KEPT_AFTER);
+  table.set("back soon", {}, { usedShare: 0.9, expiresAt: 10, logEntries: 0 }, 0);
+  table.set("b", {}, { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
+  table.set("c", {}, { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
   expect(table.get("back soon")).toBeDefined();
-  table.set("d", {}, { share: 0.1, expires: 5_000_000, entries: 0 }, 9 + KEPT_AFTER);
+  table.set("d", {}, { usedShare: 0.1, expiresAt: 5_000_000, logEntries: 0 }, 9 + KEPT_AFTER);
   expect(table.get("back soon")).toBeUndefined();
   expect(table.size).toBe(3);
 });
 
 test("a table that was cleared holds nothing, and bounds what comes as before", () => {
   const table = new MemoryTable(3);
-  const rank = (share: number, entries = 0) => ({ share, expires: 5_000_000, entries });
+  const rank = (share: number, entries = 0) => ({
+    usedShare: share,
+    expiresAt: 5_000_000,
+    logEntries: entries,
+  });
   for (const key of ["a", "b", "c", "d"]) table.set(key, {}, rank(0.1, 300_000), 0);
   table.clear();
-  expect([table.size, table.entries, table.get("d"), table.delete("d")]).toEqual([
+  expect([table.size, table.logEntries, table.get("d"), table.delete("d")]).toEqual([
     0,
     0,
     undefined,
@@ -199,5 +209,5 @@ test("a table that was cleared holds nothing, and bounds what comes as before", 
   table.set("e", {}, rank(0.2), 0);
   for (const key of ["f", "g", "h"]) table.set(key, {}, rank(0.5, 400_000), 0);
   expect(["e", "f", "g", "h"].filter((key) => table.get(key) !== undefined)).toEqual(["g", "h"]);
-  expect([table.size, table.entries]).toEqual([2, 800_000]);
+  expect([table.size, table.logEntries]).toEqual([2, 800_000]);
 });

@@ -1,13 +1,13 @@
 import { IndexedHeap } from "./indexed-heap.ts";
 
 /** How much would be lost if a value were evicted. */
-export interface Rank {
+export interface EvictionRank {
   /** The used share of the most used limit, 0 to 1. */
-  readonly share: number;
+  readonly usedShare: number;
   /** Microseconds since the epoch at which the value is equivalent to an absent one. */
-  readonly expires: number;
+  readonly expiresAt: number;
   /** Log entries in the value. */
-  readonly entries: number;
+  readonly logEntries: number;
 }
 
 interface Row {
@@ -15,20 +15,20 @@ interface Row {
   /** Its number in the heaps. */
   readonly id: number;
   value: object;
-  entries: number;
+  logEntries: number;
 }
 
 /** The most entries of all logs of a table together: one log at the largest limit always fits. */
-const MAX_ENTRIES = 1_048_576;
+const MAX_LOG_ENTRIES = 1_048_576;
 
 /** The most expired rows swept with each added row, so that a sweep never holds up a request. */
-const SWEPT_PER_ADDITION = 2;
+const SWEEPS_PER_ADDITION = 2;
 
 /**
  * Microseconds for which expired rows are kept while there is room: removing a row and adding it again costs more than a
  * decision, and a subject that spends little of a fast limit expires between any two requests.
  */
-const KEPT_AFTER = 1_000_000;
+const EXPIRY_GRACE_MICROS = 1_000_000;
 
 /**
  * A bounded table without timers. Expired values are evicted first; when it is full, the value with the lowest used share is,
@@ -45,9 +45,9 @@ export class MemoryTable {
   /** Rows with log entries: only evicting these makes room for entries. */
   #logsByShare = new IndexedHeap();
   /** Log entries in all values together. */
-  entries = 0;
+  logEntries = 0;
   /** How many values were evicted before they expired. */
-  evicted = 0;
+  evictions = 0;
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
@@ -61,22 +61,22 @@ export class MemoryTable {
     return this.#rows.get(key)?.value;
   }
 
-  set(key: string, value: object, rank: Rank, now: number): void {
-    const { share, expires, entries } = rank;
+  set(key: string, value: object, rank: EvictionRank, now: number): void {
+    const { usedShare, expiresAt, logEntries } = rank;
     const row = this.#rows.get(key);
     if (row === undefined) {
       this.#makeRoom(now);
-      this.#boundEntries(entries, now);
+      this.#makeRoomForEntries(logEntries, now);
       this.#add(key, value, rank);
     } else {
-      if (row.entries > 0) this.#forgetEntries(row);
+      if (row.logEntries > 0) this.#subtractEntries(row);
       row.value = value;
-      row.entries = entries;
-      this.#byShare.update(row.id, share, expires);
-      this.#byExpiry.update(row.id, expires, 0);
-      if (entries === 0) return;
-      this.#boundEntries(entries, now);
-      this.#countEntries(row, share, expires);
+      row.logEntries = logEntries;
+      this.#byShare.update(row.id, usedShare, expiresAt);
+      this.#byExpiry.update(row.id, expiresAt, 0);
+      if (logEntries === 0) return;
+      this.#makeRoomForEntries(logEntries, now);
+      this.#addEntries(row, usedShare, expiresAt);
     }
   }
 
@@ -94,17 +94,17 @@ export class MemoryTable {
     this.#byShare = new IndexedHeap();
     this.#byExpiry = new IndexedHeap();
     this.#logsByShare = new IndexedHeap();
-    this.entries = 0;
+    this.logEntries = 0;
   }
 
-  #add(key: string, value: object, { share, expires, entries }: Rank): void {
+  #add(key: string, value: object, { usedShare, expiresAt, logEntries }: EvictionRank): void {
     const id = this.#freeIds.pop() ?? this.#byId.length;
-    const row = { key, id, value, entries };
+    const row = { key, id, value, logEntries };
     this.#rows.set(key, row);
     this.#byId[id] = row;
-    this.#byShare.add(id, share, expires);
-    this.#byExpiry.add(id, expires, 0);
-    if (entries > 0) this.#countEntries(row, share, expires);
+    this.#byShare.add(id, usedShare, expiresAt);
+    this.#byExpiry.add(id, expiresAt, 0);
+    if (logEntries > 0) this.#addEntries(row, usedShare, expiresAt);
   }
 
   #remove(row: Row): void {
@@ -113,40 +113,43 @@ export class MemoryTable {
     this.#freeIds.push(row.id);
     this.#byShare.remove(row.id);
     this.#byExpiry.remove(row.id);
-    if (row.entries > 0) this.#forgetEntries(row);
+    if (row.logEntries > 0) this.#subtractEntries(row);
   }
 
-  #countEntries(row: Row, share: number, expires: number): void {
-    this.entries += row.entries;
+  #addEntries(row: Row, share: number, expires: number): void {
+    this.logEntries += row.logEntries;
     this.#logsByShare.add(row.id, share, expires);
   }
 
-  #forgetEntries(row: Row): void {
-    this.entries -= row.entries;
+  #subtractEntries(row: Row): void {
+    this.logEntries -= row.logEntries;
     this.#logsByShare.remove(row.id);
   }
 
   #makeRoom(now: number): void {
-    for (let swept = 0; swept < SWEPT_PER_ADDITION; swept += 1) {
-      if (!this.#giveUp(this.#byExpiry.firstUpTo(now - KEPT_AFTER))) break;
+    for (let swept = 0; swept < SWEEPS_PER_ADDITION; swept += 1) {
+      if (!this.#removeById(this.#byExpiry.firstUpTo(now - EXPIRY_GRACE_MICROS))) break;
     }
     if (this.#rows.size < this.#maxKeys) return;
-    if (!this.#giveUp(this.#byExpiry.firstUpTo(now))) this.#evict(this.#byShare.first, now);
+    if (!this.#removeById(this.#byExpiry.firstUpTo(now))) this.#evict(this.#byShare.first, now);
   }
 
   /** Makes room for the entries of a row that is not included in the count. */
-  #boundEntries(entries: number, now: number): void {
-    while (this.entries + entries > MAX_ENTRIES && this.#evict(this.#logsByShare.first, now));
+  #makeRoomForEntries(entries: number, now: number): void {
+    while (
+      this.logEntries + entries > MAX_LOG_ENTRIES &&
+      this.#evict(this.#logsByShare.first, now)
+    );
   }
 
   /** Evicts a row that may not have expired. */
   #evict(id: number | undefined, now: number): boolean {
-    if (id !== undefined && this.#byExpiry.rankOf(id) > now) this.evicted += 1;
-    return this.#giveUp(id);
+    if (id !== undefined && this.#byExpiry.majorRankOf(id) > now) this.evictions += 1;
+    return this.#removeById(id);
   }
 
   /** Removes the row of a number; false when there is none. */
-  #giveUp(id: number | undefined): boolean {
+  #removeById(id: number | undefined): boolean {
     if (id === undefined) return false;
     this.#remove(this.#byId[id] as Row);
     return true;

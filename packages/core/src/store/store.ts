@@ -4,7 +4,7 @@ import type { Compose } from "../scripts/shape-scripts.ts";
 import type { MemoryTable } from "./memory-table.ts";
 
 /** The time of a call, and a number for what it creates. */
-export interface Now {
+export interface OperationContext {
   /** Microseconds since the epoch. */
   readonly now: number;
   /**
@@ -24,7 +24,7 @@ export interface ScriptCall {
 }
 
 /** Values by key, for a twin. Without the private fields of a class, by which the compiler distinguishes copies of the package. */
-export type TwinMemory = Pick<MemoryTable, "get" | "set" | "delete">;
+export type MemoryAccess = Pick<MemoryTable, "get" | "set" | "delete">;
 
 /**
  * An operation on a store's keys: Lua scripts and their TypeScript twin.
@@ -40,53 +40,53 @@ export interface Operation<Call> {
    */
   readonly kind: string;
   /** The line in which a call waits. Calls of a line keep their order; consecutive calls of one step in it are sent together. */
-  line(call: Call): object;
+  batchKey(call: Call): object;
   /**
    * The calendar boundaries for the calls of a line; empty if they need none. They are around the clock or, if that is empty,
    * around a guess of the server's, in microseconds since the epoch. A script whose clock is beyond them does nothing, and
    * returns only its clock.
    */
-  times?(call: Call, clock: string, guess: () => number): string;
+  boundaries?(call: Call, clock: string, guess: () => number): string;
   /**
    * The script for calls that are sent together, all of one line. `compose` comes from the store, so that no Lua is loaded where
    * counts are in this process. `clock` is empty for the server's own.
    */
-  prepare(calls: readonly Call[], compose: Compose, clock: string, times?: string): ScriptCall;
-  read(calls: readonly Call[], reply: unknown): Replies;
+  encode(calls: readonly Call[], compose: Compose, clock: string, times?: string): ScriptCall;
+  decode(calls: readonly Call[], reply: unknown): Replies;
   /** The keys of a call, all in one hash slot. */
   keys(call: Call): readonly string[];
   /** Whether its calls are reports: they are sent even if nothing waits for their replies any more. */
-  readonly isReport?: boolean;
+  readonly isFireAndForget?: boolean;
   /** The most work that a call is for the server: 1 for a decision on one counter, about 3 µs. */
   weight(call: Call): number;
   /** The same step in this process: returns the reply to a call. */
-  twin(call: Call, memory: TwinMemory, moment: Now): readonly number[];
+  runInMemory(call: Call, memory: MemoryAccess, moment: OperationContext): readonly number[];
 }
 
 /** The servers of a store, which may fail to answer. */
 export interface ScriptTransport {
   /** Sends a call, which is resolved with its reply, or rejected like `CountingStore.run`. Throws the errors of a clock. */
-  send(call: SentCall): void;
+  send(call: PendingCall): void;
   /**
    * The hash slot of a key. Keys of one hash slot can be in one call. Until the server is known to have hash slots, because it
    * refused a call, all keys are in one.
    */
-  slotOf(key: string): number;
+  hashSlotOf(key: string): number;
   /**
    * Whether a call failed because its keys turned out to be in several hash slots, which `slotOf` distinguishes from now on.
    * Nothing was done, so it can be split and sent again.
    */
-  isAcrossSlots(error: unknown): boolean;
+  isCrossSlotError(error: unknown): boolean;
   /** The server that owns a key, as far as the client knows; empty if there is only one, or none is known yet. */
   nodeOf(key: string): string;
   /** How many servers the client connects to before its first answer; undefined if nothing connects. */
   readonly connectsTo?: "one" | "several" | undefined;
   /** Makes the client update its table of servers and keys, without asking servers that are down. */
-  refresh(down: ReadonlySet<string>): void;
+  refreshTopology(down: ReadonlySet<string>): void;
   /** Makes the server of a key load a script, without running it. Rejects if the server gave no answer. */
-  load?(script: LuaSource, key: string): Promise<void>;
+  loadScript?(script: LuaSource, key: string): Promise<void>;
   /** Whether the limiters on it follow the control record of its prefix. */
-  readonly isControlled?: boolean | undefined;
+  readonly followsControl?: boolean | undefined;
   /** The client's recent error, for the operator. */
   lastError(): Error | undefined;
 }
@@ -95,7 +95,7 @@ export interface ScriptTransport {
 export type UsageSubjects = "plain" | "hashed";
 
 /** A call on its way to a server and back: one record, created once, shared by its watch, its queue and its script. */
-export interface SentCall<Call = never> {
+export interface PendingCall<Call = never> {
   readonly operation: Operation<Call>;
   readonly call: Call;
   /** Filled in by the store, like the two below. */
@@ -104,7 +104,7 @@ export interface SentCall<Call = never> {
   /** The time by the clock that was given to the store, in microseconds; empty for the server's own. */
   clock: string;
   /** Whether nothing waits for the reply any more. Such a call is not sent if it still waits, unless it is a report. */
-  readonly isOver: boolean;
+  readonly isAbandoned: boolean;
   resolve(reply: readonly number[]): void;
   reject(error: unknown): void;
 }
@@ -131,20 +131,20 @@ export interface CountingStore extends Store {
   /** How subjects are written in the usage that its limiters keep; undefined if they keep none. */
   readonly usage?: UsageSubjects | undefined;
   /** The part that it adds to its limiters, if it is on servers: `OnServers` of limiter/store-backend.ts. */
-  readonly side?: object | undefined;
+  readonly backend?: object | undefined;
   /**
    * The connection to counts outside this process; undefined if they are in this process, and always answer: then nothing
    * limits the wait for `run`.
    */
-  readonly remote?: ScriptTransport | undefined;
+  readonly transport?: ScriptTransport | undefined;
   /**
    * Microseconds since the epoch on a clock of this process, which may differ from the store's. It runs while a call is in
    * progress, and follows a clock given to the store.
    */
   now(): number;
-  run<Call>(step: Operation<Call>, call: Call): Promise<readonly number[]>;
+  run<Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]>;
   /** The same synchronously, if the counts are in this process: throws the errors of `run`. */
-  readonly runNow?:
+  readonly runSync?:
     | (<Call>(operation: Operation<Call>, call: Call) => readonly number[])
     | undefined;
 }
@@ -153,7 +153,7 @@ export interface CountingStore extends Store {
 type StoreParts = Omit<CountingStore, "~store">;
 
 /** Makes a store of its parts, with the mark that only its type has. */
-export function asStore<Parts extends StoreParts>(parts: Parts): NoInfer<Parts> & Store {
+export function brandStore<Parts extends StoreParts>(parts: Parts): NoInfer<Parts> & Store {
   return parts as Parts & Store;
 }
 

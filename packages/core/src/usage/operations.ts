@@ -1,4 +1,4 @@
-import { runList } from "../operations/list-script.ts";
+import { defineListOperation } from "../operations/list-script.ts";
 import type { Operation } from "../store/store.ts";
 import { clockLua, eraseLua, unlistLua, usageLua } from "./lua.generated.ts";
 
@@ -119,7 +119,7 @@ export function blocksKey(prefix: string): string {
  * were not stored.
  */
 export const addUsage: Operation<UsageCall> = {
-  ...runList("usage", {
+  ...defineListOperation("usage", {
     source: usageLua,
     parameters: (call: UsageCall) => [
       call.number,
@@ -164,7 +164,7 @@ export const addUsage: Operation<UsageCall> = {
   // Each call is sent alone.
   weight: () => 256,
   // The memory of a process has no other readers.
-  twin: ({ limiters }, _, { now }) => [now, USAGE_STATES.done, ...limiters.map(() => 1)],
+  runInMemory: ({ limiters }, _, { now }) => [now, USAGE_STATES.done, ...limiters.map(() => 1)],
 };
 
 /** Hours are sent with the subjects, and with rows of an earlier hour that the server did not accept in time. */
@@ -181,14 +181,14 @@ function formatRow({ at, allowed, denied, degraded }: UsageRow, ahead: number): 
 
 /** Reads the clock of the server that keeps usage. */
 export const readUsageClock: Operation<{ readonly prefix: string }> = {
-  ...runList("read-clock", {
+  ...defineListOperation("read-clock", {
     source: clockLua,
     parameters: () => [],
     replySize: () => 1,
   }),
   keys: ({ prefix }) => [usageKey(prefix)],
   weight: () => 1,
-  twin: (_, __, { now }) => [now, 0],
+  runInMemory: (_, __, { now }) => [now, 0],
 };
 
 /** Subjects to erase from lists of a limiter. */
@@ -206,7 +206,7 @@ export interface EraseSubjectsCall {
 
 /** Erases subjects from lists. The reply has the number of lists affected. Leaves other values alone. */
 export const eraseSubjects: Operation<EraseSubjectsCall> = {
-  ...runList("unlist", {
+  ...defineListOperation("unlist", {
     source: unlistLua,
     parameters: ({ spans, now, items }: EraseSubjectsCall) => [
       spans.length,
@@ -222,7 +222,7 @@ export const eraseSubjects: Operation<EraseSubjectsCall> = {
   // Each call is sent alone.
   weight: () => 256,
   // A store in memory has no usage.
-  twin: (_, __, { now }) => [now, 0],
+  runInMemory: (_, __, { now }) => [now, 0],
 };
 
 /** Subjects to erase from the list of blocks. */
@@ -236,7 +236,7 @@ export interface EraseBlocksCall {
  * Erases subjects from the list of blocks. The reply says whether any was in it. A value that is not such a list is left alone.
  */
 export const eraseBlocks: Operation<EraseBlocksCall> = {
-  ...runList("erase-blocks", {
+  ...defineListOperation("erase-blocks", {
     source: eraseLua,
     parameters: ({ blocked }: EraseBlocksCall) => [blocked.length, ...blocked],
     replySize: () => 1,
@@ -244,5 +244,5 @@ export const eraseBlocks: Operation<EraseBlocksCall> = {
   keys: ({ prefix }) => [blocksKey(prefix)],
   weight: () => 256,
   // A store in memory has no usage.
-  twin: (_, __, { now }) => [now, 0],
+  runInMemory: (_, __, { now }) => [now, 0],
 };

@@ -1,5 +1,5 @@
-import { isRecordOf, isWhole, parseJson } from "../common/from-json.ts";
-import { readPart } from "../common/key.ts";
+import { unescapePart } from "../common/key.ts";
+import { isRecordOf, isWholeNumber, parseJson } from "../common/parse-json.ts";
 import type { UnreadableReason } from "../registry/unreadable.ts";
 import { parseBody } from "../registry/unreadable.ts";
 import {
@@ -137,7 +137,7 @@ export function parseDay(text: string, day: number): StoredDay | UnreadableReaso
   return parseBody("usage", text, (body) => {
     const [, digits = "", json = "", name] = /^(\d{720})\n([^\n]*)\n(.*)$/s.exec(body) ?? [];
     const limits = parseJson(json);
-    if (name === undefined || !isRecordOf(limits, isWhole)) return "damaged";
+    if (name === undefined || !isRecordOf(limits, isWholeNumber)) return "damaged";
     const hours = Array.from({ length: HOURS_PER_DAY }, (_, i): UsageSpan => {
       const numberAt = (j: number): number =>
         Number(digits.slice((3 * i + j) * NUMBER_DIGITS, (3 * i + j + 1) * NUMBER_DIGITS));
@@ -151,7 +151,7 @@ export function parseDay(text: string, day: number): StoredDay | UnreadableReaso
 export function parseLimits(text: string): StoredLimits | UnreadableReason {
   return parseBody("usage", text, (body) => {
     const limits = parseJson(body);
-    return isRecordOf(limits, isWhole) ? limits : "damaged";
+    return isRecordOf(limits, isWholeNumber) ? limits : "damaged";
   });
 }
 
@@ -168,7 +168,7 @@ export function parseItem(
 ): { dimension: string; subject: string } | { dimension: string; hash: string } | undefined {
   const [, dimension = "", hash, part = ""] = /^([\w.-]+)(?:#([\w-]{16})| (.+))$/.exec(item) ?? [];
   if (hash !== undefined) return { dimension, hash };
-  const subject = readPart(part);
+  const subject = unescapePart(part);
   return subject ? { dimension, subject } : undefined;
 }
 
@@ -196,9 +196,10 @@ function parseList(text: string): StoredList | undefined {
   const subjects: StoredSubject[] = [];
   for (let at = 0; at < flat.length; at += 3) {
     const [item, count, error] = flat.slice(at, at + 3);
-    if (typeof item !== "string" || !isWhole(count) || !isWhole(error)) return undefined;
+    if (typeof item !== "string" || !isWholeNumber(count) || !isWholeNumber(error))
+      return undefined;
     subjects.push({ item, count, error });
   }
-  if (!isWhole(missed) || !isWhole(floor) || !isWhole(total)) return undefined;
+  if (!isWholeNumber(missed) || !isWholeNumber(floor) || !isWholeNumber(total)) return undefined;
   return { missed, floor, total, subjects };
 }

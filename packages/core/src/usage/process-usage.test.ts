@@ -46,7 +46,7 @@ function addingStore({ usage }: Pick<CountingStore, "usage"> = { usage: "hashed"
     store: {
       ...memory,
       usage,
-      side: onServers,
+      backend: onServers,
       now: () => Date.now() * 1_000,
       async run(operation, call) {
         if ((operation as unknown) !== addUsage) return memory.run(operation, call);

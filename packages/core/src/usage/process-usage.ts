@@ -1,9 +1,9 @@
-import { Alarm, spread, weakCallback } from "../common/background.ts";
+import { addJitter, BackgroundTimer, weakCallback } from "../common/background.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { createProcessName } from "../registry/process-name.ts";
 import { refusalOf } from "../registry/refusal.ts";
 import type { CountingStore, UsageSubjects } from "../store/store.ts";
-import { within } from "../store/within.ts";
+import { withTimeout } from "../store/with-timeout.ts";
 import { BlockSightings } from "./block-sightings.ts";
 import type { LimiterCounts, UsageCall } from "./operations.ts";
 import { addUsage, LONG_SPAN_MICROS, USAGE_STATES } from "./operations.ts";
@@ -68,7 +68,7 @@ export class ProcessUsage {
   #clockOffset = 0;
   #pending: PendingCall | undefined;
   #sending: Promise<void> | undefined;
-  readonly #alarm = new Alarm(weakCallback(this, (usage) => usage.sendPeriodically()));
+  readonly #alarm = new BackgroundTimer(weakCallback(this, (usage) => usage.sendPeriodically()));
 
   /** `onRefused` is called for each call that the store refuses. `name` is the process's name in the directory of the prefix. */
   constructor(
@@ -115,7 +115,7 @@ export class ProcessUsage {
     this.#openLimiters -= 1;
     if (this.#openLimiters > 0) return;
     this.#alarm.stop();
-    await within(MAX_CLOSE_WAIT_MS, this.#sendRemaining(), () => {});
+    await withTimeout(MAX_CLOSE_WAIT_MS, this.#sendRemaining(), () => {});
   }
 
   /** Sends the counts now and periodically. */
@@ -140,7 +140,7 @@ export class ProcessUsage {
   }
 
   #scheduleSend(): void {
-    this.#alarm.set(spread(usageIntervals().everyMs, 0.25));
+    this.#alarm.set(addJitter(usageIntervals().everyMs, 0.25));
   }
 
   async #sendRemaining(): Promise<void> {

@@ -1,5 +1,5 @@
-import { spread } from "../common/background.ts";
-import { processPart } from "../common/client-state.ts";
+import { addJitter } from "../common/background.ts";
+import { shareInProcess } from "../common/client-state.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import { bindingLimit } from "../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
@@ -18,7 +18,7 @@ interface UsageIntervals {
 }
 
 /** Shared by all copies of this package, so that a test can set other times. */
-export const usageIntervals: () => UsageIntervals = processPart("usageTimes", () => ({
+export const usageIntervals: () => UsageIntervals = shareInProcess("usageTimes", () => ({
   every: 4_000,
   subjectsEvery: 25_000,
 }));
@@ -180,7 +180,7 @@ export class UsageCounter {
 
   /** Takes up to `most` rows and the subjects, at a time in microseconds. */
   takeAll(most: number, now: number): LimiterCounts {
-    this.#subjectsDueAt = now + spread(usageIntervals().subjectsEveryMs, 0.25) * 1_000;
+    this.#subjectsDueAt = now + addJitter(usageIntervals().subjectsEveryMs, 0.25) * 1_000;
     const write = (key: string): string => formatItem(key, this.#subjects === "plain");
     const limits = JSON.stringify(Object.fromEntries(this.#denialsByLimit));
     this.#denialsByLimit.clear();

@@ -1,4 +1,4 @@
-import { prefixPart } from "../common/client-state.ts";
+import { shareByPrefix } from "../common/client-state.ts";
 import { processNameOf } from "../registry/process-name.ts";
 import { logFirstRefusal } from "../registry/refusal.ts";
 import type { CountingStore } from "../store/store.ts";
@@ -16,7 +16,7 @@ export async function stopUsage(store: CountingStore, name: string): Promise<voi
 }
 
 /** The counts of this process for the client and prefix of a store. */
-export const usageOf: (store: CountingStore) => ProcessUsage = prefixPart("usage", (store) => {
+export const usageOf: (store: CountingStore) => ProcessUsage = shareByPrefix("usage", (store) => {
   const onRefused = logFirstRefusal(
     "HEADGATE_USAGE_REFUSED",
     (why) =>

@@ -1,4 +1,4 @@
-import { within } from "@headgate/core/internal";
+import { withTimeout } from "@headgate/core/internal";
 import type { Finding } from "../api.ts";
 import type { DoctorReport } from "../options.ts";
 
@@ -19,7 +19,7 @@ export function findingsWithin(
     level: "warning",
     title: `The doctor has not answered within ${ms / 1_000} seconds`,
   };
-  return within(ms, findingsOf(doctor), () => [late]);
+  return withTimeout(ms, findingsOf(doctor), () => [late]);
 }
 
 async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {

@@ -1,4 +1,4 @@
-import { within } from "@headgate/core/internal";
+import { withTimeout } from "@headgate/core/internal";
 import type { Visitor } from "../access/visitor.ts";
 import type { RedisView } from "../api.ts";
 import type { DoctorReport } from "../options.ts";
@@ -25,7 +25,7 @@ export async function viewRedis(
   const [control, at, server, findings] = await Promise.all([
     reading.control(),
     reading.now(),
-    within(reading.timeoutMs, known.catch(nothing), nothing),
+    withTimeout(reading.timeoutMs, known.catch(nothing), nothing),
     doctor === undefined || isLimited
       ? []
       : reading.shared("doctor", () => findingsWithin(DOCTOR_WITHIN_MS, doctor), DOCTOR_EVERY_MS),

@@ -29,7 +29,7 @@ function hotAccount(remainingInStore = 1_000_000): LeaseAccount {
 
 function leaseOf(units: number, sentAt = 0, expiresAt = sentAt + rule.ttl): Lease {
   return {
-    receipt: { cost: units, charged: 7, counters: [], generations: [1] },
+    receipt: { cost: units, chargedAt: 7, counters: [], generations: [1] },
     sentAt,
     expiresAt,
     unspent: units,

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { Alarm } from "../../common/background.ts";
+import { BackgroundTimer } from "../../common/background.ts";
 import { toMilliseconds } from "../../common/time.ts";
 import type { StoreMonitor } from "../../health/outage.ts";
 import { decide } from "../../operations/decide.ts";
@@ -64,7 +64,7 @@ export class LeaseAccounts {
   });
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #unregister: () => void;
-  readonly #alarm = new Alarm(() => this.#checkExpired());
+  readonly #alarm = new BackgroundTimer(() => this.#checkExpired());
 
   constructor(rule: LeaseSettings, next: Stage, place: LeaseDeps) {
     this.#settings = rule;
@@ -185,7 +185,9 @@ export class LeaseAccounts {
   }
 
   #scheduleCheck(until: number, now: number): void {
-    this.#alarm.setBy(toMilliseconds(Math.max(this.#settings.ttl / CHECKS_PER_TTL, until - now)));
+    this.#alarm.setNoLater(
+      toMilliseconds(Math.max(this.#settings.ttl / CHECKS_PER_TTL, until - now)),
+    );
   }
 
   #checkExpired(): void {

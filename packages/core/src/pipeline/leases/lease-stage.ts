@@ -60,9 +60,9 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
   }
 
   function receiptOf(account: SubjectAccount, lease: Lease, cost: number): Receipt {
-    const { charged, counters, generations } = lease.receipt;
+    const { chargedAt, counters, generations } = lease.receipt;
     const returnUnits = (): boolean => returnToLease(account, lease, cost, store.now());
-    return { cost, charged, counters, generations, returnToLease: returnUnits };
+    return { cost, chargedAt, counters, generations, returnToLease: returnUnits };
   }
 
   /** The request goes first: a lease takes from what the request leaves. */

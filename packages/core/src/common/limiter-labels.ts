@@ -1,5 +1,5 @@
 /** A limiter, as published messages name it. */
-export interface ReportedLimiter {
+export interface LimiterLabels {
   /** The limiter's name. */
   readonly limiter: string;
   /** For the limiter of a Fastify route: the plugin's name, with which the limiter's begins. Otherwise undefined. */

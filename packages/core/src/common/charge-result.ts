@@ -1,14 +1,14 @@
-import type { Cost, CostByName, UnitsAs } from "./cost.ts";
+import type { Cost, CostByName, UnitsFor } from "./cost.ts";
 
 /** The result of a charge, or of settling a decision; by name if the units were given by name. */
 export interface ChargeResult<Units extends Cost = number> {
   /** The units that count: those charged, or for a settled decision its total cost. 0 if nothing was done. */
-  readonly charged: UnitsAs<Units>;
+  readonly charged: UnitsFor<Units>;
   /**
    * Units beyond what a counter can hold: 2 * 10^9 of a limit, 1,048,576 entries of a log. Usually
    * 0.
    */
-  readonly overflow: UnitsAs<Units>;
+  readonly overflow: UnitsFor<Units>;
   /**
    * Whether the store did not get the charge, or only some of a cluster's hash slots did; `counted` is the part that counts
    * regardless.
@@ -17,10 +17,10 @@ export interface ChargeResult<Units extends Cost = number> {
 }
 
 /** Nothing was charged, so there is nothing to settle. */
-export const NOTHING_CHARGED: ChargeResult = { charged: 0, overflow: 0, degraded: false };
+export const NO_CHARGE: ChargeResult = { charged: 0, overflow: 0, degraded: false };
 
 /** The same, by the names of limits. */
-export function nothingCharged(
+export function noChargeByName(
   limits: readonly { readonly name: string }[],
 ): ChargeResult<CostByName> {
   const none = Object.fromEntries(limits.map(({ name }) => [name, 0]));
@@ -31,17 +31,17 @@ export function nothingCharged(
  * The result of one charge made in several places, all in the same form. It counts the units that every place that received the
  * charge could hold.
  */
-export function joinCharged<Units extends Cost>(
-  charged: readonly ChargeResult<Units>[],
+export function joinChargeResults<Units extends Cost>(
+  results: readonly ChargeResult<Units>[],
 ): ChargeResult<Units> {
   const given = largest(
-    charged.map(({ charged: counted, overflow }) => combine(counted, overflow, (a, b) => a + b)),
+    results.map(({ charged: counted, overflow }) => combine(counted, overflow, (a, b) => a + b)),
   );
-  const overflow = largest(charged.map((one) => one.overflow));
+  const overflow = largest(results.map((one) => one.overflow));
   return {
-    charged: combine(given, overflow, (a, b) => a - b) as UnitsAs<Units>,
-    overflow: overflow as UnitsAs<Units>,
-    degraded: charged.some(({ degraded }) => degraded),
+    charged: combine(given, overflow, (a, b) => a - b) as UnitsFor<Units>,
+    overflow: overflow as UnitsFor<Units>,
+    degraded: results.some(({ degraded }) => degraded),
   };
 }
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { Waiting } from "./waiting-list.ts";
-import { WaitingList } from "./waiting-list.ts";
+import type { ListNode } from "./linked-list.ts";
+import { LinkedList } from "./linked-list.ts";
 
-interface Named extends Waiting {
+interface Named extends ListNode {
   readonly name: string;
 }
 
 function named(name: string): Named {
-  return { name, before: undefined, after: undefined };
+  return { name, previous: undefined, next: undefined };
 }
 
 /** Takes the first until nobody is left. */
-function empty(list: WaitingList<Named>): string[] {
+function empty(list: LinkedList<Named>): string[] {
   const names: string[] = [];
   for (let { first } = list; first !== undefined; first = list.first) {
     names.push(first.name);
@@ -22,18 +22,18 @@ function empty(list: WaitingList<Named>): string[] {
 
 describe("a list of who waits", () => {
   test("has nobody first when nobody waits", () => {
-    expect(new WaitingList<Named>()).toMatchObject({ size: 0, first: undefined });
+    expect(new LinkedList<Named>()).toMatchObject({ size: 0, first: undefined });
   });
 
   test.each([[[0]], [[2]], [[4]], [[1, 3]], [[0, 1, 2, 3, 4]], [[4, 3, 2, 1, 0]], [[2, 0, 4]]])(
     "keeps the order of those who stay when %j leave",
     (leaving) => {
-      const list = new WaitingList<Named>();
+      const list = new LinkedList<Named>();
       const items = ["a", "b", "c", "d", "e"].map(named);
       for (const item of items) list.add(item);
       for (const i of leaving) expect(list.delete(items[i] as Named)).toBe(true);
       expect(list.size).toBe(items.length - leaving.length);
-      expect(list.all).toEqual(items.filter((_, i) => !leaving.includes(i)));
+      expect(list.items).toEqual(items.filter((_, i) => !leaving.includes(i)));
       const others = items.filter((_, i) => !leaving.includes(i)).map(({ name }) => name);
       expect(empty(list)).toEqual(others);
       expect(list.size).toBe(0);
@@ -41,7 +41,7 @@ describe("a list of who waits", () => {
   );
 
   test("lets nobody leave twice, and whoever left come again, at the end", () => {
-    const list = new WaitingList<Named>();
+    const list = new LinkedList<Named>();
     const [a, b] = [named("a"), named("b")];
     list.add(a);
     list.add(b);
@@ -51,11 +51,11 @@ describe("a list of who waits", () => {
   });
 
   test("does not hold on to those who left, nor they to those who came after them", () => {
-    const list = new WaitingList<Named>();
+    const list = new LinkedList<Named>();
     const items = ["a", "b", "c"].map(named);
     for (const item of items) list.add(item);
     for (const item of items) list.delete(item);
-    expect(items.map(({ before, after }) => [before, after])).toEqual(
+    expect(items.map(({ previous, next }) => [previous, next])).toEqual(
       new Array(3).fill([undefined, undefined]),
     );
     expect(list.first).toBeUndefined();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { joinCharged } from "./charged.ts";
+import { joinChargeResults } from "./charge-result.ts";
 
 const all = { charged: 5, overflow: 0, degraded: false };
 const part = { counted: 3, overflow: 2, degraded: false };
@@ -10,11 +10,11 @@ describe("what was charged in several places", () => {
     [all, part],
     [part, all],
   ])("is what all of them could hold", (...charged) => {
-    expect(joinCharged(charged)).toEqual({ counted: 3, overflow: 2, degraded: false });
+    expect(joinChargeResults(charged)).toEqual({ counted: 3, overflow: 2, degraded: false });
   });
 
   test("is what was charged where it could be", () => {
-    expect(joinCharged([missed, all])).toEqual({ counted: 5, overflow: 0, degraded: true });
-    expect(joinCharged([missed, missed])).toEqual(missed);
+    expect(joinChargeResults([missed, all])).toEqual({ counted: 5, overflow: 0, degraded: true });
+    expect(joinChargeResults([missed, missed])).toEqual(missed);
   });
 });

@@ -11,20 +11,20 @@ const SAFE = Number.MAX_SAFE_INTEGER;
  * The longest wait that is reported, in microseconds: 285 years. A whole number of milliseconds, and below the last integers
  * before 2^53, which the parsers of ioredis 6 and node-redis 6 misread by one.
  */
-export const LONGEST = 9_007_199_254_740_000;
+export const MAX_MICROS = 9_007_199_254_740_000;
 
 /** In place of a wait: waiting does not help. */
 export const NEVER = -1;
 
 /** The remainder left by the last call of `mulDiv`: a second return value without an allocation. */
-export let mulDivPart = 0;
+export let mulDivRemainder = 0;
 
-/** `a * b / n` as whole units, the remainder of n-ths in `mulDivPart`, for `b` and `n` < 2^45; exact where the units are below 2^53. */
+/** `a * b / n` as whole units, the remainder of n-ths in `mulDivRemainder`, for `b` and `n` < 2^45; exact where the units are below 2^53. */
 export function mulDiv(a: number, b: number, n: number): number {
   const product = a * b;
   if (product <= SAFE) {
-    mulDivPart = product % n;
-    return (product - mulDivPart) / n;
+    mulDivRemainder = product % n;
+    return (product - mulDivRemainder) / n;
   }
   // Long multiplication, 7 bits of b at a time: part * 128 + odd * digit < 2^45 * 255 < 2^53.
   const odd = a % n;
@@ -39,11 +39,11 @@ export function mulDiv(a: number, b: number, n: number): number {
     part = sum % n;
     whole = whole * 128 + (sum - part) / n;
   }
-  mulDivPart = part;
+  mulDivRemainder = part;
   return turned + whole;
 }
 
 /** How many bytes a whole number below `bound` takes. */
-export function bytesBelow(bound: number): number {
+export function byteSizeBelow(bound: number): number {
   return Math.max(1, Math.ceil(Math.log2(bound) / 8));
 }

@@ -1,5 +1,5 @@
 /** Options of other rate limiters, with Headgate's equivalent. */
-export const PEER_LIMITER_OPTIONS: Readonly<Record<string, string>> = {
+export const LIMITER_OPTION_HINTS: Readonly<Record<string, string>> = {
   max: "limits: fixedWindow({ limit, window })",
   limit: "limits: fixedWindow({ limit, window })",
   points: "limits: fixedWindow({ limit, window })",
@@ -47,7 +47,7 @@ export const PEER_LIMITER_OPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** The same for the options that only adapters have. */
-export const PEER_REQUEST_OPTIONS: Readonly<Record<string, string>> = {
+export const REQUEST_OPTION_HINTS: Readonly<Record<string, string>> = {
   keyGenerator: "key: (request) => ...",
   getTracker: "key: (request) => ...",
   id: "key: (request) => ...",

@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { bytesBelow, mulDiv, mulDivPart } from "./exact.ts";
+import { byteSizeBelow, mulDiv, mulDivRemainder } from "./exact-arithmetic.ts";
 
 /** The largest operand mulDiv takes. */
 const TOP = 2 ** 45 - 1;
@@ -13,7 +13,7 @@ function numbers(bits: number): fc.Arbitrary<number> {
 function expectExact(a: number, b: number, n: number): void {
   const whole = mulDiv(a, b, n);
   const product = BigInt(a) * BigInt(b);
-  expect([whole, mulDivPart], `${a} * ${b} / ${n}`).toEqual([
+  expect([whole, mulDivRemainder], `${a} * ${b} / ${n}`).toEqual([
     Number(product / BigInt(n)),
     Number(product % BigInt(n)),
   ]);
@@ -74,5 +74,5 @@ test.each([
   [2 ** 32 + 1, 5],
   [366 * 86_400_000_000, 6],
 ])("numbers below %i fit in %i bytes", (bound, bytes) => {
-  expect(bytesBelow(bound)).toBe(bytes);
+  expect(byteSizeBelow(bound)).toBe(bytes);
 });

@@ -4,7 +4,7 @@ import type { CompiledLimit } from "./algorithm.ts";
 import { readWindow } from "./read-limit.ts";
 
 /** A limit's window in microseconds, or the time to recover in full if that is longer; for a calendar window, its longest possible length. */
-export function wholeWindow(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
+export function recoveryTimeOf(limit: Limit, { windowMs, calendar }: CompiledLimit): number {
   const longest = Math.min(windowMs, MAX_DURATION_MS) * 1_000;
   if (calendar !== undefined) return longest;
   return Math.max(longest, readWindow(limit, "every" in limit ? "every" : "window"));

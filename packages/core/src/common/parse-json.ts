@@ -9,15 +9,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function isText(value: unknown): value is string {
+export function isString(value: unknown): value is string {
   return typeof value === "string";
 }
 
-export function isWhole(value: unknown): value is number {
+export function isWholeNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-export function isListOf<T>(
+export function isArrayOf<T>(
   value: unknown,
   isItem: (item: unknown) => item is T,
 ): value is readonly T[] {

@@ -1,0 +1,24 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { Boundaries } from "../algorithms/calendar.ts";
+import { encodeDigits, LONG_DIGITS } from "../scripts/digits.ts";
+
+/** The boundaries of windows as passed to the scripts, written once while a window lasts. */
+const encodedBoundaries = new WeakMap<Boundaries, string>();
+
+/** The calendar boundaries that limits add to a call at a moment; undefined if no limit has a calendar. */
+export function createBoundaryEncoder(
+  limits: readonly CompiledLimit[],
+): ((now: number) => string) | undefined {
+  const calendars = limits.flatMap(({ calendar }) => calendar ?? []);
+  if (calendars.length === 0) return undefined;
+  return (now) =>
+    calendars.map((calendar) => encodeBoundaries(calendar.boundariesAround(now))).join("");
+}
+
+function encodeBoundaries(boundaries: Boundaries): string {
+  const cached = encodedBoundaries.get(boundaries);
+  if (cached !== undefined) return cached;
+  const text = boundaries.map((boundary) => encodeDigits(boundary, LONG_DIGITS)).join("");
+  encodedBoundaries.set(boundaries, text);
+  return text;
+}

@@ -1,0 +1,68 @@
+import type { CompiledLimit } from "../algorithms/algorithm.ts";
+import type { CounterShape, FieldOffset } from "../scripts/counter-shape.ts";
+import { HEADER_BYTES } from "../scripts/counter-shape.ts";
+import type { MemoryAccess, Operation, OperationContext } from "../store/store.ts";
+import { remainingMicrosOf } from "./block.ts";
+import type { Counter, CounterState } from "./counter.ts";
+import { keysOf, saveCounter } from "./counter.ts";
+import { defineListOperation } from "./list-script.ts";
+import { resetLua } from "./lua.generated.ts";
+
+/** Forgets counters, but not blocks set by hand. The reply is 1 if there was anything to forget. */
+export const reset: Operation<readonly Counter[]> = {
+  ...defineListOperation("forget", {
+    source: resetLua,
+    parameters: (counters: readonly Counter[]) => [
+      counters.length,
+      ...counters.flatMap((counter) => [keysOf([counter]).length, encodeKeptBytes(counter.shape)]),
+    ],
+    replySize: () => 1,
+  }),
+  keys: keysOf,
+  weight: (counters) => counters.length,
+  runInMemory: (counters, memory, context) => [
+    context.now,
+    Math.max(...counters.map((counter) => resetInMemory(counter, memory, context))),
+  ],
+};
+
+/** A digit for each byte of a counter's states: 1 for bytes that an unused counter keeps. */
+function encodeKeptBytes({ limits, offsets, width }: CounterShape): string {
+  const kept = new Array<number>(width).fill(0);
+  for (const [i, { state, timestamps = [] }] of limits.entries()) {
+    for (const [n, [name]] of state.entries()) {
+      const [at, bytes] = (offsets[i] as readonly FieldOffset[])[n] as FieldOffset;
+      if (timestamps.includes(name)) kept.fill(1, at, at + bytes);
+    }
+  }
+  return kept.slice(HEADER_BYTES).join("");
+}
+
+function resetInMemory(
+  counter: Counter,
+  memory: MemoryAccess,
+  { now, generation }: OperationContext,
+): number {
+  const { key, limits } = counter;
+  const state = memory.get(key) as CounterState | undefined;
+  const { block } = state ?? {};
+  if (
+    state === undefined ||
+    block === undefined ||
+    block.setBy > 0 ||
+    remainingMicrosOf(block, now) === 0
+  ) {
+    return memory.delete(key) ? 1 : 0;
+  }
+  const states = limits.map(({ algorithm, quota }: CompiledLimit) => algorithm.createState(quota));
+  const kept = { ...block, levelEndsAt: 0, level: 0 };
+  const unused = {
+    stamp: now,
+    generation,
+    limitStates: states,
+    block: kept,
+    thresholdMarks: undefined,
+  };
+  saveCounter(counter, { ...state, ...unused }, memory);
+  return 1;
+}
