@@ -100,7 +100,7 @@ test("how a server is doing is published once it has answered, at each change, a
   await redis.giveBack();
   await limiter.close();
   expect(heard.map(({ state }) => state)).toEqual(["up", "down", "up", "unwatched"]);
-  expect(new Set(heard.map(({ watch }) => watch)).size).toBe(1);
+  expect(new Set(heard.map(({ monitor }) => monitor)).size).toBe(1);
 });
 
 test("how a server is doing is repeated while it is asked, so that whoever begins to listen learns of it", async () => {

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { HeadgateError, memoryStore } from "@headgate/core";
 import type { CountingStore, Operation } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
-import { onServers } from "../../packages/core/src/limiter/redis-limiter.ts";
+import { redisBackend } from "../../packages/core/src/limiter/redis-limiter.ts";
 import { brandStore } from "../../packages/core/src/store/store.ts";
 import { sendBy } from "./send-by.ts";
 
@@ -68,7 +68,7 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
   const store = brandStore({
     owner: {},
     prefix: "hg",
-    side: onServers,
+    side: redisBackend,
     remote: {
       send: (sent) => sendBy(store.run)(sent),
       slotOf,

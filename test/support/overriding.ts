@@ -5,7 +5,7 @@ import { shareByPrefix } from "../../packages/core/src/common/client-state.ts";
 import type { Control, Follower } from "../../packages/core/src/control/control.ts";
 import type { ControlRecord, Override } from "../../packages/core/src/control/record.ts";
 import { NO_RECORD } from "../../packages/core/src/control/record.ts";
-import { onServers } from "../../packages/core/src/limiter/redis-limiter.ts";
+import { redisBackend } from "../../packages/core/src/limiter/redis-limiter.ts";
 import { sendBy } from "./send-by.ts";
 
 /** An override without what is the same in all: for whom, of what, and until when in microseconds. */
@@ -68,7 +68,7 @@ export function overridden(given: Store): OverriddenStore {
   return {
     store: {
       ...store,
-      backend: onServers,
+      backend: redisBackend,
       transport: { ...HERE, send: sendBy(store.run), ...store.transport, followsControl: true },
     },
     deny(...entries) {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from "vitest";
-import { storeTimes } from "../../packages/core/src/limiter/failure-options.ts";
+import { defaultStoreTimeout } from "../../packages/core/src/limiter/failure-options.ts";
 
 /** For programs that leave `storeTimeout` to its default: a busy machine must not make their decisions late. */
 export function usePatience(): void {
-  const times = storeTimes();
+  const times = defaultStoreTimeout();
   const { byDefault } = times;
   beforeAll(() => {
     times.byDefault = 60_000;

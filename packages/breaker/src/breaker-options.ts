@@ -1,5 +1,5 @@
 import type { Duration, Store } from "@headgate/core";
-import type { CheckedDuration, StoreTimes } from "@headgate/core/internal";
+import type { CheckedDuration, StoreTimeouts } from "@headgate/core/internal";
 import type { BreakerPolicy } from "./machine/breaker-policy.ts";
 
 /** Judges a call that has ended: a failure or not, or `"ignore"` if it says nothing about the target. */
@@ -61,7 +61,7 @@ export interface CheckedDurations<Text extends string> {
 /** The options with their defaults. Times are microseconds unless their names say otherwise. */
 export interface Settings<Result> {
   readonly policy: BreakerPolicy;
-  readonly storeTimes: StoreTimes;
+  readonly storeTimes: StoreTimeouts;
   readonly slowCallMs: number;
   readonly probeTimeoutMs: number;
   readonly flushIntervalMicros: number;

@@ -30,7 +30,7 @@ export type {
   TokenBucketLimit,
 } from "./common/policy.ts";
 export type { Duration } from "./common/time.ts";
-export type { StoreDown, StoreServer, StoreUp } from "./health/outage.ts";
+export type { StoreDown, StoreServer, StoreUp } from "./health/store-health.ts";
 export type { KeyFunction, KeyResult } from "./http/keys.ts";
 export { combineKeys } from "./http/keys.ts";
 export { createLimiter } from "./limiter/create-limiter.ts";

@@ -24,5 +24,5 @@ export type { ReplyOnRaw, ShownHeaders } from "./http/raw-headers.ts";
 export { showOnRaw } from "./http/raw-headers.ts";
 export { watchResponse } from "./http/response/response-end.ts";
 export { isFirst, lateAnswerWarner, toError, warnOnce } from "./http/warn.ts";
-export { partsOf } from "./limiter/limiter-parts.ts";
+export { internalsOf } from "./limiter/limiter-internals.ts";
 export { withTimeout } from "./store/with-timeout.ts";

@@ -29,11 +29,11 @@ export {
 export { publish } from "./common/publish.ts";
 export type { CheckedDuration, Duration } from "./common/time.ts";
 export { formatDuration, MAX_DURATION_MS, parseDuration, toMilliseconds } from "./common/time.ts";
-export type { StoreMonitor, StoreTimes } from "./health/outage.ts";
-export { storeFailure } from "./health/store-failure.ts";
-export { watchStore } from "./health/store-monitor.ts";
+export { toStoreFailure } from "./health/store-failure.ts";
+export type { StoreMonitor, StoreTimeouts } from "./health/store-health.ts";
+export { monitorStore } from "./health/store-monitor.ts";
 export { FAILURE_OPTIONS, readFailureOptions } from "./limiter/failure-options.ts";
-export { partsOf } from "./limiter/limiter-parts.ts";
+export { internalsOf } from "./limiter/limiter-internals.ts";
 export { defineListOperation } from "./operations/list-script.ts";
 export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";

@@ -1,8 +1,8 @@
 import type { Warn } from "@headgate/core/http";
 import type { GuardLimiters, LogFunction } from "@headgate/core/internal-http";
 import {
+  internalsOf,
   isFirst,
-  partsOf,
   toError,
   emitWarning as warnProcess,
 } from "@headgate/core/internal-http";
@@ -49,8 +49,8 @@ export function logStores(app: FastifyInstance): StoreLog {
   return {
     listen(limiters) {
       for (const limiter of limiters.all) {
-        const { watch } = partsOf(limiter);
-        if (watch !== undefined) stops.push(watch.notices.addLog(log));
+        const { monitor } = internalsOf(limiter);
+        if (monitor !== undefined) stops.push(monitor.log.addLog(log));
       }
     },
     stop() {

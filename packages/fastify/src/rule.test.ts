@@ -1,7 +1,7 @@
 import type { HeadgateError, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, memoryStore } from "@headgate/core";
 import { byTier, perRequest } from "@headgate/core/http";
-import { partsOf } from "@headgate/core/internal-http";
+import { internalsOf } from "@headgate/core/internal-http";
 import { describe, expect, test, vi } from "vitest";
 import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
@@ -97,13 +97,13 @@ describe("a route's rule", () => {
     const limiter = limiters.only as Limiter;
     expect(limiter.name).toBe("api GET /x");
     expect(limiter.limits.map(({ name }) => name)).toEqual(["own"]);
-    expect(partsOf(limiter).counted.store).toBe(store);
+    expect(internalsOf(limiter).policy.store).toBe(store);
     await limiter.consume("1.2.3.4");
     expect((await rule.limiters.only?.consume("1.2.3.4"))?.remaining).toBe(2);
     expect(route({ limits: own, name: "mine" }).limiters.only?.name).toBe("mine");
     const elsewhere = memoryStore();
     const other = route({ limits: own, store: elsewhere }).limiters.only as Limiter;
-    expect(partsOf(other).counted.store).toBe(elsewhere);
+    expect(internalsOf(other).policy.store).toBe(elsewhere);
   });
 
   test("with limits and extend decides the plugin's with its own, all or nothing", async () => {
@@ -125,7 +125,7 @@ describe("a route's rule", () => {
   });
 
   test("is in shadow as the plugin is, unless it says otherwise", () => {
-    const isShadow = (rule: Rule) => partsOf(rule.limiters.only).counted.shadow;
+    const isShadow = (rule: Rule) => internalsOf(rule.limiters.only).policy.shadow;
     const { rule, route } = pluginOf({ name: "api", limits, shadow: true });
     expect(isShadow(rule)).toBe(true);
     expect(isShadow(route({ limits: own, name: "a" }))).toBe(true);

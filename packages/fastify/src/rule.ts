@@ -5,11 +5,11 @@ import type { Awaitable, Guard, GuardLimiters, GuardSettings } from "@headgate/c
 import {
   applyVerdict,
   createGuard,
+  internalsOf,
   invalidOption,
   invalidValue,
   makeGuardLimiters,
   parseGuard,
-  partsOf,
   readStore,
   showOnRaw,
 } from "@headgate/core/internal-http";
@@ -63,7 +63,7 @@ export function makePluginRule(owner: string, options: HeadgateOptions, warn: Wa
     return { settings, rule: undefined, hook, name, store: readStore(settings) };
   }
   const limiters = makeGuardLimiters(owner, settings);
-  const { store } = partsOf(limiters.all[0]).counted;
+  const { store } = internalsOf(limiters.all[0]).policy;
   const rule = ruleFor(owner, limiters, { ...settings, ownKey: undefined }, hook, warn);
   return { settings, rule, hook, name: settings.name ?? limiters.only?.name ?? name, store };
 }

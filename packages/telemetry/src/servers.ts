@@ -33,13 +33,13 @@ export function measureServers({ output, budget }: MetricsContext): readonly Sub
   /** What each watch says of each server. */
   const states = new Map<object, Map<string, StoreServer["state"]>>();
 
-  function replace({ watch, node, state }: StoreServer): StoreServer["state"] {
-    const known = states.get(watch) ?? new Map<string, StoreServer["state"]>();
+  function replace({ monitor, node, state }: StoreServer): StoreServer["state"] {
+    const known = states.get(monitor) ?? new Map<string, StoreServer["state"]>();
     const before = known.get(node) ?? "unwatched";
     if (state === "unwatched") known.delete(node);
     else known.set(node, state);
-    if (known.size === 0) states.delete(watch);
-    else states.set(watch, known);
+    if (known.size === 0) states.delete(monitor);
+    else states.set(monitor, known);
     return before;
   }
 

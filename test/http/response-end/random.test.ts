@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import type { Decision, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, memoryStore } from "@headgate/core";
-import { partsOf } from "@headgate/core/internal";
+import { internalsOf } from "@headgate/core/internal";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../conformance/random.ts";
 import { eventually } from "../support/eventually.ts";
@@ -126,9 +126,9 @@ async function multiplex(port: number, paths: readonly string[], random: Random)
 /** Notes the decisions of a limiter that are settled, once for each time. */
 function watchSettled(limiter: Limiter): Decision[] {
   const settled: Decision[] = [];
-  const { charging } = partsOf(limiter);
-  const { settle } = charging;
-  Object.assign(charging, {
+  const { chargeMethods } = internalsOf(limiter);
+  const { settle } = chargeMethods;
+  Object.assign(chargeMethods, {
     settle(decision: Decision, units: number) {
       settled.push(decision);
       return settle(decision, units);

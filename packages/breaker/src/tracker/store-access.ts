@@ -1,6 +1,6 @@
 import type { HeadgateError } from "@headgate/core";
-import type { CountingStore, Operation, StoreTimes } from "@headgate/core/internal";
-import { rejectWrongType, storeFailure, watchStore } from "@headgate/core/internal";
+import type { CountingStore, Operation, StoreTimeouts } from "@headgate/core/internal";
+import { monitorStore, rejectWrongType, toStoreFailure } from "@headgate/core/internal";
 
 /** How a breaker asks a store. */
 export interface StoreAccess {
@@ -24,7 +24,7 @@ export interface StoreAccess {
   close(): Promise<void>;
 }
 
-export function createStoreAccess(store: CountingStore, times: StoreTimes): StoreAccess {
+export function createStoreAccess(store: CountingStore, times: StoreTimeouts): StoreAccess {
   const { transport, now } = store;
   const sendUntimed = <Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> =>
     store.run(operation, call);
@@ -41,7 +41,7 @@ export function createStoreAccess(store: CountingStore, times: StoreTimes): Stor
       async close() {},
     };
   }
-  const monitor = watchStore(store.owner, transport, times);
+  const monitor = monitorStore(store.owner, transport, times);
   const release = monitor.use();
   const inFlight = new Set<Promise<unknown>>();
 
@@ -69,7 +69,7 @@ export function createStoreAccess(store: CountingStore, times: StoreTimes): Stor
     },
     sendUntimed,
     runNow: undefined,
-    toStoreFailure: (error) => storeFailure(error, monitor.notices),
+    toStoreFailure: (error) => toStoreFailure(error, monitor.log),
     async close() {
       await Promise.allSettled(inFlight);
       release();

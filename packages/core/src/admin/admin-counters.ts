@@ -4,7 +4,7 @@ import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
 import type { ControlSnapshot } from "../control/control-edit.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
-import type { StoreMonitor } from "../health/outage.ts";
+import type { StoreMonitor } from "../health/store-health.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import type { FailurePolicy } from "../limiter/failure-policy.ts";
 import { readBlockOn } from "../limiter/read-block-on.ts";

@@ -1,10 +1,10 @@
 import { invalidOption } from "../common/errors.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
-import { noAnswerWithin } from "../health/store-monitor.ts";
+import { timeoutError } from "../health/store-monitor.ts";
 import type { RedisClient } from "../redis/client-port.ts";
-import type { FoundText } from "../redis/read-texts.ts";
-import { readTexts } from "../redis/read-texts.ts";
+import type { StringValue } from "../redis/read-strings.ts";
+import { readStrings } from "../redis/read-strings.ts";
 import { redisStore } from "../redis/redis-store.ts";
 import type { UnreadableReason } from "../registry/unreadable.ts";
 import type { CountingStore, Store } from "../store/store.ts";
@@ -38,7 +38,7 @@ export async function readFrom<T>(
 ): Promise<T> {
   const ms = toMilliseconds(parseDuration(timeout, "timeout", "HEADGATE_INVALID_OPTION"));
   return withTimeout(ms, read(storeOf(owner, source, prefix)), () => {
-    throw noAnswerWithin(ms);
+    throw timeoutError(ms);
   });
 }
 
@@ -55,7 +55,7 @@ type ReadRecords = <T extends object>(
  */
 export function createRecordReader(client: RedisClient, unread: UnreadableRecord[]): ReadRecords {
   return async (keys, read, absent) => {
-    const found = await readTexts(client, keys);
+    const found = await readStrings(client, keys);
     return found.map((one, i) => {
       const value = parseFound(one, (text) => read(text, i)) ?? absent;
       if (typeof value !== "string") return value;
@@ -66,7 +66,7 @@ export function createRecordReader(client: RedisClient, unread: UnreadableRecord
 }
 
 function parseFound<T extends object>(
-  { text, isWrongType, isTooLong }: FoundText,
+  { text, isWrongType, isTooLong }: StringValue,
   read: (text: string) => T | UnreadableReason,
 ): T | UnreadableRecord["why"] | undefined {
   if (isWrongType) return "wrong-type";

@@ -5,7 +5,7 @@ import { parseDuration } from "../common/time.ts";
 import { ControlStore } from "../control/control-store.ts";
 import type { ControlRecord, Override } from "../control/record.ts";
 import { isActive, toDate } from "../control/record.ts";
-import { watchStore } from "../health/store-monitor.ts";
+import { monitorStore } from "../health/store-monitor.ts";
 import { readFailureOptions } from "../limiter/failure-options.ts";
 import { blockCounters, forgetCounters } from "../pipeline/mutations.ts";
 import type { Stage } from "../pipeline/stage.ts";
@@ -197,7 +197,7 @@ export function adminStoreOf(given: Store, storeTimeout: Duration): AdminStore {
     store,
     remote: transport,
     get watch() {
-      return watchStore(store.owner, transport, times);
+      return monitorStore(store.owner, transport, times);
     },
   };
 }

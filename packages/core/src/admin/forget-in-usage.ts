@@ -1,5 +1,5 @@
 import type { RedisClient } from "../redis/client-port.ts";
-import { readTexts } from "../redis/read-texts.ts";
+import { readStrings } from "../redis/read-strings.ts";
 import { formatBlockedSubject } from "../usage/block-sightings.ts";
 import {
   blocksKey,
@@ -41,7 +41,7 @@ export async function forgetInUsage(
   );
   if (dryRun) {
     const keys = spans.map((span) => topSubjectsKey(prefix, id, span));
-    const read = await readTexts(store.owner as RedisClient, [...keys, blocksKey(prefix)]);
+    const read = await readStrings(store.owner as RedisClient, [...keys, blocksKey(prefix)]);
     const tops = read
       .slice(0, -1)
       .filter(({ text }) => text !== undefined && namesAny(text, items));

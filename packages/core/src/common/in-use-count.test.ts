@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, onTestFinished, test } from "vitest";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { gcra } from "../algorithms/gcra.ts";
-import { createLimiter, makeLimiter } from "../limiter/create-limiter.ts";
+import { createLimiter, createLimiterForPlugin } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { CHANNELS } from "./channels.ts";
@@ -22,7 +22,7 @@ const places = concurrency({ limit: 5, ttl: "1h" });
 
 function limiterOf(options: Omit<LimiterOptions<string>, "store">, plugin?: string) {
   const store = memoryStore({ clock: () => 1_000_000 });
-  const limiter = makeLimiter({ store, ...options }, plugin);
+  const limiter = createLimiterForPlugin({ store, ...options }, plugin);
   onTestFinished(() => limiter.close());
   return limiter;
 }

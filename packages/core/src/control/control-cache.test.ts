@@ -7,7 +7,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter, LimiterOptions } from "../limiter/limiter.ts";
-import { onServers } from "../limiter/redis-limiter.ts";
+import { redisBackend } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Operation } from "../store/store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
@@ -51,7 +51,7 @@ function startServer() {
   const store = brandStore({
     owner: {},
     prefix: "hg",
-    side: onServers,
+    side: redisBackend,
     remote: {
       send: (sent) => sendBy(store.run)(sent),
       slotOf: () => 0,

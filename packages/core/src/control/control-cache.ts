@@ -4,7 +4,7 @@ import type { HeadgateError } from "../common/errors.ts";
 import { codeOf } from "../common/errors.ts";
 import type { OperatorLog } from "../common/operator-log.ts";
 import { WeakList } from "../common/weak-list.ts";
-import type { StoreMonitor } from "../health/outage.ts";
+import type { StoreMonitor } from "../health/store-health.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { Control, ControlDeps, Follower } from "./control.ts";
 import { controlKey, READ_STATES, readControl, replyText } from "./operations.ts";
@@ -89,9 +89,9 @@ class ControlCache implements Control {
         { key: this.#key, knownVersion },
         this.#key,
       );
-      await this.#applyReply(reply, knownVersion, sentAt, watch.notices);
+      await this.#applyReply(reply, knownVersion, sentAt, watch.log);
     } catch (error) {
-      this.#reportFailure(error, watch.notices);
+      this.#reportFailure(error, watch.log);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { StoreMonitor } from "../health/outage.ts";
+import type { StoreMonitor } from "../health/store-health.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { ControlRecord, Invalidation } from "./record.ts";
 

@@ -1,7 +1,7 @@
 import { BackgroundTimer } from "../common/background.ts";
 import { shareByClient } from "../common/client-state.ts";
 import { formatReceived } from "../common/errors.ts";
-import type { StoreMonitor } from "../health/outage.ts";
+import type { StoreMonitor } from "../health/store-health.ts";
 import type { Stage } from "../pipeline/stage.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { OverrideEffect, SubjectCounter } from "../policy/counters.ts";
@@ -223,7 +223,7 @@ function createCompatibilityCheck(
     const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
     if (reported.has(message) || reported.size >= MAX_REPORTED) return;
     reported.add(message);
-    watch?.notices.log("HEADGATE_OVERRIDE_IGNORED", message);
+    watch?.log.log("HEADGATE_OVERRIDE_IGNORED", message);
   }
 
   return (override, policy) => {

@@ -2,23 +2,23 @@ import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
 
 /** The state of a client that all of its users share. */
-interface FirstContact {
+interface ConnectState {
   /** When it was used first, by the process's monotonic clock. */
-  used: number | undefined;
+  firstUsedAt: number | undefined;
   /** Whether a call was answered, or the client said that it cannot connect. */
   isOver: boolean;
 }
 
-const firstContactOf = shareByClient(
+const connectStateOf = shareByClient(
   "connecting",
-  (): FirstContact => ({ used: undefined, isOver: false }),
+  (): ConnectState => ({ firstUsedAt: undefined, isOver: false }),
 );
 
 /**
  * The longer wait for a client that has never answered: until it does, calls wait for up to `connectTimeout`, counted from the
  * client's first use, because it may still be connecting. The client's own connection error ends this.
  */
-export class Connecting {
+export class ConnectGrace {
   /** Whether it is over, so that calls wait for no longer than `storeTimeout`. */
   isOver: boolean;
   /** Whether a call was answered, shared with the other watches of the client. */
@@ -30,31 +30,31 @@ export class Connecting {
   readonly connectMs: number;
   readonly #remote: ScriptTransport;
   readonly #timeoutMs: number;
-  readonly #contact: FirstContact;
+  readonly #state: ConnectState;
 
   constructor(client: object, remote: ScriptTransport, timeoutMs: number, connectMs: number) {
     this.#remote = remote;
     this.#timeoutMs = timeoutMs;
     this.connectMs = connectMs;
-    this.#contact = firstContactOf(client);
-    this.isOver = remote.connectsTo === undefined || this.#contact.isOver || connectMs <= timeoutMs;
+    this.#state = connectStateOf(client);
+    this.isOver = remote.connectsTo === undefined || this.#state.isOver || connectMs <= timeoutMs;
   }
 
   /** Records that a call is made; the first one counts. */
-  begin(now: number): void {
+  onCall(now: number): void {
     if (this.until !== Number.NEGATIVE_INFINITY) return;
     if (this.#remote.lastError() !== undefined) {
       // It has tried before, and may have connected since.
       this.isOver = true;
       return;
     }
-    this.#contact.used ??= performance.now();
-    this.until = now + this.connectMs - (performance.now() - this.#contact.used);
+    this.#state.firstUsedAt ??= performance.now();
+    this.until = now + this.connectMs - (performance.now() - this.#state.firstUsedAt);
   }
 
   /** Records an answer. Calls that waited for the connection now get the time of any other call. */
-  answered(now: number): void {
-    this.#contact.isOver = true;
+  onReply(now: number): void {
+    this.#state.isOver = true;
     this.hasAnswered = true;
     if (this.isOver) return;
     this.isOver = true;
@@ -62,14 +62,14 @@ export class Connecting {
   }
 
   /** Checks whether it is over by now. */
-  look(now: number): void {
-    if (this.#remote.lastError() !== undefined) this.#fail(now);
-    else if (this.#contact.isOver) this.answered(now);
+  update(now: number): void {
+    if (this.#remote.lastError() !== undefined) this.#onConnectError(now);
+    else if (this.#state.isOver) this.onReply(now);
     else if (now > this.until) this.isOver = true;
   }
 
-  #fail(now: number): void {
-    this.#contact.isOver = true;
+  #onConnectError(now: number): void {
+    this.#state.isOver = true;
     this.isOver = true;
     this.until = Number.NEGATIVE_INFINITY;
     // One server of a cluster may be down while another one answers.

@@ -1,7 +1,7 @@
 import type { MockInstance } from "vitest";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Awaited } from "./event-loop-clock.ts";
-import { RunningClock } from "./event-loop-clock.ts";
+import type { ClockListener } from "./event-loop-clock.ts";
+import { EventLoopClock } from "./event-loop-clock.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -14,9 +14,9 @@ afterEach(() => {
 /** What is waited for, and the times at which it was told. */
 function awaited(keepsAlive = true, soonest = Number.POSITIVE_INFINITY) {
   const beats: number[] = [];
-  const one: Awaited = {
+  const one: ClockListener = {
     keepsAlive,
-    onBeat(now) {
+    onTick(now) {
       beats.push(now);
       return soonest;
     },
@@ -31,24 +31,24 @@ function stall(ms: number): void {
 }
 
 test("beats every 10 ms while something is waited for, and stands still otherwise", () => {
-  const clock = new RunningClock();
+  const clock = new EventLoopClock();
   const { one, beats } = awaited();
   vi.advanceTimersByTime(1_000);
   expect(clock.now()).toBe(0);
-  clock.attend(one);
+  clock.addListener(one);
   vi.advanceTimersByTime(35);
   expect(beats).toEqual([10, 20, 30]);
   expect(clock.now()).toBe(35);
-  clock.leave(one);
+  clock.removeListener(one);
   vi.advanceTimersByTime(1_000);
   expect(clock.now()).toBe(40);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("counts at most 15 ms for a beat that comes late, and for the time since the last one", () => {
-  const clock = new RunningClock();
+  const clock = new EventLoopClock();
   const { one, beats } = awaited();
-  clock.attend(one);
+  clock.addListener(one);
   vi.advanceTimersByTime(10);
   stall(60_000);
   expect(clock.now()).toBe(25);
@@ -59,12 +59,12 @@ test("counts at most 15 ms for a beat that comes late, and for the time since th
 });
 
 test("has one timer, however much is waited for, which beats sooner where that is needed", () => {
-  const clock = new RunningClock();
+  const clock = new EventLoopClock();
   const many = Array.from({ length: 100 }, () => awaited());
-  for (const { one } of many) clock.attend(one);
+  for (const { one } of many) clock.addListener(one);
   expect(vi.getTimerCount()).toBe(1);
   const soon = awaited(true, 3);
-  clock.attend(soon.one);
+  clock.addListener(soon.one);
   vi.advanceTimersByTime(17);
   expect(vi.getTimerCount()).toBe(1);
   expect(soon.beats).toEqual([10, 13, 16]);
@@ -72,7 +72,7 @@ test("has one timer, however much is waited for, which beats sooner where that i
 
 test("beats as often as the shortest time asks", () => {
   const { one, beats } = awaited();
-  new RunningClock(2).attend(one);
+  new EventLoopClock(2).addListener(one);
   vi.advanceTimersByTime(6);
   expect(beats).toEqual([2, 4, 6]);
 });
@@ -80,16 +80,16 @@ test("beats as often as the shortest time asks", () => {
 test("keeps the process alive only for what asks for it", () => {
   const timers: MockInstance<typeof setTimeout> = vi.spyOn(globalThis, "setTimeout");
   const isAlive = (): boolean | undefined => timers.mock.results.at(-1)?.value.hasRef();
-  const clock = new RunningClock();
+  const clock = new EventLoopClock();
   const [background, request] = [awaited(false), awaited()];
-  clock.attend(background.one);
+  clock.addListener(background.one);
   expect(isAlive()).toBe(false);
-  clock.attend(request.one);
+  clock.addListener(request.one);
   expect(isAlive()).toBe(true);
   vi.advanceTimersByTime(10);
   expect(isAlive()).toBe(true);
-  clock.leave(request.one);
-  clock.leave(request.one);
+  clock.removeListener(request.one);
+  clock.removeListener(request.one);
   expect(isAlive()).toBe(false);
   vi.advanceTimersByTime(10);
   expect(isAlive()).toBe(false);
@@ -100,9 +100,9 @@ test.each([
   ["steps back", -3_600_000],
   ["gives no time", Number.NaN],
 ])("goes on where the process's clock %s", (_, change) => {
-  const clock = new RunningClock();
+  const clock = new EventLoopClock();
   const { one, beats } = awaited();
-  clock.attend(one);
+  clock.addListener(one);
   stall(change);
   vi.advanceTimersByTime(30);
   expect(beats).toHaveLength(3);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { RunningClock } from "./event-loop-clock.ts";
+import { EventLoopClock } from "./event-loop-clock.ts";
 import { startRecovery } from "./recovery.ts";
 
 interface Attempt {
@@ -9,14 +9,14 @@ interface Attempt {
 }
 
 /** A recovery whose attempts end when the test says so. */
-function start(skipped = 0) {
+function start(initialFailures = 0) {
   const attempts: Attempt[] = [];
   const onSuccess = vi.fn();
   const onSilence = vi.fn();
   const recovery = startRecovery({
     withinMs: 100,
-    clock: new RunningClock(),
-    skipped,
+    clock: new EventLoopClock(),
+    initialFailures,
     onSuccess,
     onSilence,
     attempt: () =>

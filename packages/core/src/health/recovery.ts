@@ -1,31 +1,31 @@
-import type { Awaited, RunningClock } from "./event-loop-clock.ts";
+import type { ClockListener, EventLoopClock } from "./event-loop-clock.ts";
 
 /** Milliseconds before a try: the first is soon, because most hiccups are over by then, and the delay doubles each time. */
 const FIRST_DELAY_MS = 20;
-const LONGEST_DELAY_MS = 500;
+const MAX_DELAY_MS = 500;
 
 /** How often to report that a try has no answer yet. */
 const SILENCE_MS = 1_000;
 
 /** A try is abandoned after this many of these: its connection may be lost while a new one works. */
-const PATIENCE = 5;
+const SILENCES_PER_ATTEMPT = 5;
 
 /** The most abandoned tries at once, because a client keeps each of them in memory. */
-const MOST_UNANSWERED = 8;
+const MAX_UNANSWERED = 8;
 
 /** A try that was not answered yet. */
-class Attempt implements Awaited {
+class Attempt implements ClockListener {
   readonly keepsAlive = false;
   isLate = false;
-  readonly #clock: RunningClock;
+  readonly #clock: EventLoopClock;
   readonly #until: number;
 
-  constructor(clock: RunningClock, withinMs: number) {
+  constructor(clock: EventLoopClock, withinMs: number) {
     this.#clock = clock;
-    this.#until = clock.attend(this) + withinMs;
+    this.#until = clock.addListener(this) + withinMs;
   }
 
-  onBeat(now: number): number {
+  onTick(now: number): number {
     if (now <= this.#until) return this.#until - now + 1;
     this.end();
     return Number.POSITIVE_INFINITY;
@@ -34,7 +34,7 @@ class Attempt implements Awaited {
   /** Marks it as answered. */
   end(): void {
     this.isLate ||= this.#clock.now() > this.#until;
-    this.#clock.leave(this);
+    this.#clock.removeListener(this);
   }
 }
 
@@ -47,9 +47,9 @@ export interface RecoveryOptions {
   readonly attempt: () => Promise<unknown>;
   /** Milliseconds of `clock` within which an attempt must succeed. */
   readonly withinMs: number;
-  readonly clock: RunningClock;
+  readonly clock: EventLoopClock;
   /** How many delays to skip at the start: more if the server was soon lost again. */
-  readonly skipped: number;
+  readonly initialFailures: number;
   readonly onSuccess: () => void;
   /** Called each second while there is no answer, good or bad. */
   readonly onSilence: () => void;
@@ -58,7 +58,7 @@ export interface RecoveryOptions {
 /** Starts trying. Its timers keep no process alive. */
 export function startRecovery(options: RecoveryOptions): Recovery {
   const { attempt, withinMs, clock, onSuccess, onSilence } = options;
-  let failures = options.skipped;
+  let failures = options.initialFailures;
   let unanswered = 0;
   /** The current attempt; undefined between two of them. */
   let current: Attempt | undefined;
@@ -73,27 +73,27 @@ export function startRecovery(options: RecoveryOptions): Recovery {
 
   function tryNow(): void {
     current = undefined;
-    waitForAnswer(PATIENCE);
-    if (unanswered >= MOST_UNANSWERED) return;
+    waitForReply(SILENCES_PER_ATTEMPT);
+    if (unanswered >= MAX_UNANSWERED) return;
     const started = new Attempt(clock, withinMs);
     current = started;
     unanswered += 1;
     attempt().then(
-      () => settle(started, true),
-      () => settle(started, false),
+      () => onAttemptEnd(started, true),
+      () => onAttemptEnd(started, false),
     );
   }
 
-  function waitForAnswer(patience: number): void {
+  function waitForReply(silencesLeft: number): void {
     const giveUp = (): void => {
       onSilence();
-      if (patience > 1) waitForAnswer(patience - 1);
+      if (silencesLeft > 1) waitForReply(silencesLeft - 1);
       else tryNow();
     };
     timer = setTimeout(giveUp, SILENCE_MS).unref();
   }
 
-  function settle(started: Attempt, succeeded: boolean): void {
+  function onAttemptEnd(started: Attempt, succeeded: boolean): void {
     unanswered -= 1;
     started.end();
     const isCurrent = current === started;
@@ -121,6 +121,6 @@ export function startRecovery(options: RecoveryOptions): Recovery {
 
 /** Doubles, and varies by half, so that many processes do not try in step. */
 function delayAfter(failures: number): number {
-  const longest = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10));
+  const longest = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10));
   return longest * (0.5 + Math.random() / 2);
 }

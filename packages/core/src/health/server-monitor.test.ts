@@ -10,10 +10,10 @@ import { HeadgateError } from "../common/errors.ts";
 import { probe as probeStep } from "../operations/probe.ts";
 import type { CountingStore, Operation, ScriptTransport } from "../store/store.ts";
 import { brandStore } from "../store/store.ts";
-import { Connecting } from "./connect-grace.ts";
-import { RunningClock } from "./event-loop-clock.ts";
-import type { Late } from "./outage.ts";
+import { ConnectGrace } from "./connect-grace.ts";
+import { EventLoopClock } from "./event-loop-clock.ts";
 import { ServerMonitor } from "./server-monitor.ts";
+import type { OnLateReply } from "./store-health.ts";
 
 const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone");
 const misconfigured = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "no right");
@@ -59,11 +59,11 @@ function start({
   const remote = { ...REMOTE, lastError, connectsTo };
   const watch = new ServerMonitor({
     timeoutMs,
-    clock: new RunningClock(),
-    connecting: new Connecting(client, remote, timeoutMs, connectMs),
+    clock: new EventLoopClock(),
+    connectGrace: new ConnectGrace(client, remote, timeoutMs, connectMs),
     isUnavailable: (error): error is HeadgateError =>
       error instanceof HeadgateError && error.code === "HEADGATE_STORE_UNAVAILABLE",
-    late: (withinMs) =>
+    unansweredError: (withinMs) =>
       new HeadgateError(
         "HEADGATE_STORE_UNAVAILABLE",
         withinMs === undefined
@@ -94,7 +94,7 @@ function start({
       Object.assign(outcome, { state, at: performance.now() });
     };
     watch
-      .run(...callOf(sent, probe), waitedMs, late as Late | undefined)
+      .run(...callOf(sent, probe), waitedMs, late as OnLateReply | undefined)
       .then(settle as never, (error: Error) => settle(error.message));
     return {
       outcome,

@@ -4,11 +4,11 @@ import type { ListNode } from "../common/linked-list.ts";
 import { LinkedList } from "../common/linked-list.ts";
 import { probe, probeKeyFor } from "../operations/probe.ts";
 import type { CountingStore, Operation, PendingCall, ScriptTransport } from "../store/store.ts";
-import type { Connecting } from "./connect-grace.ts";
-import type { Awaited } from "./event-loop-clock.ts";
-import type { Late } from "./outage.ts";
+import type { ConnectGrace } from "./connect-grace.ts";
+import type { ClockListener } from "./event-loop-clock.ts";
 import type { OutageOptions } from "./server-outages.ts";
 import { ServerOutages } from "./server-outages.ts";
+import type { OnLateReply } from "./store-health.ts";
 
 /** A timer may be a millisecond early. */
 const EARLY_MS = 1;
@@ -18,7 +18,7 @@ const NO_KEYS: readonly string[] = [];
 function noop(): void {}
 
 /** A call with a time limit on its wait. */
-class WatchedCall implements PendingCall, ListNode {
+class MonitoredCall implements PendingCall, ListNode {
   keys: readonly string[] = NO_KEYS;
   weight = 1;
   clock = "";
@@ -26,10 +26,10 @@ class WatchedCall implements PendingCall, ListNode {
   previous: ListNode | undefined = undefined;
   next: ListNode | undefined = undefined;
   /** The number of calls sent by then, including this one. */
-  number = 0;
+  sequence = 0;
   /** When it was sent, on the watch's clock. */
-  sent = 0;
-  readonly watch: ServerMonitor;
+  sentAt = 0;
+  readonly monitor: ServerMonitor;
   readonly store: CountingStore;
   readonly operation: Operation<never>;
   readonly call: never;
@@ -37,7 +37,7 @@ class WatchedCall implements PendingCall, ListNode {
   readonly key: string;
   /** How much of its time had passed when it was sent, in milliseconds. */
   readonly waitedMs: number;
-  readonly late: Late | undefined;
+  readonly onLateReply: OnLateReply | undefined;
   /** Settle the promise of the call. */
   onReply: (reply: readonly number[]) => void = noop;
   onError: (error: unknown) => void = noop;
@@ -49,23 +49,23 @@ class WatchedCall implements PendingCall, ListNode {
     call: never,
     key: string,
     waitedMs: number,
-    late: Late | undefined,
+    late: OnLateReply | undefined,
   ) {
-    this.watch = watch;
+    this.monitor = watch;
     this.store = store;
     this.operation = step;
     this.call = call;
     this.key = key;
     this.waitedMs = waitedMs;
-    this.late = late;
+    this.onLateReply = late;
   }
 
   resolve(reply: readonly number[]): void {
-    this.watch.answered(this, reply);
+    this.monitor.onReply(this, reply);
   }
 
   reject(error: unknown): void {
-    this.watch.failed(this, error);
+    this.monitor.onError(this, error);
   }
 
   /** Checks, off the path of any request, whether the server of the key answers. */
@@ -75,19 +75,19 @@ class WatchedCall implements PendingCall, ListNode {
 
   /** Errors of `late` are dropped, because no caller waits for it. */
   notifyLate(reply: readonly number[] | undefined): void {
-    if (this.late === undefined) return;
+    if (this.onLateReply === undefined) return;
     try {
-      background.runInAsyncScope(this.late, undefined, reply);
+      background.runInAsyncScope(this.onLateReply, undefined, reply);
     } catch {}
   }
 }
 
-export interface NodeWatchOptions extends OutageOptions {
-  readonly connecting: Connecting;
+export interface ServerMonitorOptions extends OutageOptions {
+  readonly connectGrace: ConnectGrace;
   /** Whether an error means that the server did not answer. */
   readonly isUnavailable: (error: unknown) => error is HeadgateError;
   /** The error of a call that was not answered in time, or not after the client failed to connect. */
-  readonly late: (withinMs: number | undefined) => HeadgateError;
+  readonly unansweredError: (withinMs: number | undefined) => HeadgateError;
 }
 
 /**
@@ -97,21 +97,21 @@ export interface NodeWatchOptions extends OutageOptions {
  * among many does not count, and the first failed call detects a silent server. It is up again once a probe was answered in
  * time.
  */
-export class ServerMonitor implements Awaited {
+export class ServerMonitor implements ClockListener {
   readonly keepsAlive = true;
-  readonly #options: NodeWatchOptions;
+  readonly #options: ServerMonitorOptions;
   readonly #outages: ServerOutages;
   /** In the order of sending, so that the first is the first to be late. */
-  readonly #waiting = new LinkedList<WatchedCall>();
+  readonly #waiting = new LinkedList<MonitoredCall>();
   /** The calls among them that have less time left than others. */
-  readonly #hurried = new Set<WatchedCall>();
+  readonly #earlyDeadlines = new Set<MonitoredCall>();
   /** How many calls were sent, and how many of them before the last answer that came in time. */
-  #sent = 0;
-  #answered = 0;
+  #sentCount = 0;
+  #answeredCount = 0;
 
-  constructor(options: NodeWatchOptions) {
+  constructor(options: ServerMonitorOptions) {
     this.#options = options;
-    this.#outages = new ServerOutages(options, () => this.#recovered());
+    this.#outages = new ServerOutages(options, () => this.#onRecovered());
   }
 
   get downReason(): HeadgateError | undefined {
@@ -121,7 +121,7 @@ export class ServerMonitor implements Awaited {
   /** Undefined while it has neither answered anything nor been found silent. */
   get state(): "up" | "down" | undefined {
     if (this.#outages.current !== undefined) return "down";
-    return this.#answered === 0 ? undefined : "up";
+    return this.#answeredCount === 0 ? undefined : "up";
   }
 
   get isIdle(): boolean {
@@ -131,61 +131,69 @@ export class ServerMonitor implements Awaited {
   /** Runs a call as `StoreMonitor.run` does. Rejects at once if the server is down. */
   run<Call>(
     store: CountingStore,
-    step: Operation<Call>,
+    operation: Operation<Call>,
     call: Call,
     key: string,
     waitedMs = 0,
-    late?: Late,
+    onLateReply?: OnLateReply,
   ): Promise<readonly number[]> {
-    const watched = new WatchedCall(this, store, step as never, call as never, key, waitedMs, late);
+    const monitored = new MonitoredCall(
+      this,
+      store,
+      operation as never,
+      call as never,
+      key,
+      waitedMs,
+      onLateReply,
+    );
     const outage = this.#outages.current;
     if (outage !== undefined) {
-      outage.refused += 1;
-      outage.last = watched;
+      outage.rejectedCalls += 1;
+      outage.lastRejected = monitored;
       return Promise.reject(outage.reason);
     }
     return new Promise((resolve, reject) => {
-      watched.onReply = resolve;
-      watched.onError = reject;
-      const { clock, connecting } = this.#options;
-      watched.sent = this.#waiting.size === 0 ? clock.attend(this) : clock.now();
-      if (!connecting.isOver) connecting.begin(watched.sent);
-      this.#sent += 1;
-      watched.number = this.#sent;
-      this.#waiting.add(watched);
-      if (waitedMs > 0) this.#hurried.add(watched);
+      monitored.onReply = resolve;
+      monitored.onError = reject;
+      const { clock, connectGrace } = this.#options;
+      monitored.sentAt = this.#waiting.size === 0 ? clock.addListener(this) : clock.now();
+      if (!connectGrace.isOver) connectGrace.onCall(monitored.sentAt);
+      this.#sentCount += 1;
+      monitored.sequence = this.#sentCount;
+      this.#waiting.add(monitored);
+      if (waitedMs > 0) this.#earlyDeadlines.add(monitored);
       try {
-        (store.transport as ScriptTransport).send(watched);
+        (store.transport as ScriptTransport).send(monitored);
       } catch (error) {
-        this.failed(watched, error);
+        this.onError(monitored, error);
       }
     });
   }
 
   /** Receives the reply to a call. A late one is refused: its units were charged, but it did not admit the request. */
-  answered(call: WatchedCall, reply: readonly number[]): void {
-    this.#leave(call, true);
+  onReply(call: MonitoredCall, reply: readonly number[]): void {
+    this.#remove(call, true);
     if (call.isAbandoned) call.notifyLate(reply);
     else call.onReply(reply);
   }
 
   /** Receives the error of a call. */
-  failed(call: WatchedCall, error: unknown): void {
-    const isAway = this.#options.isUnavailable(error);
-    if (isAway) call.notifyLate(undefined);
-    if (!this.#leave(call, !isAway)) return;
+  onError(call: MonitoredCall, error: unknown): void {
+    const isUnreachable = this.#options.isUnavailable(error);
+    if (isUnreachable) call.notifyLate(undefined);
+    if (!this.#remove(call, !isUnreachable)) return;
     call.onError(error);
-    if (isAway) this.#fail(call, error);
+    if (isUnreachable) this.#detectOutage(call, error);
   }
 
   /** Removes a call from the waiting ones; false if it was given up before. */
-  #leave(call: WatchedCall, isAnswered: boolean): boolean {
+  #remove(call: MonitoredCall, isAnswered: boolean): boolean {
     if (!this.#waiting.delete(call)) return false;
-    const { clock, connecting } = this.#options;
-    if (call.waitedMs > 0) this.#hurried.delete(call);
-    if (isAnswered) this.#answered = this.#sent;
-    if (isAnswered && !connecting.hasAnswered) connecting.answered(clock.now());
-    if (this.#waiting.size === 0) clock.leave(this);
+    const { clock, connectGrace } = this.#options;
+    if (call.waitedMs > 0) this.#earlyDeadlines.delete(call);
+    if (isAnswered) this.#answeredCount = this.#sentCount;
+    if (isAnswered && !connectGrace.hasAnswered) connectGrace.onReply(clock.now());
+    if (this.#waiting.size === 0) clock.removeListener(this);
     return true;
   }
 
@@ -194,13 +202,13 @@ export class ServerMonitor implements Awaited {
     this.#outages.stop();
   }
 
-  onBeat(now: number): number {
-    const { connecting } = this.#options;
-    if (!connecting.isOver) connecting.look(now);
+  onTick(now: number): number {
+    const { connectGrace } = this.#options;
+    if (!connectGrace.isOver) connectGrace.update(now);
     const { first } = this.#waiting;
-    let leftMs = first === undefined ? Number.POSITIVE_INFINITY : this.#leftOf(first, now);
-    for (const call of this.#hurried)
-      leftMs = Math.min(leftMs, this.#leftOf(call, now, call.waitedMs));
+    let leftMs = first === undefined ? Number.POSITIVE_INFINITY : this.#remainingMs(first, now);
+    for (const call of this.#earlyDeadlines)
+      leftMs = Math.min(leftMs, this.#remainingMs(call, now, call.waitedMs));
     // A process that was held up runs its timers before it reads the data that arrived meanwhile: an answer is late only if it
     // is missing after that.
     if (leftMs <= EARLY_MS) setImmediate(() => this.#giveUpLate(now));
@@ -208,43 +216,47 @@ export class ServerMonitor implements Awaited {
   }
 
   /** Milliseconds until a call is late. */
-  #leftOf({ sent }: WatchedCall, now: number, waitedMs = 0): number {
-    const { timeoutMs, connecting } = this.#options;
-    if (sent <= connecting.failedAt) return 0;
-    return Math.max(sent + timeoutMs - waitedMs, connecting.until) - now;
+  #remainingMs({ sentAt }: MonitoredCall, now: number, waitedMs = 0): number {
+    const { timeoutMs, connectGrace } = this.#options;
+    if (sentAt <= connectGrace.failedAt) return 0;
+    return Math.max(sentAt + timeoutMs - waitedMs, connectGrace.until) - now;
   }
 
   #giveUpLate(now: number): void {
-    for (const call of this.#hurried) {
-      if (this.#leftOf(call, now, call.waitedMs) <= EARLY_MS) this.#giveUp(call);
+    for (const call of this.#earlyDeadlines) {
+      if (this.#remainingMs(call, now, call.waitedMs) <= EARLY_MS) this.#giveUp(call);
     }
     for (let call = this.#waiting.first; call !== undefined; call = this.#waiting.first) {
-      if (this.#leftOf(call, now) > EARLY_MS) return;
-      this.#leave(call, false);
-      this.#fail(call, this.#giveUp(call));
+      if (this.#remainingMs(call, now) > EARLY_MS) return;
+      this.#remove(call, false);
+      this.#detectOutage(call, this.#giveUp(call));
     }
   }
 
-  #giveUp(call: WatchedCall): HeadgateError {
-    const { timeoutMs, connecting, late } = this.#options;
-    const { sent, waitedMs } = call;
-    const isUnconnected = connecting.until > sent + timeoutMs - waitedMs;
-    const reason = late(
-      sent <= connecting.failedAt ? undefined : isUnconnected ? connecting.connectMs : timeoutMs,
+  #giveUp(call: MonitoredCall): HeadgateError {
+    const { timeoutMs, connectGrace, unansweredError } = this.#options;
+    const { sentAt, waitedMs } = call;
+    const isUnconnected = connectGrace.until > sentAt + timeoutMs - waitedMs;
+    const reason = unansweredError(
+      sentAt <= connectGrace.failedAt
+        ? undefined
+        : isUnconnected
+          ? connectGrace.connectMs
+          : timeoutMs,
     );
-    this.#hurried.delete(call);
+    this.#earlyDeadlines.delete(call);
     call.isAbandoned = true;
     call.onError(reason);
     return reason;
   }
 
-  #fail(call: WatchedCall, reason: HeadgateError): void {
-    if (this.#answered < call.number) this.#outages.begin(call, reason);
+  #detectOutage(call: MonitoredCall, reason: HeadgateError): void {
+    if (this.#answeredCount < call.sequence) this.#outages.begin(call, reason);
   }
 
-  #recovered(): void {
-    this.#answered = this.#sent;
-    const { clock, connecting } = this.#options;
-    if (!connecting.hasAnswered) connecting.answered(clock.now());
+  #onRecovered(): void {
+    this.#answeredCount = this.#sentCount;
+    const { clock, connectGrace } = this.#options;
+    if (!connectGrace.hasAnswered) connectGrace.onReply(clock.now());
   }
 }

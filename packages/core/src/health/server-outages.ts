@@ -1,14 +1,14 @@
 import type { HeadgateError } from "../common/errors.ts";
 import { codeOf } from "../common/errors.ts";
-import type { RunningClock } from "./event-loop-clock.ts";
+import type { EventLoopClock } from "./event-loop-clock.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 
 /** A server that is lost again within this many milliseconds is probed less often than the last time. */
-const STEADY_MS = 5_000;
+const RELAPSE_MS = 5_000;
 
 /** A call whose server can be probed. */
-export interface Probed {
+export interface ProbeTarget {
   /** Checks, off the path of any request, whether the server of its key answers. */
   probe(): Promise<unknown>;
 }
@@ -16,27 +16,27 @@ export interface Probed {
 export interface OutageOptions {
   /** The longest wait for an answer, in milliseconds of `clock`. */
   readonly timeoutMs: number;
-  readonly clock: RunningClock;
+  readonly clock: EventLoopClock;
   /** Called each second in which the unavailable server does not respond at all. */
   readonly onSilence: () => void;
   /** Called with the error of a failed probe; the server may be back with another configuration. */
   readonly onProbeFailure: (error: HeadgateError) => void;
   readonly onDown: (reason: HeadgateError) => void;
-  readonly onUp: (downMs: number, refused: number) => void;
+  readonly onUp: (downMs: number, rejectedCalls: number) => void;
 }
 
 /** A period in which a server does not answer; each outage is a separate object. */
 export interface Outage {
-  readonly since: number;
+  readonly startedAt: number;
   /** Why it does not answer, as far as is known. */
   reason: HeadgateError;
   /** Calls that were not sent. */
-  refused: number;
+  rejectedCalls: number;
   /**
    * The last call that was not sent. Its key is probed, too, so that a problem in one hash slot does not count as one of the
    * whole server for long.
    */
-  last: Probed;
+  lastRejected: ProbeTarget;
   readonly recovery: Recovery;
 }
 
@@ -47,7 +47,7 @@ export class ServerOutages {
   readonly #options: OutageOptions;
   readonly #onRecovered: () => void;
   /** When the last one ended. */
-  #ended = Number.NEGATIVE_INFINITY;
+  #endedAt = Number.NEGATIVE_INFINITY;
   /** How often the server was lost again soon after it had come back. */
   #relapses = 0;
   #isStopped = false;
@@ -59,23 +59,23 @@ export class ServerOutages {
   }
 
   /** Begins an outage detected by a call, unless there is one already. */
-  begin(call: Probed, reason: HeadgateError): void {
+  begin(call: ProbeTarget, reason: HeadgateError): void {
     if (this.#isStopped || this.current !== undefined) return;
-    const since = performance.now();
-    this.#relapses = since - this.#ended < STEADY_MS ? this.#relapses + 1 : 0;
+    const startedAt = performance.now();
+    this.#relapses = startedAt - this.#endedAt < RELAPSE_MS ? this.#relapses + 1 : 0;
     let tries = 0;
     const recovery = startRecovery({
       attempt: () => {
         tries += 1;
-        return this.#try(tries % 2 === 1 ? (this.current?.last ?? call) : call);
+        return this.#try(tries % 2 === 1 ? (this.current?.lastRejected ?? call) : call);
       },
       withinMs: this.#options.timeoutMs,
       clock: this.#options.clock,
-      skipped: this.#relapses,
+      initialFailures: this.#relapses,
       onSuccess: () => this.#end(),
       onSilence: this.#options.onSilence,
     });
-    this.current = { since, reason, refused: 0, recovery, last: call };
+    this.current = { startedAt, reason, rejectedCalls: 0, recovery, lastRejected: call };
     this.#options.onDown(reason);
   }
 
@@ -85,7 +85,7 @@ export class ServerOutages {
     this.current?.recovery.stop();
   }
 
-  async #try(call: Probed): Promise<void> {
+  async #try(call: ProbeTarget): Promise<void> {
     try {
       await call.probe();
     } catch (error) {
@@ -98,11 +98,11 @@ export class ServerOutages {
   }
 
   #end(): void {
-    const { since, refused } = this.current as Outage;
+    const { startedAt, rejectedCalls } = this.current as Outage;
     const now = performance.now();
     this.current = undefined;
-    this.#ended = now;
+    this.#endedAt = now;
     this.#onRecovered();
-    this.#options.onUp(now - since, refused);
+    this.#options.onUp(now - startedAt, rejectedCalls);
   }
 }

@@ -3,7 +3,7 @@ import { codeOf } from "../common/errors.ts";
 import type { OperatorLog } from "../common/operator-log.ts";
 
 /** The errors of a store that did not do what it was asked. All other errors are the caller's. */
-const NOT_DONE: readonly string[] = [
+const STORE_FAILURE_CODES: readonly string[] = [
   "HEADGATE_STORE_UNAVAILABLE",
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_SLOT_UNAVAILABLE",
@@ -12,17 +12,17 @@ const NOT_DONE: readonly string[] = [
 ];
 
 /** Why the store did not answer; throws every other error. Errors that waiting will not fix are logged. */
-export function storeFailure(error: unknown, notices: OperatorLog): HeadgateError {
+export function toStoreFailure(error: unknown, log: OperatorLog): HeadgateError {
   const code = codeOf(error);
-  if (code === undefined || !NOT_DONE.includes(code)) throw error;
+  if (code === undefined || !STORE_FAILURE_CODES.includes(code)) throw error;
   const reason = error as HeadgateError;
-  if (code !== "HEADGATE_STORE_UNAVAILABLE") notices.logThrottled(reason);
+  if (code !== "HEADGATE_STORE_UNAVAILABLE") log.logThrottled(reason);
   return reason;
 }
 
 /** Returns if the store did not get the call; throws every other error, including that of a key that holds something else. */
-export function requireUnreached(error: unknown, notices: OperatorLog): void {
+export function requireUndelivered(error: unknown, log: OperatorLog): void {
   const code = codeOf(error);
   if (code === "HEADGATE_WRONG_TYPE" || code === "HEADGATE_BAD_REPLY") throw error;
-  storeFailure(error, notices);
+  toStoreFailure(error, log);
 }

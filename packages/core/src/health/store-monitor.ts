@@ -5,35 +5,35 @@ import { codeOf, HeadgateError } from "../common/errors.ts";
 import { createOperatorLog, formatWithCause } from "../common/operator-log.ts";
 import { publish } from "../common/publish.ts";
 import type { ScriptTransport } from "../store/store.ts";
-import { Connecting } from "./connect-grace.ts";
-import type { Awaited } from "./event-loop-clock.ts";
-import { RunningClock } from "./event-loop-clock.ts";
-import type { StoreDown, StoreMonitor, StoreTimes, StoreUp } from "./outage.ts";
+import { ConnectGrace } from "./connect-grace.ts";
+import type { ClockListener } from "./event-loop-clock.ts";
+import { EventLoopClock } from "./event-loop-clock.ts";
 import { ServerMonitor } from "./server-monitor.ts";
 import { createServerReports, storeServers } from "./server-reports.ts";
+import type { StoreDown, StoreMonitor, StoreTimeouts, StoreUp } from "./store-health.ts";
 
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);
 
 /** How many servers are remembered before healthy ones are forgotten. */
-const MANY_NODES = 64;
+const MAX_REMEMBERED_NODES = 64;
 
 /** By the times of each. */
-const watchesOf = shareByClient("watches", () => new Map<string, StoreMonitor>());
+const monitorsOf = shareByClient("watches", () => new Map<string, StoreMonitor>());
 
 /** The watch of a client, for the same times. */
-export function watchStore(
+export function monitorStore(
   client: object,
   remote: ScriptTransport,
-  times: StoreTimes,
+  times: StoreTimeouts,
 ): StoreMonitor {
-  const watches = watchesOf(client);
+  const monitors = monitorsOf(client);
   const key = `${times.timeoutMs} ${times.connectMs}`;
-  const known = watches.get(key);
+  const known = monitors.get(key);
   if (known !== undefined) return known;
-  const watch = createWatch(client, remote, times, () => watches.delete(key));
-  watches.set(key, watch);
-  return watch;
+  const monitor = createStoreMonitor(client, remote, times, () => monitors.delete(key));
+  monitors.set(key, monitor);
+  return monitor;
 }
 
 /** Whether an error means that the store could not answer now, so that retrying later may help. */
@@ -42,7 +42,7 @@ function isUnavailable(error: unknown): error is HeadgateError {
 }
 
 /** The error of a call that the store has not answered in time. */
-export function noAnswerWithin(ms: number, cause?: Error): HeadgateError {
+export function timeoutError(ms: number, cause?: Error): HeadgateError {
   return new HeadgateError(
     "HEADGATE_STORE_UNAVAILABLE",
     `the store gave no answer within ${ms} ms`,
@@ -51,72 +51,72 @@ export function noAnswerWithin(ms: number, cause?: Error): HeadgateError {
 }
 
 /** The error of a call in progress when the client reported that it cannot connect. */
-function notConnected(cause?: Error): HeadgateError {
+function connectError(cause?: Error): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the client could not connect", { cause });
 }
 
-function createWatch(
+function createStoreMonitor(
   client: object,
   remote: ScriptTransport,
-  { timeoutMs, connectMs }: StoreTimes,
+  { timeoutMs, connectMs }: StoreTimeouts,
   onUnused: () => void,
 ): StoreMonitor {
-  const clock = new RunningClock(timeoutMs);
-  const connecting = new Connecting(client, remote, timeoutMs, connectMs);
+  const clock = new EventLoopClock(timeoutMs);
+  const connectGrace = new ConnectGrace(client, remote, timeoutMs, connectMs);
   const nodes = new Map<string, ServerMonitor>();
-  const notices = createOperatorLog();
+  const log = createOperatorLog();
   const reports = createServerReports();
-  const isOne = remote.connectsTo === "one";
+  const isSingleServer = remote.connectsTo === "one";
   let users = 0;
 
-  function watchNode(node: string): ServerMonitor {
-    if (nodes.size >= MANY_NODES) forgetIdle();
-    const where = node === "" ? "the store" : `the store's server ${node}`;
-    const watch = new ServerMonitor({
+  function monitorNode(node: string): ServerMonitor {
+    if (nodes.size >= MAX_REMEMBERED_NODES) forgetIdle();
+    const server = node === "" ? "the store" : `the store's server ${node}`;
+    const monitor = new ServerMonitor({
       timeoutMs,
       clock,
-      connecting,
+      connectGrace,
       isUnavailable,
-      late: (withinMs) =>
+      unansweredError: (withinMs) =>
         withinMs === undefined
-          ? notConnected(remote.lastError())
-          : noAnswerWithin(withinMs, remote.lastError()),
+          ? connectError(remote.lastError())
+          : timeoutError(withinMs, remote.lastError()),
       onSilence: () => remote.refreshTopology(downNodes()),
       onProbeFailure(error) {
-        if (!isUnavailable(error)) notices.logThrottled(error);
+        if (!isUnavailable(error)) log.logThrottled(error);
       },
       onDown(reason) {
         publish(storeDown, { node, reason } satisfies StoreDown);
         reports.onChange(node, "down");
-        notices.log(
+        log.log(
           "HEADGATE_STORE_DOWN",
-          `${where} is down: ${formatWithCause(reason)}; until it answers, limits are decided by onUnavailable, and breakers by this process alone`,
+          `${server} is down: ${formatWithCause(reason)}; until it answers, limits are decided by onUnavailable, and breakers by this process alone`,
           reason,
         );
       },
-      onUp(downMs, refused) {
-        publish(storeUp, { node, downMs, refused } satisfies StoreUp);
+      onUp(downMs, rejectedCalls) {
+        publish(storeUp, { node, downMs, rejectedCalls } satisfies StoreUp);
         reports.onChange(node, "up");
-        notices.log(
+        log.log(
           "HEADGATE_STORE_UP",
-          `${where} answers again after ${(downMs / 1_000).toFixed(1)} s; ${refused} calls were not sent meanwhile`,
+          `${server} answers again after ${(downMs / 1_000).toFixed(1)} s; ${rejectedCalls} calls were not sent meanwhile`,
         );
       },
     });
-    nodes.set(node, watch);
-    return watch;
+    nodes.set(node, monitor);
+    return monitor;
   }
 
   function downNodes(): ReadonlySet<string> {
-    const down = [...nodes].filter(([, watch]) => watch.downReason !== undefined);
+    const down = [...nodes].filter(([, monitor]) => monitor.downReason !== undefined);
     return new Set(down.map(([node]) => node));
   }
 
   function forgetIdle(): void {
-    for (const [node, watch] of nodes) {
-      if (!watch.isIdle) continue;
+    for (const [node, monitor] of nodes) {
+      if (!monitor.isIdle) continue;
       nodes.delete(node);
-      reports.onForgotten(node);
+      reports.onUnwatched(node);
     }
   }
 
@@ -127,31 +127,31 @@ function createWatch(
 
     giveUpAfter(ms, callback) {
       const until = clock.now() + ms;
-      const awaited: Awaited = {
+      const listener: ClockListener = {
         keepsAlive: true,
-        onBeat(now) {
-          const leftMs = Math.max(until, connecting.until) - now;
+        onTick(now) {
+          const leftMs = Math.max(until, connectGrace.until) - now;
           if (leftMs > 1) return leftMs;
-          clock.leave(awaited);
+          clock.removeListener(listener);
           // A reply counts as late only if it is missing after everything that arrived meanwhile was read.
           setImmediate(callback);
           return Number.POSITIVE_INFINITY;
         },
       };
-      clock.attend(awaited);
-      return () => clock.leave(awaited);
+      clock.addListener(listener);
+      return () => clock.removeListener(listener);
     },
 
     run(store, operation, call, counterKey, waitedMs, late) {
-      const node = isOne ? "" : remote.nodeOf(counterKey);
-      const watch = nodes.get(node) ?? watchNode(node);
-      if (storeServers.hasSubscribers) reports.onRequest(node, watch.state);
-      return watch.run(store, operation, call, counterKey, waitedMs, late);
+      const node = isSingleServer ? "" : remote.nodeOf(counterKey);
+      const monitor = nodes.get(node) ?? monitorNode(node);
+      if (storeServers.hasSubscribers) reports.onCall(node, monitor.state);
+      return monitor.run(store, operation, call, counterKey, waitedMs, late);
     },
 
     downReason: (counterKey) => nodes.get(remote.nodeOf(counterKey))?.downReason,
 
-    notices,
+    log,
 
     use() {
       users += 1;
@@ -161,9 +161,9 @@ function createWatch(
         isReleased = true;
         users -= 1;
         if (users > 0) return;
-        for (const [node, watch] of nodes) {
-          watch.stop();
-          reports.onForgotten(node);
+        for (const [node, monitor] of nodes) {
+          monitor.stop();
+          reports.onUnwatched(node);
         }
         onUnused();
       };

@@ -3,8 +3,8 @@ import type { Cost } from "../common/cost.ts";
 import { formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { internalsOf, LIMITER } from "../limiter/limiter-internals.ts";
 import { unitsFor } from "../policy/costs.ts";
 import { countsAll } from "./count.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
@@ -19,7 +19,7 @@ export function rejectUnreadKeys(
   limiters: readonly Limiter[],
 ): void {
   if (key === undefined) return;
-  const groups = limiters.flatMap((limiter) => partsOf(limiter).counted.groups);
+  const groups = limiters.flatMap((limiter) => internalsOf(limiter).policy.groups);
   const counted = new Set(groups.map(({ dimension }) => dimension));
   counted.delete(GLOBAL_DIMENSION);
   const isOne = typeof key === "function";
@@ -62,10 +62,10 @@ export function rejectImpossibleCost(
 
 /** The first limit that can never grant a cost. */
 function impossibleFor(
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   cost: Cost,
 ): { readonly name: string; readonly limit: number; readonly units: number } | undefined {
-  for (const { name, limit, shape } of limiter[LIMITER].counted.limits) {
+  for (const { name, limit, shape } of limiter[LIMITER].policy.limits) {
     // One number takes one slot, whatever it is.
     const ofAll = typeof cost === "number" && shape.slotTtl === undefined ? cost : 1;
     const units = typeof cost === "object" ? (unitsFor(cost, name) ?? 1) : ofAll;
@@ -81,10 +81,10 @@ function impossibleFor(
  */
 export function rejectWithBlocks(
   owner: string,
-  limiters: readonly MadeLimiter[],
+  limiters: readonly LimiterWithInternals[],
   { count, waitMs }: Pick<GuardSettings<never>, "count" | "waitMs">,
 ): void {
-  const limits = limiters.flatMap((limiter) => limiter[LIMITER].counted.limits);
+  const limits = limiters.flatMap((limiter) => limiter[LIMITER].policy.limits);
   const reject = (blocking: CompiledLimit | undefined, why: (name: string) => string): void => {
     if (blocking === undefined) return;
     throw invalidOption(`${owner}: ${why(formatReceived(blocking.name))}`);

@@ -2,10 +2,10 @@ import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatReceived, invalidOption } from "../common/errors.ts";
 import type { ConsumeOptions } from "../limiter/limiter.ts";
-import type { ControlFreshness, MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
+import type { ControlFreshness, LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
 import type { DecisionMessage } from "../limiter/published-decision.ts";
-import { decisions, publishDecision, subjectsIn } from "../limiter/published-decision.ts";
+import { countedSubjects, decisions, publishDecision } from "../limiter/published-decision.ts";
 import { allLimitsOf, slotsOf } from "../policy/limiter-decision.ts";
 import { answerTo, policyHeaderFor, quoteName } from "./answer.ts";
 import { holdSlots, watchLeaving } from "./follow-response.ts";
@@ -52,7 +52,7 @@ export function createConsumeStep<Request extends object>(
 
   function consume(context: RequestContext<Request>): Awaitable<Verdict> {
     const { carried } = context;
-    const { limiter, parts } = context.prepared as PreparedLimiter<Request>;
+    const { limiter, parts: internals } = context.prepared as PreparedLimiter<Request>;
     if (count !== undefined) noteCount(owner, carried, limiter, count);
     const limiterCall = takeEntry(
       carried,
@@ -72,7 +72,7 @@ export function createConsumeStep<Request extends object>(
     if (askInTurn !== undefined) return askInTurn(context, options);
     let decided: Awaitable<Decision>;
     try {
-      decided = parts.consumeIn(
+      decided = internals.consumeDimensions(
         limiterCall.groups,
         limiterCall.subjects,
         options,
@@ -109,16 +109,16 @@ function createTurnStep<Request extends object>(
 ): (visit: RequestContext<Request>, options: ConsumeOptions | undefined) => Promise<Verdict> {
   return async (context, options) => {
     const { client, response } = context;
-    const { parts } = context.prepared as PreparedLimiter<Request>;
+    const { parts: internals } = context.prepared as PreparedLimiter<Request>;
     const { groups, subjects } = context.limiterCall as LimiterCall;
     if (context.limits !== undefined) rejectBlocksInTurn(owner, context);
     const line = {
       timeoutMs,
       watchDisconnect: () => watchLeaving(response as object, client, ending),
     };
-    let turn: Awaited<ReturnType<typeof parts.consumeInTurn>>;
+    let turn: Awaited<ReturnType<typeof internals.consumeOrWait>>;
     try {
-      turn = await parts.consumeInTurn(groups, subjects, options, line);
+      turn = await internals.consumeOrWait(groups, subjects, options, line);
     } catch (error) {
       return fail(owner, context, error);
     }
@@ -153,14 +153,14 @@ function createReport<Request extends object>(
     waitedMs?: number,
   ): Verdict {
     const { request, carried, response, limits, started } = context;
-    const { parts } = context.prepared as PreparedLimiter<Request>;
+    const { parts: internals } = context.prepared as PreparedLimiter<Request>;
     const limiterCall = context.limiterCall as LimiterCall;
-    parts.usage?.record(subjectsIn(limiterCall), decision);
-    if (parts.counted.hasSlots && response !== undefined) {
-      const places = slotsOf(decision, parts.counted);
+    internals.usage?.record(countedSubjects(limiterCall), decision);
+    if (internals.policy.hasSlots && response !== undefined) {
+      const places = slotsOf(decision, internals.policy);
       if (places !== undefined) holdSlots(places, response);
-    } else if (limits !== undefined && parts.shapes.hasSlots) {
-      holdOwnSlots(owner, slotsOf(decision, parts.counted), response);
+    } else if (limits !== undefined && internals.perCallPolicies.hasSlots) {
+      holdOwnSlots(owner, slotsOf(decision, internals.policy), response);
     }
     limiterCall.decision = decision;
     limiterCall.text = textOf(context, decision, headers);
@@ -188,8 +188,9 @@ function textOf<Request>(
   decision: Decision,
   headers: HeaderSettings,
 ): PolicyText | undefined {
-  const { limiter, text, names, parts } = prepared as PreparedLimiter<Request>;
-  const isOther = limits !== undefined && parts.shapes.isUsed && !isNamedAs(limiter, decision);
+  const { limiter, text, names, parts: internals } = prepared as PreparedLimiter<Request>;
+  const isOther =
+    limits !== undefined && internals.perCallPolicies.isUsed && !isNamedAs(limiter, decision);
   if (!isOther && !decision.degraded && decision.limits.length === limiter.limits.length) {
     return limits === undefined && !decision.overridden ? text : names;
   }
@@ -207,8 +208,8 @@ function messageOf(
   durationMs: number,
 ): DecisionMessage {
   const { limiter } = limiterCall;
-  const { plugin } = limiter[LIMITER].counted.labels;
-  const subject = subjectsIn(limiterCall);
+  const { plugin } = limiter[LIMITER].policy.labels;
+  const subject = countedSubjects(limiterCall);
   return { limiter: limiter.name, plugin, route, subject, decision, durationMs };
 }
 
@@ -230,7 +231,12 @@ function conclusionOf(
 }
 
 /** A `count` option also works after the request was charged. If there are two different ones, the second would be ignored. */
-function noteCount(owner: string, carried: Carrier, limiter: MadeLimiter, count: unknown): void {
+function noteCount(
+  owner: string,
+  carried: Carrier,
+  limiter: LimiterWithInternals,
+  count: unknown,
+): void {
   for (const limiterCall of entriesWith(carried, [limiter])) {
     limiterCall.count ??= count;
     if (limiterCall.count === count) continue;
@@ -247,7 +253,7 @@ function noteCount(owner: string, carried: Carrier, limiter: MadeLimiter, count:
 function rejectUnreadCost(
   owner: string,
   carried: Carrier,
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   cost: unknown,
 ): void {
   if (!hasRequestedAll(carried, limiter)) return;

@@ -1,6 +1,6 @@
 import type { DeniedNetwork } from "../control/record.ts";
 import { isActive } from "../control/record.ts";
-import type { LimiterParts } from "../limiter/limiter-parts.ts";
+import type { LimiterInternals } from "../limiter/limiter-internals.ts";
 import { parseNetwork, positionOf } from "../net/network.ts";
 import type { NetworkSet } from "../net/network-set.ts";
 import { createNetworkSet } from "../net/network-set.ts";
@@ -15,7 +15,7 @@ import { LEFT } from "./verdict.ts";
  * looked up; `note` is called for each refused request.
  */
 export function createControlStep<Request extends HttpRequest>(
-  { control, watch }: Pick<LimiterParts, "control" | "watch">,
+  { control, monitor }: Pick<LimiterInternals, "control" | "monitor">,
   watchTrust: TrustWatch | undefined,
   note: (request: Request, list: "denyList") => void,
 ): GuardStep<Request> | undefined {
@@ -39,9 +39,9 @@ export function createControlStep<Request extends HttpRequest>(
     context: RequestContext<Request>,
     refreshed: Promise<void>,
   ): Promise<Verdict | undefined> {
-    const began = watch?.now() ?? 0;
+    const began = monitor?.now() ?? 0;
     await refreshed;
-    context.controlMs = (watch?.now() ?? 0) - began;
+    context.controlMs = (monitor?.now() ?? 0) - began;
     context.isFresh = true;
     return check(context);
   }

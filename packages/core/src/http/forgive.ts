@@ -1,18 +1,18 @@
 import type { HeadgateError } from "../common/errors.ts";
 import { formatReceived, invalidOption } from "../common/errors.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { requireUnreached } from "../health/store-failure.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER, partsOf } from "../limiter/limiter-parts.ts";
+import { requireUndelivered } from "../health/store-failure.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { internalsOf, LIMITER } from "../limiter/limiter-internals.ts";
 import { decisionOf } from "./request-decision.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`, which all clients share. */
 export function requireForgivable(
   owner: string,
   dimensions: readonly string[] | undefined,
-  limiters: readonly MadeLimiter[],
+  limiters: readonly LimiterWithInternals[],
 ): void {
-  const groups = limiters.flatMap((limiter) => limiter[LIMITER].counted.groups);
+  const groups = limiters.flatMap((limiter) => limiter[LIMITER].policy.groups);
   const counted = [...new Set(groups.map(({ dimension }) => dimension))];
   const own = counted.filter((dimension) => dimension !== GLOBAL_DIMENSION);
   const wrong = dimensions?.find((dimension) => !own.includes(dimension));
@@ -31,7 +31,7 @@ export function requireForgivable(
 export async function forgiveClient(
   owner: string,
   request: object,
-  limiters: readonly MadeLimiter[],
+  limiters: readonly LimiterWithInternals[],
   dimensions: readonly string[] | undefined,
 ): Promise<boolean> {
   if (dimensions === undefined) throw withoutDimensions(owner);
@@ -45,10 +45,10 @@ export async function forgiveClient(
       Object.fromEntries(counted.map((dimension) => [dimension, subject[dimension]])),
     );
   } catch (error) {
-    const { watch } = partsOf(limiter);
-    if (watch === undefined) throw error;
+    const { monitor } = internalsOf(limiter);
+    if (monitor === undefined) throw error;
     // The request succeeded, so it must not fail because its client cannot be forgiven.
-    requireUnreached(error, watch.notices);
+    requireUndelivered(error, monitor.log);
     return false;
   }
 }

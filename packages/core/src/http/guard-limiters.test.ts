@@ -3,7 +3,7 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter-parts.ts";
+import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { makeGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
@@ -239,7 +239,7 @@ describe("tiers", () => {
   test("without limits leave those that are decided together with the others'", async () => {
     const base = createLimiter({ limits: more });
     const policy = byTier({ free: limits, staff: null }, (plan: string) => plan as "free");
-    const options = { name: "api", limits: policy, store: partsOf(base).counted.store };
+    const options = { name: "api", limits: policy, store: internalsOf(base).policy.store };
     const made = make(options, base);
     expect((await made.of("staff"))?.limiter).toBe(base);
     expect(made.all).toEqual([made.tiers.get("free"), base]);
@@ -299,7 +299,7 @@ describe("limits of a request", () => {
 
   test("that are null leave those that are decided together with the base", async () => {
     const base = createLimiter({ limits: more });
-    const options = { name: "own", limits: policy, store: partsOf(base).counted.store };
+    const options = { name: "own", limits: policy, store: internalsOf(base).policy.store };
     const made = make(options, base);
     expect(await made.of(null)).toEqual({ limiter: base, limits: undefined });
     expect(made.all).toEqual([made.only, base]);

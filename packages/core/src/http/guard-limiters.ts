@@ -2,10 +2,10 @@ import type { Awaitable } from "../common/awaitable.ts";
 import { isPromiseLike } from "../common/awaitable.ts";
 import { HeadgateError, invalidOption } from "../common/errors.ts";
 import type { BlockOn, Policy } from "../common/policy.ts";
-import { makeLimiter } from "../limiter/create-limiter.ts";
+import { createLimiterForPlugin } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { requireMade } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { requireLimiter } from "../limiter/limiter-internals.ts";
 import { requireName } from "../policy/names.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore, Store } from "../store/store.ts";
@@ -24,7 +24,7 @@ import {
 
 /** The limiter chosen for a request. */
 export interface Choice {
-  readonly limiter: MadeLimiter;
+  readonly limiter: LimiterWithInternals;
   /** Limits for this request only; undefined for the limiter's own. */
   readonly limits: Policy | undefined;
 }
@@ -32,9 +32,9 @@ export interface Choice {
 /** The limiters that a guard's settings describe: one, or one for each tier. */
 export interface GuardLimiters {
   /** The one limiter; undefined if there are tiers. */
-  readonly only: MadeLimiter | undefined;
-  readonly tiers: ReadonlyMap<string, MadeLimiter>;
-  readonly all: readonly MadeLimiter[];
+  readonly only: LimiterWithInternals | undefined;
+  readonly tiers: ReadonlyMap<string, LimiterWithInternals>;
+  readonly all: readonly LimiterWithInternals[];
   /**
    * Chooses the limiter of a request, null for no limit; undefined if all requests have the same. Throws or rejects with
    * `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
@@ -61,17 +61,17 @@ export function makeGuardLimiters(
   plugin?: string,
 ): GuardLimiters {
   const { limiter, limits, behaviour, count } = settings;
-  const parent = extended === undefined ? undefined : requireMade(extended);
+  const parent = extended === undefined ? undefined : requireLimiter(extended);
   if (limiter !== undefined) {
     rejectWith(owner, settings);
-    return oneLimiter(requireMade(limiter), async () => {});
+    return oneLimiter(requireLimiter(limiter), async () => {});
   }
   if (limits === undefined) throw invalidOption(`${owner}: limits or a limiter is required`);
   const make: MakeLimiter = (own, more) => {
     const { name, store } = { ...settings, ...more };
     const blockOn: BlockOn = countsAll(count) ? "denial" : "settle";
     const options = { name, limits: own, store, extends: extended, blockOn, ...behaviour };
-    return makeLimiter(options, plugin);
+    return createLimiterForPlugin(options, plugin);
   };
   if (isTierPolicy(limits)) return tierLimiters(owner, limits, settings, parent, make);
   if (isRequestPolicy(limits)) return requestLimiter(owner, limits, settings, parent, make);
@@ -98,14 +98,14 @@ export function readStore({ store, name }: Pick<LimiterSettings, "store" | "name
 type MakeLimiter = (
   limits: Policy,
   place?: { readonly name: string; readonly store: Store },
-) => MadeLimiter;
+) => LimiterWithInternals;
 
-function oneLimiter(only: MadeLimiter, close: () => Promise<void>): GuardLimiters {
+function oneLimiter(only: LimiterWithInternals, close: () => Promise<void>): GuardLimiters {
   return { only, tiers: new Map(), all: [only], choose: undefined, close };
 }
 
 /** The choice for a request without limits of its own: only the extended limiter. */
-function withoutLimits(extended: MadeLimiter | undefined): Choice | null {
+function withoutLimits(extended: LimiterWithInternals | undefined): Choice | null {
   return extended === undefined ? null : { limiter: extended, limits: undefined };
 }
 
@@ -114,7 +114,7 @@ function requestLimiter(
   owner: string,
   policy: RequestPolicy,
   { behaviour }: LimiterSettings,
-  extended: MadeLimiter | undefined,
+  extended: LimiterWithInternals | undefined,
   make: MakeLimiter,
 ): GuardLimiters {
   requireLimitsOf(policy);
@@ -146,14 +146,14 @@ function tierLimiters(
   owner: string,
   policy: TierPolicy,
   { name, store: given }: LimiterSettings,
-  extended: MadeLimiter | undefined,
+  extended: LimiterWithInternals | undefined,
   make: MakeLimiter,
 ): GuardLimiters {
   requireTiers(policy);
   if (given !== undefined) requireName(name);
   // All tiers share one store, even if it was created here.
   const store = given ?? memoryStore();
-  const tiers = new Map<string, MadeLimiter>();
+  const tiers = new Map<string, LimiterWithInternals>();
   const choices = new Map<string, Choice | null>();
   const close = async (): Promise<void> => {
     await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
@@ -195,7 +195,7 @@ function tierLimiters(
   };
 }
 
-function limitersIn(choices: ReadonlyMap<string, Choice | null>): MadeLimiter[] {
+function limitersIn(choices: ReadonlyMap<string, Choice | null>): LimiterWithInternals[] {
   return [...choices.values()].flatMap((choice) => choice?.limiter ?? []);
 }
 

@@ -1,7 +1,7 @@
 import type { Cost } from "../common/cost.ts";
 import type { Policy } from "../common/policy.ts";
 import type { CheckedDuration, Duration } from "../common/time.ts";
-import type { CheckedTimes, FailureOptions } from "../limiter/failure-policy.ts";
+import type { CheckedDurations, FailureOptions } from "../limiter/failure-policy.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import type { Store } from "../store/store.ts";
 import type { AddressOption } from "./address-option.ts";
@@ -15,7 +15,7 @@ import type { HeadersOption } from "./verdict.ts";
 export type WaitOption = Duration | false;
 
 /** The durations of a guard's options, where the compiler finds a misspelt literal. `Text` is inferred. */
-export interface CheckedGuardTimes<Text extends string> extends CheckedTimes<Text> {
+export interface CheckedGuardTimes<Text extends string> extends CheckedDurations<Text> {
   readonly wait?: CheckedDuration<Text> | false | undefined;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { concurrency } from "../algorithms/concurrency.ts";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { partsOf, requireMade } from "../limiter/limiter-parts.ts";
+import { internalsOf, requireLimiter } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
 import type { Client, HttpRequest } from "./client.ts";
@@ -58,7 +58,7 @@ describe("the order in which a request is read", () => {
   test("is blockList, allowList, skip, tier, key, cost, decision", async () => {
     const order: string[] = [];
     const limiter = createLimiter({ limits });
-    const consume = vi.spyOn(partsOf(limiter), "consumeIn").mockImplementation(async () => {
+    const consume = vi.spyOn(internalsOf(limiter), "consumeIn").mockImplementation(async () => {
       order.push("decision");
       throw new Error("enough");
     });
@@ -77,7 +77,7 @@ describe("the order in which a request is read", () => {
     };
     const limiters = {
       ...makeGuardLimiters("rateLimit", parseGuard("rateLimit", { limiter })),
-      choose: say("tier", { limiter: requireMade(limiter), limits: undefined }),
+      choose: say("tier", { limiter: requireLimiter(limiter), limits: undefined }),
     };
     const guard = createGuard<Request>(
       "rateLimit",

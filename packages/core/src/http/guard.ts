@@ -1,6 +1,6 @@
 import type { Awaitable } from "../common/awaitable.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
 import { endCall, InFlight } from "../pipeline/in-flight.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import { rejectImpossibleCost, rejectUnreadKeys, rejectWithBlocks } from "./conflicts.ts";
@@ -85,7 +85,7 @@ function prepareGuard<Request extends HttpRequest>(
     option,
     (request: Request) => takeUnsettled(request, all, option === undefined),
     // The limits of a request may block on confirmed charges even if the base does not.
-    all.some((limiter) => limiter[LIMITER].counted.blocksOnSettle) ||
+    all.some((limiter) => limiter[LIMITER].policy.blocksOnSettle) ||
       (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
@@ -95,7 +95,7 @@ function prepareGuard<Request extends HttpRequest>(
     needsResponse:
       count !== undefined ||
       waitMs !== undefined ||
-      all.some((limiter) => limiter[LIMITER].counted.hasSlots),
+      all.some((limiter) => limiter[LIMITER].policy.hasSlots),
     async end() {
       ending.abort();
       await flights.allDone();
@@ -163,7 +163,7 @@ function createCheck<Request extends HttpRequest>(
   };
 }
 
-function isClosed(limiter: MadeLimiter): boolean {
+function isClosed(limiter: LimiterWithInternals): boolean {
   return limiter[LIMITER].isClosed;
 }
 

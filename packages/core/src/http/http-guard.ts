@@ -2,7 +2,7 @@ import type { HeadgateError } from "../common/errors.ts";
 import { formatKind, formatReceived, invalidOption, invalidValue } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter-parts.ts";
+import { internalsOf } from "../limiter/limiter-internals.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import { carriedBy } from "./client.ts";
 import type { Guard } from "./guard.ts";
@@ -195,7 +195,7 @@ function rejectUnreadOptions(
 /** The error for slots that the adapter would never release, and charges that it would never settle. */
 function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
   void limiters.close();
-  const hasPlaces = limiters.all.some((limiter) => partsOf(limiter).counted.hasSlots);
+  const hasPlaces = limiters.all.some((limiter) => internalsOf(limiter).policy.hasSlots);
   const cannot = hasPlaces
     ? "hold the places of concurrency; run the work inside limiter.run(subject, fn)"
     : 'settle what a limiter with blockOn: "settle" has charged';

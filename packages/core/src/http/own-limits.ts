@@ -1,6 +1,6 @@
 import type { Decision } from "../common/decision.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import type { SlotHandle } from "../policy/slot.ts";
 import { holdSlots } from "./follow-response.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -19,7 +19,7 @@ export function hasNoSubject<Request>(
 }
 
 /** Whether the limits of a decision have the same names as the limiter's own. */
-export function isNamedAs({ limits }: MadeLimiter, decision: Decision): boolean {
+export function isNamedAs({ limits }: LimiterWithInternals, decision: Decision): boolean {
   return decision.limits.every(({ name }, i) => name === limits[i]?.name);
 }
 

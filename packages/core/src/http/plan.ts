@@ -1,7 +1,7 @@
 import { isPromiseLike } from "../common/awaitable.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
 import { createAddressStep } from "./address-option.ts";
 import type { HttpRequest } from "./client.ts";
 import { watchProxyTrust } from "./client.ts";
@@ -47,7 +47,7 @@ export function createPlan<Request extends HttpRequest>(
   limiters: GuardLimiters,
   settings: GuardSettings<Request>,
   { warn, routeOf, costOf }: Adapter<Request>,
-  prepared: ReadonlyMap<MadeLimiter, PreparedLimiter<Request>>,
+  prepared: ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>>,
   ending: AbortSignal,
 ): Plan<Request> {
   const { address, allowList, blockList, skip, cost } = settings;
@@ -62,7 +62,7 @@ export function createPlan<Request extends HttpRequest>(
   function noteListed(request: Request, list: ListedRequest["list"]): void {
     publishListed(() => ({
       limiter: limiters.only?.name ?? settings.name ?? "limiter",
-      plugin: first?.counted.labels.plugin,
+      plugin: first?.policy.labels.plugin,
       route: routeOf(request),
       list,
     }));
@@ -108,7 +108,7 @@ function createSkipStep<Request>(
 
 function createChoiceStep<Request>(
   choose: GuardLimiters["choose"],
-  prepared: ReadonlyMap<MadeLimiter, PreparedLimiter<Request>>,
+  prepared: ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>>,
 ): GuardStep<Request> | undefined {
   if (choose === undefined) return undefined;
   const put = (context: RequestContext<Request>, choice: Choice | null): Verdict | undefined => {

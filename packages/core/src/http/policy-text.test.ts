@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { partsOf } from "../limiter/limiter-parts.ts";
+import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { answerTo, writePolicy } from "./answer.ts";
 import { readHeadersOption } from "./headers-option.ts";
@@ -17,7 +17,7 @@ test.each([undefined, { legacy: "ratelimit" }, { legacy: "ratelimit", standard: 
   async (option) => {
     const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
     const headers = readHeadersOption(option);
-    const text = writePolicy(partsOf(limiter).counted.limits, headers);
+    const text = writePolicy(internalsOf(limiter).policy.limits, headers);
     for (const cost of [1, 1, 4]) {
       const decision = await limiter.consume("x", { cost });
       const written = answerTo([{ decision, headers, text }], 0);

@@ -1,6 +1,6 @@
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
-import { serverSideOf } from "../limiter/store-backend.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
+import { backendOf } from "../limiter/store-backend.ts";
 import type { HttpUse } from "../registry/record.ts";
 import { writePolicy } from "./answer.ts";
 import type { HttpRequest } from "./client.ts";
@@ -19,16 +19,16 @@ export function prepareLimiters<Request extends HttpRequest>(
   { all, only, tiers }: GuardLimiters,
   settings: GuardSettings<Request>,
   adapter: string,
-): ReadonlyMap<MadeLimiter, PreparedLimiter<Request>> {
-  const prepared = new Map<MadeLimiter, PreparedLimiter<Request>>();
+): ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>> {
+  const prepared = new Map<LimiterWithInternals, PreparedLimiter<Request>>();
   for (const limiter of all) {
-    const parts = limiter[LIMITER];
+    const internals = limiter[LIMITER];
     const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings);
-    const text = writePolicy(parts.counted.limits, settings.headers);
+    const text = writePolicy(internals.policy.limits, settings.headers);
     const isOwn = limiter === only || [...tiers.values()].includes(limiter);
     prepared.set(limiter, {
       limiter,
-      parts,
+      parts: internals,
       readSubjects: read,
       usesAddress,
       text,
@@ -36,8 +36,8 @@ export function prepareLimiters<Request extends HttpRequest>(
       isOwn,
       charge: fixedCharge(owner, settings.cost, limiter, isOwn),
     });
-    const { store } = parts.counted;
-    serverSideOf(store)?.noteUse(store, limiter.name, useOf(adapter, sources, settings));
+    const { store } = internals.policy;
+    backendOf(store)?.recordUse(store, limiter.name, useOf(adapter, sources, settings));
   }
   return prepared;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { requireMade } from "../limiter/limiter-parts.ts";
+import { requireLimiter } from "../limiter/limiter-internals.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import type { KeyFunction } from "./keys.ts";
@@ -18,7 +18,10 @@ const gone: Client = { ...nobody, hasLeft: () => true };
 
 function readerOf(dimensions: readonly string[], key?: Key, missing: MissingKey = "ip") {
   const limits = dimensions.map((per) => fixedWindow({ limit: 1, window: "1m", per }));
-  return createSubjectReader("rateLimit", requireMade(createLimiter({ limits })), { key, missing });
+  return createSubjectReader("rateLimit", requireLimiter(createLimiter({ limits })), {
+    key,
+    missing,
+  });
 }
 
 /** What is read of a request that carries nothing but headers. */

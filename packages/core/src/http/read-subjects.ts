@@ -1,9 +1,9 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import { formatKind, formatReceived, HeadgateError, invalidOption } from "../common/errors.ts";
 import { DEFAULT_DIMENSION, GLOBAL_DIMENSION } from "../common/policy.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
-import { closedError } from "../limiter/open-limiter.ts";
+import { closedError } from "../limiter/limiter-handle.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
 import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
@@ -43,10 +43,10 @@ export interface SubjectReader<Request> {
 /** Prepares the key functions that a limiter needs. Throws `HEADGATE_INVALID_OPTION` if one is missing. */
 export function createSubjectReader<Request extends HttpRequest>(
   owner: string,
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   { key: option, missing }: Pick<GuardSettings<Request>, "key" | "missing">,
 ): SubjectReader<Request> {
-  const dimensions = new Set(limiter[LIMITER].counted.groups.map(({ dimension }) => dimension));
+  const dimensions = new Set(limiter[LIMITER].policy.groups.map(({ dimension }) => dimension));
   dimensions.delete(GLOBAL_DIMENSION);
   const keys = [...dimensions].map((dimension): SubjectKey<Request> => {
     const key = keyOf(owner, dimension, option);
@@ -97,7 +97,7 @@ interface SubjectKey<Request> {
 /** Stores the subject of a dimension, or returns the outcome for a request without one. */
 function createPut<Request extends HttpRequest>(
   owner: string,
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   missing: GuardSettings<Request>["missing"],
 ): (
   key: SubjectKey<Request>,
@@ -120,7 +120,7 @@ function createPut<Request extends HttpRequest>(
 }
 
 /** A request without its key is not refused in shadow mode. */
-async function refuse(limiter: MadeLimiter, dimension: string): Promise<Verdict> {
+async function refuse(limiter: LimiterWithInternals, dimension: string): Promise<Verdict> {
   return (await limiter[LIMITER].isInShadow()) ? PASS : refuseMissing(dimension);
 }
 

@@ -1,7 +1,7 @@
 import type { Awaitable } from "../common/awaitable.ts";
 import type { Policy } from "../common/policy.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
-import type { LimiterParts, MadeLimiter } from "../limiter/limiter-parts.ts";
+import type { LimiterInternals, LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { Carrier, LimiterCall } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
@@ -42,8 +42,8 @@ export type GuardStep<Request> = (visit: RequestContext<Request>) => Awaitable<V
 
 /** A limiter, and everything about it that does not depend on the request. */
 export interface PreparedLimiter<Request> {
-  readonly limiter: MadeLimiter;
-  readonly parts: LimiterParts;
+  readonly limiter: LimiterWithInternals;
+  readonly parts: LimiterInternals;
   readonly readSubjects: GuardStep<Request>;
   readonly usesAddress: boolean;
   /** The prepared text of its own limits in responses. */

@@ -3,8 +3,8 @@ import type { CostByName } from "../common/cost.ts";
 import { invalidOption } from "../common/errors.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
 import { requireCost, unitsFor } from "../policy/costs.ts";
 import type { GuardSettings } from "./parse-guard.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
@@ -42,21 +42,21 @@ export function createCostStep<Request>(
 export function fixedCharge(
   owner: string,
   cost: GuardSettings<never>["cost"],
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   isOwn: boolean,
 ): CostOptions | undefined {
   if (typeof cost === "number" && cost !== 1) return { cost };
   if (typeof cost !== "object") return undefined;
   const { cost: units } = chargeOf(cost, limiter, isOwn);
   if (!isOwn) return { cost: units };
-  const { counted, hasLease } = limiter[LIMITER];
+  const { policy, hasLease } = limiter[LIMITER];
   if (hasLease) {
     throw invalidOption(
       `${owner}: lease cannot be used with a cost by name, because it takes the same units of all limits; leave one of them out`,
     );
   }
   // A copy: the application may change its object later.
-  return { cost: requireCost(`${owner}: cost`, units, counted.limits) };
+  return { cost: requireCost(`${owner}: cost`, units, policy.limits) };
 }
 
 /**
@@ -64,7 +64,7 @@ export function fixedCharge(
  * to the default cost. If the extended limiter is asked alone, because the request has no limits of its own, the names of those
  * are left out.
  */
-function chargeOf(units: unknown, limiter: MadeLimiter, isOwn: boolean): CostOptions {
+function chargeOf(units: unknown, limiter: LimiterWithInternals, isOwn: boolean): CostOptions {
   if (typeof units === "number") return { cost: units };
   if (typeof units !== "object" || units === null) return { cost: Number.NaN };
   if (isOwn || !isPlainObject(units)) return { cost: units as CostByName };

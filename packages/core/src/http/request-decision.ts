@@ -4,9 +4,9 @@ import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
-import { subjectsIn } from "../limiter/published-decision.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
+import { countedSubjects } from "../limiter/published-decision.ts";
 import { requireSameForm } from "../policy/costs.ts";
 import { carriedBy } from "./client.ts";
 import type { DecidedEntry, LimiterCall } from "./request-record.ts";
@@ -46,7 +46,7 @@ export interface UnsettledDecision extends RequestDecision {
 /** The decision of some limiters on a request; undefined if none of them was asked. */
 export function decisionOf(
   request: object,
-  limiters: readonly MadeLimiter[],
+  limiters: readonly LimiterWithInternals[],
 ): RequestDecision | undefined {
   const carried = carriedBy(request);
   return join(carried, limiters, entriesWith(carried, limiters).filter(isDecided));
@@ -58,7 +58,7 @@ export function decisionOf(
  */
 export function takeUnsettled(
   request: object,
-  limiters: readonly MadeLimiter[],
+  limiters: readonly LimiterWithInternals[],
   isImplied: boolean,
 ): UnsettledDecision | undefined {
   const carried = carriedBy(request);
@@ -71,15 +71,15 @@ export function takeUnsettled(
 }
 
 async function keepEntry({ limiter, decision }: DecidedEntry): Promise<void> {
-  const { counted, shapes, charging } = limiter[LIMITER];
-  if (!counted.blocksOnSettle && !shapes.keeps) return;
+  const { policy, perCallPolicies, chargeMethods } = limiter[LIMITER];
+  if (!policy.blocksOnSettle && !perCallPolicies.blocksOnSettle) return;
   // By name, unnamed limits keep their charge.
-  await charging.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
+  await chargeMethods.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
 }
 
 function join(
   request: object,
-  limiters: readonly MadeLimiter[],
+  limiters: readonly LimiterWithInternals[],
   entries: readonly DecidedEntry[],
 ): RequestDecision | undefined {
   const [first] = entries;
@@ -101,11 +101,14 @@ function join(
       // Before any of them is settled.
       for (const { decision } of entries) requireSameForm(decision, units);
       const settled = entries.map((entry) =>
-        entry.limiter[LIMITER].charging.settle(entry.decision, unitsFor(entry, units, entries)),
+        entry.limiter[LIMITER].chargeMethods.settle(
+          entry.decision,
+          unitsFor(entry, units, entries),
+        ),
       );
       return joinChargeResults<Units>(await Promise.all(settled));
     },
-    refund: () => isAny((entry) => entry.limiter[LIMITER].charging.refund(entry.decision)),
+    refund: () => isAny((entry) => entry.limiter[LIMITER].chargeMethods.refund(entry.decision)),
     release: () => isAny((entry) => entry.limiter.release(entry.decision)),
   };
 }
@@ -126,13 +129,16 @@ function unitsFor<Units extends Cost>(
 }
 
 /** The subjects that a limiter counted in these entries. */
-function subjectIn(limiter: MadeLimiter, entries: readonly LimiterCall[]): RequestSubjects {
-  const own = limiter[LIMITER].counted.groups.map(({ dimension }) => dimension);
+function subjectIn(
+  limiter: LimiterWithInternals,
+  entries: readonly LimiterCall[],
+): RequestSubjects {
+  const own = limiter[LIMITER].policy.groups.map(({ dimension }) => dimension);
   const asked = entries.map(({ groups, subjects }) => ({
     groups: groups.filter(({ dimension }) => own.includes(dimension)),
     subjects,
   }));
-  return subjectsIn(...asked);
+  return countedSubjects(...asked);
 }
 
 /**

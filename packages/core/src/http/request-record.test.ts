@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { requireMade } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { requireLimiter } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -13,15 +13,15 @@ import { decisionOf, subjectOf } from "./request-decision.ts";
 import type { LimiterCall } from "./request-record.ts";
 import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
 
-function limiterOn(name: string, limits: Policy, store: CountingStore): MadeLimiter {
-  return requireMade(createLimiter({ name, limits, store }));
+function limiterOn(name: string, limits: Policy, store: CountingStore): LimiterWithInternals {
+  return requireLimiter(createLimiter({ name, limits, store }));
 }
 
 function limiterOf(
   name: string,
   limit: number,
   store: CountingStore = requireStore(memoryStore({ clock: () => 0 })),
-): MadeLimiter {
+): LimiterWithInternals {
   return limiterOn(name, fixedWindow({ limit, window: "1m" }), store);
 }
 
@@ -36,7 +36,7 @@ function subjectsOf(subjects: Readonly<Record<string, string | null>>) {
 /** What is left to ask of a limiter, by the names of its limits. */
 function take(
   request: object,
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   subjects: Readonly<Record<string, string | null>> = ann,
 ): string[] | undefined {
   const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS);
@@ -46,7 +46,7 @@ function take(
 /** Asks a limiter what is left to ask of it. */
 async function decide(
   request: object,
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   subjects: Readonly<Record<string, string | null>> = ann,
 ): Promise<LimiterCall> {
   const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS) as LimiterCall;
@@ -136,11 +136,11 @@ describe("limiters that extend another one", () => {
   const base = limiterOf("base", 5, store);
   const [one, other] = ["one", "other"].map((name) => {
     const limits = fixedWindow({ limit: 1, window: "1s", name });
-    return requireMade(createLimiter({ name, limits, store, extends: base }));
-  }) as [MadeLimiter, MadeLimiter];
+    return requireLimiter(createLimiter({ name, limits, store, extends: base }));
+  }) as [LimiterWithInternals, LimiterWithInternals];
 
   /** The names of the limits that are asked when these are mounted one after another. */
-  function askedBy(...limiters: readonly MadeLimiter[]): (string[] | undefined)[] {
+  function askedBy(...limiters: readonly LimiterWithInternals[]): (string[] | undefined)[] {
     const request = {};
     return limiters.map((limiter) => take(request, limiter));
   }
@@ -195,7 +195,7 @@ describe("the decision that binds", () => {
   test("is, in shadow, what would be a denial", async () => {
     const store = requireStore(memoryStore({ clock: () => 0 }));
     const make = (name: string, limit: number) =>
-      requireMade(
+      requireLimiter(
         createLimiter({ name, limits: fixedWindow({ limit, window: "1m" }), store, shadow: true }),
       );
     const allowed = await make("spent", 1).consume("x");

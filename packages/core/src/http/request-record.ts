@@ -1,8 +1,8 @@
 import type { Decision } from "../common/decision.ts";
 import { bindingLimit } from "../common/decision.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import type { MadeLimiter } from "../limiter/limiter-parts.ts";
-import { LIMITER } from "../limiter/limiter-parts.ts";
+import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
+import { LIMITER } from "../limiter/limiter-internals.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText } from "./verdict.ts";
@@ -22,7 +22,7 @@ export interface Reported {
  * that a request passes share its entries.
  */
 export interface LimiterCall extends Omit<Reported, "decision"> {
-  readonly limiter: MadeLimiter;
+  readonly limiter: LimiterWithInternals;
   readonly groups: readonly LimitGroup[];
   readonly subjects: RequestSubjects;
   /** The option `cost` of the guard. */
@@ -60,7 +60,7 @@ export function entriesOf(request: Carrier): readonly LimiterCall[] {
  */
 export function takeEntry(
   request: Carrier,
-  limiter: MadeLimiter,
+  limiter: LimiterWithInternals,
   subjects: RequestSubjects,
   hasAll: boolean,
   {
@@ -69,13 +69,13 @@ export function takeEntry(
     headers,
   }: Pick<Partial<LimiterCall>, "cost" | "count"> & Pick<LimiterCall, "headers">,
 ): LimiterCall | undefined {
-  const { counted } = limiter[LIMITER];
+  const { policy } = limiter[LIMITER];
   const entries = request[ENTRIES] ?? NONE;
   const isAll = hasAll && entries.length === 0;
   const groups = isAll
-    ? counted.groups
-    : counted.groups.filter(
-        (group) => isCounted(group, subjects) && !isRequested(entries, counted, group),
+    ? policy.groups
+    : policy.groups.filter(
+        (group) => isCounted(group, subjects) && !isRequested(entries, policy, group),
       );
   if (groups.length === 0) return undefined;
   const limiterCall: LimiterCall = {
@@ -106,7 +106,7 @@ function isRequested(
   group: LimitGroup,
 ): boolean {
   return entries.some(({ limiter, groups }) => {
-    const { counted: other } = limiter[LIMITER];
+    const { policy: other } = limiter[LIMITER];
     // A limiter in shadow mode that let the request through does not decide for one that may deny it.
     if (other.shadow && !counted.shadow) return false;
     return groups.some((one) => isSame(other, one, counted, group));
@@ -127,9 +127,9 @@ function isSame(
 }
 
 /** Whether a request has asked every group of a limiter, and had every subject. */
-export function hasRequestedAll(request: Carrier, limiter: MadeLimiter): boolean {
-  const { counted } = limiter[LIMITER];
-  return counted.groups.every((group) => isRequested(entriesOf(request), counted, group));
+export function hasRequestedAll(request: Carrier, limiter: LimiterWithInternals): boolean {
+  const { policy } = limiter[LIMITER];
+  return policy.groups.every((group) => isRequested(entriesOf(request), policy, group));
 }
 
 /** Removes an entry whose limiter failed. */
@@ -140,12 +140,12 @@ export function forgetEntry(request: Carrier, limiterCall: LimiterCall): void {
 /** A request's calls of these limiters, or of limiters that count together with them. */
 export function entriesWith(
   request: Carrier,
-  limiters: readonly MadeLimiter[],
+  limiters: readonly LimiterWithInternals[],
 ): readonly LimiterCall[] {
   return entriesOf(request).filter((limiterCall) =>
     limiters.some((limiter) => {
-      const { counted } = limiter[LIMITER];
-      return counted.groups.some((group) => isRequested([limiterCall], counted, group));
+      const { policy } = limiter[LIMITER];
+      return policy.groups.some((group) => isRequested([limiterCall], policy, group));
     }),
   );
 }

@@ -12,20 +12,20 @@ import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { countersOf, isShadowDecision } from "../policy/counters.ts";
 import { countersOfPerCallPolicy } from "../policy/per-call-policy.ts";
-import type { PolicyCompiler } from "./called-limits.ts";
-import { CalledLimits } from "./called-limits.ts";
 import type { ConsumeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import type { ControlFreshness, LimiterParts } from "./limiter-parts.ts";
-import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
+import type { ControlFreshness, LimiterInternals } from "./limiter-internals.ts";
+import type { PolicyCompiler } from "./policy-cache.ts";
+import { PolicyCache } from "./policy-cache.ts";
+import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
 /** Asks a limiter once, without waiting. */
-export interface ConsumePath
+export interface ConsumeMethods
   extends Pick<Limiter, "consume" | "peek">,
-    Pick<LimiterParts, "consumeIn"> {
+    Pick<LimiterInternals, "consumeIn"> {
   /** `consume` in a mode other than the limiter's own. */
-  consumeAs(
+  consumeInMode(
     mode: DecideMode,
     subject: Subjects,
     options: ConsumeOptions | undefined,
@@ -40,18 +40,28 @@ export interface ConsumePath
   ): SubjectCounter[];
 }
 
-export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): ConsumePath {
-  const { counted, chain, shapes, watch, control, overrides, usage, hasLease, inFlight } = core;
-  let called: CalledLimits | undefined;
+export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler): ConsumeMethods {
+  const {
+    policy: counted,
+    pipeline,
+    perCallPolicies,
+    monitor,
+    control,
+    overrides,
+    usage,
+    hasLease,
+    inFlight,
+  } = core;
+  let policyCache: PolicyCache | undefined;
 
   function policyOf(limits: Policy | undefined): CompiledPolicy {
     if (limits === undefined) return counted;
-    if (hasLease) throw leasesUnits();
-    called ??= new CalledLimits(compiler, shapes);
-    return called.of(limits);
+    if (hasLease) throw limitsWithLeaseError();
+    policyCache ??= new PolicyCache(compiler, perCallPolicies);
+    return policyCache.compile(limits);
   }
 
-  function countersAsked(
+  function countersFor(
     policy: CompiledPolicy,
     subject: Subjects,
     groups?: readonly LimitGroup[],
@@ -66,7 +76,7 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
   }
 
   /** Decides, once operators' changes are known. Throws, or rejects with, the errors of the call. */
-  function consumeIn(
+  function consumeDimensions(
     groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
@@ -81,7 +91,9 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
     ) {
       const refreshed = control.refresh();
       if (refreshed !== undefined) {
-        return inFlight.track(consumeAfter(refreshed, groups, subject, options, mode, waitedMs));
+        return inFlight.track(
+          consumeAfterRefresh(refreshed, groups, subject, options, mode, waitedMs),
+        );
       }
     }
     let cost: Cost = 1;
@@ -92,27 +104,27 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
       if (limits !== undefined) policy = policyOf(limits);
       cost = readCost(core, options.cost, policy);
     }
-    if (chain.admitFromLease !== undefined && limits === undefined && mode !== "peek") {
+    if (pipeline.admitFromLease !== undefined && limits === undefined && mode !== "peek") {
       const admitted =
-        typeof cost === "number" && cost > 0 ? chain.admitFromLease(subject, cost) : undefined;
+        typeof cost === "number" && cost > 0 ? pipeline.admitFromLease(subject, cost) : undefined;
       if (admitted !== undefined) return admitted;
     }
     const counters =
       limits === undefined
         ? countersOf(counted, subject, groups)
-        : countersAsked(policy, subject, groups);
+        : countersFor(policy, subject, groups);
     const inForce = overrides?.indexes === undefined ? counters : overrides.apply(counters, policy);
     // In shadow mode no block is set.
     const asked = mode === "enforce" && isShadowDecision(counted, inForce) ? "charge" : mode;
     const by = policy.perCallKeyspace === undefined ? counted : policy;
     if (typeof cost === "number")
-      return chain.decide(createDecisionRequest(by, inForce, cost, asked, waitedMs));
+      return pipeline.decide(createDecisionRequest(by, inForce, cost, asked, waitedMs));
     const named = assignCosts(inForce, cost);
-    return chain.decide(createDecisionRequest(by, named.counters, named.cost, asked, waitedMs));
+    return pipeline.decide(createDecisionRequest(by, named.counters, named.cost, asked, waitedMs));
   }
 
   /** Decides after the control record has been read. */
-  async function consumeAfter(
+  async function consumeAfterRefresh(
     refreshed: Promise<unknown>,
     groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
@@ -120,49 +132,55 @@ export function createConsumePath(core: LimiterCore, compiler: PolicyCompiler): 
     mode: DecideMode,
     waitedMs: number,
   ): Promise<Decision> {
-    const began = watch?.now() ?? 0;
+    const began = monitor?.now() ?? 0;
     await refreshed;
-    const learned = { isFresh: true, waitedMs: waitedMs + (watch?.now() ?? 0) - began };
-    return consumeIn(groups, subject, options, learned, mode);
+    const learned = { isFresh: true, waitedMs: waitedMs + (monitor?.now() ?? 0) - began };
+    return consumeDimensions(groups, subject, options, learned, mode);
   }
 
   // Not async: that would make each decision in this process a third slower.
-  function consumeAs(
+  function consumeInMode(
     mode: DecideMode,
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision> {
     const started = decisions.hasSubscribers ? performance.now() : undefined;
     try {
-      const decided = consumeIn(undefined, subject, options, undefined, mode);
+      const decided = consumeDimensions(undefined, subject, options, undefined, mode);
       if (started === undefined && usage === undefined) return Promise.resolve(decided);
       return decided instanceof Promise
-        ? decided.then((decision) => noted(subject, decision, started))
-        : Promise.resolve(noted(subject, decided, started));
+        ? decided.then((decision) => recordDecision(subject, decision, started))
+        : Promise.resolve(recordDecision(subject, decided, started));
     } catch (error) {
       return Promise.reject(error as Error);
     }
   }
 
   /** The decision, after publishing it and counting it for operators. */
-  function noted(subject: Subjects, decision: Decision, started: number | undefined): Decision {
-    if (started !== undefined) publishTaken(core, subject, decision, performance.now() - started);
-    usage?.record(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
+  function recordDecision(
+    subject: Subjects,
+    decision: Decision,
+    started: number | undefined,
+  ): Decision {
+    if (started !== undefined)
+      publishLimiterDecision(core, subject, decision, performance.now() - started);
+    usage?.record(countedSubjects({ groups: counted.groups, subjects: subject }), decision);
     return decision;
   }
 
   return {
-    consume: (subject, options) => consumeAs("enforce", subject, options),
-    peek: async (subject, options) => consumeIn(undefined, subject, options, undefined, "peek"),
-    consumeIn,
-    consumeAs,
+    consume: (subject, options) => consumeInMode("enforce", subject, options),
+    peek: async (subject, options) =>
+      consumeDimensions(undefined, subject, options, undefined, "peek"),
+    consumeDimensions,
+    consumeInMode,
     policyOf,
-    countersOf: countersAsked,
+    countersOf: countersFor,
   };
 }
 
 /** Units leased under one set of numbers do not show whether other numbers allow. */
-function leasesUnits(): HeadgateError {
+function limitsWithLeaseError(): HeadgateError {
   return invalidOption(
     "a limiter with lease takes no limits for a call, because it takes units ahead under its own; leave one of them out",
   );

@@ -13,7 +13,7 @@ import type { Subjects } from "../policy/counters.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { CostOptions, Limiter, LimiterOptions } from "./limiter.ts";
-import { partsOf } from "./limiter-parts.ts";
+import { internalsOf } from "./limiter-internals.ts";
 
 const START = 1_800_000_000_000;
 
@@ -592,9 +592,9 @@ describe("a limiter that extends another", () => {
 
   /** Asks only what the child adds. */
   async function consumeOwn(child: Limiter, cost = 1): Promise<Decision> {
-    const { counted, parent, consumeIn } = partsOf(child);
-    const inherited = parent === undefined ? [] : partsOf(parent).counted.groups;
-    return consumeIn(counted.groups.slice(inherited.length), ann, { cost });
+    const { policy, parent, consumeDimensions } = internalsOf(child);
+    const inherited = parent === undefined ? [] : internalsOf(parent).policy.groups;
+    return consumeDimensions(policy.groups.slice(inherited.length), ann, { cost });
   }
 
   test("is asked for what it adds alone, and charges nothing else", async () => {
@@ -690,10 +690,10 @@ describe("a limiter that extends another", () => {
 
   test("closes with its own limits, and leaves the other open", async () => {
     const { parent, child, store } = startPair();
-    expect([parent, child].map((one) => partsOf(one).isClosed)).toEqual([false, false]);
+    expect([parent, child].map((one) => internalsOf(one).isClosed)).toEqual([false, false]);
     await child.close();
     await child.close();
-    expect([parent, child].map((one) => partsOf(one).isClosed)).toEqual([false, true]);
+    expect([parent, child].map((one) => internalsOf(one).isClosed)).toEqual([false, true]);
     expect((await refusalOf(child.consume(ann))).code).toBe("HEADGATE_CLOSED");
     expect((await parent.consume(ann)).allowed).toBe(true);
     const changed = fixedWindow({ limit: 9, window: "1m" });

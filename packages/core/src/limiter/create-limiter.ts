@@ -12,20 +12,20 @@ import { compilePerCallPolicy } from "../policy/per-call-policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import type { PolicyCompiler } from "./called-limits.ts";
 import { FAILURE_OPTIONS, failureOptionsOf, readFailureOptions } from "./failure-options.ts";
-import type { CheckedTimes } from "./failure-policy.ts";
-import type { LimiterTerms } from "./kept-limiters.ts";
-import { findLimiter, keepLimiter } from "./kept-limiters.ts";
+import type { CheckedDurations } from "./failure-policy.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
+import type { LimiterIdentity } from "./limiter-cache.ts";
+import { cacheLimiter, findLimiter } from "./limiter-cache.ts";
+import { closedError, openHandle } from "./limiter-handle.ts";
 import type { LimiterInstance } from "./limiter-instance.ts";
-import { makeShared } from "./limiter-instance.ts";
-import type { MadeLimiter } from "./limiter-parts.ts";
-import { partsOf } from "./limiter-parts.ts";
-import { closedError, openLimiter } from "./open-limiter.ts";
+import { createLimiterInstance } from "./limiter-instance.ts";
+import type { LimiterWithInternals } from "./limiter-internals.ts";
+import { internalsOf } from "./limiter-internals.ts";
+import type { PolicyCompiler } from "./policy-cache.ts";
 import { readBlockOn } from "./read-block-on.ts";
-import { warnOfShortDuration } from "./short-durations.ts";
-import { serverSideOf } from "./store-backend.ts";
+import { warnAboutShortDuration } from "./short-durations.ts";
+import { backendOf } from "./store-backend.ts";
 
 const OPTIONS = [
   "name",
@@ -43,38 +43,38 @@ const OPTIONS = [
  * `HEADGATE_INVALID_OPTION`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createLimiter<const Per extends string = never, const Text extends string = string>(
-  options: LimiterOptions<Per> & CheckedTimes<Text>,
+  options: LimiterOptions<Per> & CheckedDurations<Text>,
 ): Limiter<Per | "default"> {
-  return makeLimiter(options, undefined);
+  return createLimiterForPlugin(options, undefined);
 }
 
 /** The same for a route whose limiter is named after the plugin that limits it. Throws like `createLimiter`. */
-export function makeLimiter(
+export function createLimiterForPlugin(
   options: LimiterOptions<string>,
   plugin: string | undefined,
-): MadeLimiter<string> {
+): LimiterWithInternals<string> {
   rejectUnknownOptions("createLimiter", options, OPTIONS, () => LIMITER_OPTION_HINTS);
   const { extends: parent } = options;
-  if (parent !== undefined && partsOf(parent).isClosed) throw closedError(parent.name);
-  const { name, store } = placeOf(options);
+  if (parent !== undefined && internalsOf(parent).isClosed) throw closedError(parent.name);
+  const { name, store } = readNameAndStore(options);
   const { limits, maxQueue = 1_000, shadow = false, blockOn = "denial" } = options;
-  const terms: LimiterTerms = {
+  const identity: LimiterIdentity = {
     name,
     store,
     limits: limits as Policy,
-    extended: parent && partsOf(parent).counted,
+    extended: parent && internalsOf(parent).policy,
     options: [plugin, maxQueue, shadow, blockOn, ...Object.values(failureOptionsOf(options))],
   };
-  const known = findLimiter(terms);
-  if (known !== undefined) return openLimiter(known, parent);
+  const existing = findLimiter(identity);
+  if (existing !== undefined) return openHandle(existing, parent);
   // No other call can name a store that was created for this one.
   const isShared = options.store !== undefined || parent !== undefined;
-  const made = make(options, { name, store, plugin, isShared });
-  if (isShared) keepLimiter(made, terms);
-  return openLimiter(made, parent);
+  const created = createInstance(options, { name, store, plugin, isShared });
+  if (isShared) cacheLimiter(created, identity);
+  return openHandle(created, parent);
 }
 
-interface CreatedAt {
+interface ResolvedOptions {
   readonly name: string;
   readonly store: CountingStore;
   readonly plugin: string | undefined;
@@ -82,9 +82,9 @@ interface CreatedAt {
 }
 
 /** Validates the options and claims the name. */
-function make(
+function createInstance(
   options: LimiterOptions<string>,
-  { name, store, plugin, isShared }: CreatedAt,
+  { name, store, plugin, isShared }: ResolvedOptions,
 ): LimiterInstance {
   const { extends: parent, maxQueue = 1_000, shadow = false } = options;
   if (!Number.isSafeInteger(maxQueue) || maxQueue < 1) {
@@ -92,7 +92,7 @@ function make(
   }
   readBoolean("shadow", shadow);
   const blockOn = readBlockOn(options.blockOn);
-  if (parent !== undefined && partsOf(parent).parent !== undefined) {
+  if (parent !== undefined && internalsOf(parent).parent !== undefined) {
     throw invalidValue(
       "extends takes a limiter that does not extend another one",
       parent,
@@ -106,31 +106,32 @@ function make(
     plugin,
   });
   const join = (one: CompiledPolicy): CompiledPolicy =>
-    parent === undefined ? one : joinPolicies(partsOf(parent).counted, one);
+    parent === undefined ? one : joinPolicies(internalsOf(parent).policy, one);
   const counted = join(own);
   if (failure.lease !== undefined) requireLeasable(counted);
   const policy = formatPolicy(own.limits.map(({ source }) => source));
   const displayText = own.blocksOnSettle ? `${policy} with blockOn: "settle"` : policy;
-  warnOfShortDuration(own.limits.map(({ source }) => source));
+  warnAboutShortDuration(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, displayText });
-  serverSideOf(store)?.list(name, own, parent?.name);
+  backendOf(store)?.register(name, own, parent?.name);
   const compiler: PolicyCompiler = {
-    ofSameShape: (limits) => replaceLimits(own, limits),
-    ofOtherShape: (limits) => compilePerCallPolicy(own, limits, blockOn),
+    compileSameShape: (limits) => replaceLimits(own, limits),
+    compileOtherShape: (limits) => compilePerCallPolicy(own, limits, blockOn),
     join,
   };
-  return makeShared(counted, { name, maxQueue, claim, failure, isShared, compiler });
+  return createLimiterInstance(counted, { name, maxQueue, claim, failure, isShared, compiler });
 }
 
 /** The name and the store of a limiter's counters. */
-function placeOf({ name, store, extends: parent }: LimiterOptions): {
+function readNameAndStore({ name, store, extends: parent }: LimiterOptions): {
   name: string;
   store: CountingStore;
 } {
   const given = store === undefined ? undefined : requireStore(store);
-  const place = given ?? (parent === undefined ? undefined : partsOf(parent).counted.store);
+  const counterStore =
+    given ?? (parent === undefined ? undefined : internalsOf(parent).policy.store);
   // Counters that nothing else can reach need no name.
-  const named = name === undefined && place === undefined ? "limiter" : name;
+  const named = name === undefined && counterStore === undefined ? "limiter" : name;
   requireName(named);
-  return { name: named, store: place ?? requireStore(memoryStore()) };
+  return { name: named, store: counterStore ?? requireStore(memoryStore()) };
 }

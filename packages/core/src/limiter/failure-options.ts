@@ -17,12 +17,15 @@ export const FAILURE_OPTIONS = [
 ] as const;
 
 /** The default of `storeTimeout` in milliseconds. Shared by all copies of this package, so that a test can change it. */
-export const storeTimes: () => { byDefault: number } = shareInProcess("storeTimes", () => ({
-  byDefault: 100,
-}));
+export const defaultStoreTimeout: () => { byDefault: number } = shareInProcess(
+  "storeTimes",
+  () => ({
+    byDefault: 100,
+  }),
+);
 
 /** The default of `connectTimeout`, in milliseconds. */
-const CONNECT_BY_DEFAULT = 1_000;
+const DEFAULT_CONNECT_MS = 1_000;
 
 /** Picks these options out of others. */
 export function failureOptionsOf(options: FailureOptions): FailureOptions {
@@ -31,18 +34,19 @@ export function failureOptionsOf(options: FailureOptions): FailureOptions {
 }
 
 /** `setTimeout` counts in milliseconds. */
-const SHORTEST = 1_000;
-const LONGEST = 60_000_000;
+const MIN_TIMEOUT_MICROS = 1_000;
+const MAX_TIMEOUT_MICROS = 60_000_000;
 
 /** Reads the options. Throws `HEADGATE_INVALID_OPTION`. */
 export function readFailureOptions(options: FailureOptions): FailurePolicy {
-  const { storeTimeout = storeTimes().byDefault, connectTimeout = CONNECT_BY_DEFAULT } = options;
+  const { storeTimeout = defaultStoreTimeout().byDefault, connectTimeout = DEFAULT_CONNECT_MS } =
+    options;
   const { onUnavailable = "local", localShare = 1, denyCache = true } = options;
-  const timeoutMs = readTime(storeTimeout, "storeTimeout", "from 1 ms to 1 minute");
+  const timeoutMs = readTimeout(storeTimeout, "storeTimeout", "from 1 ms to 1 minute");
   const connectMs =
     (connectTimeout as unknown) === 0
       ? 0
-      : readTime(connectTimeout, "connectTimeout", "0, or from 1 ms to 1 minute");
+      : readTimeout(connectTimeout, "connectTimeout", "0, or from 1 ms to 1 minute");
   requireThat(
     ["local", "allow", "deny"].includes(onUnavailable),
     'onUnavailable must be "local", "allow" or "deny"',
@@ -59,12 +63,16 @@ export function readFailureOptions(options: FailureOptions): FailurePolicy {
 }
 
 /** In milliseconds. */
-function readTime(value: Duration, option: string, range: string): number {
+function readTimeout(value: Duration, option: string, range: string): number {
   const time = parseDuration(value, option, "HEADGATE_INVALID_OPTION");
-  requireThat(time >= SHORTEST && time <= LONGEST, `${option} must be ${range}`, value);
+  requireThat(
+    time >= MIN_TIMEOUT_MICROS && time <= MAX_TIMEOUT_MICROS,
+    `${option} must be ${range}`,
+    value,
+  );
   return toMilliseconds(time);
 }
 
-function requireThat(holds: boolean, rule: string, received: unknown): void {
-  if (!holds) throw invalidValue(rule, received);
+function requireThat(isValid: boolean, rule: string, received: unknown): void {
+  if (!isValid) throw invalidValue(rule, received);
 }

@@ -1,5 +1,5 @@
 import type { CheckedDuration, Duration } from "../common/time.ts";
-import type { StoreTimes } from "../health/outage.ts";
+import type { StoreTimeouts } from "../health/store-health.ts";
 import type { FallbackOptions, OnUnavailable } from "../pipeline/fallback-stage.ts";
 import type { LeaseOptions, LeaseSettings } from "../pipeline/leases/leases.ts";
 
@@ -39,14 +39,14 @@ export interface FailureOptions {
 }
 
 /** The durations in these options as `createLimiter` accepts them: the compiler finds a misspelt literal. `Text` is inferred. */
-export interface CheckedTimes<Text extends string> {
+export interface CheckedDurations<Text extends string> {
   readonly storeTimeout?: CheckedDuration<Text> | undefined;
   readonly connectTimeout?: CheckedDuration<Text> | undefined;
   readonly lease?: { readonly ttl: CheckedDuration<Text> } | false | undefined;
 }
 
 /** The options with their defaults. */
-export interface FailurePolicy extends StoreTimes, FallbackOptions {
+export interface FailurePolicy extends StoreTimeouts, FallbackOptions {
   readonly denyCache: boolean;
   readonly lease: LeaseSettings | undefined;
 }

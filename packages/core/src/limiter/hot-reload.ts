@@ -2,7 +2,7 @@ import { shareInProcess } from "../common/client-state.ts";
 import { codeOf } from "../common/errors.ts";
 
 /** Something that `hotReload` can close: a limiter, middleware or a breaker. `close` frees its name at once. */
-interface Named {
+interface Closable {
   close(): Promise<unknown>;
 }
 
@@ -14,30 +14,30 @@ interface Named {
  * Only with `NODE_ENV=development`. Otherwise it just calls `make`, so that using a name twice is still a
  * `HEADGATE_DUPLICATE_NAME`.
  */
-export function hotReload<T extends Named>(key: string, make: () => T): T {
-  if (process.env["NODE_ENV"] !== "development") return make();
-  const earlier = madeUnder(key);
-  const made = makeInPlaceOf(earlier, make);
-  earlier.add(made);
-  return made;
+export function hotReload<T extends Closable>(key: string, create: () => T): T {
+  if (process.env["NODE_ENV"] !== "development") return create();
+  const earlier = createdUnder(key);
+  const created = createInsteadOf(earlier, create);
+  earlier.add(created);
+  return created;
 }
 
-function makeInPlaceOf<T extends Named>(earlier: Set<Named>, make: () => T): T {
+function createInsteadOf<T extends Closable>(earlier: Set<Closable>, create: () => T): T {
   try {
-    return make();
+    return create();
   } catch (error) {
     if (codeOf(error) !== "HEADGATE_DUPLICATE_NAME") throw error;
     // Frameworks may evaluate a module once for each bundle.
     for (const one of earlier) one.close().catch(() => {});
     earlier.clear();
-    return make();
+    return create();
   }
 }
 
-const hotReloaded = shareInProcess("hotReload", () => new Map<string, Set<Named>>());
+const createdByKey = shareInProcess("hotReload", () => new Map<string, Set<Closable>>());
 
-function madeUnder(key: string): Set<Named> {
-  const all = hotReloaded();
+function createdUnder(key: string): Set<Closable> {
+  const all = createdByKey();
   const known = all.get(key) ?? new Set();
   all.set(key, known);
   return known;

@@ -1,6 +1,6 @@
 import type { LimiterControl } from "../control/control.ts";
 import type { Overrides } from "../control/overrides.ts";
-import type { StoreMonitor } from "../health/outage.ts";
+import type { StoreMonitor } from "../health/store-health.ts";
 import type { FallbackStage } from "../pipeline/fallback-stage.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { Stage } from "../pipeline/stage.ts";
@@ -9,8 +9,8 @@ import type { UsageCounter } from "../usage/usage-counter.ts";
 import type { PerCallPolicies } from "./per-call-policies.ts";
 
 /** The parts of a limiter that only a store on servers needs; all undefined in memory. */
-export interface ServerParts {
-  readonly watch: StoreMonitor | undefined;
+export interface BackendParts {
+  readonly monitor: StoreMonitor | undefined;
   /** Decides when the store does not answer. */
   readonly fallback: FallbackStage | undefined;
   /** Operators' changes. */
@@ -22,13 +22,13 @@ export interface ServerParts {
 }
 
 /** Shared by the methods of one limiter. */
-export interface LimiterCore extends ServerParts {
+export interface LimiterCore extends BackendParts {
   readonly name: string;
-  readonly counted: CompiledPolicy;
+  readonly policy: CompiledPolicy;
   /** The shapes of limits passed with calls, besides its own. */
-  readonly shapes: PerCallPolicies;
+  readonly perCallPolicies: PerCallPolicies;
   /** The first link of the chain that decides. */
-  readonly chain: Stage;
+  readonly pipeline: Stage;
   /** Whether it leases units, which count for all of its limits alike. */
   readonly hasLease: boolean;
   /** The calls in progress. */

@@ -5,21 +5,21 @@ import { InFlight } from "../pipeline/in-flight.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { NameClaim } from "../policy/names.ts";
 import type { CountingStore } from "../store/store.ts";
-import { createBlocking } from "./blocking.ts";
-import type { PolicyCompiler } from "./called-limits.ts";
-import { createCharging } from "./charging.ts";
-import type { ConsumePath } from "./consume.ts";
-import { createConsumePath } from "./consume.ts";
+import { createBlockMethods } from "./block.ts";
+import { createChargeMethods } from "./charge.ts";
+import type { ConsumeMethods } from "./consume.ts";
+import { createConsumeMethods } from "./consume.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
 import { createLimiterQueue } from "./limiter-queue.ts";
 import { PerCallPolicies } from "./per-call-policies.ts";
-import { inMemory, serverSideOf } from "./store-backend.ts";
+import type { PolicyCompiler } from "./policy-cache.ts";
+import { backendOf, openInMemory } from "./store-backend.ts";
 
 /** How a limiter counts, decides and waits. */
-export interface SharedSettings {
+export interface InstanceOptions {
   readonly name: string;
   readonly maxQueue: number;
   readonly claim: NameClaim;
@@ -36,10 +36,10 @@ export interface SharedSettings {
 export interface LimiterInstance {
   readonly core: LimiterCore;
   readonly limits: readonly LimitDescription[];
-  readonly consumePath: ConsumePath;
-  readonly charging: Pick<Limiter, "charge" | "settle" | "refund" | "release">;
-  readonly blocking: Pick<Limiter, "block" | "unblock" | "reset">;
-  readonly line: LimiterQueue;
+  readonly consumeMethods: ConsumeMethods;
+  readonly chargeMethods: Pick<Limiter, "charge" | "settle" | "refund" | "release">;
+  readonly blockMethods: Pick<Limiter, "block" | "unblock" | "reset">;
+  readonly limiterQueue: LimiterQueue;
   /** How many handles are open, or were dropped without `close`. */
   handles: number;
   /** Frees the name, and state shared with other limiters, once the calls in progress have ended. */
@@ -47,64 +47,66 @@ export interface LimiterInstance {
 }
 
 /** Releases the names of limiters that were dropped without `close`, both by the application and by the cache of kept limiters. */
-const dropped = new FinalizationRegistry<Place>(({ name, claim, store: weak }) => {
+const droppedLimiters = new FinalizationRegistry<DroppedLimiter>(({ name, claim, store: weak }) => {
   const store = weak.deref();
-  if (claim.release() && store !== undefined) void leave(store, name);
+  if (claim.release() && store !== undefined) void unregister(store, name);
 });
 
 /** References neither the limiter nor its client, which would then never be collected. */
-interface Place {
+interface DroppedLimiter {
   readonly name: string;
   readonly claim: NameClaim;
   readonly store: WeakRef<CountingStore>;
 }
 
 /** Creates the shared part of a limiter's handles. */
-export function makeShared(
-  counted: CompiledPolicy,
-  { name, maxQueue, claim, failure, isShared, compiler }: SharedSettings,
+export function createLimiterInstance(
+  policy: CompiledPolicy,
+  { name, maxQueue, claim, failure, isShared, compiler }: InstanceOptions,
 ): LimiterInstance {
-  const { store } = counted;
+  const { store } = policy;
   const inFlight = new InFlight();
-  const side = serverSideOf(store);
-  const news = side?.newsOfShapes(store, name);
-  const shapes = new PerCallPolicies(name, news);
-  const chosen =
-    side === undefined ? inMemory(counted) : side.open(counted, failure, inFlight, shapes);
+  const backend = backendOf(store);
+  const listener = backend?.shapeListener(store, name);
+  const perCallPolicies = new PerCallPolicies(name, listener);
+  const parts =
+    backend === undefined
+      ? openInMemory(policy)
+      : backend.open(policy, failure, inFlight, perCallPolicies);
   const hasLease = failure.lease !== undefined;
-  const core: LimiterCore = { name, counted, shapes, hasLease, inFlight, ...chosen };
-  const consumePath = createConsumePath(core, compiler);
-  const charging = createCharging(core, consumePath);
+  const core: LimiterCore = { name, policy, perCallPolicies, hasLease, inFlight, ...parts };
+  const consumeMethods = createConsumeMethods(core, compiler);
+  const chargeMethods = createChargeMethods(core, consumeMethods);
 
   async function end(): Promise<void> {
-    dropped.unregister(core);
+    droppedLimiters.unregister(core);
     const isLast = claim.release();
-    shapes.close();
-    const leaving = isLast && side?.unlist(store, name);
+    perCallPolicies.close();
+    const unregistering = isLast && backend?.unregister(store, name);
     await inFlight.allDone();
     core.control?.stop();
-    const closing = core.chain.close();
+    const closing = core.pipeline.close();
     // Another limiter may have taken the name meanwhile, and the usage belongs to it then.
     const isFree = isLast && !claim.isClaimed();
-    await Promise.all([closing, leaving, isFree && side?.endUsage(store, name)]);
+    await Promise.all([closing, unregistering, isFree && backend?.flushUsage(store, name)]);
   }
 
-  if (isShared) dropped.register(core, { name, claim, store: new WeakRef(store) }, core);
+  if (isShared) droppedLimiters.register(core, { name, claim, store: new WeakRef(store) }, core);
   return {
     core,
-    limits: counted.limits.map((limit) => describeLimit(limit, store)),
-    consumePath,
-    charging,
-    blocking: createBlocking(core),
-    line: createLimiterQueue(core, charging, maxQueue),
+    limits: policy.limits.map((limit) => describeLimit(limit, store)),
+    consumeMethods,
+    chargeMethods,
+    blockMethods: createBlockMethods(core),
+    limiterQueue: createLimiterQueue(core, chargeMethods, maxQueue),
     handles: 0,
     end,
   };
 }
 
-async function leave(store: CountingStore, name: string): Promise<void> {
-  const side = serverSideOf(store);
-  await Promise.all([side?.unlist(store, name), side?.endUsage(store, name)]);
+async function unregister(store: CountingStore, name: string): Promise<void> {
+  const backend = backendOf(store);
+  await Promise.all([backend?.unregister(store, name), backend?.flushUsage(store, name)]);
 }
 
 function describeLimit(compiled: CompiledLimit, store: CountingStore): LimitDescription {

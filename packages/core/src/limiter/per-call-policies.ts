@@ -7,21 +7,21 @@ import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { shareKeyCache } from "../policy/per-call-policy.ts";
 
 /** The most shapes of a limiter in use at a time, besides its own. */
-export const MOST_SHAPES = 64;
+export const MAX_SHAPES = 64;
 
 /** Whether the process was warned. */
 const warnings = shareInProcess("otherShapes", () => ({ isWarnedOf: false }));
 
 /** Receives shapes that come into use, and those that are forgotten: policies without the limits of an extended limiter. */
-export interface ShapeNews {
-  begin(policy: CompiledPolicy): void;
-  end(policy: CompiledPolicy): void;
+export interface ShapeListener {
+  onAdd(policy: CompiledPolicy): void;
+  onForget(policy: CompiledPolicy): void;
 }
 
 interface Shape {
   /** The first policy of this shape, without and with the limits of an extended limiter. */
   readonly own: CompiledPolicy;
-  readonly counted: CompiledPolicy;
+  readonly joined: CompiledPolicy;
   /** Its policies, each by its key in the cache, and forgotten together with the shape. */
   readonly policies: WeakMap<object, CompiledPolicy>;
 }
@@ -36,60 +36,60 @@ export class PerCallPolicies {
   /** Whether any of them has counted slots. */
   hasSlots = false;
   /** Whether any of them has blocked on confirmed charges. */
-  keeps = false;
+  blocksOnSettle = false;
   readonly #name: string;
-  readonly #news: ShapeNews | undefined;
-  readonly #inUse = new LruMap<string, Shape>(MOST_SHAPES);
+  readonly #listener: ShapeListener | undefined;
+  readonly #inUse = new LruMap<string, Shape>(MAX_SHAPES);
 
-  constructor(name: string, news: ShapeNews | undefined) {
+  constructor(name: string, news: ShapeListener | undefined) {
     this.#name = name;
-    this.#news = news;
+    this.#listener = news;
   }
 
   /** A policy, by its key in the cache; undefined if it, or its shape, was forgotten. */
-  find(shape: string, known: object): CompiledPolicy | undefined {
-    return this.#inUse.get(shape)?.policies.get(known);
+  find(shape: string, key: object): CompiledPolicy | undefined {
+    return this.#inUse.get(shape)?.policies.get(key);
   }
 
   /** Takes a policy into use, under a key in the cache. `own` is the policy without the limits of an extended limiter, and `join` adds them. */
   add(
-    known: object,
+    key: object,
     own: CompiledPolicy,
     join: (own: CompiledPolicy) => CompiledPolicy,
   ): CompiledPolicy {
     const id = own.perCallKeyspace as string;
     this.isUsed = true;
     this.hasSlots ||= own.hasSlots;
-    this.keeps ||= own.blocksOnSettle;
+    this.blocksOnSettle ||= own.blocksOnSettle;
     // The same shape; only its limits have other names.
     if (id === own.keyspace) return join(own);
     const before = this.#inUse.get(id);
     if (before !== undefined) {
       const counted = join(shareKeyCache(own, before.own));
-      before.policies.set(known, counted);
+      before.policies.set(key, counted);
       return counted;
     }
-    const counted = join(own);
-    this.#begin(id, { own, counted, policies: new WeakMap([[known, counted]]) });
-    return counted;
+    const joined = join(own);
+    this.#addShape(id, { own, joined, policies: new WeakMap([[key, joined]]) });
+    return joined;
   }
 
-  #begin(id: string, shape: Shape): void {
+  #addShape(id: string, shape: Shape): void {
     const forgotten = this.#inUse.set(id, shape);
-    this.#news?.begin(shape.own);
+    this.#listener?.onAdd(shape.own);
     if (forgotten === undefined) return;
-    this.#news?.end(forgotten.own);
+    this.#listener?.onForget(forgotten.own);
     warnOfMany(this.#name);
   }
 
   /** Takes all of them out of use. */
   close(): void {
-    for (const { own } of this.#inUse.values()) this.#news?.end(own);
+    for (const { own } of this.#inUse.values()) this.#listener?.onForget(own);
   }
 
   /** One policy of each shape in use. */
   *policies(): Generator<CompiledPolicy> {
-    for (const { counted } of this.#inUse.values()) yield counted;
+    for (const { joined } of this.#inUse.values()) yield joined;
   }
 }
 
@@ -100,6 +100,6 @@ function warnOfMany(name: string): void {
   warned.isWarnedOf = true;
   emitWarning(
     "HEADGATE_MANY_SHAPES" satisfies HeadgateErrorCode,
-    `calls of the limiter ${formatReceived(name)} brought limits of more than ${MOST_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
+    `calls of the limiter ${formatReceived(name)} brought limits of more than ${MAX_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
   );
 }

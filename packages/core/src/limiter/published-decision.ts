@@ -45,14 +45,14 @@ export function publishDecision(taken: DecisionMessage): void {
 }
 
 /** Publishes a limiter's decision for a caller of its own methods. */
-export function publishTaken(
-  { name, counted }: LimiterCore,
+export function publishLimiterDecision(
+  { name, policy }: LimiterCore,
   subjects: Subjects,
   decision: Decision,
   durationMs: number,
 ): void {
-  const subject = subjectsIn({ groups: counted.groups, subjects });
-  const { plugin } = counted.labels;
+  const subject = countedSubjects({ groups: policy.groups, subjects });
+  const { plugin } = policy.labels;
   publishDecision({ limiter: name, plugin, route: undefined, subject, decision, durationMs });
 }
 
@@ -63,7 +63,7 @@ export interface RequestedGroups {
 }
 
 /** Fast path for the usual case, in a third of the time: one dimension, with a subject. */
-function onlySubjectIn({
+function singleSubject({
   groups,
   subjects,
 }: RequestedGroups): Readonly<Record<string, string>> | undefined {
@@ -78,16 +78,19 @@ function subjectOf(subjects: Subjects, dimension: string): unknown {
 }
 
 /** The counted subjects. `global` is included only if there is no other dimension, so that a reset does not forget all clients. */
-export function subjectsIn(...asked: readonly RequestedGroups[]): Readonly<Record<string, string>> {
-  const only = asked.length === 1 ? onlySubjectIn(asked[0] as RequestedGroups) : undefined;
-  if (only !== undefined) return only;
-  const named: [dimension: string, subject: string][] = [];
-  for (const { groups, subjects } of asked) {
+export function countedSubjects(
+  ...requested: readonly RequestedGroups[]
+): Readonly<Record<string, string>> {
+  const single =
+    requested.length === 1 ? singleSubject(requested[0] as RequestedGroups) : undefined;
+  if (single !== undefined) return single;
+  const found: [dimension: string, subject: string][] = [];
+  for (const { groups, subjects } of requested) {
     for (const { dimension } of groups) {
       if (dimension === GLOBAL_DIMENSION) continue;
       const subject = subjectOf(subjects, dimension);
-      if (typeof subject === "string") named.push([dimension, subject]);
+      if (typeof subject === "string") found.push([dimension, subject]);
     }
   }
-  return Object.fromEntries(named.length > 0 ? named : [[GLOBAL_DIMENSION, GLOBAL_SUBJECT]]);
+  return Object.fromEntries(found.length > 0 ? found : [[GLOBAL_DIMENSION, GLOBAL_SUBJECT]]);
 }

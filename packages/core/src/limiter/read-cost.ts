@@ -10,23 +10,23 @@ import type { LimiterCore } from "./limiter-core.ts";
  * one of the two has is ignored under the other. Throws `HEADGATE_INVALID_COST`, `HEADGATE_INVALID_OPTION`.
  */
 export function readCost(
-  { counted, hasLease }: LimiterCore,
+  { policy: counted, hasLease }: LimiterCore,
   cost: Cost = 1,
   policy: CompiledPolicy = counted,
 ): Cost {
   const limits =
     policy.perCallKeyspace === undefined ? counted.limits : [...counted.limits, ...policy.limits];
-  return withoutLease(hasLease, requireCost("cost", cost, limits));
+  return rejectWithLease(hasLease, requireCost("cost", cost, limits));
 }
 
 /** The same for a charge, which takes no slot. Throws like `readCost`. */
 export function readCharge(
-  { counted, hasLease }: LimiterCore,
+  { policy: counted, hasLease }: LimiterCore,
   cost: Cost = 1,
   policy: CompiledPolicy = counted,
 ): Cost {
   const limits = policy.perCallKeyspace === undefined ? [policy] : [counted, policy];
-  return withoutLease(hasLease, requireCost("cost", cost, limits.flatMap(chargeableLimits)));
+  return rejectWithLease(hasLease, requireCost("cost", cost, limits.flatMap(chargeableLimits)));
 }
 
 /** The units for settling a decision, from 0, or by the names of these limits. Throws like `readCost`. */
@@ -35,11 +35,11 @@ export function readUnits(
   units: Cost,
   limits: readonly { readonly name: string }[],
 ): Cost {
-  return withoutLease(hasLease, requireCost("units", units, limits));
+  return rejectWithLease(hasLease, requireCost("units", units, limits));
 }
 
 /** Each leased unit counts for every limit, so a cost by name cannot be paid from a lease. */
-function withoutLease(hasLease: boolean, units: Cost): Cost {
+function rejectWithLease(hasLease: boolean, units: Cost): Cost {
   if (typeof units === "number" || !hasLease) return units;
   throw invalidOption(
     "units by name cannot be used with lease, which takes the same units of all limits; leave one of them out",

@@ -1,6 +1,6 @@
 import { followControl } from "../control/control-follower.ts";
 import { createOverrides } from "../control/limiter-overrides.ts";
-import { watchStore } from "../health/store-monitor.ts";
+import { monitorStore } from "../health/store-monitor.ts";
 import { createDenyCacheStage } from "../pipeline/deny-cache-stage.ts";
 import { createFallbackStage } from "../pipeline/fallback-stage.ts";
 import { createLeaseStage } from "../pipeline/leases/lease-stage.ts";
@@ -13,45 +13,46 @@ import {
   trackPerCallPolicies,
 } from "../registry/add-to-registry.ts";
 import { startUsage, stopUsage } from "../usage/usage.ts";
-import type { OnServers } from "./store-backend.ts";
-import { inMemory } from "./store-backend.ts";
-import { makeReady } from "./warm-up.ts";
+import type { StoreBackend } from "./store-backend.ts";
+import { openInMemory } from "./store-backend.ts";
+import { warmUp } from "./warm-up.ts";
 
 /** Added by `redisStore` to the limiters on it. */
-export const onServers: OnServers = {
-  open(counted, failure, flights, shapes) {
+export const redisBackend: StoreBackend = {
+  open(counted, failure, inFlight, shapes) {
     const { store } = counted;
     const { transport } = store;
     const { limiter } = counted.labels;
     const usage = startUsage(store, limiter);
-    if (transport === undefined) return { ...inMemory(counted), usage };
-    const watch = watchStore(store.owner, transport, failure);
-    const release = watch.use();
+    if (transport === undefined) return { ...openInMemory(counted), usage };
+    const monitor = monitorStore(store.owner, transport, failure);
+    const release = monitor.use();
     const fallback = createFallbackStage(counted, failure);
-    const place = { policy: counted, monitor: watch, transport: transport };
-    const server = createRedisStage(place, fallback, flights);
-    const denials = createDenyCacheStage(server, counted, failure.denyCache);
+    const deps = { policy: counted, monitor: monitor, transport: transport };
+    const redisStage = createRedisStage(deps, fallback, inFlight);
+    const denyCacheStage = createDenyCacheStage(redisStage, counted, failure.denyCache);
     const { lease } = failure;
-    const first = lease === undefined ? denials : createLeaseStage(denials, lease, place);
+    const first =
+      lease === undefined ? denyCacheStage : createLeaseStage(denyCacheStage, lease, deps);
     const close = async (): Promise<void> => {
       await first.close();
       release();
     };
-    const chain: Stage = { ...first, close };
-    const control = followControl(counted, watch, () => shapes.policies());
+    const pipeline: Stage = { ...first, close };
+    const control = followControl(counted, monitor, () => shapes.policies());
     const overrides =
       control &&
       createOverrides(control, counted, {
-        watch,
-        endLeases: chain.endLeases,
+        watch: monitor,
+        endLeases: pipeline.endLeases,
         otherPolicies: () => shapes.policies(),
       });
-    return { chain, fallback, watch, control, overrides, usage };
+    return { pipeline, fallback, monitor, control, overrides, usage };
   },
-  list: addLimiterToRegistry,
-  noteUse: recordHttpUse,
-  newsOfShapes: trackPerCallPolicies,
-  unlist: (store, name) => removeFromRegistry(store, "limiter", name),
-  endUsage: stopUsage,
-  ready: makeReady,
+  register: addLimiterToRegistry,
+  recordUse: recordHttpUse,
+  shapeListener: trackPerCallPolicies,
+  unregister: (store, name) => removeFromRegistry(store, "limiter", name),
+  flushUsage: stopUsage,
+  warmUp: warmUp,
 };

@@ -6,18 +6,18 @@ import type { RunContext } from "./limiter.ts";
 /** Runs admitted work. Its slots are renewed meanwhile, and released at the end; if the store does not answer, they expire. */
 export async function runAdmitted<T>(
   decision: Decision,
-  places: SlotHandle | undefined,
+  slots: SlotHandle | undefined,
   signal: AbortSignal | undefined,
   work: (admitted: RunContext) => T | Promise<T>,
 ): Promise<T> {
   const abort = new AbortController();
-  const unfollow = [places?.signal, signal].map((one) => one && follow(one, abort));
-  places?.startRenewing();
+  const stopFollowing = [slots?.signal, signal].map((one) => one && follow(one, abort));
+  slots?.startRenewing();
   try {
     return await work({ signal: abort.signal, decision });
   } finally {
-    for (const stop of unfollow) stop?.();
-    await places?.release().catch(() => {});
+    for (const stop of stopFollowing) stop?.();
+    await slots?.release().catch(() => {});
   }
 }
 

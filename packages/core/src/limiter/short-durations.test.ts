@@ -1,10 +1,10 @@
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Limit } from "../common/policy.ts";
 import { createLimiter } from "./create-limiter.ts";
-import { shortDurations } from "./short-durations.ts";
+import { shortDurationWarning } from "./short-durations.ts";
 
 beforeEach(() => {
-  shortDurations().areWarnedOf = false;
+  shortDurationWarning().areWarnedOf = false;
 });
 
 function warningsOf(...policies: readonly (readonly Limit[])[]): readonly string[] {

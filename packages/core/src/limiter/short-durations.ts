@@ -5,13 +5,13 @@ import { isPlainObject } from "../common/plain-object.ts";
 import type { Limit } from "../common/policy.ts";
 
 /** Below this, a bare number is more likely meant as seconds, as in other limiters. */
-const SHORT_MS = 1_000;
+const SHORT_DURATION_MS = 1_000;
 
 /** The options of limits that are durations. */
 const DURATIONS = ["window", "every", "ttl"] as const;
 
 /** Whether the process was warned. */
-export const shortDurations: () => { areWarnedOf: boolean } = shareInProcess(
+export const shortDurationWarning: () => { areWarnedOf: boolean } = shareInProcess(
   "shortDurations",
   () => ({
     areWarnedOf: false,
@@ -19,8 +19,8 @@ export const shortDurations: () => { areWarnedOf: boolean } = shareInProcess(
 );
 
 /** Warns once per process about a duration given as a bare number below 1,000, which means milliseconds. */
-export function warnOfShortDuration(limits: readonly Limit[]): void {
-  const warned = shortDurations();
+export function warnAboutShortDuration(limits: readonly Limit[]): void {
+  const warned = shortDurationWarning();
   if (warned.areWarnedOf) return;
   for (const limit of limits) {
     const found = findShort(limit);
@@ -39,11 +39,11 @@ function findShort(limit: Limit): readonly [option: string, ms: number] | undefi
   const values = limit as unknown as Readonly<Record<string, unknown>>;
   for (const option of DURATIONS) {
     const value = values[option];
-    if (typeof value === "number" && value < SHORT_MS) return [option, value];
+    if (typeof value === "number" && value < SHORT_DURATION_MS) return [option, value];
   }
   const { block } = values;
   const spans = isPlainObject(block) ? block["for"] : block;
   const blocks = [spans].flat().filter((span) => typeof span === "number");
-  const short = blocks.find((ms) => ms < SHORT_MS);
+  const short = blocks.find((ms) => ms < SHORT_DURATION_MS);
   return short === undefined ? undefined : ["block", short];
 }

@@ -5,45 +5,45 @@ import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import type { HttpUse } from "../registry/record.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
-import type { LimiterCore, ServerParts } from "./limiter-core.ts";
-import type { PerCallPolicies, ShapeNews } from "./per-call-policies.ts";
+import type { BackendParts, LimiterCore } from "./limiter-core.ts";
+import type { PerCallPolicies, ShapeListener } from "./per-call-policies.ts";
 
 /**
  * The part of limiters on a store on servers. It comes with the store, so that an application whose limiters count in memory
  * never loads it.
  */
-export interface OnServers {
+export interface StoreBackend {
   /** Builds the decision chain, and the parts around it. */
   open(
     counted: CompiledPolicy,
     failure: FailurePolicy,
-    flights: InFlight,
+    inFlight: InFlight,
     shapes: PerCallPolicies,
-  ): ServerParts & { readonly chain: Stage };
+  ): BackendParts & { readonly pipeline: Stage };
   /** Lists the limiter for operators' tools. */
-  list(name: string, own: CompiledPolicy, parent: string | undefined): void;
+  register(name: string, own: CompiledPolicy, parent: string | undefined): void;
   /** Records in the directory how an adapter uses a limiter. */
-  noteUse(store: CountingStore, name: string, use: HttpUse): void;
+  recordUse(store: CountingStore, name: string, use: HttpUse): void;
   /** Lists the shapes passed with its calls; undefined if the store has no directory. */
-  newsOfShapes(store: CountingStore, name: string): ShapeNews | undefined;
+  shapeListener(store: CountingStore, name: string): ShapeListener | undefined;
   /** Removes it from the directory. */
-  unlist(store: CountingStore, name: string): Promise<void>;
+  unregister(store: CountingStore, name: string): Promise<void>;
   /** Sends its last counts. */
-  endUsage(store: CountingStore, name: string): Promise<void>;
+  flushUsage(store: CountingStore, name: string): Promise<void>;
   /** Prepares the store for the first decision; resolves with whether it answered. */
-  ready(core: LimiterCore): Promise<boolean>;
+  warmUp(core: LimiterCore): Promise<boolean>;
 }
 
 /** The store's part of a limiter; undefined for one in memory. */
-export function serverSideOf({ backend }: CountingStore): OnServers | undefined {
-  return backend as OnServers | undefined;
+export function backendOf({ backend }: CountingStore): StoreBackend | undefined {
+  return backend as StoreBackend | undefined;
 }
 
 /** A limiter in this process: one link. */
-export function inMemory(counted: CompiledPolicy): ServerParts & { readonly chain: Stage } {
+export function openInMemory(counted: CompiledPolicy): BackendParts & { readonly pipeline: Stage } {
   return {
-    chain: createMemoryStage(counted),
-    watch: undefined,
+    pipeline: createMemoryStage(counted),
+    monitor: undefined,
     fallback: undefined,
     control: undefined,
     overrides: undefined,

@@ -1,6 +1,6 @@
 import type { LuaSource } from "../algorithms/algorithm.ts";
 import { GLOBAL_DIMENSION } from "../common/policy.ts";
-import { requireUnreached } from "../health/store-failure.ts";
+import { requireUndelivered } from "../health/store-failure.ts";
 import { decide, operationFor } from "../operations/decide.ts";
 import { probe, probeKeyFor } from "../operations/probe.ts";
 import { groupByHashSlot } from "../pipeline/cross-slot.ts";
@@ -19,20 +19,20 @@ const SUBJECTS = 64;
  * Prepares a limiter's store for the first decision: connects, reads the control record, and loads the scripts on each server.
  * Resolves with whether the store answered in time.
  */
-export async function makeReady({ counted, watch, control }: LimiterCore): Promise<boolean> {
-  const { store } = counted;
+export async function warmUp({ policy, monitor, control }: LimiterCore): Promise<boolean> {
+  const { store } = policy;
   const { transport } = store;
-  if (watch === undefined || transport === undefined) return true;
-  const [first] = countersFor(counted, 0) as [SubjectCounter, ...SubjectCounter[]];
+  if (monitor === undefined || transport === undefined) return true;
+  const [first] = warmUpCounters(policy, 0) as [SubjectCounter, ...SubjectCounter[]];
   try {
-    const answered = watch.run(store, probe, probeKeyFor(first.key), first.key);
+    const answered = monitor.run(store, probe, probeKeyFor(first.key), first.key);
     await Promise.all([answered, control?.refresh()]);
   } catch (error) {
-    requireUnreached(error, watch.notices);
+    requireUndelivered(error, monitor.log);
     return false;
   }
   // A script that is not loaded by then is loaded by the first decision that needs it.
-  await withTimeout(watch.timeoutMs, loadScripts(counted, transport), () => undefined);
+  await withTimeout(monitor.timeoutMs, loadScripts(policy, transport), () => undefined);
   return true;
 }
 
@@ -40,7 +40,7 @@ export async function makeReady({ counted, watch, control }: LimiterCore): Promi
  * A subject's counters in all dimensions, each under another name: on a cluster they are in different hash slots, like those of
  * a request. Nothing is counted for it.
  */
-function countersFor(counted: CompiledPolicy, subject: number): readonly SubjectCounter[] {
+function warmUpCounters(counted: CompiledPolicy, subject: number): readonly SubjectCounter[] {
   const dimensions = counted.groups.map(({ dimension }) => dimension);
   const named = dimensions.filter((dimension) => dimension !== GLOBAL_DIMENSION);
   return countersOf(
@@ -54,11 +54,11 @@ async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Pr
   if (remote.loadScript === undefined) return;
   const loads = new Map<string, Promise<unknown>>();
   for (let subject = 0; subject < SUBJECTS; subject += 1) {
-    for (const counters of groupByHashSlot(countersFor(counted, subject), remote)) {
+    for (const counters of groupByHashSlot(warmUpCounters(counted, subject), remote)) {
       const { key } = counters[0] as SubjectCounter;
       for (const script of scriptsOf(counters)) {
-        const place = `${remote.nodeOf(key)} ${script.sha1}`;
-        if (!loads.has(place)) loads.set(place, remote.loadScript(script, key));
+        const nodeScript = `${remote.nodeOf(key)} ${script.sha1}`;
+        if (!loads.has(nodeScript)) loads.set(nodeScript, remote.loadScript(script, key));
       }
     }
   }

@@ -2,8 +2,8 @@ import { channel } from "node:diagnostics_channel";
 import { CHANNELS } from "../common/channels.ts";
 import type { Decision } from "../common/decision.ts";
 import { publish } from "../common/publish.ts";
-import type { StoreMonitor } from "../health/outage.ts";
-import { storeFailure } from "../health/store-failure.ts";
+import { toStoreFailure } from "../health/store-failure.ts";
+import type { StoreMonitor } from "../health/store-health.ts";
 import type { Counter } from "../operations/counter.ts";
 import { operationFor } from "../operations/decide.ts";
 import { slotsOperation } from "../operations/slots.ts";
@@ -61,7 +61,7 @@ export function createRedisStage(place: RedisStageDeps, fallback: Stage, flights
     error: unknown,
   ): Promise<Decision> {
     endCall(flight);
-    const reason = storeFailure(error, monitor.notices);
+    const reason = toStoreFailure(error, monitor.log);
     const decision = await fallback.decide(request);
     if (degradedDecisions.hasSubscribers) {
       const { limiter } = policy.labels;

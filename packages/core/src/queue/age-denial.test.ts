@@ -4,7 +4,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import type { Decision } from "../common/decision.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter-parts.ts";
+import { internalsOf } from "../limiter/limiter-internals.ts";
 import { assignCosts } from "../policy/costs.ts";
 import { countersOf } from "../policy/counters.ts";
 import { allLimitsOf, LimiterDecision } from "../policy/limiter-decision.ts";
@@ -26,8 +26,8 @@ async function start(passedMs: number) {
 }
 
 function countedBy(limiter: Limiter) {
-  const { counted } = partsOf(limiter);
-  return { counted, counters: countersOf(counted, "u") };
+  const { policy } = internalsOf(limiter);
+  return { counted: policy, counters: countersOf(policy, "u") };
 }
 
 const receivedAt = 1_800_000_000_000_000;

@@ -7,7 +7,7 @@ import type { Cost } from "../common/cost.ts";
 import type { Decision } from "../common/decision.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { LimiterOptions } from "../limiter/limiter.ts";
-import { partsOf } from "../limiter/limiter-parts.ts";
+import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { brandStore, requireStore } from "../store/store.ts";
 import type { DisconnectWatch } from "./queue.ts";
@@ -37,13 +37,13 @@ function start(
     },
   });
   const limiter = createLimiter({ name: "test", store, ...options });
-  const { consumeInTurn, counted } = partsOf(limiter);
+  const { consumeOrWait, policy } = internalsOf(limiter);
   const take = (
     subject: string,
     { timeoutMs = 60_000, cost = 1 as Cost, leaving: disconnect = staying() } = {},
   ) =>
-    consumeInTurn(
-      counted.groups,
+    consumeOrWait(
+      policy.groups,
       subject,
       { cost },
       { timeoutMs, watchDisconnect: () => disconnect },
@@ -60,9 +60,9 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 describe("a call that takes its turn", () => {
   test("is admitted at once where there is room, and nobody is watched", async () => {
     const { limiter, asked } = start({ limits: gcra({ limit: 1, window: "1s" }) });
-    const { consumeInTurn, counted } = partsOf(limiter);
+    const { consumeOrWait, policy } = internalsOf(limiter);
     const watchDisconnect = vi.fn();
-    const turn = consumeInTurn(counted.groups, "u", undefined, { timeoutMs: 1, watchDisconnect });
+    const turn = consumeOrWait(policy.groups, "u", undefined, { timeoutMs: 1, watchDisconnect });
     expect(await turn).toMatchObject({ decision: { allowed: true }, waitedMs: undefined });
     expect(watchDisconnect).not.toHaveBeenCalled();
     expect(asked).toEqual(["decide"]);

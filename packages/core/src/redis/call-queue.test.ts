@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { probe } from "../operations/probe.ts";
 import type { Operation, PendingCall } from "../store/store.ts";
-import { CallQueue, ENOUGH, MAX_TOGETHER } from "./call-queue.ts";
+import { CallQueue, FULL_BATCH, MAX_BATCH_CALLS } from "./call-queue.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -153,13 +153,13 @@ describe("a queue of calls", () => {
   test("sends what is enough though four scripts are under way, half of it at a time", async () => {
     const { add, sent, fill, answer } = startQueue();
     await fill();
-    add(...many(ENOUGH - 1));
+    add(...many(FULL_BATCH - 1));
     await turn();
     expect(sent).toHaveLength(4);
     add("one more");
     await turn();
-    expect(sent[4]?.names).toEqual([...many(ENOUGH - 1), "one more"]);
-    add(...many(2 * ENOUGH + 5, "d"));
+    expect(sent[4]?.names).toEqual([...many(FULL_BATCH - 1), "one more"]);
+    add(...many(2 * FULL_BATCH + 5, "d"));
     await turn();
     expect(sent.slice(5).map(({ names }) => names.length)).toEqual([35, 32]);
     add("late");
@@ -171,15 +171,15 @@ describe("a queue of calls", () => {
 
   test("sends no more than 64 together", async () => {
     const { add, sent } = startQueue();
-    add(...many(4 * MAX_TOGETHER));
+    add(...many(4 * MAX_BATCH_CALLS));
     await turn();
     expect(sent.map(({ names }) => names.length)).toEqual([64, 64, 64, 32, 32]);
-    expect(sent.flatMap(({ names }) => names)).toEqual(many(4 * MAX_TOGETHER));
+    expect(sent.flatMap(({ names }) => names)).toEqual(many(4 * MAX_BATCH_CALLS));
   });
 
   test("has sixteen scripts under way at most, and goes on with each answer", async () => {
     const { add, sent, answer } = startQueue();
-    add(...many(20 * MAX_TOGETHER));
+    add(...many(20 * MAX_BATCH_CALLS));
     await turn();
     expect(sent).toHaveLength(16);
     vi.advanceTimersByTime(100);
@@ -192,7 +192,7 @@ describe("a queue of calls", () => {
   test("does not wait for ever for scripts whose answers are lost", async () => {
     const { add, sent } = startQueue();
     for (let script = 0; script < 16; script += 1) {
-      add(...many(ENOUGH));
+      add(...many(FULL_BATCH));
       await turn();
     }
     expect(sent).toHaveLength(16);

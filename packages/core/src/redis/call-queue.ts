@@ -2,34 +2,34 @@ import { background } from "../common/background.ts";
 import type { PendingCall } from "../store/store.ts";
 
 /** The most calls in one batch: more would hardly make each one cheaper. */
-export const MAX_TOGETHER = 64;
+export const MAX_BATCH_CALLS = 64;
 
 /**
  * The most weight of the calls in one script. A decision on one counter weighs 1 and takes the server about 3 µs, so it can
  * answer others after about a millisecond.
  */
-const MAX_WEIGHT = 256;
+const MAX_BATCH_WEIGHT = 256;
 
 /**
  * How many scripts may be in flight before calls are collected, so that the server always has something to decide while this
  * process reads its last reply.
  */
-const FEW_UNDER_WAY = 4;
+const COLLECT_FROM_IN_FLIGHT = 4;
 
 /** A batch of this many is sent even if scripts are in flight. If there are more, half of them are sent at a time. */
-export const ENOUGH = 32;
+export const FULL_BATCH = 32;
 
 /** The most scripts in flight. */
-const MAX_UNDER_WAY = 16;
+const MAX_IN_FLIGHT = 16;
 
 /** A script without an answer after this time does not count as in flight: its connection may be lost while another one works. */
-const LOST_MS = 1_000;
+const LOST_SCRIPT_MS = 1_000;
 
 /** The longest that a call waits for others. */
-const LONGEST_WAIT_MS = 1;
+const MAX_WAIT_MS = 1;
 
 interface SentScript {
-  readonly sent: number;
+  readonly sentAt: number;
 }
 
 /**
@@ -47,7 +47,7 @@ export class CallQueue {
   readonly #inFlight = new Set<SentScript>();
   #isScheduled = false;
   /** Whether the last script had more than one call. */
-  #hadCompany = false;
+  #wasBatch = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** `send` settles the calls it is given, and never rejects. `onIdle` is called when nothing waits or is in flight. */
@@ -58,8 +58,8 @@ export class CallQueue {
 
   add(call: PendingCall): void {
     this.#waiting.push(call);
-    if (this.#inFlight.size < FEW_UNDER_WAY || this.#areEnough()) this.#schedule();
-    else this.#hurryLater();
+    if (this.#inFlight.size < COLLECT_FROM_IN_FLIGHT || this.#hasFullBatch()) this.#schedule();
+    else this.#startTimer();
   }
 
   /** Sends everything that waits, so that it arrives before anything sent elsewhere afterwards. */
@@ -68,7 +68,7 @@ export class CallQueue {
   }
 
   #sendAll(): void {
-    while (this.#waiting.length > this.#next && this.#inFlight.size < MAX_UNDER_WAY) {
+    while (this.#waiting.length > this.#next && this.#inFlight.size < MAX_IN_FLIGHT) {
       this.#sendNext();
     }
   }
@@ -77,63 +77,63 @@ export class CallQueue {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    if (this.#inFlight.size === 0 && !this.#hadCompany) process.nextTick(this.#flush);
-    else background.runInAsyncScope(setImmediate, undefined, this.#flush);
+    if (this.#inFlight.size === 0 && !this.#wasBatch) process.nextTick(this.#sendReady);
+    else background.runInAsyncScope(setImmediate, undefined, this.#sendReady);
   }
 
-  #hurryLater(): void {
+  #startTimer(): void {
     this.#timer ??= background.runInAsyncScope(() =>
-      setTimeout(() => this.#hurry(), LONGEST_WAIT_MS),
+      setTimeout(() => this.#onTimer(), MAX_WAIT_MS),
     );
   }
 
   /** Sends everything, even calls that would rather wait for others. */
-  #hurry(): void {
+  #onTimer(): void {
     this.#timer = undefined;
     if (this.#waiting.length === this.#next) return;
     this.#forgetLost();
-    if (this.#inFlight.size < MAX_UNDER_WAY) this.#sendNext();
-    this.#flush();
+    if (this.#inFlight.size < MAX_IN_FLIGHT) this.#sendNext();
+    this.#sendReady();
   }
 
   /** Sends the calls that should not wait for others. */
-  readonly #flush = (): void => {
+  readonly #sendReady = (): void => {
     this.#isScheduled = false;
     while (this.#waiting.length > this.#next) {
-      if (this.#inFlight.size >= FEW_UNDER_WAY && !this.#areEnough()) break;
+      if (this.#inFlight.size >= COLLECT_FROM_IN_FLIGHT && !this.#hasFullBatch()) break;
       this.#sendNext();
     }
-    if (this.#waiting.length > this.#next) this.#hurryLater();
+    if (this.#waiting.length > this.#next) this.#startTimer();
     else if (this.#inFlight.size === 0) this.#onIdle?.();
   };
 
   /** Whether enough calls wait to be sent even if several scripts are in flight. */
-  #areEnough(): boolean {
-    return this.#waiting.length - this.#next >= ENOUGH && this.#inFlight.size < MAX_UNDER_WAY;
+  #hasFullBatch(): boolean {
+    return this.#waiting.length - this.#next >= FULL_BATCH && this.#inFlight.size < MAX_IN_FLIGHT;
   }
 
   #sendNext(): void {
-    const calls = this.#take();
+    const calls = this.#takeBatch();
     if (calls.length === 0) return;
-    this.#hadCompany = calls.length > 1;
-    const script = { sent: performance.now() };
+    this.#wasBatch = calls.length > 1;
+    const script = { sentAt: performance.now() };
     this.#inFlight.add(script);
-    const end = this.#end.bind(this, script);
+    const end = this.#onScriptEnd.bind(this, script);
     void this.#send(calls).then(end, end);
   }
 
   /** The waiting calls are not among those that were answered. */
-  #end(script: SentScript): void {
+  #onScriptEnd(script: SentScript): void {
     this.#inFlight.delete(script);
     if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#schedule, this);
     else if (this.#inFlight.size === 0) this.#onIdle?.();
   }
 
   /** The calls to send next. Calls that are over are dropped, so that they cost nothing. */
-  #take(): PendingCall[] {
+  #takeBatch(): PendingCall[] {
     const waiting = this.#waiting;
     const length = waiting.length - this.#next;
-    const most = Math.min(MAX_TOGETHER, Math.max(ENOUGH, Math.ceil(length / 2)));
+    const maxCalls = Math.min(MAX_BATCH_CALLS, Math.max(FULL_BATCH, Math.ceil(length / 2)));
     const calls: PendingCall[] = [];
     const { clock, operation } = waiting[this.#next] as PendingCall;
     let weight = 0;
@@ -141,7 +141,7 @@ export class CallQueue {
       const call = waiting[this.#next] as PendingCall;
       if (call.isAbandoned && !call.operation.isFireAndForget) continue;
       weight += call.weight;
-      const isFull = calls.length >= most || (weight > MAX_WEIGHT && calls.length > 0);
+      const isFull = calls.length >= maxCalls || (weight > MAX_BATCH_WEIGHT && calls.length > 0);
       if (isFull || call.clock !== clock || call.operation !== operation) break;
       calls.push(call);
     }
@@ -155,7 +155,7 @@ export class CallQueue {
   #forgetLost(): void {
     const now = performance.now();
     for (const script of this.#inFlight) {
-      if (now - script.sent < LOST_MS) break;
+      if (now - script.sentAt < LOST_SCRIPT_MS) break;
       this.#inFlight.delete(script);
     }
   }

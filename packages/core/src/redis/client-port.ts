@@ -1,7 +1,7 @@
 import { formatKind, HeadgateError } from "../common/errors.ts";
 import type { GlideLike } from "./glide.ts";
 import { callGlide } from "./glide.ts";
-import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
+import { glideHashSlotsOf, isGlideCluster } from "./glide-hash-slots.ts";
 
 /**
  * The only thing that Headgate needs from a Redis client: running a script, by its digest or its text, as ioredis does it.
@@ -64,10 +64,10 @@ function fromNodeRedis(client: NodeRedisLike): ClientPort {
 }
 
 function fromGlide(client: GlideLike): ClientPort {
-  const slots = isGlideCluster(client) ? glideSlotsOf(client) : undefined;
+  const slots = isGlideCluster(client) ? glideHashSlotsOf(client) : undefined;
   const run = (name: string, script: string, count: number, keysAndArgs: readonly string[]) =>
     callGlide(client, [name, script, String(count), ...keysAndArgs], () =>
-      slots?.noteSilent(keysAndArgs[0] as string),
+      slots?.onTimeout(keysAndArgs[0] as string),
     );
   return {
     evalshaBuffer: (sha1, count, ...keysAndArgs) => run("EVALSHA", sha1, count, keysAndArgs),

@@ -23,15 +23,15 @@ export const listenForErrors: (client: object) => ClientErrors = shareByClient(
   "errors",
   (client) => {
     let last: Error | undefined;
-    let at = Number.NEGATIVE_INFINITY;
-    const errors = { recent: () => (performance.now() - at < RECENT_MS ? last : undefined) };
+    let lastAt = Number.NEGATIVE_INFINITY;
+    const errors = { recent: () => (performance.now() - lastAt < RECENT_MS ? last : undefined) };
     if (!isEmitter(client)) return errors;
-    let isTold = client.listenerCount("error") > 0;
+    let isReported = client.listenerCount("error") > 0;
     client.on("error", (error) => {
       last = withoutCommand(error);
-      at = performance.now();
-      if (!isTold) warn(last);
-      isTold = true;
+      lastAt = performance.now();
+      if (!isReported) warn(last);
+      isReported = true;
     });
     return errors;
   },

@@ -24,12 +24,12 @@ export function callGlide(
 ): Promise<unknown> {
   return client.customCommand(command, BYTES).catch((error: unknown) => {
     if (error instanceof Error && error.message === "timed out") onTimeout?.();
-    throw inServerWords(error);
+    throw toServerError(error);
   });
 }
 
 /** Servers' errors that GLIDE renames. Others keep their code. */
-const CODES: Readonly<Record<string, string>> = {
+const ERROR_CODES: Readonly<Record<string, string>> = {
   ResponseError: "ERR",
   NoScriptError: "NOSCRIPT",
   ReadOnly: "READONLY",
@@ -44,10 +44,10 @@ const CODES: Readonly<Record<string, string>> = {
 };
 
 /** `An error was signalled by the server: - NoScriptError: No matching script.`, or `OOM: command not allowed ...`. */
-const WORDS = /^(?:An error was signalled by the server: - (\w+)|([A-Z]+)): (.*)/s;
+const SERVER_ERROR = /^(?:An error was signalled by the server: - (\w+)|([A-Z]+)): (.*)/s;
 
-function inServerWords(error: unknown): unknown {
-  const [, name = "", code = CODES[name], words] =
-    error instanceof Error ? (WORDS.exec(error.message) ?? []) : [];
+function toServerError(error: unknown): unknown {
+  const [, name = "", code = ERROR_CODES[name], words] =
+    error instanceof Error ? (SERVER_ERROR.exec(error.message) ?? []) : [];
   return code === undefined ? error : new Error(`${code} ${words}`, { cause: error });
 }

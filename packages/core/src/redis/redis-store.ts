@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { invalidValue } from "../common/errors.ts";
 import { readBoolean, rejectUnknownOptions } from "../common/options.ts";
 import { isPlainObject } from "../common/plain-object.ts";
-import { onServers } from "../limiter/redis-limiter.ts";
+import { redisBackend } from "../limiter/redis-limiter.ts";
 import type { Clock } from "../store/clock.ts";
 import { createClock } from "../store/clock.ts";
 import type {
@@ -16,8 +16,8 @@ import { brandStore } from "../store/store.ts";
 import type { RedisClient } from "./client-port.ts";
 import { fromClient } from "./client-port.ts";
 import { listenForErrors } from "./error-listener.ts";
-import { sendInLines } from "./script-queues.ts";
-import { loadScript } from "./script-recovery.ts";
+import { loadScript } from "./script-retry.ts";
+import { createScriptSender } from "./script-sender.ts";
 import { isCrossSlot } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
@@ -66,12 +66,13 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const usage = readUsage(options.usage ?? false);
   const settings = { prefix, registry, usage };
   // A clock is for tests and replays.
-  if (clock !== undefined) return makeStore(client, settings, now, () => String(now()));
-  const known = stores.get(client) ?? new LRUCache<string, CountingStore>({ max: MAX_STORES });
+  if (clock !== undefined) return createStore(client, settings, now, () => String(now()));
+  const storesOfClient =
+    stores.get(client) ?? new LRUCache<string, CountingStore>({ max: MAX_STORES });
   const id = `${prefix} ${registry} ${usage}`;
-  const store = known.get(id) ?? makeStore(client, settings, now);
-  known.set(id, store);
-  stores.set(client, known);
+  const store = storesOfClient.get(id) ?? createStore(client, settings, now);
+  storesOfClient.set(id, store);
+  stores.set(client, storesOfClient);
   return store;
 }
 
@@ -85,7 +86,7 @@ const MAX_STORES = 64;
 const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
 
 /** `now` is this process's clock; `writeClock` writes the time for calls that are not to use the server's. */
-function makeStore(
+function createStore(
   client: RedisClient,
   settings: Pick<CountingStore, "prefix" | "registry" | "usage">,
   now: () => number,
@@ -94,11 +95,11 @@ function makeStore(
   const port = fromClient(client);
   const errors = listenForErrors(client);
   const topology = topologyOf(client);
-  const send = sendInLines(port, topology, now, writeClock);
+  const send = createScriptSender(port, topology, now, writeClock);
   return brandStore({
     owner: client,
     ...settings,
-    backend: onServers,
+    backend: redisBackend,
     transport: {
       slotOf: topology.hashSlotOf,
       nodeOf: topology.nodeOf,

@@ -15,13 +15,13 @@ const MISCONFIGURED: readonly string[] = [
 ];
 
 /** Errors that also begin with `ERR`, but are temporary. */
-const PASSING = /^ERR (max number of clients|.*Script killed)/;
+const TEMPORARY = /^ERR (max number of clients|.*Script killed)/;
 
 /** Redis before 7 wraps the error of a script in its own message: `ERR Error running script (...): ... -READONLY ...`. */
-const WRAPPED = /^ERR Error running script .*: -?([A-Z]+) /;
+const WRAPPED_ERROR = /^ERR Error running script .*: -?([A-Z]+) /;
 
 /** A cluster's server answers this if another one has the keys. */
-const ELSEWHERE = /^(?:MOVED|ASK) /;
+const REDIRECTION = /^(?:MOVED|ASK) /;
 
 /**
  * Turns a client's error into the store's; `followsCluster` tells whether the client follows MOVED and ASK. The client's
@@ -31,11 +31,11 @@ const ELSEWHERE = /^(?:MOVED|ASK) /;
 export function toStoreError(error: unknown, followsCluster: boolean): HeadgateError {
   if (codeOf(error) !== undefined) return error as HeadgateError;
   const reason = reasonOf(error);
-  const [code, message] = meaningOf(reason, followsCluster);
+  const [code, message] = classifyError(reason, followsCluster);
   return new HeadgateError(code, message, { cause: withoutCommand(error, reason) });
 }
 
-function meaningOf(
+function classifyError(
   reason: string,
   followsCluster: boolean,
 ): [code: HeadgateErrorCode, message: string] {
@@ -45,7 +45,7 @@ function meaningOf(
   if (reason.startsWith("CLUSTERDOWN Hash slot not served")) {
     return ["HEADGATE_SLOT_UNAVAILABLE", "no server has the slot of this subject"];
   }
-  if (!followsCluster && ELSEWHERE.test(reason)) {
+  if (!followsCluster && REDIRECTION.test(reason)) {
     return [
       "HEADGATE_STORE_MISCONFIGURED",
       "the server belongs to a cluster in which another server has the keys of this subject, and a client of one server does not follow it there: use a client for clusters, new Cluster(...) of ioredis, createCluster(...) of node-redis or GlideClusterClient of Valkey GLIDE",
@@ -74,8 +74,8 @@ export function isCrossSlot(error: unknown): boolean {
 }
 
 function isMisconfigured(reason: string): boolean {
-  if (PASSING.test(reason)) return false;
-  const code = WRAPPED.exec(reason)?.[1] ?? /^-?([A-Z]+)(?: |$)/.exec(reason)?.[1];
+  if (TEMPORARY.test(reason)) return false;
+  const code = WRAPPED_ERROR.exec(reason)?.[1] ?? /^-?([A-Z]+)(?: |$)/.exec(reason)?.[1];
   return code !== undefined && MISCONFIGURED.includes(code);
 }
 
@@ -87,8 +87,8 @@ export function withoutCommand(error: unknown, reason: string = reasonOf(error))
   const clean = new Error(reason);
   if (!(error instanceof Error)) return clean;
   const { name, stack = "", code } = error as NodeJS.ErrnoException;
-  const handedOn = { name, stack: withoutQuote(stack) };
-  return Object.assign(clean, handedOn, code === undefined ? {} : { code });
+  const properties = { name, stack: withoutQuote(stack) };
+  return Object.assign(clean, properties, code === undefined ? {} : { code });
 }
 
 /** An error's message; if it has none, that of the first of several errors, as when no address of a host could be reached. */
@@ -101,6 +101,6 @@ function reasonOf(error: unknown): string {
 }
 
 /** As in `ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password'`. It is one line. */
-function withoutQuote(words: string): string {
-  return words.replace(/, with args beginning with:.*/g, "");
+function withoutQuote(text: string): string {
+  return text.replace(/, with args beginning with:.*/g, "");
 }

@@ -26,26 +26,26 @@ test("a client of one server has one slot and one nameless node, and nothing to 
 
 describe("a server that was found to have slots", () => {
   test("has those of the specification, one for a script", () => {
-    const { hashSlotOf, nodeOf, scriptOf, noteRefused } = topologyOf({ status: "ready" });
-    const place = scriptOf("hg:{foo}:api");
-    expect(scriptOf("hg:{bar}:api")).toBe(place);
-    noteRefused(["hg:{foo}:api", "hg:{bar}:api"]);
+    const { hashSlotOf, nodeOf, scriptGroupOf, onCrossSlot } = topologyOf({ status: "ready" });
+    const place = scriptGroupOf("hg:{foo}:api");
+    expect(scriptGroupOf("hg:{bar}:api")).toBe(place);
+    onCrossSlot(["hg:{foo}:api", "hg:{bar}:api"]);
     expect([hashSlotOf("hg:{foo}:api"), nodeOf("hg:{foo}:api")]).toEqual([FOO, ""]);
-    expect(scriptOf("hg:{foo}:api")).toBe(scriptOf("hg:{foo}:other"));
-    expect(scriptOf("hg:{foo}:api")).not.toBe(scriptOf("hg:{bar}:api"));
-    expect(scriptOf("hg:{foo}:api")).not.toBe(place);
+    expect(scriptGroupOf("hg:{foo}:api")).toBe(scriptGroupOf("hg:{foo}:other"));
+    expect(scriptGroupOf("hg:{foo}:api")).not.toBe(scriptGroupOf("hg:{bar}:api"));
+    expect(scriptGroupOf("hg:{foo}:api")).not.toBe(place);
   });
 
   test("has them for all stores on its client, and not on others", () => {
     const client = { status: "ready", options: {} };
-    topologyOf(client).noteRefused(["foo", "bar"]);
+    topologyOf(client).onCrossSlot(["foo", "bar"]);
     expect(topologyOf(client).hashSlotOf("foo")).toBe(FOO);
     expect(topologyOf({ ...client }).hashSlotOf("foo")).toBe(0);
   });
 
   test("is asked with what ioredis puts in front of a key", () => {
     const tagged = topologyOf({ status: "ready", options: { keyPrefix: "{foo}:" } });
-    tagged.noteRefused(["hg:{somebody}:api"]);
+    tagged.onCrossSlot(["hg:{somebody}:api"]);
     expect(tagged.hashSlotOf("hg:{somebody}:api")).toBe(FOO);
   });
 });

@@ -1,11 +1,11 @@
 import calculateSlot from "cluster-key-slot";
 import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
-import type { GlideCluster } from "./glide-slots.ts";
-import { glideSlotsOf, isGlideCluster } from "./glide-slots.ts";
+import type { GlideCluster } from "./glide-hash-slots.ts";
+import { glideHashSlotsOf, isGlideCluster } from "./glide-hash-slots.ts";
 
 /** The servers of a hash slot: addresses in ioredis and iovalkey, a shard in node-redis; the primary first. */
-type SlotOwner = readonly string[] | { readonly master?: Master } | undefined;
+type HashSlotOwner = readonly string[] | { readonly master?: Master } | undefined;
 
 interface Master {
   readonly address: string;
@@ -13,7 +13,7 @@ interface Master {
 
 /** How a cluster client exposes its table of hash slots. */
 interface ClusterLike {
-  readonly slots: readonly SlotOwner[];
+  readonly slots: readonly HashSlotOwner[];
   /** ioredis and iovalkey: reloads the table from any server that answers within a second. */
   refreshSlotsCache?(callback: () => void): void;
   /** node-redis: reloads it from the server of a client. */
@@ -30,13 +30,13 @@ export interface Topology extends Pick<ScriptTransport, "slotOf" | "nodeOf" | "r
    * is being moved, some keys of a script may be on one node and some on another, which causes TRYAGAIN, and ioredis retries
    * that for 1.6 s before it reports it.
    */
-  scriptOf(key: string): string;
-  /** Whether all keys may be in one script, as far as is known: `scriptOf` is empty then. */
-  readonly isWhole: boolean;
+  scriptGroupOf(key: string): string;
+  /** Whether all keys may be in one script, as far as is known: `scriptGroupOf` is empty then. */
+  readonly canMixKeys: boolean;
   /** Whether the client follows MOVED and ASK. */
   readonly followsCluster: boolean;
   /** Records that the server refused a script because of the hash slots of its keys. */
-  noteRefused(keys: readonly string[]): void;
+  onCrossSlot(keys: readonly string[]): void;
 }
 
 /** The shape of a client of ioredis or iovalkey that asks Sentinels for the primary. */
@@ -52,31 +52,31 @@ const RECONNECT_MS = 5_000;
 /** Reads a client's own table of slots, which the client keeps up to date. */
 export function topologyOf(client: object): Topology {
   if (isGlideCluster(client)) return glideTopologyOf(client);
-  if (!isCluster(client)) return plainTopologyOf(client);
-  const hashSlotOf = slotsOf(client);
+  if (!isCluster(client)) return singleServerTopologyOf(client);
+  const hashSlotOf = createHashSlotOf(client);
   return {
     hashSlotOf,
     nodeOf: (key) => addressOf(client.slots[hashSlotOf(key)]),
-    refreshTopology: refreshes(client),
-    ...OF_CLUSTER,
+    refreshTopology: createRefresh(client),
+    ...CLUSTER_TOPOLOGY,
   };
 }
 
 /** True of every cluster client. */
-const OF_CLUSTER = {
-  scriptOf: (key: string) => key,
-  isWhole: false,
+const CLUSTER_TOPOLOGY = {
+  scriptGroupOf: (key: string) => key,
+  canMixKeys: false,
   followsCluster: true,
-  noteRefused() {},
+  onCrossSlot() {},
 } as const;
 
 function glideTopologyOf(client: GlideCluster): Topology {
-  const slots = glideSlotsOf(client);
+  const slots = glideHashSlotsOf(client);
   return {
     hashSlotOf: calculateSlot,
     nodeOf: (key) => slots.ownerOf(key),
     refreshTopology: (down) => slots.refresh(down),
-    ...OF_CLUSTER,
+    ...CLUSTER_TOPOLOGY,
   };
 }
 
@@ -85,29 +85,29 @@ function glideTopologyOf(client: GlideCluster): Topology {
  * every key, but no script with keys of several hash slots. Neither client nor server reveals this before the first such script
  * is refused. A proxy may have its own hash slots; if it refuses keys of one hash slot, each key is sent separately.
  */
-const plainTopologyOf = shareByClient("topology", (client: object): Topology => {
-  const slotOf = slotsOf(client);
-  let goesAlone = false;
+const singleServerTopologyOf = shareByClient("topology", (client: object): Topology => {
+  const slotOf = createHashSlotOf(client);
+  let isOneKeyPerScript = false;
   const topology = {
-    isWhole: true,
-    hashSlotOf: (key: string) => (topology.isWhole ? 0 : slotOf(key)),
+    canMixKeys: true,
+    hashSlotOf: (key: string) => (topology.canMixKeys ? 0 : slotOf(key)),
     nodeOf: () => "",
-    scriptOf(key: string) {
-      if (topology.isWhole) return "";
-      return goesAlone ? key : String(slotOf(key));
+    scriptGroupOf(key: string) {
+      if (topology.canMixKeys) return "";
+      return isOneKeyPerScript ? key : String(slotOf(key));
     },
     followsCluster: false,
-    noteRefused(keys: readonly string[]) {
-      topology.isWhole = false;
-      if (new Set(keys.map(slotOf)).size === 1) goesAlone = true;
+    onCrossSlot(keys: readonly string[]) {
+      topology.canMixKeys = false;
+      if (new Set(keys.map(slotOf)).size === 1) isOneKeyPerScript = true;
     },
-    refreshTopology: isSentinel(client) ? reconnects(client) : () => {},
+    refreshTopology: isSentinel(client) ? createReconnect(client) : () => {},
   };
   return topology;
 });
 
 /** The prefix that ioredis puts before each key may hold a hash tag. */
-function slotsOf(client: object): (key: string) => number {
+function createHashSlotOf(client: object): (key: string) => number {
   const { options } = client as { readonly options?: { readonly keyPrefix?: string } };
   const keyPrefix = options?.keyPrefix ?? "";
   return (key) => calculateSlot(keyPrefix + key);
@@ -117,7 +117,7 @@ function slotsOf(client: object): (key: string) => number {
  * Makes a client read its table again. Clients do so by themselves when a connection breaks or a server answers MOVED; a frozen
  * server causes neither, even if another one has long replaced it. Failures are retried later.
  */
-function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
+function createRefresh(client: ClusterLike): (down: ReadonlySet<string>) => void {
   /** Servers that have not answered yet: nothing more is sent to them. */
   const pinged = new Set<string>();
 
@@ -150,7 +150,7 @@ function refreshes(client: ClusterLike): (down: ReadonlySet<string>) => void {
  * Makes a client ask its Sentinels again. It does so only when it connects, and the connection to a frozen primary stays open,
  * even if another one has long replaced it.
  */
-function reconnects(client: SentinelLike): () => void {
+function createReconnect(client: SentinelLike): () => void {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
     const now = performance.now();
@@ -160,7 +160,7 @@ function reconnects(client: SentinelLike): () => void {
   };
 }
 
-function addressOf(owner: SlotOwner): string {
+function addressOf(owner: HashSlotOwner): string {
   if (owner === undefined) return "";
   return ("master" in owner ? owner.master?.address : (owner as readonly string[])[0]) ?? "";
 }

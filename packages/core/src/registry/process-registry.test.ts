@@ -5,7 +5,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { onServers } from "../limiter/redis-limiter.ts";
+import { redisBackend } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -53,7 +53,7 @@ function listingStore(): ListingStore {
     store: {
       ...memory,
       registry: true,
-      backend: onServers,
+      backend: redisBackend,
       async run(operation, call) {
         if ((operation as unknown) !== updateRegistry) return memory.run(operation, call);
         const asked = call as RegistryCall;

@@ -6,7 +6,7 @@ import type { Decision } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { partsOf } from "../limiter/limiter-parts.ts";
+import { internalsOf } from "../limiter/limiter-internals.ts";
 import type { SlotsCall } from "../operations/slots.ts";
 import { slotsOperation } from "../operations/slots.ts";
 import { countersOf } from "../policy/counters.ts";
@@ -603,7 +603,7 @@ describe("whoever waits for a place", () => {
 test("a place is on record under its holder alone, whoever else knows the subject", async () => {
   const { limiter, memory } = start();
   await limiter.consume("ann");
-  const [counter] = countersOf(partsOf(limiter).counted, "ann");
+  const [counter] = countersOf(internalsOf(limiter).policy, "ann");
   const call = { counters: [counter], holders: ["stranger"], renews: true } as SlotsCall;
   expect(await memory.run(slotsOperation, call)).toEqual([expect.any(Number), 0]);
 });

@@ -130,7 +130,7 @@ export interface CountingStore extends Store {
   readonly registry?: boolean | undefined;
   /** How subjects are written in the usage that its limiters keep; undefined if they keep none. */
   readonly usage?: UsageSubjects | undefined;
-  /** The part that it adds to its limiters, if it is on servers: `OnServers` of limiter/store-backend.ts. */
+  /** The part that it adds to its limiters, if it is on servers: `StoreBackend` of limiter/store-backend.ts. */
   readonly backend?: object | undefined;
   /**
    * The connection to counts outside this process; undefined if they are in this process, and always answer: then nothing

@@ -3,7 +3,7 @@ import { gcra } from "../algorithms/gcra.ts";
 import { HeadgateError } from "../common/errors.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
-import { onServers } from "../limiter/redis-limiter.ts";
+import { redisBackend } from "../limiter/redis-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
@@ -46,7 +46,7 @@ function addingStore({ usage }: Pick<CountingStore, "usage"> = { usage: "hashed"
     store: {
       ...memory,
       usage,
-      backend: onServers,
+      backend: redisBackend,
       now: () => Date.now() * 1_000,
       async run(operation, call) {
         if ((operation as unknown) !== addUsage) return memory.run(operation, call);

@@ -10,7 +10,7 @@ import type { Policy } from "../common/policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
-import { MOST_SHAPES } from "./per-call-policies.ts";
+import { MAX_SHAPES } from "./per-call-policies.ts";
 
 const START = 1_800_000_000_000;
 
@@ -129,7 +129,7 @@ describe("limits of another shape", () => {
     const { limiter } = start();
     const every = (seconds: number) => fixedWindow({ limit: 5, window: `${1_000 + seconds}s` });
     const first = await limiter.consume("u", of(every(0), 2));
-    for (let i = 1; i <= MOST_SHAPES + 1; i += 1) await limiter.consume("u", of(every(i)));
+    for (let i = 1; i <= MAX_SHAPES + 1; i += 1) await limiter.consume("u", of(every(i)));
     expect(await limiter.peek("u", of(every(0), 0))).toMatchObject({ remaining: 3 });
     expect(await limiter.refund(first)).toBe(true);
     expect(await limiter.peek("u", of(every(0), 0))).toMatchObject({ remaining: 5 });

@@ -19,7 +19,7 @@ type Route =
 type Address = Exclude<Route, string>;
 
 /** In the reply of CLUSTER SLOTS: the first slot and the last, then the servers that own them, the primary first. */
-type SlotRange = readonly [
+type HashSlotRange = readonly [
   first: number,
   last: number,
   primary: readonly [host: string, port: number],
@@ -39,12 +39,12 @@ const REFRESH_MS = 1_000;
  * its own table, so this one asks a server for it, on first use and repeatedly while one is down. Until the table is known, all
  * hash slots count as one server's.
  */
-class GlideSlots {
+class GlideHashSlots {
   readonly #client: GlideCluster;
   #owners: readonly string[] | undefined;
   #primaries: ReadonlyMap<string, Address> = new Map();
   /** Servers that were asked and have not answered yet. */
-  readonly #asked = new Set<string>();
+  readonly #requested = new Set<string>();
   /** Primaries that replaced others, which GLIDE may not know about. */
   readonly #successors = new Set<string>();
   #refreshedAt = Number.NEGATIVE_INFINITY;
@@ -60,12 +60,12 @@ class GlideSlots {
       this.refresh(new Set());
     }
     const owner = this.#owners[calculateSlot(key)] ?? "";
-    if (this.#successors.size > 0 && this.#successors.delete(owner)) this.#redirect(key, owner);
+    if (this.#successors.size > 0 && this.#successors.delete(owner)) this.#triggerMoved(key, owner);
     return owner;
   }
 
   /** Records that the server of a key did not answer a call within GLIDE's own timeout. */
-  noteSilent(key: string): void {
+  onTimeout(key: string): void {
     const now = performance.now();
     if (now - this.#refreshedAt < REFRESH_MS) return;
     this.#refreshedAt = now;
@@ -75,12 +75,12 @@ class GlideSlots {
   /** Asks one of the servers that are not down. If that fails, the next call tries again. */
   refresh(down: ReadonlySet<string>): void {
     const known = [...this.#primaries].find(
-      ([address]) => !down.has(address) && !this.#asked.has(address),
+      ([address]) => !down.has(address) && !this.#requested.has(address),
     );
     const [address, route] = known ?? (["", "randomNode"] as const);
-    if (this.#asked.has(address)) return;
-    this.#asked.add(address);
-    const answered = (): void => void this.#asked.delete(address);
+    if (this.#requested.has(address)) return;
+    this.#requested.add(address);
+    const answered = (): void => void this.#requested.delete(address);
     void this.#request(route).then(answered, answered);
   }
 
@@ -89,7 +89,7 @@ class GlideSlots {
     const reply = await this.#client.customCommand(command, { decoder: STRING, route });
     const owners: string[] = [];
     const primaries = new Map<string, Address>();
-    for (const [first, last, [host, port]] of reply as readonly SlotRange[]) {
+    for (const [first, last, [host, port]] of reply as readonly HashSlotRange[]) {
       const address = `${host}:${port}`;
       primaries.set(address, { type: "routeByAddress", host, port });
       for (let slot = first; slot <= last; slot += 1) owners[slot] = address;
@@ -104,7 +104,7 @@ class GlideSlots {
    * Makes GLIDE read its table again, which it does when a server answers MOVED, and otherwise once a minute: a frozen primary
    * answers nothing, even if another one has long replaced it.
    */
-  #redirect(key: string, owner: string): void {
+  #triggerMoved(key: string, owner: string): void {
     const other = [...this.#primaries].find(([address]) => address !== owner);
     if (other === undefined) return;
     const options = { decoder: STRING, route: other[1] } as const;
@@ -113,9 +113,9 @@ class GlideSlots {
 }
 
 /** The table of a client, shared by all of its users: reading it takes a call. */
-export const glideSlotsOf: (client: GlideCluster) => GlideSlots = shareByClient(
+export const glideHashSlotsOf: (client: GlideCluster) => GlideHashSlots = shareByClient(
   "glideSlots",
-  (client: GlideCluster) => new GlideSlots(client),
+  (client: GlideCluster) => new GlideHashSlots(client),
 );
 
 export function isGlideCluster(client: object): client is GlideCluster {

@@ -3,7 +3,7 @@ import type { OperatorLog } from "../common/operator-log.ts";
 import type { CountingStore, Operation } from "../store/store.ts";
 
 /** How long to wait for a store, in milliseconds in which this process runs. */
-export interface StoreTimes {
+export interface StoreTimeouts {
   /** For each decision. */
   readonly timeoutMs: number;
   /** For the first answer of a client. */
@@ -11,10 +11,10 @@ export interface StoreTimes {
 }
 
 /** Called for a call that may have taken effect in vain: with its late reply, or undefined if the store could not answer. */
-export type Late = (reply: readonly number[] | undefined) => void;
+export type OnLateReply = (reply: readonly number[] | undefined) => void;
 
 /** Limits the wait for a store, and does not wait for a server that is down. Shared by all limiters of a client. */
-export interface StoreMonitor extends StoreTimes {
+export interface StoreMonitor extends StoreTimeouts {
   /** Milliseconds in which this process was running, counted while anything is waited for. */
   now(): number;
   /** Calls back when this many of them have passed and no first answer is awaited, until the returned function is called. */
@@ -28,16 +28,16 @@ export interface StoreMonitor extends StoreTimes {
    */
   run<Call>(
     store: CountingStore,
-    step: Operation<Call>,
+    operation: Operation<Call>,
     call: Call,
     counterKey: string,
     waitedMs?: number,
-    late?: Late,
+    onLateReply?: OnLateReply,
   ): Promise<readonly number[]>;
   /** Why the server of a counter's key is known to be down; undefined if it is not. */
   downReason(counterKey: string): HeadgateError | undefined;
   /** The log for this client. */
-  readonly notices: OperatorLog;
+  readonly log: OperatorLog;
   /** Marks the client as in use until the returned function is called; when unused, the watch stops trying to reach the store. */
   use(): () => void;
 }
@@ -56,7 +56,7 @@ export interface StoreUp {
   /** How long it was down, in milliseconds. */
   readonly downMs: number;
   /** How many calls were not sent while it was down. */
-  readonly refused: number;
+  readonly rejectedCalls: number;
 }
 
 /** Published on `headgate:store:server`: the state of a server. */
@@ -64,7 +64,7 @@ export interface StoreServer {
   /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
   /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches a server separately. */
-  readonly watch: object;
+  readonly monitor: object;
   /** `"unwatched"` if nothing in this process watches the server any more. */
   readonly state: "up" | "down" | "unwatched";
 }

@@ -4,16 +4,16 @@ import { composeScript } from "../scripts/compose-script.ts";
 import type { PendingCall, ScriptTransport } from "../store/store.ts";
 import { CallQueue } from "./call-queue.ts";
 import type { ClientPort } from "./client-port.ts";
-import type { Recover } from "./script-recovery.ts";
-import { recoverOn } from "./script-recovery.ts";
+import type { RetryScript } from "./script-retry.ts";
+import { createScriptRetry } from "./script-retry.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
 /** The most lines of a kind: one for each shape of calls. The oldest is opened again if it is still used. */
-const MOST_LINES = 1_000;
+const MAX_BATCHERS = 1_000;
 
 /** The calls of one line, which are sent together if possible. */
-interface Line {
+interface Batcher {
   add(call: PendingCall): void;
   /** Sends all calls that wait, so that calls sent elsewhere after this arrive after them. */
   flush(): void;
@@ -23,38 +23,38 @@ interface Line {
  * Sends calls, those of each line in order. `now` is this process's clock, in microseconds since the epoch; `writeClock` writes
  * the time for calls that are not to use the server's.
  */
-export function sendInLines(
+export function createScriptSender(
   port: ClientPort,
   topology: Topology,
   now: () => number,
   writeClock?: () => string,
 ): ScriptTransport["send"] {
-  const recover = recoverOn(port);
+  const retry = createScriptRetry(port);
   /** By the kind of step. */
-  const kinds = new Map<string, Map<object, Line>>();
+  const batchersByKind = new Map<string, Map<object, Batcher>>();
   let kind: string | undefined;
-  let lines = new Map<object, Line>();
+  let batchers = new Map<object, Batcher>();
 
   /** The calls that wait in lines of another kind were made earlier, and are sent first. */
   function changeKind(next: string): void {
-    for (const line of lines.values()) line.flush();
+    for (const line of batchers.values()) line.flush();
     kind = next;
-    lines = kinds.get(next) ?? new Map<object, Line>();
-    kinds.set(next, lines);
+    batchers = batchersByKind.get(next) ?? new Map<object, Batcher>();
+    batchersByKind.set(next, batchers);
   }
 
-  function openLine(id: object): Line {
-    if (lines.size >= MOST_LINES) closeOldest();
-    const line = createLine(port, recover, topology, now);
-    lines.set(id, line);
+  function openBatcher(id: object): Batcher {
+    if (batchers.size >= MAX_BATCHERS) closeOldest();
+    const line = createBatcher(port, retry, topology, now);
+    batchers.set(id, line);
     return line;
   }
 
   /** Sends its calls now, before those of the line that replaces it. */
   function closeOldest(): void {
-    for (const [oldest, line] of lines) {
+    for (const [oldest, line] of batchers) {
       line.flush();
-      lines.delete(oldest);
+      batchers.delete(oldest);
       return;
     }
   }
@@ -66,67 +66,67 @@ export function sendInLines(
     if (writeClock !== undefined) call.clock = writeClock();
     if (operation.kind !== kind) changeKind(operation.kind);
     const id = operation.batchKey(call.call);
-    const line = lines.get(id) ?? openLine(id);
+    const line = batchers.get(id) ?? openBatcher(id);
     line.add(call);
   };
 }
 
-function createLine(
+function createBatcher(
   port: ClientPort,
-  recover: Recover,
+  retry: RetryScript,
   topology: Topology,
   now: () => number,
-): Line {
+): Batcher {
   /** Microseconds that the server's clock is ahead of this process's, as far as it matters. */
-  let ahead = 0;
-  const guess = (): number => now() + ahead;
+  let clockOffset = 0;
+  const serverNow = (): number => now() + clockOffset;
   /** The only queue for a single server; for a cluster, the queues with calls waiting or in flight. */
   const queues = new Map<string, CallQueue>();
 
-  function placeOf({ keys }: PendingCall): string {
-    return topology.isWhole ? "" : topology.scriptOf(keys[0] as string);
+  function queueKeyOf({ keys }: PendingCall): string {
+    return topology.canMixKeys ? "" : topology.scriptGroupOf(keys[0] as string);
   }
 
   function add(call: PendingCall): void {
-    const place = placeOf(call);
-    const queue = queues.get(place) ?? openQueue(place);
+    const queueKey = queueKeyOf(call);
+    const queue = queues.get(queueKey) ?? openQueue(queueKey);
     queue.add(call);
   }
 
-  function openQueue(place: string): CallQueue {
+  function openQueue(queueKey: string): CallQueue {
     const forget = (): void => {
-      if (queues.get(place) === queue) queues.delete(place);
+      if (queues.get(queueKey) === queue) queues.delete(queueKey);
     };
     const queue: CallQueue = new CallQueue(
-      sendTogether.bind(undefined, place),
-      place === "" ? undefined : forget,
+      sendBatch.bind(undefined, queueKey),
+      queueKey === "" ? undefined : forget,
     );
-    queues.set(place, queue);
+    queues.set(queueKey, queue);
     return queue;
   }
 
-  async function sendTogether(place: string, sent: readonly PendingCall[]): Promise<void> {
-    if (placeOf(sent[0] as PendingCall) !== place) {
+  async function sendBatch(queueKey: string, sent: readonly PendingCall[]): Promise<void> {
+    if (queueKeyOf(sent[0] as PendingCall) !== queueKey) {
       // The server turned out to have hash slots while these waited.
       for (const call of sent) add(call);
       return;
     }
     try {
       const { operation, call, clock: given } = sent[0] as PendingCall;
-      const times = operation.boundaries?.(call, given, guess);
+      const times = operation.boundaries?.(call, given, serverNow);
       const calls = sent.length === 1 ? [call] : callsOf(sent);
       const reply = await run(sent, calls, times);
-      const clock = times ? readClockAlone(reply) : undefined;
+      const clock = times ? readClockReply(reply) : undefined;
       if (clock === undefined) resolveCalls(sent, calls, reply);
-      else await askAgain(sent, clock);
+      else await resendWithClock(sent, clock);
     } catch (error) {
-      failTogether(sent, error);
+      rejectBatch(sent, error);
     }
   }
 
   /** Asks once more, with times around the server's clock. Nothing was done, so calls that are over by now are left out. */
-  async function askAgain(sent: readonly PendingCall[], clock: number): Promise<void> {
-    ahead = clock - now();
+  async function resendWithClock(sent: readonly PendingCall[], clock: number): Promise<void> {
+    clockOffset = clock - now();
     const waiting = sent.filter(
       ({ isAbandoned, operation }) => !isAbandoned || operation.isFireAndForget,
     );
@@ -136,7 +136,7 @@ function createLine(
     resolveCalls(
       waiting,
       calls,
-      await run(waiting, calls, operation.boundaries?.(call, given, guess)),
+      await run(waiting, calls, operation.boundaries?.(call, given, serverNow)),
     );
   }
 
@@ -151,22 +151,22 @@ function createLine(
     const node = topology.followsCluster ? topology.nodeOf(keys[0] as string) : "";
     return port
       .evalshaBuffer(script.sha1, keys.length, ...keys, ...args)
-      .catch((error) => recover(error, { script, keys, args, node }));
+      .catch((error) => retry(error, { script, keys, args, node }));
   }
 
   /** Calls that were refused because of each other's hash slots are made again, each in its own script. */
-  function failTogether(sent: readonly PendingCall[], error: unknown): void {
+  function rejectBatch(sent: readonly PendingCall[], error: unknown): void {
     const keys = keysOf(sent);
-    if (isServerError(error, "CROSSSLOT")) topology.noteRefused(keys);
-    const goApart = !areInOneSlot(keys) || new Set(sent.map(placeOf)).size > 1;
+    if (isServerError(error, "CROSSSLOT")) topology.onCrossSlot(keys);
+    const canSplit = !areInOneHashSlot(keys) || new Set(sent.map(queueKeyOf)).size > 1;
     const reason = toStoreError(error, topology.followsCluster);
     for (const call of sent) {
-      if (isCrossSlot(error) && goApart && areInOneSlot(call.keys)) add(call);
+      if (isCrossSlot(error) && canSplit && areInOneHashSlot(call.keys)) add(call);
       else call.reject(reason);
     }
   }
 
-  function areInOneSlot(keys: readonly string[]): boolean {
+  function areInOneHashSlot(keys: readonly string[]): boolean {
     const slot = topology.hashSlotOf(keys[0] as string);
     return keys.every((key) => topology.hashSlotOf(key) === slot);
   }
@@ -213,7 +213,7 @@ function badReply(name: string, reply: unknown): HeadgateError {
 }
 
 /** A clock instead of replies, which are never such a number. */
-function readClockAlone(reply: unknown): number | undefined {
+function readClockReply(reply: unknown): number | undefined {
   if (typeof reply === "object") return undefined;
   const clock = readInteger(reply);
   return clock >= 0 ? clock : undefined;

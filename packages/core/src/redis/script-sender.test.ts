@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { probe } from "../operations/probe.ts";
 import type { Operation } from "../store/store.ts";
 import type { ClientPort } from "./client-port.ts";
-import { sendInLines } from "./script-queues.ts";
+import { createScriptSender } from "./script-sender.ts";
 import { topologyOf } from "./topology.ts";
 
 const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
@@ -27,7 +27,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
     sent.push(keys);
     return answer(keys);
   });
-  const add = sendInLines(client, topologyOf({}), () => 0);
+  const add = createScriptSender(client, topologyOf({}), () => 0);
   const ask = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
@@ -52,7 +52,7 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
     onAsked();
     return answer(times);
   });
-  const add = sendInLines(client, topologyOf({}), () => 1_000);
+  const add = createScriptSender(client, topologyOf({}), () => 1_000);
   const operation: Operation<string> = {
     ...probe,
     boundaries: (_, clock, guess) => clock || String(guess()),
@@ -198,7 +198,7 @@ test("calls that go together bring their keys in order, and one for which the st
     sent.push(keys);
     return { a: [7, 1], c: [7, 2] };
   });
-  const add = sendInLines(client, topologyOf({}), () => 0);
+  const add = createScriptSender(client, topologyOf({}), () => 0);
   const step = {
     ...probe,
     keys: (name: string) => (name === "a" ? ["a", "a:log"] : [name]),

@@ -3,7 +3,7 @@ import type { ClientPort } from "./client-port.ts";
 import { isServerError } from "./store-error.ts";
 
 /** A call of a script. */
-export interface ScriptCall {
+export interface EvalCall {
   readonly script: LuaSource;
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -14,13 +14,13 @@ export interface ScriptCall {
 /**
  * Makes a call again after the error of its EVALSHA, if that guarantees that nothing happened; otherwise rejects with the error.
  */
-export type Recover = (error: unknown, call: ScriptCall) => Promise<unknown>;
+export type RetryScript = (error: unknown, call: EvalCall) => Promise<unknown>;
 
 /**
  * How long to wait for a hash slot that is being moved, longer each time: TRYAGAIN comes while only some keys of a call have
  * moved, which takes moments for each subject.
  */
-const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
+const TRY_AGAIN_DELAYS_MS = [2, 4, 8, 16, 32];
 
 /**
  * Only NOSCRIPT and TRYAGAIN cause another call here. (So does CROSSSLOT, after which script-queues.ts makes the calls
@@ -28,49 +28,49 @@ const TRY_AGAIN_MS = [2, 4, 8, 16, 32];
  * the node that lacked it, while SCRIPT LOAD on a cluster could reach another node. While one EVAL of a script is in progress
  * on a node, other calls wait for it and use the digest again.
  */
-export function recoverOn(port: ClientPort): Recover {
+export function createScriptRetry(port: ClientPort): RetryScript {
   /** By node and digest: settles when the EVAL in progress there, and the calls that wait for it, have settled. */
   const loading = new Map<string, Promise<unknown>>();
 
   /** Runs the text, unless another call is doing so. */
-  function load({ script, keys, args }: ScriptCall, place: string): Promise<unknown> {
-    const before = loading.get(place) ?? Promise.resolve();
+  function load({ script, keys, args }: EvalCall, nodeScript: string): Promise<unknown> {
+    const before = loading.get(nodeScript) ?? Promise.resolve();
     const reply = before.then(() => port.evalBuffer(script.source, keys.length, ...keys, ...args));
     const settled = reply.then(noop, noop);
-    loading.set(place, settled);
+    loading.set(nodeScript, settled);
     void settled.then(() => {
-      if (loading.get(place) === settled) loading.delete(place);
+      if (loading.get(nodeScript) === settled) loading.delete(nodeScript);
     });
     return reply;
   }
 
   /** Runs a script that the server did not know: by its text or, if another call is loading it, by its digest after that. */
-  async function runLoaded(call: ScriptCall): Promise<unknown> {
-    const place = `${call.node} ${call.script.sha1}`;
-    const loaded = loading.get(place);
-    if (loaded === undefined) return load(call, place);
+  async function runLoaded(call: EvalCall): Promise<unknown> {
+    const nodeScript = `${call.node} ${call.script.sha1}`;
+    const loaded = loading.get(nodeScript);
+    if (loaded === undefined) return load(call, nodeScript);
     await loaded;
     return runKnown(call).catch((error: unknown) => {
       // Gone again: at most one round each, however often the server forgets it.
-      if (isServerError(error, "NOSCRIPT")) return load(call, place);
+      if (isServerError(error, "NOSCRIPT")) return load(call, nodeScript);
       throw error;
     });
   }
 
-  function runKnown({ script, keys, args }: ScriptCall): Promise<unknown> {
+  function runKnown({ script, keys, args }: EvalCall): Promise<unknown> {
     return port.evalshaBuffer(script.sha1, keys.length, ...keys, ...args);
   }
 
-  async function recover(error: unknown, call: ScriptCall, tries = 0): Promise<unknown> {
-    const again = (next: unknown) => recover(next, call, tries + 1);
+  async function retry(error: unknown, call: EvalCall, tries = 0): Promise<unknown> {
+    const again = (next: unknown) => retry(next, call, tries + 1);
     if (isServerError(error, "NOSCRIPT")) return runLoaded(call).catch(again);
-    const ms = TRY_AGAIN_MS[tries];
+    const ms = TRY_AGAIN_DELAYS_MS[tries];
     if (ms === undefined || !isServerError(error, "TRYAGAIN")) throw error;
     await new Promise((resolve) => setTimeout(resolve, ms));
     return runKnown(call).catch(again);
   }
 
-  return recover;
+  return retry;
 }
 
 /**

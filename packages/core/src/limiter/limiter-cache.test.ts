@@ -6,7 +6,7 @@ import type { CountingStore } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
 import { createLimiter } from "./create-limiter.ts";
 import type { Limiter, LimiterOptions } from "./limiter.ts";
-import { partsOf } from "./limiter-parts.ts";
+import { internalsOf } from "./limiter-internals.ts";
 
 const hourly = () => fixedWindow({ limit: 5, window: "1h" });
 
@@ -17,7 +17,7 @@ function startMaking(store: CountingStore = requireStore(memoryStore())) {
 
 /** Limiters that are one share all that was compiled. */
 function areOne(one: Limiter, other: Limiter): boolean {
-  return partsOf(one).counted === partsOf(other).counted;
+  return internalsOf(one).policy === internalsOf(other).policy;
 }
 
 test.each<[what: string, options: () => Partial<LimiterOptions>]>([
@@ -59,7 +59,7 @@ test.each<[what: string, options: Partial<LimiterOptions>]>([
 test("one on another store, or with another name, is another", () => {
   const first = startMaking()();
   expect(areOne(first, startMaking()())).toBe(false);
-  expect(areOne(first, startMaking(partsOf(first).counted.store)({ name: "web" }))).toBe(false);
+  expect(areOne(first, startMaking(internalsOf(first).policy.store)({ name: "web" }))).toBe(false);
 });
 
 test("of limiters that extend others, those of the same one are one", () => {

@@ -2,7 +2,7 @@ import type { Awaitable } from "../common/awaitable.ts";
 import type { Decision } from "../common/decision.ts";
 import { formatKind, invalidValue } from "../common/errors.ts";
 import type { LimiterControl } from "../control/control.ts";
-import type { StoreMonitor } from "../health/outage.ts";
+import type { StoreMonitor } from "../health/store-health.ts";
 import type { InFlight } from "../pipeline/in-flight.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import type { Subjects } from "../policy/counters.ts";
@@ -15,17 +15,17 @@ import type { PerCallPolicies } from "./per-call-policies.ts";
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
 /** The view of a limiter for the rest of Headgate. */
-export interface LimiterParts {
-  readonly counted: CompiledPolicy;
+export interface LimiterInternals {
+  readonly policy: CompiledPolicy;
   /** The shapes of limits passed with calls, besides its own. */
-  readonly shapes: Pick<PerCallPolicies, "isUsed" | "hasSlots" | "keeps">;
+  readonly perCallPolicies: Pick<PerCallPolicies, "isUsed" | "hasSlots" | "blocksOnSettle">;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
    * `consume` for some of its groups only; publishes nothing. Returns the decision itself if this process knows it; errors are
    * then thrown, not rejected.
    */
-  consumeIn(
+  consumeDimensions(
     groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
@@ -33,21 +33,21 @@ export interface LimiterParts {
   ): Awaitable<Decision>;
   /** Operators' changes, as far as this process knows; undefined if the store has no control record. */
   readonly control: Pick<LimiterControl, "refresh" | "cache"> | undefined;
-  /** `consumeIn`, but waits in line if it is denied. Undefined if the client has disconnected meanwhile. */
-  consumeInTurn(
+  /** `consumeDimensions`, but waits in line if it is denied. Undefined if the client has disconnected meanwhile. */
+  consumeOrWait(
     groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
     turn: QueueWaitOptions,
   ): Promise<QueuedDecision | undefined>;
   /** Settles its decisions, also after `close`. */
-  readonly charging: Pick<Limiter, "settle" | "refund">;
+  readonly chargeMethods: Pick<Limiter, "settle" | "refund">;
   /** The calls in progress, which `close` waits for. */
   readonly inFlight: InFlight;
   /** The watch of its store; undefined if the store is in this process's memory. */
-  readonly watch: StoreMonitor | undefined;
+  readonly monitor: StoreMonitor | undefined;
   /**
-   * The usage that its decisions are counted in; callers of `consumeIn` and `consumeInTurn` count theirs themselves. Undefined
+   * The usage that its decisions are counted in; callers of `consumeDimensions` and `consumeOrWait` count theirs themselves. Undefined
    * if the store keeps none.
    */
   readonly usage: UsageCounter | undefined;
@@ -63,14 +63,15 @@ export interface LimiterParts {
  * A limiter created by `createLimiter`. `Limiter`, the public type, does not have the symbol: the compiler would treat the same
  * type from another copy of the package, or from its other format, as a different one.
  */
-export interface MadeLimiter<Dimension extends string = string> extends Limiter<Dimension> {
-  readonly [LIMITER]: LimiterParts;
+export interface LimiterWithInternals<Dimension extends string = string>
+  extends Limiter<Dimension> {
+  readonly [LIMITER]: LimiterInternals;
 }
 
 /** A limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for anything else. */
-export function requireMade(limiter: Limiter): MadeLimiter {
-  partsOf(limiter);
-  return limiter as MadeLimiter;
+export function requireLimiter(limiter: Limiter): LimiterWithInternals {
+  internalsOf(limiter);
+  return limiter as LimiterWithInternals;
 }
 
 /** How a request learned of operators' changes before its decision. */
@@ -82,11 +83,11 @@ export interface ControlFreshness {
 }
 
 /** The parts of a limiter created by any copy of Headgate. Throws `HEADGATE_INVALID_OPTION` for anything else. */
-export function partsOf(limiter: unknown): LimiterParts {
-  const parts =
+export function internalsOf(limiter: unknown): LimiterInternals {
+  const internals =
     typeof limiter === "object" && limiter !== null
-      ? (limiter as Partial<MadeLimiter>)[LIMITER]
+      ? (limiter as Partial<LimiterWithInternals>)[LIMITER]
       : undefined;
-  if (parts !== undefined) return parts;
+  if (internals !== undefined) return internals;
   throw invalidValue("a limiter made by createLimiter is needed", limiter, formatKind);
 }

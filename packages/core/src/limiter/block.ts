@@ -9,10 +9,10 @@ import type { Limiter, SubjectOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /** Blocks, unblocks and forgets subjects. */
-export function createBlocking({
-  counted: policy,
-  shapes,
-  chain,
+export function createBlockMethods({
+  policy,
+  perCallPolicies,
+  pipeline,
   fallback,
 }: LimiterCore): Pick<Limiter, "block" | "unblock" | "reset"> {
   /** The subject's counters under the limiter's own policy, and under each other shape in use. */
@@ -22,9 +22,11 @@ export function createBlocking({
   ): readonly (readonly SubjectCounter[])[] {
     const own = countersOfGivenSubjects(policy, subject, partial);
     if (own.length === 0) return [];
-    if (!shapes.isUsed) return [own];
-    const beside = countersOfOtherPolicies({ policy, counters: own }, [...shapes.policies()]);
-    return [own, ...beside.map(({ counters }) => counters)];
+    if (!perCallPolicies.isUsed) return [own];
+    const others = countersOfOtherPolicies({ policy, counters: own }, [
+      ...perCallPolicies.policies(),
+    ]);
+    return [own, ...others.map(({ counters }) => counters)];
   }
 
   async function isAny(
@@ -40,13 +42,13 @@ export function createBlocking({
       rejectExtraArgument("block(subject, duration, options)", more);
       const partial = readPartial("block", options);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
-      await isAny(subject, partial, (counters) => blockCounters(chain, counters, span));
+      await isAny(subject, partial, (counters) => blockCounters(pipeline, counters, span));
     },
 
     async unblock(subject, options, more?: unknown) {
       rejectExtraArgument("unblock(subject, options)", more);
       const partial = readPartial("unblock", options);
-      return isAny(subject, partial, (counters) => blockCounters(chain, counters, 0));
+      return isAny(subject, partial, (counters) => blockCounters(pipeline, counters, 0));
     },
 
     async reset(subject, options, more?: unknown) {
@@ -56,7 +58,7 @@ export function createBlocking({
         if (counters.length === 0) return false;
         const here =
           fallback && (await forgetCounters(fallback, counters.map(fallback.localShareOf)));
-        return (await forgetCounters(chain, counters)) || here === true;
+        return (await forgetCounters(pipeline, counters)) || here === true;
       });
     },
   };

@@ -9,28 +9,30 @@ import { replaceLimits } from "../policy/effective-limits.ts";
 import { compilePerCallPolicy } from "../policy/per-call-policy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { CalledLimits } from "./called-limits.ts";
-import { MOST_SHAPES, PerCallPolicies } from "./per-call-policies.ts";
+import { MAX_SHAPES, PerCallPolicies } from "./per-call-policies.ts";
+import { PolicyCache } from "./policy-cache.ts";
 
 /** Policies of calls under a base, and how often one of them was compiled. */
 function start(base: Policy) {
   const counted = compileLimiterPolicy("api", base, requireStore(memoryStore()));
   let compiled = 0;
   const compiler = {
-    ofSameShape(limits: readonly Limit[]) {
+    compileSameShape(limits: readonly Limit[]) {
       compiled += 1;
       return replaceLimits(counted, limits);
     },
-    ofOtherShape: (limits: readonly Limit[]) => compilePerCallPolicy(counted, limits, "denial"),
+    compileOtherShape: (limits: readonly Limit[]) =>
+      compilePerCallPolicy(counted, limits, "denial"),
     join: (own: CompiledPolicy) => own,
   };
   const shapes = new PerCallPolicies("api", undefined);
-  const called = new CalledLimits(compiler, shapes);
+  const called = new PolicyCache(compiler, shapes);
   return {
     called,
     shapes,
     counted,
-    quotasOf: (policy: unknown) => called.of(policy as Policy).limits.map(({ limit }) => limit),
+    quotasOf: (policy: unknown) =>
+      called.compile(policy as Policy).limits.map(({ limit }) => limit),
     compiled: () => compiled,
   };
 }
@@ -181,10 +183,10 @@ describe("a policy of another shape", () => {
 
   test("is compiled once while its shape is in use, and shares remembered keys with those of its shape", () => {
     const { called, shapes, counted } = start(hourly(1));
-    const policy = called.of(every(1));
-    expect(called.of(every(1))).toBe(policy);
+    const policy = called.compile(every(1));
+    expect(called.compile(every(1))).toBe(policy);
     expect(policy.keyspace).toBe(counted.keyspace);
-    const more = called.of(every(1, 50));
+    const more = called.compile(every(1, 50));
     expect(more.limits.map(({ name, limit }) => [name, limit])).toEqual([["50-per-1s", 50]]);
     expect(more.groups[0]?.recentKeys).toBe(policy.groups[0]?.recentKeys);
     expect([...shapes.policies()]).toEqual([policy]);
@@ -195,13 +197,13 @@ describe("a policy of another shape", () => {
     const warned = new Promise<Error & { code?: string }>((resolve) => {
       process.once("warning", resolve);
     });
-    for (let i = 1; i <= MOST_SHAPES; i += 1) called.of(every(i));
-    const [first, second] = [called.of(every(1)), called.of(every(2))];
-    called.of(every(1));
-    called.of(every(100));
-    expect([...shapes.policies()]).toHaveLength(MOST_SHAPES);
-    expect(called.of(every(1))).toBe(first);
-    expect(called.of(every(2))).toBe(second);
+    for (let i = 1; i <= MAX_SHAPES; i += 1) called.compile(every(i));
+    const [first, second] = [called.compile(every(1)), called.compile(every(2))];
+    called.compile(every(1));
+    called.compile(every(100));
+    expect([...shapes.policies()]).toHaveLength(MAX_SHAPES);
+    expect(called.compile(every(1))).toBe(first);
+    expect(called.compile(every(2))).toBe(second);
     // The third was the least recently used.
     const windows = [...shapes.policies()].map(({ limits }) => limits[0]?.name);
     expect(windows).not.toContain("5-per-3s");
@@ -210,8 +212,8 @@ describe("a policy of another shape", () => {
 
   test("that only has another name counts in the limiter's own keys, and takes no shape", () => {
     const { called, shapes, counted } = start(hourly(1));
-    const named = called.of({ ...hourly(5), name: "plan" });
-    expect(called.of({ ...hourly(5), name: "plan" })).toBe(named);
+    const named = called.compile({ ...hourly(5), name: "plan" });
+    expect(called.compile({ ...hourly(5), name: "plan" })).toBe(named);
     expect(named.groups[0]?.keySuffix).toBe(counted.groups[0]?.keySuffix);
     expect([...shapes.policies()]).toEqual([]);
   });
@@ -222,7 +224,7 @@ describe("a policy of another shape", () => {
       { ...hourly(5), per: "tenant" },
       [hourly(5), { ...hourly(5), per: "global", name: "all" }],
     ]) {
-      expect(() => called.of(wrong)).toThrow(
+      expect(() => called.compile(wrong)).toThrow(
         expect.objectContaining({
           code: "HEADGATE_INVALID_LIMIT",
           message: expect.stringMatching(

@@ -11,19 +11,19 @@ const MAX_POLICIES = 10_000;
 /** Compiles the policies of calls, without the limits of an extended limiter. */
 export interface PolicyCompiler {
   /** The limiter's own policy with other numbers; undefined for limits of another shape. Throws `HEADGATE_INVALID_LIMIT`. */
-  ofSameShape(limits: readonly Limit[]): CompiledPolicy | undefined;
+  compileSameShape(limits: readonly Limit[]): CompiledPolicy | undefined;
   /** Throws `HEADGATE_INVALID_LIMIT`. */
-  ofOtherShape(limits: readonly Limit[]): CompiledPolicy;
+  compileOtherShape(limits: readonly Limit[]): CompiledPolicy;
   /** Adds the limits of an extended limiter. */
   join(own: CompiledPolicy): CompiledPolicy;
 }
 
 /** A policy passed with calls. */
-interface KnownPolicy {
+interface CachedPolicy {
   /** Copies of its limits, because the application may change its own objects. */
   readonly limits: readonly Properties[];
   /** The compiled policy; undefined if it has another shape with counters of its own, which may be forgotten. */
-  readonly counted: CompiledPolicy | undefined;
+  readonly compiled: CompiledPolicy | undefined;
   readonly shape: string;
 }
 
@@ -32,41 +32,45 @@ interface KnownPolicy {
  * property by property, even if the same object was passed before: it may have changed since, and serialising it would take as
  * long as a decision. Of two with the same hash, which is rare, the later one is kept.
  */
-export class CalledLimits {
+export class PolicyCache {
   readonly #compiler: PolicyCompiler;
-  readonly #shapes: PerCallPolicies;
-  readonly #known = new LruMap<number, KnownPolicy>(MAX_POLICIES);
+  readonly #perCallPolicies: PerCallPolicies;
+  readonly #cached = new LruMap<number, CachedPolicy>(MAX_POLICIES);
 
   constructor(compiler: PolicyCompiler, shapes: PerCallPolicies) {
     this.#compiler = compiler;
-    this.#shapes = shapes;
+    this.#perCallPolicies = shapes;
   }
 
   /** The policy, compiled. Throws `HEADGATE_INVALID_LIMIT`. */
-  of(policy: Policy): CompiledPolicy {
-    const known = this.#known.get(hashOf(policy));
-    if (known !== undefined && areSameLimits(policy, known.limits)) {
-      const counted = known.counted ?? this.#shapes.find(known.shape, known);
+  compile(policy: Policy): CompiledPolicy {
+    const cached = this.#cached.get(hashOf(policy));
+    if (cached !== undefined && areSameLimits(policy, cached.limits)) {
+      const counted = cached.compiled ?? this.#perCallPolicies.find(cached.shape, cached);
       if (counted !== undefined) return counted;
     }
     const limits = copyLimits(policy);
-    const same = this.#compiler.ofSameShape(limits as unknown as Limit[]);
-    return same === undefined ? this.#ofOtherShape(limits) : this.#keep(limits, same);
+    const same = this.#compiler.compileSameShape(limits as unknown as Limit[]);
+    return same === undefined ? this.#compileOtherShape(limits) : this.#add(limits, same);
   }
 
-  #keep(limits: readonly Properties[], own: CompiledPolicy): CompiledPolicy {
-    const counted = this.#compiler.join(own);
-    this.#known.set(hashOf(limits), { limits, counted, shape: "" });
-    return counted;
+  #add(limits: readonly Properties[], own: CompiledPolicy): CompiledPolicy {
+    const compiled = this.#compiler.join(own);
+    this.#cached.set(hashOf(limits), { limits, compiled, shape: "" });
+    return compiled;
   }
 
-  #ofOtherShape(limits: readonly Properties[]): CompiledPolicy {
-    const own = this.#compiler.ofOtherShape(limits as unknown as Limit[]);
-    const known: KnownPolicy = { limits, counted: undefined, shape: own.perCallKeyspace as string };
-    const counted = this.#shapes.add(known, own, this.#compiler.join);
+  #compileOtherShape(limits: readonly Properties[]): CompiledPolicy {
+    const own = this.#compiler.compileOtherShape(limits as unknown as Limit[]);
+    const cached: CachedPolicy = {
+      limits,
+      compiled: undefined,
+      shape: own.perCallKeyspace as string,
+    };
+    const compiled = this.#perCallPolicies.add(cached, own, this.#compiler.join);
     const isApart = own.perCallKeyspace !== own.keyspace;
-    this.#known.set(hashOf(limits), isApart ? known : { ...known, counted });
-    return counted;
+    this.#cached.set(hashOf(limits), isApart ? cached : { ...cached, compiled });
+    return compiled;
   }
 }
 

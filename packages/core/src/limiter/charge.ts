@@ -6,7 +6,7 @@ import { isConcurrencyLimit } from "../common/decision.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
 import type { LimitDescription } from "../common/policy.ts";
-import { requireUnreached } from "../health/store-failure.ts";
+import { requireUndelivered } from "../health/store-failure.ts";
 import type { Counter } from "../operations/counter.ts";
 import { hasCostsByName } from "../operations/counter.ts";
 import type { Receipt } from "../operations/refund.ts";
@@ -24,23 +24,23 @@ import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import { unitCountersOf } from "../policy/counters.ts";
 import { allLimitsOf, returnReceipts, slotsOf, takeReceipts } from "../policy/limiter-decision.ts";
 import { hasNoChanges, planSettle, settlementResult, unsettledResult } from "../policy/settle.ts";
-import type { ConsumePath } from "./consume.ts";
+import type { ConsumeMethods } from "./consume.ts";
 import type { ChargeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { readCharge, readUnits } from "./read-cost.ts";
 
 /** Charges without a decision, settles and refunds. */
-export function createCharging(
+export function createChargeMethods(
   core: LimiterCore,
-  { policyOf, countersOf }: Pick<ConsumePath, "policyOf" | "countersOf">,
+  { policyOf, countersOf }: Pick<ConsumeMethods, "policyOf" | "countersOf">,
 ): Pick<Limiter, "charge" | "settle" | "refund" | "release"> {
-  const { counted, shapes, chain, fallback, watch, overrides } = core;
-  const chargeable = chargeableLimits(counted);
+  const { policy, perCallPolicies, pipeline, fallback, monitor, overrides } = core;
+  const chargeable = chargeableLimits(policy);
 
   /** Returns if the store did not get a call; throws every other error. */
-  function requireAway(error: unknown): void {
-    if (watch === undefined) throw error;
-    requireUnreached(error, watch.notices);
+  function rethrowUnlessUndelivered(error: unknown): void {
+    if (monitor === undefined) throw error;
+    requireUndelivered(error, monitor.log);
   }
 
   /** Charges in this process if the store did not get the charge, provided that the failure policy counts locally. */
@@ -49,14 +49,14 @@ export function createCharging(
     cost: number,
     error: unknown,
   ): Promise<ChargeResult<Cost>> {
-    requireAway(error);
-    if (fallback?.onUnavailable !== "local") return unreached(missed);
+    rethrowUnlessUndelivered(error);
+    if (fallback?.onUnavailable !== "local") return undeliveredCharge(missed);
     const own = (missed as readonly SubjectCounter[]).map(fallback.localShareOf);
     const charged = await chargeCounters(fallback, own, cost, 0, rethrow);
     return { ...charged, degraded: true };
   }
 
-  async function chargeNamed(
+  async function chargeSubject(
     policy: CompiledPolicy,
     subject: Subjects,
     cost: Cost,
@@ -69,8 +69,12 @@ export function createCharging(
     if (units.counters.length === 0 || units.cost === 0) {
       return typeof cost === "number" ? NO_CHARGE : noChargeByName(chargeableLimits(policy));
     }
-    return chargeCounters(chain, includedCounters(units.counters), units.cost, 0, (missed, error) =>
-      chargeLocally(missed, units.cost, error),
+    return chargeCounters(
+      pipeline,
+      includedCounters(units.counters),
+      units.cost,
+      0,
+      (missed, error) => chargeLocally(missed, units.cost, error),
     );
   }
 
@@ -78,7 +82,7 @@ export function createCharging(
   function downReason(receipts: readonly Receipt[]): HeadgateError | undefined {
     for (const { counters } of receipts) {
       for (const { key } of counters) {
-        const reason = watch?.downReason(key);
+        const reason = monitor?.downReason(key);
         if (reason !== undefined) return reason;
       }
     }
@@ -86,7 +90,7 @@ export function createCharging(
   }
 
   /** Whether the store got all of these changes. */
-  async function isReached<Call>(
+  async function isApplied<Call>(
     stage: Stage,
     changes: readonly Mutation<Call>[],
   ): Promise<boolean> {
@@ -94,27 +98,28 @@ export function createCharging(
       await applyMutations(stage, changes);
       return true;
     } catch (error) {
-      requireAway(error);
+      rethrowUnlessUndelivered(error);
       return false;
     }
   }
 
   /** The limits by whose names a decision can be settled: the limiter's own, and those of a policy passed with the call. */
-  function settledOf(decision: Decision): readonly Pick<LimitDescription, "name">[] {
-    if (!shapes.isUsed) return chargeable;
-    const asked = allLimitsOf(decision) ?? decision?.limits ?? [];
-    return [...chargeable, ...asked.filter((limit) => !isConcurrencyLimit(limit))];
+  function limitsToSettle(decision: Decision): readonly Pick<LimitDescription, "name">[] {
+    if (!perCallPolicies.isUsed) return chargeable;
+    const decided = allLimitsOf(decision) ?? decision?.limits ?? [];
+    return [...chargeable, ...decided.filter((limit) => !isConcurrencyLimit(limit))];
   }
 
   async function settle(decision: Decision, units: Cost): Promise<ChargeResult<Cost>> {
-    const receipts = takeReceipts(decision, counted);
+    const receipts = takeReceipts(decision, policy);
     const { source, shadow } = decision;
-    const nothing = typeof units === "number" ? NO_CHARGE : noChargeByName(settledOf(decision));
+    const nothing =
+      typeof units === "number" ? NO_CHARGE : noChargeByName(limitsToSettle(decision));
     // With `onUnavailable: "allow"` nothing was counted.
     if (source === "allow") return { ...nothing, degraded: true };
     if (receipts.length === 0) return nothing;
     const isLocal = source === "local";
-    const stage = isLocal ? (fallback as Stage) : chain;
+    const stage = isLocal ? (fallback as Stage) : pipeline;
     const plan = planSettle(receipts, units, !shadow);
     if (!isLocal && !hasNoChanges(plan) && downReason(receipts) !== undefined) {
       // Nothing was done, so the decision can be settled again.
@@ -131,18 +136,18 @@ export function createCharging(
             additionalCharge.units,
             additionalCharge.alreadyCharged,
             (missed, error) => {
-              requireAway(error);
-              return unreached(missed);
+              rethrowUnlessUndelivered(error);
+              return undeliveredCharge(missed);
             },
           );
-    const isGivenBack =
-      refunds.length === 0 || (await isReached(stage, refunds.map(refundMutation)));
+    const isRefunded =
+      refunds.length === 0 || (await isApplied(stage, refunds.map(refundMutation)));
     // The store sets blocks, not a process that counts alone.
-    const isKept =
+    const isConfirmed =
       isLocal ||
       confirmations.length === 0 ||
-      (await isReached(stage, confirmations.map(confirmMutation)));
-    const result = settlementResult(plan, charged, isGivenBack, isKept);
+      (await isApplied(stage, confirmations.map(confirmMutation)));
+    const result = settlementResult(plan, charged, isRefunded, isConfirmed);
     return isLocal ? { ...result, degraded: true } : result;
   }
 
@@ -154,24 +159,24 @@ export function createCharging(
       rejectUnknownOptions("charge", options, ["cost", "limits"]);
       const policy = policyOf(options.limits);
       const cost = readCharge(core, options.cost, policy);
-      return (await chargeNamed(policy, subject, cost)) as ChargeResult<Units>;
+      return (await chargeSubject(policy, subject, cost)) as ChargeResult<Units>;
     },
 
     async settle<Units extends Cost>(decision: Decision, units: Units, more?: unknown) {
       rejectExtraArgument("settle(decision, units)", more);
-      const wanted = readUnits(core, units, settledOf(decision));
+      const wanted = readUnits(core, units, limitsToSettle(decision));
       requireSameForm(decision, wanted);
       return (await settle(decision, wanted)) as ChargeResult<Units>;
     },
 
     async refund(decision, more?: unknown) {
       rejectExtraArgument("refund(decision)", more);
-      const receipts = takeReceipts(decision, counted);
+      const receipts = takeReceipts(decision, policy);
       if (receipts[0]?.returnToLease?.() === true) return true;
       const charged = receipts.filter(({ cost }) => cost > 0).map(refundMutation);
       if (decision.source === "local") return applyMutations(fallback as Stage, charged);
       const down = downReason(receipts);
-      if (down === undefined) return applyMutations(chain, charged);
+      if (down === undefined) return applyMutations(pipeline, charged);
       // Nothing was done, so the refund can be repeated.
       returnReceipts(decision);
       throw down;
@@ -179,13 +184,13 @@ export function createCharging(
 
     async release(decision, more?: unknown) {
       rejectExtraArgument("release(decision)", more);
-      return slotsOf(decision, counted)?.release() ?? false;
+      return slotsOf(decision, policy)?.release() ?? false;
     },
   };
 }
 
 /** The result for units that no store received. */
-function unreached(counters: readonly Counter[]): ChargeResult<Cost> {
+function undeliveredCharge(counters: readonly Counter[]): ChargeResult<Cost> {
   if (!hasCostsByName(counters)) return { ...NO_CHARGE, degraded: true };
   return { ...noChargeByName(counters.flatMap(({ limits }) => limits)), degraded: true };
 }

@@ -15,12 +15,12 @@ import { findImpossibleCost, rejectImpossibleCost } from "../queue/impossible-co
 import type { Denial, QueuedDecision, QueueWaitOptions, WaiterGroup } from "../queue/queue.ts";
 import { queueKeyOf } from "../queue/queue-key.ts";
 import { releasesOf } from "../slots/slot-keeper.ts";
-import type { ConsumePath } from "./consume.ts";
+import type { ConsumeMethods } from "./consume.ts";
 import type { ConsumeOptions, Limiter, RunOptions, WaitOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
-import type { LimiterParts } from "./limiter-parts.ts";
+import type { LimiterInternals } from "./limiter-internals.ts";
 import type { LimiterQueue } from "./limiter-queue.ts";
-import { decisions, publishTaken, subjectsIn } from "./published-decision.ts";
+import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 import { runAdmitted } from "./run-admitted.ts";
 
@@ -28,40 +28,44 @@ import { runAdmitted } from "./run-admitted.ts";
  * Makes calls and requests wait in line, and runs admitted work. `waiters` are the ones of this limiter, among all in the
  * queue.
  */
-export function createWaiting(
+export function createWaitMethods(
   core: LimiterCore,
-  { consumeAs, policyOf, countersOf }: ConsumePath,
-  { queue, maxLine: maxPerKey, giveBack: undoDecision }: LimiterQueue,
+  { consumeInMode, policyOf, countersOf }: ConsumeMethods,
+  { queue, maxPerSubject: maxPerKey, giveBack: undoDecision }: LimiterQueue,
   group: WaiterGroup,
-): Pick<Limiter, "wait" | "run"> & Pick<LimiterParts, "consumeInTurn"> {
-  const { counted, chain, overrides, usage } = core;
+): Pick<Limiter, "wait" | "run"> & Pick<LimiterInternals, "consumeOrWait"> {
+  const { policy: counted, pipeline, overrides, usage } = core;
 
   /**
    * How a call waits for these counters: its attempts set no block, and it is woken when units or slots are returned in this
    * process, or by an override.
    */
-  function waitingFor(policy: CompiledPolicy, counters: readonly SubjectCounter[], cost: number) {
+  function queueEntryFor(
+    policy: CompiledPolicy,
+    counters: readonly SubjectCounter[],
+    cost: number,
+  ) {
     const releases = policy.hasSlots ? releasesOf(counted.store.owner) : undefined;
     const keys = counters.map(({ key }) => key);
-    let asked = counters;
+    let effective = counters;
     return {
       key: queueKeyOf(counters),
       onRelease: releases && ((wake: () => void) => releases.onRelease(keys, wake)),
       onLimitsChange:
-        overrides && ((wake: () => void) => overrides.onChange(counters, policy, asked, wake)),
+        overrides && ((wake: () => void) => overrides.onChange(counters, policy, effective, wake)),
       async attempt() {
         const refreshed = overrides?.refresh();
         if (refreshed !== undefined) await refreshed;
-        asked = overrides?.apply(counters, policy) ?? counters;
-        return chain.decide(createDecisionRequest(policy, asked, cost, "charge"));
+        effective = overrides?.apply(counters, policy) ?? counters;
+        return pipeline.decide(createDecisionRequest(policy, effective, cost, "charge"));
       },
       /** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever, judging by its last attempt. */
-      requirePossible: () => rejectImpossibleCost(asked, cost),
+      requirePossible: () => rejectImpossibleCost(effective, cost),
     };
   }
 
   /** The policy of a decision; for one that only has other numbers, the limiter's own. */
-  function decidedBy(policy: CompiledPolicy): CompiledPolicy {
+  function decidingPolicy(policy: CompiledPolicy): CompiledPolicy {
     return policy.perCallKeyspace === undefined ? counted : policy;
   }
 
@@ -80,22 +84,22 @@ export function createWaiting(
     const timeoutMs = readTimeout(options.timeout);
     if (isInShadow) {
       signal?.throwIfAborted();
-      return consumeAs("charge", subject, { cost: given, limits });
+      return consumeInMode("charge", subject, { cost: given, limits });
     }
     const last: { durationMs: number | undefined } = { durationMs: undefined };
-    const { key, onRelease, onLimitsChange, attempt, requirePossible } = waitingFor(
-      decidedBy(policy),
+    const { key, onRelease, onLimitsChange, attempt, requirePossible } = queueEntryFor(
+      decidingPolicy(policy),
       counters,
       cost,
     );
-    const timed = async () => {
+    const timedAttempt = async () => {
       const started = decisions.hasSubscribers ? performance.now() : undefined;
       const answer = await attempt();
       if (!answer.allowed) requirePossible();
       last.durationMs = started && performance.now() - started;
       return answer;
     };
-    const decision = await queue.enter(key, timed, {
+    const decision = await queue.enter(key, timedAttempt, {
       group,
       timeoutMs,
       signal,
@@ -103,12 +107,13 @@ export function createWaiting(
       onLimitsChange,
     });
     // The attempt that admitted is the caller's answer.
-    if (last.durationMs !== undefined) publishTaken(core, subject, decision, last.durationMs);
-    usage?.record(subjectsIn({ groups: counted.groups, subjects: subject }), decision);
+    if (last.durationMs !== undefined)
+      publishLimiterDecision(core, subject, decision, last.durationMs);
+    usage?.record(countedSubjects({ groups: counted.groups, subjects: subject }), decision);
     return decision;
   }
 
-  async function consumeInTurn(
+  async function consumeOrWait(
     groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions = {},
@@ -119,8 +124,8 @@ export function createWaiting(
       countersOf(policy, subject, groups),
       readCost(core, options.cost, policy),
     );
-    const by = decidedBy(policy);
-    const waiting = waitingFor(by, counters, cost);
+    const by = decidingPolicy(policy);
+    const waiting = queueEntryFor(by, counters, cost);
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
     const inForce = overrides?.apply(counters, policy) ?? counters;
@@ -143,7 +148,7 @@ export function createWaiting(
   ): Promise<Decision> {
     requireSignal(signal);
     signal?.throwIfAborted();
-    const decision = await consumeAs("charge", subject, { cost, limits });
+    const decision = await consumeInMode("charge", subject, { cost, limits });
     if (decision.allowed) return decision;
     throw new HeadgateError(
       "HEADGATE_DENIED",
@@ -167,7 +172,7 @@ export function createWaiting(
       return runAdmitted(decision, slotsOf(decision, counted), options.signal, work);
     },
 
-    consumeInTurn,
+    consumeOrWait,
   };
 }
 
