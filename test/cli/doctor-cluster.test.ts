@@ -37,7 +37,7 @@ test("in order: each server is asked", async () => {
   expect(faultsOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
   expect(healthy.worst("version").servers).toEqual(places());
-  expect(healthy.worst("cluster").found).toMatch(
+  expect(healthy.worst("cluster").message).toMatch(
     /^cluster_state ok, 3 shards; \S+ has no replica$/,
   );
 });
@@ -50,7 +50,7 @@ test("clients of one server, which are sent elsewhere", async () => {
     found: expect.stringMatching(/\d+ calls sent elsewhere \(MOVED\), beside \d+ EVALSHA$/),
     servers: [`127.0.0.1:${port}`],
   });
-  expect(sent.worst("cluster").mend).toContain("new Cluster(...)");
+  expect(sent.worst("cluster").fix).toContain("new Cluster(...)");
   // As is advised.
   for (const { admin } of cluster.nodes) await admin.ask("CONFIG", "RESETSTAT");
   expect(await decide(new Cluster([{ host: "127.0.0.1", port }]))).toBe(300);

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Asker } from "../../packages/cli/src/doctor/facts/fact.ts";
+import type { ServerConnection } from "../../packages/cli/src/doctor/facts/fact.ts";
 import { readPermissions } from "../../packages/cli/src/doctor/facts/permissions.ts";
 import type { Role } from "../../packages/cli/src/doctor/roles.ts";
 import { ROLES } from "../../packages/cli/src/doctor/roles.ts";
@@ -38,9 +38,9 @@ function asUser(): string {
   return at.replace("//", "//app:secret@");
 }
 
-function askerOf(client: Redis): Asker {
-  const ask: Asker["ask"] = (command, ...args) => client.call(command, ...args);
-  return { place: "", cli: [], decides: true, ask };
+function askerOf(client: Redis): ServerConnection {
+  const call: ServerConnection["call"] = (command, ...args) => client.call(command, ...args);
+  return { address: "", redisCliArgs: [], receivesDecisions: true, call };
 }
 
 function grants(role: Role): readonly string[] {
@@ -62,7 +62,7 @@ describe("of another user, by a dry run", () => {
     await setUser(...grants(role));
     const all = await examine(at, "--as", "app", "--role", role);
     expect(all.statuses["permissions"]).toBe("ok");
-    expect(all.worst("permissions").found).toContain(`user app has all ${ROLES[role].length}`);
+    expect(all.worst("permissions").message).toContain(`user app has all ${ROLES[role].length}`);
   });
 
   test("each command that lacks is named, and granted by the command that is printed", async () => {
@@ -87,7 +87,7 @@ describe("of another user, by a dry run", () => {
   test("keys of the prefix", async () => {
     await setUser("~other:*", ...grants("application").slice(1));
     const refused = await examine(at, "--as", "app");
-    expect(refused.worst("permissions").found).toContain("lacks ~hg:* for");
+    expect(refused.worst("permissions").message).toContain("lacks ~hg:* for");
     await paste(refused.worst("permissions").commands);
     expect((await examine(at, "--as", "app")).statuses["permissions"]).toBe("ok");
     const other = await examine(at, "--as", "app", "--prefix", "other");
@@ -114,8 +114,8 @@ describe("of who is connected, who may ask for nothing: by trying", () => {
     });
     expect(alone.statuses).toMatchObject({ latency: "ok", clock: "ok", "script-cache": "ok" });
     expect(alone.statuses["eviction"]).toBe("unknown");
-    expect(alone.worst("eviction").mend).toContain("grant +info to");
-    expect(alone.worst("idle-connections").mend).toContain("grant +config|get to");
+    expect(alone.worst("eviction").fix).toContain("grant +info to");
+    expect(alone.worst("idle-connections").fix).toContain("grant +config|get to");
     expect(alone.exitCode).toBe(0);
     expect(await admin.dbsize()).toBe(0);
   });
@@ -130,13 +130,13 @@ describe("of who is connected, who may ask for nothing: by trying", () => {
 
   test("keys of the prefix", async () => {
     await setUser("~other:*", ...grants("application").slice(1));
-    expect((await examine(asUser())).worst("permissions").found).toContain("lacks ~hg:* for");
+    expect((await examine(asUser())).worst("permissions").message).toContain("lacks ~hg:* for");
   });
 
   test("what cannot be tried without a trace is unknown", async () => {
     await setUser(...grants("operator").filter((rule) => rule !== "+acl|whoami"), "-acl|whoami");
     const told = await examine(asUser(), "--role", "operator");
-    expect(told.worst("permissions").found).toContain("lacks +acl|whoami");
+    expect(told.worst("permissions").message).toContain("lacks +acl|whoami");
     await setUser(...grants("operator"));
     const rest = await examine(asUser(), "--role", "operator");
     expect(rest.worst("permissions")).toMatchObject({

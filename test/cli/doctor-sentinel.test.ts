@@ -27,7 +27,7 @@ test("in order: the primary, its replicas and each Sentinel are asked", async ()
     found: expect.stringMatching(/^names 127\.0\.0\.1:\d+; OK 3 usable Sentinels/),
     servers: placesOf(set.sentinels),
   });
-  expect(healthy.worst("replicas").found).toMatch(/^(2 replicas, at most|connected with)/);
+  expect(healthy.worst("replicas").message).toMatch(/^(2 replicas, at most|connected with)/);
 });
 
 test("a Sentinel that is away, and a replica that is frozen", async () => {

@@ -118,15 +118,15 @@ describe("what is broken is found, and mended by the command that is printed", (
     ["keys", "warning", "1 of 1 looked at never expire: hg:{ann}:api:default:PBBk8jmq"],
   ])("%s", (name, status, words) => {
     expect(first.statuses[name]).toBe(status);
-    expect(first.worst(name).found).toContain(words);
-    expect(first.worst(name).means).toBeDefined();
-    expect(second.worst(name).found).not.toContain(words);
+    expect(first.worst(name).message).toContain(words);
+    expect(first.worst(name).impact).toBeDefined();
+    expect(second.worst(name).message).not.toContain(words);
     if (name !== "idle-connections") expect(second.statuses[name]).toBe("ok");
   });
 
   test("a slow command, which nobody can undo", () => {
     expect(first.statuses["slow-commands"]).toBe("warning");
-    expect(first.worst("slow-commands").found).toMatch(/the slowest DEBUG, 1\d\d ms, \d+ s ago/);
+    expect(first.worst("slow-commands").message).toMatch(/the slowest DEBUG, 1\d\d ms, \d+ s ago/);
   });
 
   test("and the exit code says so", () => {
@@ -176,10 +176,12 @@ test("scripts that are flushed again and again", async () => {
   const flushing = setInterval(() => void admin.script("FLUSH"), 50);
   const flushed = await examine(at).finally(() => clearInterval(flushing));
   expect(flushed.statuses["script-cache"]).toBe("warning");
-  expect(flushed.worst("script-cache").found).toMatch(/^the server forgot a script within \d+ ms$/);
+  expect(flushed.worst("script-cache").message).toMatch(
+    /^the server forgot a script within \d+ ms$/,
+  );
   for (let i = 0; i < 3; i += 1) await admin.script("FLUSH");
   const counted = await examine(at);
-  expect(counted.worst("script-cache").found).toMatch(/^SCRIPT FLUSH ran \d+ times in \d+ s$/);
+  expect(counted.worst("script-cache").message).toMatch(/^SCRIPT FLUSH ran \d+ times in \d+ s$/);
   await admin.config("RESETSTAT");
   expect((await examine(at)).statuses["script-cache"]).toBe("ok");
 });
@@ -190,7 +192,9 @@ test("answers that come later than limiters wait", async () => {
   const slow = await examine(`redis://127.0.0.1:${proxy.port}`, "--store-timeout", "20ms");
   await proxy.close();
   expect(slow.statuses["latency"]).toBe("problem");
-  expect(slow.worst("latency").found).toMatch(/^\d+ calls, p50 \d\d ms, p99 \d+ ms; limiters wait/);
+  expect(slow.worst("latency").message).toMatch(
+    /^\d+ calls, p50 \d\d ms, p99 \d+ ms; limiters wait/,
+  );
 });
 
 test("a clock that is not this machine's", async () => {
@@ -198,7 +202,7 @@ test("a clock that is not this machine's", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 90_000 });
   const apart = await examine(at).finally(() => vi.useRealTimers());
   expect(apart.statuses["clock"]).toBe("warning");
-  expect(apart.worst("clock").found).toMatch(/^(8\d|90)\.\d s behind this machine's/);
+  expect(apart.worst("clock").message).toMatch(/^(8\d|90)\.\d s behind this machine's/);
   expect((await examine(at)).statuses["clock"]).toBe("ok");
 });
 
@@ -212,15 +216,15 @@ test("a replica in the place of a primary", async () => {
     );
     const wrong = await examine(there);
     expect(wrong.statuses["role"]).toBe("problem");
-    expect(wrong.worst("role").mend).toContain(`connect to the primary, 127.0.0.1:${server.port}`);
+    expect(wrong.worst("role").fix).toContain(`connect to the primary, 127.0.0.1:${server.port}`);
     const right = await examine(at);
     expect(faultsOf(right)).toEqual([]);
     // The replica is asked as well.
-    expect(right.worst("servers").found).toContain(`127.0.0.1:${replica.port}`);
+    expect(right.worst("servers").message).toContain(`127.0.0.1:${replica.port}`);
     await replica.restart(["--replicaof", "127.0.0.1", "1"]);
     const alone = await examine(there);
     expect(alone.statuses["replicas"]).toBe("warning");
-    expect(alone.worst("replicas").found).toBe("not connected to its primary 127.0.0.1:1");
+    expect(alone.worst("replicas").message).toBe("not connected to its primary 127.0.0.1:1");
   } finally {
     await replica.stop();
   }
@@ -236,7 +240,7 @@ describe("what is kept of limiters", () => {
     for (const store of stores) await writeDirectory(store);
     const mixed = await examine(at);
     expect(mixed.statuses["directory"]).toBe("warning");
-    expect(mixed.worst("directory").found).toMatch(
+    expect(mixed.worst("directory").message).toMatch(
       /^orders has 2 policies: one in \S+:\d+, another in/,
     );
     await limiters[0]?.close();
@@ -274,7 +278,7 @@ describe("what is kept of limiters", () => {
     await admin.set("bad:{directory}", "no sense", "EX", 60);
     const damaged = await examine(at, "--prefix", "bad");
     expect(damaged.statuses).toMatchObject({ overrides: "problem", directory: "warning" });
-    expect(damaged.worst("directory").found).toBe(
+    expect(damaged.worst("directory").message).toBe(
       "1 record could not be read: bad:{directory} (damaged)",
     );
     await paste(damaged.worst("overrides").commands);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Finding } from "../../packages/cli/src/doctor/finding.ts";
-import type { Report } from "../../packages/cli/src/doctor/report.ts";
+import type { DoctorReport } from "../../packages/cli/src/doctor/report.ts";
 import { onPath } from "../support/redis-binary.ts";
 import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
@@ -9,7 +9,7 @@ import { runCli } from "./run-cli.ts";
 /** What `headgate doctor --json` came to. */
 export interface Examined {
   readonly exitCode: number;
-  readonly report: Report;
+  readonly report: DoctorReport;
   /** As `eviction` is `warning`. */
   readonly statuses: Readonly<Record<string, string>>;
   /** The worst of a check's findings, with the servers it is about. */
@@ -21,7 +21,7 @@ export async function examine(redis: string, ...args: readonly string[]): Promis
   const given = ["--redis", redis, "--store-timeout", "10s", "--json", ...args];
   const { exitCode, stdout, stderr } = await runCli(["doctor", ...given]);
   if (stdout === "") throw new Error(stderr);
-  const report = expectDocument("doctor", stdout) as Report;
+  const report = expectDocument("doctor", stdout) as DoctorReport;
   const statuses = Object.fromEntries(report.checks.map(({ name, status }) => [name, status]));
   return {
     exitCode,

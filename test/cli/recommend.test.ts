@@ -51,11 +51,11 @@ describe("the sample log", () => {
       ]);
       const count = of === "clients" ? "clientsDenied" : "denied";
       expect(target).toEqual({ of, percent: 1, most: Math.floor(log[of] / 100) });
-      const [proposed, tighter, half, twice] = proposal.replayed;
+      const [proposed, tighter, half, twice] = proposal.replays;
       expect(proposed).toMatchObject({ units: proposal.units, met: true });
-      expect(proposed?.[count]).toBeLessThanOrEqual(target.most);
+      expect(proposed?.[count]).toBeLessThanOrEqual(target.maxDenied);
       expect(tighter).toMatchObject({ units: proposal.units - 1, met: false });
-      expect(tighter?.[count]).toBeGreaterThan(target.most);
+      expect(tighter?.[count]).toBeGreaterThan(target.maxDenied);
       expect(half?.denied).toBeGreaterThan(tighter?.denied ?? 0);
       expect(twice?.denied).toBeLessThan(proposed?.denied as number);
     },
@@ -64,17 +64,17 @@ describe("the sample log", () => {
   test("the later half is scored under what the earlier one alone gives, also where it misses", async () => {
     const lines = readFileSync(SAMPLE, "utf8");
     const whole = await recommendation(["-", "--window", "10m"], lines);
-    const { from } = whole.proposal.unseen ?? { from: 0 };
+    const { from } = whole.proposal.holdout ?? { from: 0 };
     // The sample is in order, but for its time zone.
     const earlier = lines.split("\n").filter((line) => {
       const at = /\[03\/Mar\/2026:([\d:]+) \+0100\]/.exec(line)?.[1];
       return at !== undefined && Date.parse(`2026-03-03T${at}+01:00`) < from;
     });
     const alone = await recommendation(["-", "--window", "10m"], earlier.join("\n"));
-    expect(whole.proposal.unseen?.units).toBe(alone.proposal.units);
-    expect(whole.proposal.unseen?.met).toBe(false);
-    expect(whole.proposal.unseen?.clientsDenied).toBeGreaterThan(0);
-    expect(whole.proposal.unseen?.proposed).toMatchObject({ met: true, clientsDenied: 0 });
+    expect(whole.proposal.holdout?.units).toBe(alone.proposal.units);
+    expect(whole.proposal.holdout?.meetsTarget).toBe(false);
+    expect(whole.proposal.holdout?.clientsDenied).toBeGreaterThan(0);
+    expect(whole.proposal.holdout?.proposal).toMatchObject({ met: true, clientsDenied: 0 });
   });
 
   test("is said as JSON of this shape", async () => {
@@ -89,7 +89,9 @@ describe("the sample log", () => {
       "1%",
     ]);
     expect(replay).toMatchObject({ columnMs: 300_000, log: { clients: 115, requests: 2_026 } });
-    expect(replay.policies[0]?.described?.code).toMatch(/^gcra\(\{ limit: \d+, window: "1m" \}\)$/);
+    expect(replay.policies[0]?.description?.code).toMatch(
+      /^gcra\(\{ limit: \d+, window: "1m" \}\)$/,
+    );
     expect(said).toEqual({
       log: {
         files: [SAMPLE],
@@ -159,16 +161,16 @@ describe("the sample log", () => {
   });
 
   test("says for which windows it is too short, and proposes none of them", async () => {
-    const { windows, proposal, care } = await recommendation([SAMPLE]);
+    const { windows, proposal, caveats } = await recommendation([SAMPLE]);
     expect(windows.map(({ window }) => window)).toEqual(["1s", "10s", "1m", "10m", "1h", "1d"]);
-    expect(windows.filter(({ isLongEnough }) => !isLongEnough).map(({ window }) => window)).toEqual(
-      ["1d"],
-    );
+    expect(
+      windows.filter(({ isLogLongEnough }) => !isLogLongEnough).map(({ window }) => window),
+    ).toEqual(["1d"]);
     expect(proposal.window).not.toBe("1d");
-    expect(care.join()).toContain("Not considered: 1d.");
+    expect(caveats.join()).toContain("Not considered: 1d.");
     const asked = await recommendation([SAMPLE, "--window", "1d"]);
     expect(asked.proposal.window).toBe("1d");
-    expect(asked.care.join()).toContain("The log covers a window of 1d less than twice");
+    expect(asked.caveats.join()).toContain("The log covers a window of 1d less than twice");
   });
 
   test("gets its report: the limit in words, its target, its reason, the unseen half and alternatives", async () => {
@@ -177,7 +179,7 @@ describe("the sample log", () => {
     expect(exitCode).toBe(0);
     const page = readFileSync(file, "utf8");
     const { proposal, target, log } = await recommendation([SAMPLE]);
-    const { units, window, unseen, why } = proposal;
+    const { units, window, holdout, reason } = proposal;
     const words = page.replace(/<style>[\s\S]*<\/style>|<[^>]*>/g, "").replace(/\s+/g, " ");
     const heading = /<h1>(.*?)<\/h1>/.exec(page)?.[1]?.replace(/<[^>]*>/g, "");
     expect(heading).toMatch(
@@ -187,11 +189,11 @@ describe("the sample log", () => {
     );
     expect(/<title>(.*?)<\/title>/.exec(page)?.[1]).toBe(heading);
     for (const said of [
-      `That meets the target: deny at most ${target.percent} % of clients, here ${target.most} of ${log.clients}`,
-      why,
+      `That meets the target: deny at most ${target.percent} % of clients, here ${target.maxDenied} of ${log.clients}`,
+      reason,
       `It is the tightest limit per ${window} that meets the target`,
-      `found again on the earlier half of the log alone, the limit would be ${unseen?.units} per ${window}`,
-      `it would have denied ${unseen?.clientsDenied} of ${unseen?.clients} clients: the target is ${unseen?.met ? "met" : "missed"} there`,
+      `found again on the earlier half of the log alone, the limit would be ${holdout?.units} per ${window}`,
+      `it would have denied ${holdout?.clientsDenied} of ${holdout?.clients} clients: the target is ${holdout?.meetsTarget ? "met" : "missed"} there`,
       ...[units - 1, Math.floor(units / 2), units * 2].map((one) => `${one} per ${window}`),
     ]) {
       expect(words).toContain(said);
@@ -246,13 +248,13 @@ describe("a made-up log", () => {
   });
 
   test("of one client is for that one client", async () => {
-    const { proposal, care } = await recommendation(
+    const { proposal, caveats } = await recommendation(
       ["-", "--window", "10s"],
       linesOf("192.0.2.1", 30, 1).join(""),
     );
-    expect(proposal.replayed[0]).toMatchObject({ clients: 1, denied: 0, met: true });
-    expect(proposal.replayed[1]).toMatchObject({ clientsDenied: 1, met: false });
-    expect(care.join()).toContain("0.1% of so few clients is less than one");
+    expect(proposal.replays[0]).toMatchObject({ clients: 1, denied: 0, met: true });
+    expect(proposal.replays[1]).toMatchObject({ clientsDenied: 1, met: false });
+    expect(caveats.join()).toContain("0.1% of so few clients is less than one");
   });
 
   test("of one request can be halved by nobody, and needs no more than one unit", async () => {

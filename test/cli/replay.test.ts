@@ -5,7 +5,7 @@ import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
-import { visible } from "../../packages/cli/src/output/visible.ts";
+import { escapeHidden } from "../../packages/cli/src/output/terminal-text.ts";
 import type { ReplayResult } from "../../packages/cli/src/replay/result.ts";
 import { run } from "../../packages/cli/src/run.ts";
 import { expectDocument } from "./json-schema.ts";
@@ -202,7 +202,7 @@ test("what a log or a path holds cannot steer the terminal", async () => {
   expect(stdout).toContain("\\x1b[2J.log");
   expect(stderr).toContain("format: \\x1b]0;noise");
   for (const one of `${stdout}${stderr}`.split("\n")) {
-    expect(one).toBe(visible(one));
+    expect(one).toBe(escapeHidden(one));
     expect(one.length).toBeLessThan(300);
   }
 });

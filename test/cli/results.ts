@@ -62,27 +62,27 @@ export async function sampleResult(): Promise<ReplayResult> {
 export function sampleRecommendation({ log, policies }: ReplayResult): Recommendation {
   const [first] = policies as [PolicyResult];
   const { requests, clients } = log;
-  const { denied, clientsDenied, limits, waits } = first;
+  const { denied, clientsDenied, limits, waitsMs } = first;
   const score = { requests, denied, clients, clientsDenied };
   return {
     log,
-    target: { of: "clients", percent: 3, most: 3 },
+    target: { of: "clients", percent: 3, maxDenied: 3 },
     proposal: {
       limit: [limits].flat()[0] as Limit,
       window: "1m",
       units: 30,
-      why: "It is the window that was asked for.",
-      replayed: [
-        { units: 30, ...score, met: true, waits },
-        { units: 29, ...score, clientsDenied: 4, met: false, waits },
+      reason: "It is the window that was asked for.",
+      replays: [
+        { units: 30, ...score, meetsTarget: true, waitsMs },
+        { units: 29, ...score, clientsDenied: 4, meetsTarget: false, waitsMs },
       ],
-      unseen: {
-        ...{ units: 31, ...score, met: false, proposed: { ...score, met: true } },
+      holdout: {
+        ...{ units: 31, ...score, meetsTarget: false, proposal: { ...score, meetsTarget: true } },
         from: log.from as number,
         to: log.to as number,
       },
-      mostInADay: 43_230,
-      busiestInADay: 297,
+      maxPerDay: 43_230,
+      busiestClientPerDay: 297,
     },
     windows: [
       ...[["10s", 10] as const, ["1m", 30] as const].map(([window, units]) => ({
@@ -91,13 +91,13 @@ export function sampleRecommendation({ log, policies }: ReplayResult): Recommend
       {
         window: "1h",
         units: 90,
-        isLongEnough: false,
+        isLogLongEnough: false,
         excessAtOnce: 1,
         excessOverTime: 1,
         ...score,
       },
     ],
-    care: ["Not considered: 1h."],
+    caveats: ["Not considered: 1h."],
   };
 }
 
@@ -147,7 +147,7 @@ export function hostileResult(): ReplayResult {
     })),
     peaks: [
       {
-        window: 60_000,
+        windowMs: 60_000,
         counts: [
           { peak: 1, clients: 10 ** 7 - 1 },
           { peak: 10 ** 6, clients: 1 },
@@ -202,9 +202,9 @@ async function replay(
       client,
       requests: own.length,
       denied: denied.length,
-      firstDenied: (denied[0] as Request).time,
-      lastDenied: (denied.at(-1) as Request).time,
-      longestWait: Math.max(...denied.map(({ wait }) => wait)),
+      firstDeniedAt: (denied[0] as Request).time,
+      lastDeniedAt: (denied.at(-1) as Request).time,
+      longestWaitMs: Math.max(...denied.map(({ wait }) => wait)),
       timeline: {
         requests: countColumns(own, from, columns),
         denied: countColumns(denied, from, columns),
@@ -219,7 +219,7 @@ async function replay(
     clientsDenied: clients.length,
     timeline: countColumns(denials, from, columns),
     clients: clients.sort((a, b) => b.denied - a.denied),
-    waits: { p50: waitAt(0.5), p90: waitAt(0.9), p99: waitAt(0.99), max: waitAt(1) },
+    waitsMs: { p50: waitAt(0.5), p90: waitAt(0.9), p99: waitAt(0.99), max: waitAt(1) },
     evicted: 0,
   };
 }

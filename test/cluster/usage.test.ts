@@ -3,7 +3,7 @@ import { readBlocks, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { topFromCounters } from "../../packages/cli/src/top/from-counters.ts";
+import { readCounterTop } from "../../packages/cli/src/top/counter-top.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { sendUsage } from "../support/send-usage.ts";
@@ -30,17 +30,17 @@ test("usage of a cluster is in one slot, and counters are found on every primary
   await writeDirectory(store);
   let most = 0;
   const signal = new AbortController().signal;
-  const connection = { place: "", client, store, prefix: "hg", close: async () => {} };
+  const connection = { displayUrl: "", client, store, prefix: "hg", close: async () => {} };
   const progress = {
-    begin(keys: number) {
+    start(keys: number) {
       most = keys;
     },
-    go() {},
-    end() {},
+    update() {},
+    stop() {},
   };
-  const found = await topFromCounters(connection as never, "api", 100_000, progress, signal);
-  expect(found.isWhole).toBe(true);
-  expect(found.keys).toBe(most);
+  const found = await readCounterTop(connection as never, "api", 100_000, progress, signal);
+  expect(found.isComplete).toBe(true);
+  expect(found.scannedKeys).toBe(most);
   expect(found.subjects.map(({ subject }) => subject).sort()).toEqual([...SUBJECTS].sort());
   const primaries = new Set(
     await Promise.all(SUBJECTS.map((one) => cluster.nodeOf(`hg:{${one.replace(" ", "%20")}}`))),

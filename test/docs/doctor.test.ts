@@ -60,7 +60,7 @@ describe("a user with its permissions", () => {
   async function said(): Promise<readonly unknown[]> {
     const { statuses, worst } = await examine(at, "--as", "headgate");
     const own = await examine(at);
-    return [statuses, worst("keys").found.includes("and take"), own.worst("permissions").found];
+    return [statuses, worst("keys").message.includes("and take"), own.worst("permissions").message];
   }
 
   test("may ask everything, and change nothing", async () => {

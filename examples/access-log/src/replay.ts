@@ -23,7 +23,7 @@ export async function replay(
   const result = await replayLogs([log], [namePolicy(limits)], {
     http: framework,
     redis: redisUrl === undefined ? undefined : redisOf(redisUrl, surroundings),
-    onAnswer(ms) {
+    onResponse(ms) {
       last = performance.now();
       first ??= last - ms;
       latencies.add(ms);

@@ -9,13 +9,13 @@ import { addSet, addUnset } from "./actions/override.ts";
 import { addBlocks } from "./blocks/blocks.ts";
 import type { AddCommand, Cli, CommandContext } from "./command/cli.ts";
 import { CommandError, EXIT } from "./command/command-error.ts";
-import { explainError, isOfClient } from "./connect/explain-error.ts";
+import { explainError, isRedisError } from "./connect/explain-error.ts";
 import { addDashboard } from "./dashboard/add-dashboard.ts";
 import { addDoctor } from "./doctor/add-doctor.ts";
 import { addBreakers } from "./list/breakers.ts";
 import { addLimiters } from "./list/limiters.ts";
 import { addLog } from "./list/log.ts";
-import { visible } from "./output/visible.ts";
+import { escapeHidden } from "./output/terminal-text.ts";
 import { addRecommend } from "./recommend/add-recommend.ts";
 import { addReplay } from "./replay/add-replay.ts";
 import { addTop } from "./top/add-top.ts";
@@ -45,7 +45,7 @@ const COMMANDS: readonly AddCommand[] = [
 ];
 
 /** Codes that say that the store was asked, and did not do it. */
-const OF_STORE: readonly string[] = [
+const STORE_ERROR_CODES: readonly string[] = [
   "HEADGATE_STORE_UNAVAILABLE",
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_SLOT_UNAVAILABLE",
@@ -89,65 +89,65 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   };
   for (const add of COMMANDS) add(cli);
   // A package manager may hand on the `--` that was meant for itself.
-  const given = args[0] === "--" ? args.slice(1) : args;
-  if (given.length === 0) {
+  const commandLine = args[0] === "--" ? args.slice(1) : args;
+  if (commandLine.length === 0) {
     stderr.write(program.helpInformation());
     return EXIT.misuse;
   }
   try {
-    await program.parseAsync(given, { from: "user" });
+    await program.parseAsync(commandLine, { from: "user" });
     return exitCode;
   } catch (error) {
     // What an interruption breaks off fails in its own way.
-    const helps = helpOf(program, given);
-    const failure = failureOf(signal.aborted ? signal.reason : error, helps);
+    const helpCommand = helpCommandFor(program, commandLine);
+    const failure = failureOf(signal.aborted ? signal.reason : error, helpCommand);
     if (failure === undefined) return 0;
     // A server's words are in some of them.
-    stderr.write(`headgate: ${visible(failure.message)}\n`);
+    stderr.write(`headgate: ${escapeHidden(failure.message)}\n`);
     return failure.exitCode;
   }
 }
 
 /** What to type for the help of the command that was meant. */
-function helpOf({ commands }: Command, [name]: readonly string[]): string {
-  const isKnown = commands.some((command) => command.name() === name);
-  return isKnown ? `headgate ${name} --help` : "headgate --help";
+function helpCommandFor({ commands }: Command, [name]: readonly string[]): string {
+  const isCommand = commands.some((command) => command.name() === name);
+  return isCommand ? `headgate ${name} --help` : "headgate --help";
 }
 
 /** What is unknown may be a secret, such as `--pasword=...` or a URL: only a word, and the name of an option, are repeated. */
-function withoutValue({ code, message }: CommanderError): string {
+function messageWithoutValue({ code, message }: CommanderError): string {
   const [, suggestion = ""] = /\n(\(Did you mean [^\n]*\))$/.exec(message) ?? [];
-  const named = /^error: unknown (option|command) '([\s\S]*)'/.exec(message);
-  if (!["commander.unknownOption", "commander.unknownCommand"].includes(code) || named === null) {
+  const match = /^error: unknown (option|command) '([\s\S]*)'/.exec(message);
+  if (!["commander.unknownOption", "commander.unknownCommand"].includes(code) || match === null) {
     return message;
   }
-  const [, kind = "", given = ""] = named;
-  const name = kind === "option" ? /^(?:--[\w-]{1,40}|-\w)/.exec(given)?.[0] : wordOf(given);
+  const [, kind = "", given = ""] = match;
+  const name = kind === "option" ? /^(?:--[\w-]{1,40}|-\w)/.exec(given)?.[0] : plainWordOf(given);
   return `unknown ${kind}${name === undefined ? "" : ` '${name}'`} ${suggestion}`.trim();
 }
 
-function wordOf(given: string): string | undefined {
+function plainWordOf(given: string): string | undefined {
   return /^[a-z-]{1,40}$/i.test(given) ? given : undefined;
 }
 
 /** Undefined where help or the version was asked for. Throws what is no failure of the user's. */
-function failureOf(error: unknown, helps: string): CommandError | undefined {
+function failureOf(error: unknown, helpCommand: string): CommandError | undefined {
   if (error instanceof CommandError) return error;
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return undefined;
-    const message = withoutValue(error)
+    const message = messageWithoutValue(error)
       .replace(/^error: /, "")
       .replace(/\s+/g, " ")
       .replace(/\.$/, "");
-    return new CommandError(`${message}; see ${helps}`);
+    return new CommandError(`${message}; see ${helpCommand}`);
   }
   if (error instanceof HeadgateError) {
-    const isOfStore = OF_STORE.includes(error.code);
-    const cause = isOfStore && error.cause !== undefined ? `: ${explainError(error.cause)}` : "";
-    const exitCode = isOfStore ? EXIT.store : EXIT.misuse;
+    const isStoreError = STORE_ERROR_CODES.includes(error.code);
+    const cause = isStoreError && error.cause !== undefined ? `: ${explainError(error.cause)}` : "";
+    const exitCode = isStoreError ? EXIT.store : EXIT.misuse;
     return new CommandError(`${error.message}${cause} (${error.code})`, exitCode, { cause: error });
   }
-  if (isOfClient(error)) {
+  if (isRedisError(error)) {
     return new CommandError(`Redis: ${explainError(error)}`, EXIT.store, { cause: error });
   }
   throw error;

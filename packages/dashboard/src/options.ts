@@ -37,9 +37,9 @@ export interface DoctorReport {
     readonly docs?: string | undefined;
     readonly findings: readonly {
       readonly status: string;
-      readonly found: string;
-      readonly means?: string | undefined;
-      readonly mend?: string | undefined;
+      readonly message: string;
+      readonly impact?: string | undefined;
+      readonly fix?: string | undefined;
       readonly commands?: readonly string[] | undefined;
     }[];
   }[];

@@ -16,16 +16,16 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
 import { withSession } from "../connect/session.ts";
-import { formatSubject } from "../output/subject.ts";
-import type { ActionOptions, Done, Skipped, Task } from "./action.ts";
-import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
-import type { SubjectOptions } from "./given-subject.ts";
-import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import type { LimiterOptions } from "./known-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
+import type { ActionOptions, SkippedLimiter, Task, TaskResult } from "./action.ts";
+import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
+import type { LimiterOptions } from "./find-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
+import { formatInspection, formatOverrideLine } from "./format-inspection.ts";
 import type { Subject } from "./make-subjects.ts";
-import { makeSubjects, nothingFits } from "./make-subjects.ts";
-import { describeOverride, formatInspection } from "./words.ts";
+import { makeSubjects, noSubjectError } from "./make-subjects.ts";
+import type { SubjectOptions } from "./subject-options.ts";
+import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
 
 type Options = ConnectionOptions &
   SubjectOptions &
@@ -35,14 +35,14 @@ type Options = ConnectionOptions &
 type Target = readonly [limiter: LimiterVersion["limiter"], subject: Subject, logged: Logged];
 
 /** What is done to a subject of a limiter. */
-interface Verb {
+interface SubjectAction {
   /** The verb in the sentence, as in `This would block 203.0.113.7 in api`. */
   readonly name: string;
   /** Whether it is done in every limiter if none is named. */
-  readonly isForAll?: boolean;
+  readonly defaultsToAllLimiters?: boolean;
   /** For how long it denies everything. */
-  readonly blocksFor?: string;
-  act(operator: Admin, ...target: Target): Promise<Done>;
+  readonly blockDuration?: string;
+  act(operator: Admin, ...target: Target): Promise<TaskResult>;
 }
 
 export const addReset: AddCommand = (cli) => {
@@ -56,7 +56,7 @@ export const addReset: AddCommand = (cli) => {
     "headgate reset --ip 203.0.113.7 --all --dry-run": "show what it would do, and do nothing",
   });
   addSubjectCommand(command).action(
-    handle(cli, {
+    handleSubjectAction(cli, {
       name: "reset",
       act: (admin, ...target) => admin.reset(...target),
     }),
@@ -73,7 +73,7 @@ export const addUnblock: AddCommand = (cli) => {
     "headgate unblock --ip 203.0.113.7 --all --yes": "in all of them, without a question",
   });
   addSubjectCommand(command).action(
-    handle(cli, {
+    handleSubjectAction(cli, {
       name: "unblock",
       act: (admin, ...target) => admin.unblock(...target),
     }),
@@ -92,9 +92,9 @@ export const addForget: AddCommand = (cli) => {
     "headgate forget ada --dry-run": "show what there is to erase",
   });
   addSubjectCommand(command).action(
-    handle(cli, {
+    handleSubjectAction(cli, {
       name: "forget",
-      isForAll: true,
+      defaultsToAllLimiters: true,
       async act(admin, ...target) {
         const forgotten = await admin.forget(...target);
         const { overrides, logged, listed } = forgotten;
@@ -102,7 +102,7 @@ export const addForget: AddCommand = (cli) => {
         const [removed, taken] = isDry
           ? ["override to be removed", "would be taken"]
           : ["override removed", "taken"];
-        const notes = overrides.map((override) => `${removed}: ${describeOverride(override)}`);
+        const notes = overrides.map((override) => `${removed}: ${formatOverrideLine(override)}`);
         if (logged > 0) notes.push(`${taken} out of ${logged} entries of the log`);
         if (listed > 0) notes.push(`${taken} out of ${listed} lists of usage`);
         return { ...forgotten, notes };
@@ -125,13 +125,13 @@ export const addBlock: AddCommand = (cli) => {
     cli.handle((first: string, second: string | undefined, options: Options) => {
       const [subject, duration] = second === undefined ? [undefined, first] : [first, second];
       readDuration("the duration of block", duration, "1ms", "366d");
-      const verb: Verb = {
+      const action: SubjectAction = {
         name: `block for ${duration}`,
-        blocksFor: duration,
+        blockDuration: duration,
         act: (admin, limiter, blocked, logged) =>
           admin.block(limiter, blocked, duration as Duration, logged),
       };
-      return actOnSubject(verb, subject, options, cli.context);
+      return actOnSubject(action, subject, options, cli.context);
     }),
   );
 };
@@ -141,17 +141,17 @@ function addSubjectCommand(command: Command): Command {
   return addActionOptions(command.option("--all", "in every limiter of the directory"));
 }
 
-function handle(
+function handleSubjectAction(
   cli: Cli,
-  verb: Verb,
+  action: SubjectAction,
 ): (subject: string | undefined, options: Options) => Promise<void> {
   return cli.handle((subject: string | undefined, options: Options) =>
-    actOnSubject(verb, subject, options, cli.context),
+    actOnSubject(action, subject, options, cli.context),
   );
 }
 
 async function actOnSubject(
-  verb: Verb,
+  action: SubjectAction,
   text: string | undefined,
   options: Options,
   context: CommandContext,
@@ -159,40 +159,46 @@ async function actOnSubject(
   const { limiter, all, dryRun, yes, json = false } = options;
   if (limiter !== undefined && all === true)
     throw new CommandError("give --limiter NAME or --all, not both");
-  if (limiter === undefined && all !== true && verb.isForAll !== true) {
+  if (limiter === undefined && all !== true && action.defaultsToAllLimiters !== true) {
     throw new CommandError(
       "say where: --limiter NAME, or --all for every limiter of the directory",
     );
   }
   return withSession(options, context, async (session) => {
-    const given = await readSubject(text, options, context);
+    const query = await readSubjectQuery(text, options, context);
     const known = await findLimiters(session.connection, options, context);
     const tasks = new Map<string, Task>();
-    const skipped: Skipped[] = [];
-    for (const one of known) {
-      const { subjects, needed } = await makeSubjects(one, given);
-      const { name } = one.limiter;
-      if (subjects.length === 0) skipped.push({ limiter: name, why: needed });
-      const keys = keysMissing(subjects, given);
+    const skipped: SkippedLimiter[] = [];
+    for (const knownLimiter of known) {
+      const { subjects, requirement } = await makeSubjects(knownLimiter, query);
+      const { name } = knownLimiter.limiter;
+      if (subjects.length === 0) skipped.push({ limiter: name, reason: requirement });
+      const keys = missingKeys(subjects, query);
       if (keys.length > 0) {
-        const why = `counts by ${keys.join(", ")}: this is only for requests without that key`;
-        skipped.push({ limiter: name, why });
+        const reason = `counts by ${keys.join(", ")}: this is only for requests without that key`;
+        skipped.push({ limiter: name, reason });
       }
       for (const subject of subjects) {
         // Policies that differ only in their numbers have the same counters.
-        const id = JSON.stringify([name, one.counterIdentity, subject]);
-        if (!tasks.has(id)) tasks.set(id, taskOf(verb, session, one, subject, loggedOf(options)));
+        const id = JSON.stringify([name, knownLimiter.counterIdentity, subject]);
+        if (!tasks.has(id))
+          tasks.set(id, taskOf(action, session, knownLimiter, subject, logOptionsOf(options)));
       }
     }
-    if (tasks.size === 0) throw nothingFits(skipped);
+    if (tasks.size === 0) throw noSubjectError(skipped);
     const names = new Set([...tasks.values()].map(({ name }) => name));
     if (names.size > 1 && dryRun !== true) {
-      await confirm(`${verb.name}: ${[...names].join("; ")}`, yes, context);
+      await confirm(`${action.name}: ${[...names].join("; ")}`, yes, context);
     }
-    const exitCode = await workOff(verb.name, [...tasks.values()], options, context, skipped);
-    if (skipped.length > 0 && verb.blocksFor !== undefined && given.ip !== undefined && !json) {
+    const exitCode = await runTasks(action.name, [...tasks.values()], options, context, skipped);
+    if (
+      skipped.length > 0 &&
+      action.blockDuration !== undefined &&
+      query.ip !== undefined &&
+      !json
+    ) {
       context.stdout.write(
-        `to refuse the address in every limiter: headgate deny-list add ${given.ip} --for ${verb.blocksFor}\n`,
+        `to refuse the address in every limiter: headgate deny-list add ${query.ip} --for ${action.blockDuration}\n`,
       );
     }
     return exitCode;
@@ -200,7 +206,7 @@ async function actOnSubject(
 }
 
 /** The dimensions whose subject is that of a request that lacks its key, which counts by its address. */
-function keysMissing(subjects: readonly Subject[], { ip }: SubjectQuery): readonly string[] {
+function missingKeys(subjects: readonly Subject[], { ip }: SubjectQuery): readonly string[] {
   if (ip === undefined) return [];
   const missing = subjectOfMissingKey(ip);
   const entries = subjects.flatMap((subject) => Object.entries(subject));
@@ -208,16 +214,16 @@ function keysMissing(subjects: readonly Subject[], { ip }: SubjectQuery): readon
 }
 
 function taskOf(
-  verb: Verb,
-  { operator: admin, now }: Session,
+  action: SubjectAction,
+  { admin, now }: Session,
   { limiter }: LimiterVersion,
   subject: Subject,
   logged: Logged,
 ): Task {
   return {
     limiter: limiter.name,
-    name: `${limiter.name}, ${formatSubject(subject)}`,
-    act: () => verb.act(admin, limiter, subject, logged),
+    name: `${limiter.name}, ${formatSubjectLabel(subject)}`,
+    run: () => action.act(admin, limiter, subject, logged),
     format: (state) => formatInspection(state as Inspection, now()),
   };
 }

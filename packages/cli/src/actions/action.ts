@@ -9,8 +9,8 @@ import { writeJson } from "../output/json.ts";
 import { formatCoverage, withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
 import { isTerminal } from "../output/style.ts";
+import { escapeHidden } from "../output/terminal-text.ts";
 import { formatTime } from "../output/time.ts";
-import { visible } from "../output/visible.ts";
 
 /** What `addActionOptions` adds to a command. */
 export interface ActionOptions {
@@ -32,22 +32,22 @@ export function addActionOptions(command: Command): Command {
 }
 
 /** What the operator's actions take of these options. */
-export function loggedOf({ reason, by, dryRun }: ActionOptions): Logged {
+export function logOptionsOf({ reason, by, dryRun }: ActionOptions): Logged {
   return { reason, by, dryRun };
 }
 
 /** Asks before more than one subject or limiter is acted on. Rejects with a `CommandError` unless the answer is yes. */
 export async function confirm(
   what: string,
-  isSure: boolean | undefined,
+  isConfirmed: boolean | undefined,
   { stdin, stderr, signal }: CommandContext,
 ): Promise<void> {
-  if (isSure === true) return;
+  if (isConfirmed === true) return;
   if (!isTerminal(stdin)) {
     throw new CommandError(`this would ${what}: say --yes, or look at it with --dry-run`);
   }
   const answer = await ask({
-    message: `This will ${visible(what)}. Go on?`,
+    message: `This will ${escapeHidden(what)}. Go on?`,
     initialValue: false,
     withGuide: false,
     input: stdin as Readable,
@@ -64,13 +64,13 @@ export interface Task {
   /** Its object, in words. */
   readonly name: string;
   /** Does it, or with `--dry-run` finds out what it would change. */
-  act(): Promise<Done>;
+  run(): Promise<TaskResult>;
   /** The state, in words. */
   format(state: unknown): readonly string[];
 }
 
 /** The result of a task. */
-export interface Done {
+export interface TaskResult {
   readonly before: unknown;
   readonly after: unknown;
   /** By the server's clock. */
@@ -78,17 +78,17 @@ export interface Done {
   /** More sentences. */
   readonly notes?: readonly string[];
   /** Of an override: the processes that apply it, and those that ignore it. */
-  readonly reach?: OverrideCoverage;
+  readonly coverage?: OverrideCoverage;
 }
 
 /** A limiter that an action does not reach. */
-export interface Skipped {
+export interface SkippedLimiter {
   readonly limiter: string;
   /** In words that follow its name. */
-  readonly why: string;
+  readonly reason: string;
 }
 
-interface WorkOptions {
+interface RunOptions {
   readonly dryRun?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
@@ -97,18 +97,18 @@ interface WorkOptions {
  * Does one task after the other, and prints for each the state before and after, and from when it is in force everywhere. If the store fails in
  * the middle, it rejects with a `CommandError` that says what was done and what was not.
  */
-export async function workOff(
+export async function runTasks(
   action: string,
   tasks: readonly Task[],
-  { dryRun = false, json = false }: WorkOptions,
+  { dryRun = false, json = false }: RunOptions,
   context: CommandContext,
-  skipped: readonly Skipped[] = [],
+  skipped: readonly SkippedLimiter[] = [],
 ): Promise<number> {
   const done: object[] = [];
   let failure: HeadgateError | undefined;
   for (const task of tasks) {
     try {
-      done.push(await workOn(action, task, { dryRun, json }, context));
+      done.push(await runTask(action, task, { dryRun, json }, context));
     } catch (error) {
       if (!(error instanceof HeadgateError)) throw error;
       failure = error;
@@ -118,42 +118,42 @@ export async function workOff(
   const notDone = tasks.slice(done.length).map(({ limiter, name }) => ({ limiter, name }));
   if (json) writeJson(context.stdout, { action, dryRun, done, notDone, skipped });
   else
-    for (const { limiter, why } of skipped) {
-      context.stdout.write(`${visible(`not in ${limiter}, which ${why}`)}\n`);
+    for (const { limiter, reason } of skipped) {
+      context.stdout.write(`${escapeHidden(`not in ${limiter}, which ${reason}`)}\n`);
     }
   if (failure === undefined) return 0;
   if (dryRun || done.length === 0) throw failure;
   throw new CommandError(
-    `${action}: done in ${namesOf(tasks.slice(0, done.length))}; not in ${namesOf(tasks.slice(done.length))}, the first of which may be half done: run the command again; ${failure.message} (${failure.code})`,
+    `${action}: done in ${formatTaskNames(tasks.slice(0, done.length))}; not in ${formatTaskNames(tasks.slice(done.length))}, the first of which may be half done: run the command again; ${failure.message} (${failure.code})`,
     EXIT.store,
     { cause: failure },
   );
 }
 
-async function workOn(
+async function runTask(
   action: string,
   task: Task,
-  { dryRun, json }: Required<WorkOptions>,
+  { dryRun, json }: Required<RunOptions>,
   context: CommandContext,
 ): Promise<object> {
   const { limiter, name } = task;
-  const { before, after, inForceAt, notes = [], reach } = await task.act();
-  const isEverywhere = reach === undefined || reach.state === "in-force";
+  const { before, after, inForceAt, notes = [], coverage } = await task.run();
+  const isEverywhere = coverage === undefined || coverage.state === "in-force";
   const by = formatTime(Math.ceil(inForceAt.getTime() / 1_000) * 1_000);
   if (!json) {
     printSection(context, `${name}: ${dryRun ? "would " : ""}${action}`, [
       ...task.format(before).map((line) => `before: ${line}`),
       ...task.format(after).map((line) => `${dryRun ? "after" : "now"}: ${line}`),
       ...notes,
-      ...(isEverywhere ? [] : [`in force: ${formatCoverage(reach)}`]),
+      ...(isEverywhere ? [] : [`in force: ${formatCoverage(coverage)}`]),
       dryRun ? "nothing is changed" : `${isEverywhere ? "in force" : "known"} everywhere by ${by}`,
     ]);
   }
   const states = { before: withTimesInMs(before), after: withTimesInMs(after) };
   const when = dryRun ? {} : { inForceAt: inForceAt.getTime() };
-  return { limiter, name, ...states, ...when, notes, reach };
+  return { limiter, name, ...states, ...when, notes, reach: coverage };
 }
 
-function namesOf(tasks: readonly Task[]): string {
+function formatTaskNames(tasks: readonly Task[]): string {
   return tasks.map(({ limiter, name }) => limiter ?? name).join(", ");
 }

@@ -10,12 +10,12 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
 import { withSession } from "../connect/session.ts";
-import { findBreaker } from "../list/listed-breaker.ts";
+import { findBreaker } from "../list/find-breaker.ts";
 import { writeJson } from "../output/json.ts";
 import { printSection } from "../output/section.ts";
 import { formatSpan } from "../output/time.ts";
 import type { ActionOptions } from "./action.ts";
-import { addActionOptions, workOff } from "./action.ts";
+import { addActionOptions, runTasks } from "./action.ts";
 
 type Options = ConnectionOptions & ActionOptions & { readonly options?: string | undefined };
 
@@ -23,25 +23,25 @@ type Target = ReturnType<Breaker["for"]>;
 
 /** An order for a target, and the state that it leads to. */
 interface OrderKind {
-  give(target: Target): Promise<void>;
+  apply(target: Target): Promise<void>;
   readonly state: BreakerOrderState;
 }
 
-const RESET: OrderKind = { give: (target) => target.reset(), state: "closed" };
+const RESET: OrderKind = { apply: (target) => target.reset(), state: "closed" };
 
 /** The orders, by their words. */
 const ORDERS = {
-  open: { give: (target) => target.forceOpen(), state: "forced-open" },
+  open: { apply: (target) => target.forceOpen(), state: "forced-open" },
   close: RESET,
   reset: RESET,
-  disable: { give: (target) => target.disable(), state: "disabled" },
-  "metrics-only": { give: (target) => target.metricsOnly(), state: "metrics-only" },
+  disable: { apply: (target) => target.disable(), state: "disabled" },
+  "metrics-only": { apply: (target) => target.metricsOnly(), state: "metrics-only" },
 } satisfies Readonly<Record<string, OrderKind>>;
 
 type Order = keyof typeof ORDERS;
 
 /** An open target is looked at once a second by those who call it, and any other as often as outcomes are sent. */
-const LOOK_AGAIN_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 export const addBreaker: AddCommand = ({ program, context, handle }) => {
   const command = program
@@ -75,12 +75,12 @@ export const addBreaker: AddCommand = ({ program, context, handle }) => {
     .action(
       handle(
         (name: string, target: string | undefined, order: string | undefined, options: Options) =>
-          onBreaker(name, target ?? "default", order, options, context),
+          runBreaker(name, target ?? "default", order, options, context),
       ),
     );
 };
 
-async function onBreaker(
+async function runBreaker(
   name: string,
   target: string,
   order: string | undefined,
@@ -101,60 +101,64 @@ async function onBreaker(
       storeTimeout: timeoutMs as Duration,
     });
     try {
-      const own = breaker.for(target);
-      if (order === undefined) return await show(name, own, options, context);
-      return await give(order as Order, name, own, session, options, context);
+      const breakerTarget = breaker.for(target);
+      if (order === undefined) return await showTarget(name, breakerTarget, options, context);
+      return await runOrder(order as Order, name, breakerTarget, session, options, context);
     } finally {
       await breaker.close();
     }
   });
 }
 
-async function show(
+async function showTarget(
   name: string,
   target: Target,
   { json }: Options,
   context: CommandContext,
 ): Promise<number> {
-  const snapshot = await look(target);
+  const snapshot = await readSnapshot(target);
   const document = { breaker: name, target: target.target, ...snapshot };
   if (json === true) writeJson(context.stdout, document);
   else printSection(context, `${name}, ${target.target}`, formatSnapshot(snapshot));
   return 0;
 }
 
-async function give(
+async function runOrder(
   order: Order,
   name: string,
   target: Target,
-  { operator: admin, now }: Session,
+  { admin, now }: Session,
   options: Options,
   context: CommandContext,
 ): Promise<number> {
   const act = async () => {
     const { reason, by } = options;
-    const before = await look(target);
-    const foreseen = previewOrder(before, ORDERS[order].state);
+    const before = await readSnapshot(target);
+    const preview = previewOrder(before, ORDERS[order].state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
     const at = await admin.logBreakerAction(
-      { breaker: name, target: target.target, before, after: foreseen },
+      { breaker: name, target: target.target, before, after: preview },
       { reason, by, dryRun: options.dryRun },
     );
-    if (options.dryRun) return { before, after: foreseen, inForceAt: new Date(now()) };
-    await ORDERS[order].give(target);
-    return { before, after: await look(target), inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS) };
+    if (options.dryRun) return { before, after: preview, inForceAt: new Date(now()) };
+    await ORDERS[order].apply(target);
+    return {
+      before,
+      after: await readSnapshot(target),
+      inForceAt: new Date(at.getTime() + POLL_INTERVAL_MS),
+    };
   };
   const task = {
     limiter: name,
     name: `${name}, ${target.target}`,
-    act,
+    run: act,
     format: (snapshot: unknown) => formatSnapshot(snapshot as Snapshot),
   };
-  return workOff(order, [task], options, context);
+  return runTasks(order, [task], options, context);
 }
 
 /** The state of a target in the fleet. It is not known while the store does not answer: rejects with a `CommandError`. */
-async function look(target: Target): Promise<Snapshot> {
+async function readSnapshot(target: Target): Promise<Snapshot> {
   const snapshot = await target.snapshot();
   if (!snapshot.degraded) return snapshot;
   throw new CommandError("the store does not answer: try again when it does", EXIT.store);

@@ -3,7 +3,7 @@ import type { DeniedNetwork, SubjectQuery } from "@headgate/core/operate";
 import type { CommandContext } from "../command/cli.ts";
 import type { Session } from "../connect/session.ts";
 import { printSection } from "../output/section.ts";
-import { formatDenied } from "./words.ts";
+import { formatDenyListEntry } from "./format-inspection.ts";
 
 /** An address, and the entries of the deny list that contain it. */
 export interface DeniedAddress {
@@ -12,27 +12,27 @@ export interface DeniedAddress {
 }
 
 /** The address that is meant, if the deny list has it. Rejects as `operator.denyList`. */
-export async function findDenied(
-  { operator: admin }: Session,
+export async function findDeniedAddress(
+  { admin }: Session,
   { ip, text, named }: SubjectQuery,
 ): Promise<DeniedAddress | undefined> {
   // A subject of IPv6 is a network: its first address stands for it.
-  const meant = [ip, text, ...(named?.values() ?? [])].map((one) =>
+  const candidates = [ip, text, ...(named?.values() ?? [])].map((one) =>
     one?.split("/")[0]?.replace(/%.*$/s, ""),
   );
-  const address = meant.find((one) => one !== undefined && isIP(one) !== 0);
+  const address = candidates.find((one) => one !== undefined && isIP(one) !== 0);
   if (address === undefined) return undefined;
   const entries = await admin.denyList(address);
   return entries.length === 0 ? undefined : { address, entries };
 }
 
-export function printDenied(
+export function printDeniedAddress(
   { address, entries }: DeniedAddress,
   { now }: Session,
   context: CommandContext,
 ): void {
   printSection(context, `${address} is on the deny list: 403 in every HTTP limiter`, [
-    ...entries.map((entry) => formatDenied(entry, now())),
+    ...entries.map((entry) => formatDenyListEntry(entry, now())),
     "unless a limiter's own allowList has it",
   ]);
 }

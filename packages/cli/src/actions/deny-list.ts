@@ -1,7 +1,7 @@
 import type { ActionResult, DeniedNetwork } from "@headgate/core/operate";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
-import { readEnd } from "../command/duration.ts";
+import { readExpiry } from "../command/duration.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
@@ -12,8 +12,8 @@ import { widthOf } from "../output/style.ts";
 import { formatTable } from "../output/table.ts";
 import { formatFromNow } from "../output/time.ts";
 import type { ActionOptions } from "./action.ts";
-import { addActionOptions, loggedOf, workOff } from "./action.ts";
-import { formatDenied } from "./words.ts";
+import { addActionOptions, logOptionsOf, runTasks } from "./action.ts";
+import { formatDenyListEntry } from "./format-inspection.ts";
 
 type ListOptions = ConnectionOptions & { readonly json?: boolean | undefined };
 
@@ -49,7 +49,7 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
     .option("--json", "print one JSON document")
     .action(handle((options: ListOptions) => list(options, context)));
   /** The list's own options are read by it, also behind add and remove. */
-  function withShared<Options extends object>(options: Options): Options {
+  function withListOptions<Options extends object>(options: Options): Options {
     return { ...options, ...command.opts() };
   }
 
@@ -66,10 +66,10 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
     ),
   ).action(
     handle((network: string, given: AddOptions) => {
-      const options = withShared(given);
-      const duration = readEnd(options);
-      return change("add", network, options, context, ({ operator: admin }) =>
-        admin.addToDenyList(network, { ...loggedOf(options), for: duration }),
+      const options = withListOptions(given);
+      const duration = readExpiry(options);
+      return change("add", network, options, context, ({ admin }) =>
+        admin.addToDenyList(network, { ...logOptionsOf(options), for: duration }),
       );
     }),
   );
@@ -82,16 +82,16 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
     ),
   ).action(
     handle((network: string, given: ChangeOptions) => {
-      const options = withShared(given);
-      return change("remove", network, options, context, ({ operator: admin }) =>
-        admin.removeFromDenyList(network, loggedOf(options)),
+      const options = withListOptions(given);
+      return change("remove", network, options, context, ({ admin }) =>
+        admin.removeFromDenyList(network, logOptionsOf(options)),
       );
     }),
   );
 };
 
 function list(options: ListOptions, context: CommandContext): Promise<number> {
-  return withSession(options, context, async ({ operator: admin, now }) => {
+  return withSession(options, context, async ({ admin, now }) => {
     const entries = await admin.denyList();
     const { stdout, stderr } = context;
     if (options.json === true) writeJson(stdout, { entries: entries.map(withTimesInMs) });
@@ -119,13 +119,13 @@ function change(
   return withSession(options, context, (session) => {
     const task = {
       name: network,
-      act: () => act(session),
+      run: () => act(session),
       format: (entry: unknown) => [
         entry === undefined
           ? "not on the deny list"
-          : formatDenied(entry as DeniedNetwork, session.now()),
+          : formatDenyListEntry(entry as DeniedNetwork, session.now()),
       ],
     };
-    return workOff(`deny-list ${verb}`, [task], options, context);
+    return runTasks(`deny-list ${verb}`, [task], options, context);
   });
 }

@@ -12,36 +12,36 @@ import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
-import { formatSubject } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
 import { formatSpan } from "../output/time.ts";
-import { findDenied, printDenied } from "./denied-address.ts";
-import type { SubjectOptions } from "./given-subject.ts";
-import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import type { LimiterOptions } from "./known-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
-import type { MadeSubject, Subject } from "./make-subjects.ts";
-import { makeAllSubjects, nothingFits } from "./make-subjects.ts";
-import type { SubjectOverride } from "./misfit.ts";
-import { formatSubjectOverride, judgedOverrides, toDocument } from "./misfit.ts";
-import { formatBlock, formatCalendar, formatEnd, formatUse } from "./words.ts";
+import { findDeniedAddress, printDeniedAddress } from "./denied-address.ts";
+import type { LimiterOptions } from "./find-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
+import { formatBlock, formatCalendar, formatEnd, formatUsage } from "./format-inspection.ts";
+import type { LimiterSubject, Subject } from "./make-subjects.ts";
+import { makeSubjectsOfAll, noSubjectError } from "./make-subjects.ts";
+import type { SubjectOptions } from "./subject-options.ts";
+import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
+import type { SubjectOverride } from "./subject-overrides.ts";
+import { formatSubjectOverride, overridesOf, toJson } from "./subject-overrides.ts";
 
 type Options = ConnectionOptions &
   SubjectOptions &
   LimiterOptions & { readonly cost: string; readonly json?: boolean };
 
 /** Why a request would pass or not. */
-interface Explained {
+interface Explanation {
   readonly limiter: string;
   readonly subject: Subject;
   /** The dimensions without a given subject: their limits are not looked at. */
-  readonly missing: readonly string[];
+  readonly missingDimensions: readonly string[];
   readonly decision: Decision;
   /** The name of the binding limit. */
   readonly binding: string;
   /** What is used now. */
   readonly limits: readonly LimitState[];
   /** In words, when the calendar window of each limit ends. */
-  readonly calendars: readonly (string | undefined)[];
+  readonly calendarEnds: readonly (string | undefined)[];
   readonly blocks: Inspection["blocks"];
   readonly overrides: readonly SubjectOverride[];
   readonly isMixed: boolean;
@@ -80,34 +80,35 @@ async function explain(
     throw new CommandError("explain is about one limiter: give --limiter NAME");
   const cost = readCost(options.cost);
   return withSession(options, context, async (session) => {
-    const given = await readSubject(text, options, context);
+    const query = await readSubjectQuery(text, options, context);
     const { connection } = session;
     const known = await findLimiters(connection, options, context);
     const extended = new Set(known.flatMap(({ extends: name }) => name ?? []));
     const parents = [...extended].map((name) =>
       findLimiters(connection, { limiter: name }, context),
     );
-    const control = await session.operator.readControl();
-    const all = [...known, ...(await Promise.all(parents)).flat()];
-    const { made, skipped } = await makeAllSubjects(all, given);
-    const explained: Explained[] = [];
-    for (const one of made) explained.push(await ask(session, one, cost, control));
-    const denied = await findDenied(session, given);
-    if (explained.length === 0 && denied === undefined) throw nothingFits(skipped);
+    const control = await session.admin.readControl();
+    const limiters = [...known, ...(await Promise.all(parents)).flat()];
+    const { limiterSubjects, skipped } = await makeSubjectsOfAll(limiters, query);
+    const explanations: Explanation[] = [];
+    for (const one of limiterSubjects)
+      explanations.push(await explainLimiter(session, one, cost, control));
+    const denied = await findDeniedAddress(session, query);
+    if (explanations.length === 0 && denied === undefined) throw noSubjectError(skipped);
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
-      const documents = explained.map(toDocument);
+      const documents = explanations.map(toJson);
       writeJson(context.stdout, { explained: documents, skipped, denyList });
     } else {
-      if (denied !== undefined) printDenied(denied, session, context);
-      for (const one of explained) print(one, limiter, session, context);
-      for (const { limiter: name, why } of skipped) {
-        printSection(context, `${name}: not looked at`, [why]);
+      if (denied !== undefined) printDeniedAddress(denied, session, context);
+      for (const one of explanations) print(one, limiter, session, context);
+      for (const { limiter: name, reason } of skipped) {
+        printSection(context, `${name}: not looked at`, [reason]);
       }
     }
     // The deny list is for requests by HTTP.
     const isDenied = denied !== undefined && known.some(({ uses }) => uses.length > 0);
-    const isAllowed = explained.every(({ decision }) => decision.allowed) && !isDenied;
+    const isAllowed = explanations.every(({ decision }) => decision.allowed) && !isDenied;
     return isAllowed ? 0 : EXIT.found;
   });
 }
@@ -116,28 +117,32 @@ function readCost(text: string): Cost {
   return (/^\d+$/.test(text) ? Number(text) : readJson("--cost", text)) as Cost;
 }
 
-async function ask(
-  { operator: admin, now }: Session,
-  [{ limiter, isMixed }, named]: MadeSubject,
+async function explainLimiter(
+  { admin, now }: Session,
+  [{ limiter, isMixed }, givenSubject]: LimiterSubject,
   cost: Cost,
   control: ControlRecord,
-): Promise<Explained> {
+): Promise<Explanation> {
   const dimensions = dimensionsOf(limiter.limits);
-  const subject = dimensions.includes("global") ? { ...named, global: GLOBAL_SUBJECT } : named;
-  const asked = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
+  const subject = dimensions.includes("global")
+    ? { ...givenSubject, global: GLOBAL_SUBJECT }
+    : givenSubject;
+  const peekedLimits = limiter.limits.filter(({ per = "default" }) => Object.hasOwn(subject, per));
   const { limits } = await admin.peek(limiter, subject, { cost: 0 });
   const { blocks } = await admin.inspect(limiter, subject);
   const decision = await admin.peek(limiter, subject, { cost });
   return {
     limiter: limiter.name,
     subject,
-    missing: dimensions.filter((dimension) => !Object.hasOwn(subject, dimension)),
+    missingDimensions: dimensions.filter((dimension) => !Object.hasOwn(subject, dimension)),
     decision,
     binding: bindingOf(decision),
     limits,
-    calendars: asked.map((limit, i) => formatCalendar(limit, limits[i] as LimitState, now())),
+    calendarEnds: peekedLimits.map((limit, i) =>
+      formatCalendar(limit, limits[i] as LimitState, now()),
+    ),
     blocks,
-    overrides: judgedOverrides(control, limiter, subject, now()),
+    overrides: overridesOf(control, limiter, subject, now()),
     isMixed,
   };
 }
@@ -152,35 +157,37 @@ function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string
 }
 
 function print(
-  explained: Explained,
+  explanation: Explanation,
   limiter: string,
   session: Session,
   context: CommandContext,
 ): void {
   const now = session.now();
-  const { decision, subject, blocks, overrides, isMixed } = explained;
+  const { decision, subject, blocks, overrides, isMixed } = explanation;
   const { allowed, shadow, wouldAllow } = decision;
-  const dimensions = new Set(explained.limits.map(({ per }) => per)).size;
-  const who = formatSubject(subject);
+  const dimensions = new Set(explanation.limits.map(({ per }) => per)).size;
+  const who = formatSubjectLabel(subject);
   const verdict = allowed ? "would pass" : "would be denied";
-  const { missing } = explained;
-  printSection(context, `${explained.limiter}: ${who} ${verdict} now`, [
-    ...(explained.limiter === limiter
+  const { missingDimensions } = explanation;
+  printSection(context, `${explanation.limiter}: ${who} ${verdict} now`, [
+    ...(explanation.limiter === limiter
       ? []
       : [`decided together with ${limiter}: both must let it pass`]),
     ...(isMixed
       ? ["by one of several policies under this name: headgate limiters shows them"]
       : []),
-    ...(missing.length > 0
-      ? [`not looked at: the limits per ${missing.join(" and ")}, because no subject is given`]
+    ...(missingDimensions.length > 0
+      ? [
+          `not looked at: the limits per ${missingDimensions.join(" and ")}, because no subject is given`,
+        ]
       : []),
     ...(shadow && !wouldAllow ? ["in shadow: otherwise it would be denied"] : []),
     ...blocks.map((block) => formatBlock(block, dimensions, now)),
-    ...formatBinding(explained, now),
-    ...explained.limits.map((state) => `${state.name}: ${formatUse(state, now)}`),
-    ...explained.calendars.filter((line) => line !== undefined),
+    ...formatBinding(explanation, now),
+    ...explanation.limits.map((state) => `${state.name}: ${formatUsage(state, now)}`),
+    ...explanation.calendarEnds.filter((line) => line !== undefined),
     ...overrides.map(formatSubjectOverride),
-    ...(wouldAllow && isUsed(explained) ? [REMEMBERED] : []),
+    ...(wouldAllow && isUsed(explanation) ? [REMEMBERED] : []),
   ]);
 }
 
@@ -188,12 +195,12 @@ function print(
 const REMEMBERED =
   "a process that denied it within the last second may go on denying it until that second is over";
 
-function isUsed({ limits }: Explained): boolean {
+function isUsed({ limits }: Explanation): boolean {
   return limits.some(({ resetAfterMs }) => resetAfterMs > 0);
 }
 
 /** The limit that decides, and when the same request passes. */
-function formatBinding({ decision, binding, blocks }: Explained, now: number): readonly string[] {
+function formatBinding({ decision, binding, blocks }: Explanation, now: number): readonly string[] {
   const { wouldAllow, limits, cost } = decision;
   const state = limits.find(({ name }) => name === binding) as LimitState;
   const costs = typeof cost === "number" ? cost : cost[state.name];

@@ -9,22 +9,22 @@ import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { printSection } from "../output/section.ts";
-import { formatSubject } from "../output/subject.ts";
-import { findDenied, printDenied } from "./denied-address.ts";
-import type { SubjectOptions } from "./given-subject.ts";
-import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import type { LimiterOptions } from "./known-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
-import type { MadeSubject, Subject } from "./make-subjects.ts";
-import { makeAllSubjects, nothingFits } from "./make-subjects.ts";
-import type { SubjectOverride } from "./misfit.ts";
-import { formatSubjectOverride, judgedOverrides, toDocument } from "./misfit.ts";
-import { formatInspection } from "./words.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
+import { findDeniedAddress, printDeniedAddress } from "./denied-address.ts";
+import type { LimiterOptions } from "./find-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
+import { formatInspection } from "./format-inspection.ts";
+import type { LimiterSubject, Subject } from "./make-subjects.ts";
+import { makeSubjectsOfAll, noSubjectError } from "./make-subjects.ts";
+import type { SubjectOptions } from "./subject-options.ts";
+import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
+import type { SubjectOverride } from "./subject-overrides.ts";
+import { formatSubjectOverride, overridesOf, toJson } from "./subject-overrides.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & { readonly json?: boolean };
 
 /** What is known of a subject in one limiter. */
-interface Inspected {
+interface LimiterInspection {
   readonly limiter: string;
   readonly subject: Subject;
   /** Under the numbers in force. */
@@ -61,30 +61,31 @@ function inspect(
   context: CommandContext,
 ): Promise<number> {
   return withSession(options, context, async (session) => {
-    const given = await readSubject(text, options, context);
+    const query = await readSubjectQuery(text, options, context);
     const known = await findLimiters(session.connection, options, context);
-    const control = await session.operator.readControl();
-    const { made, skipped } = await makeAllSubjects(known, given);
-    const inspected: Inspected[] = [];
-    for (const one of made) inspected.push(await look(session, one, control));
-    const denied = await findDenied(session, given);
-    if (inspected.length === 0 && denied === undefined) throw nothingFits(skipped);
+    const control = await session.admin.readControl();
+    const { limiterSubjects, skipped } = await makeSubjectsOfAll(known, query);
+    const inspections: LimiterInspection[] = [];
+    for (const one of limiterSubjects)
+      inspections.push(await inspectLimiter(session, one, control));
+    const denied = await findDeniedAddress(session, query);
+    if (inspections.length === 0 && denied === undefined) throw noSubjectError(skipped);
     if (options.json === true) {
       const denyList = denied?.entries.map(withTimesInMs) ?? [];
-      writeJson(context.stdout, { limiters: inspected.map(toDocument), skipped, denyList });
+      writeJson(context.stdout, { limiters: inspections.map(toJson), skipped, denyList });
       return 0;
     }
-    if (denied !== undefined) printDenied(denied, session, context);
-    for (const one of inspected) print(one, session, context);
+    if (denied !== undefined) printDeniedAddress(denied, session, context);
+    for (const one of inspections) print(one, session, context);
     return 0;
   });
 }
 
-async function look(
-  { operator: admin, now }: Session,
-  [{ limiter, isMixed }, subject]: MadeSubject,
+async function inspectLimiter(
+  { admin, now }: Session,
+  [{ limiter, isMixed }, subject]: LimiterSubject,
   control: ControlRecord,
-): Promise<Inspected> {
+): Promise<LimiterInspection> {
   const decision = await admin.peek(limiter, subject, { cost: 0 });
   const { limits, blocked, blocks } = await admin.inspect(limiter, subject);
   // Behind the limiter's own, which are shown under the numbers in force, those of other shapes.
@@ -95,15 +96,15 @@ async function look(
     limits: [...decision.limits, ...others],
     blocked,
     blocks,
-    overrides: judgedOverrides(control, limiter, subject, now()),
+    overrides: overridesOf(control, limiter, subject, now()),
     shadow: decision.shadow,
     isMixed,
   };
 }
 
-function print(inspected: Inspected, { now }: Session, context: CommandContext): void {
+function print(inspected: LimiterInspection, { now }: Session, context: CommandContext): void {
   const { limiter, subject, overrides, shadow, isMixed } = inspected;
-  printSection(context, `${limiter}, ${formatSubject(subject)}`, [
+  printSection(context, `${limiter}, ${formatSubjectLabel(subject)}`, [
     ...(isMixed ? ["one of several policies under this name: headgate limiters shows them"] : []),
     ...formatInspection(inspected, now()),
     ...overrides.map(formatSubjectOverride),

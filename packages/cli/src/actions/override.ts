@@ -4,21 +4,21 @@ import type { Command } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
-import { readEnd } from "../command/duration.ts";
+import { readExpiry } from "../command/duration.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
 import type { Session } from "../connect/session.ts";
 import { withSession } from "../connect/session.ts";
-import { formatSubject } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
 import type { ActionOptions, Task } from "./action.ts";
-import { addActionOptions, confirm, loggedOf, workOff } from "./action.ts";
-import type { SubjectOptions } from "./given-subject.ts";
-import { addSubjectOptions, readSubject } from "./given-subject.ts";
-import type { LimiterOptions } from "./known-limiters.ts";
-import { addLimiterOptions, findLimiters } from "./known-limiters.ts";
+import { addActionOptions, confirm, logOptionsOf, runTasks } from "./action.ts";
+import type { LimiterOptions } from "./find-limiters.ts";
+import { addLimiterOptions, findLimiters } from "./find-limiters.ts";
+import { formatOverrideLine } from "./format-inspection.ts";
 import type { Subject } from "./make-subjects.ts";
-import { makeAllSubjects, nothingFits } from "./make-subjects.ts";
-import { describeOverride } from "./words.ts";
+import { makeSubjectsOfAll, noSubjectError } from "./make-subjects.ts";
+import type { SubjectOptions } from "./subject-options.ts";
+import { addSubjectOptions, readSubjectQuery } from "./subject-options.ts";
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & ActionOptions;
 
@@ -65,40 +65,43 @@ function addOverrideOptions(command: Command): Command {
 }
 
 async function set(
-  given: readonly string[],
+  numbers: readonly string[],
   options: SetOptions,
   context: CommandContext,
 ): Promise<number> {
-  const limiter = nameOf(options);
-  const change = { limits: readNumbers(given), shadow: readShadow(options.shadow) };
+  const limiter = requireLimiterName(options);
+  const change = { limits: parseNumbers(numbers), shadow: parseShadow(options.shadow) };
   if (change.limits === undefined && change.shadow === undefined) {
     throw new CommandError(
       "say what to set: LIMIT.limit=NUMBER, as in 100-per-1m.limit=500, or --shadow on",
     );
   }
-  const duration = readEnd(options);
-  return onOverrides("set", options, context, async (session, known, subject) => {
+  const duration = readExpiry(options);
+  return changeOverrides("set", options, context, async (session, known, subject) => {
     const override: NewOverride = { limiter, ...subject, ...change };
     requireCompatible(known, override);
     return taskOf(override, async () => {
       const { store, timeoutMs } = session.connection;
-      const reach = overrideCoverageOf(override, await readRegistry(store, { timeout: timeoutMs }));
-      const logged = { for: duration, ...loggedOf(options) };
-      return { ...(await session.operator.setOverride(override, logged)), reach };
+      const coverage = overrideCoverageOf(
+        override,
+        await readRegistry(store, { timeout: timeoutMs }),
+      );
+      const logged = { for: duration, ...logOptionsOf(options) };
+      return { ...(await session.admin.setOverride(override, logged)), coverage };
     });
   });
 }
 
 async function unset(options: Options, context: CommandContext): Promise<number> {
-  const limiter = nameOf(options);
-  return onOverrides("unset", options, context, async (session, _, subject) => {
-    const place = { limiter, ...subject };
-    return taskOf(place, () => session.operator.unsetOverride(place, loggedOf(options)));
+  const limiter = requireLimiterName(options);
+  return changeOverrides("unset", options, context, async (session, _, subject) => {
+    const key = { limiter, ...subject };
+    return taskOf(key, () => session.admin.unsetOverride(key, logOptionsOf(options)));
   });
 }
 
 /** Acts on the override of a limiter, or on those of the subjects that are meant. */
-async function onOverrides(
+async function changeOverrides(
   action: string,
   options: Options,
   context: CommandContext,
@@ -109,54 +112,58 @@ async function onOverrides(
   ) => Promise<Task>,
 ): Promise<number> {
   const { subject, ip, header, dryRun, yes } = options;
-  const isForAll = subject === undefined && ip === undefined && header === undefined;
+  const isForAllSubjects = subject === undefined && ip === undefined && header === undefined;
   return withSession(options, context, async (session) => {
-    const isNeeded = action === "set" || !isForAll;
-    const known = isNeeded ? await findLimiters(session.connection, options, context) : [];
-    const subjects = isForAll ? [{}] : await subjectsIn(known, options, context);
+    const needsLimiters = action === "set" || !isForAllSubjects;
+    const known = needsLimiters ? await findLimiters(session.connection, options, context) : [];
+    const subjects = isForAllSubjects ? [{}] : await readSubjects(known, options, context);
     const tasks: Task[] = [];
     for (const one of subjects) tasks.push(await makeTask(session, known, one));
-    if ((isForAll || tasks.length > 1) && dryRun !== true) {
+    if ((isForAllSubjects || tasks.length > 1) && dryRun !== true) {
       await confirm(`${action}: ${tasks.map(({ name }) => name).join("; ")}`, yes, context);
     }
-    return workOff(action, tasks, options, context);
+    return runTasks(action, tasks, options, context);
   });
 }
 
-async function subjectsIn(
+async function readSubjects(
   known: readonly LimiterVersion[],
   options: Options,
   context: CommandContext,
 ): Promise<readonly { readonly subject: Subject }[]> {
-  const given = await readSubject(undefined, options, context);
-  const { made, skipped } = await makeAllSubjects(known, given);
-  if (skipped.length > 0) throw nothingFits(skipped.slice(0, 1));
-  return [...new Map(made.map(([, subject]) => [JSON.stringify(subject), { subject }])).values()];
+  const query = await readSubjectQuery(undefined, options, context);
+  const { limiterSubjects, skipped } = await makeSubjectsOfAll(known, query);
+  if (skipped.length > 0) throw noSubjectError(skipped.slice(0, 1));
+  return [
+    ...new Map(
+      limiterSubjects.map(([, subject]) => [JSON.stringify(subject), { subject }]),
+    ).values(),
+  ];
 }
 
 function taskOf(
   { limiter, subject }: Pick<NewOverride, "limiter" | "subject">,
-  act: Task["act"],
+  run: Task["run"],
 ): Task {
   return {
     limiter,
-    name: `${limiter}, ${formatSubject(subject)}`,
-    act,
+    name: `${limiter}, ${formatSubjectLabel(subject)}`,
+    run,
     format: (override) =>
-      override === undefined ? ["no override"] : [describeOverride(override as Override)],
+      override === undefined ? ["no override"] : [formatOverrideLine(override as Override)],
   };
 }
 
-function nameOf({ limiter }: LimiterOptions): string {
+function requireLimiterName({ limiter }: LimiterOptions): string {
   if (limiter !== undefined) return limiter;
   throw new CommandError("an override is of one limiter: give --limiter NAME");
 }
 
 /** By the name of a limit, which may have dots in it. */
-function readNumbers(given: readonly string[]): NewOverride["limits"] {
-  if (given.length === 0) return undefined;
+function parseNumbers(texts: readonly string[]): NewOverride["limits"] {
+  if (texts.length === 0) return undefined;
   const limits: Record<string, Record<string, number>> = {};
-  for (const one of given) {
+  for (const one of texts) {
     const [, name, what, number] = /^(.+)\.(\w+)=(\d{1,15})$/s.exec(one) ?? [];
     if (name === undefined || what === undefined) {
       throw new CommandError(
@@ -168,7 +175,7 @@ function readNumbers(given: readonly string[]): NewOverride["limits"] {
   return limits as Record<string, LimitOverride>;
 }
 
-function readShadow(shadow: string | undefined): boolean | undefined {
+function parseShadow(shadow: string | undefined): boolean | undefined {
   if (shadow === undefined || shadow === "on" || shadow === "off")
     return shadow === undefined ? undefined : shadow === "on";
   throw new CommandError(`--shadow must be on or off, got ${JSON.stringify(shadow)}`);

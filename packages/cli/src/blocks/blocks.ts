@@ -4,11 +4,11 @@ import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
-import { nameRefused } from "../connect/name-refused.ts";
-import { warnUnread } from "../list/directory.ts";
+import { explainRefused } from "../connect/explain-refused.ts";
+import { warnUnread } from "../list/registry.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
-import { formatSubject } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { formatSpan } from "../output/time.ts";
@@ -45,7 +45,7 @@ export const addBlocks: AddCommand = ({ program, context, handle }) => {
     handle((options: BlocksOptions) =>
       withConnection(options, context, async (connection) => {
         const { store, timeoutMs } = connection;
-        const read = await nameRefused(connection, readBlocks(store, { timeout: timeoutMs }));
+        const read = await explainRefused(connection, readBlocks(store, { timeout: timeoutMs }));
         const isWanted = ({ limiter }: ActiveBlock): boolean =>
           options.limiter === undefined || limiter === options.limiter;
         const found = { ...read, blocks: read.blocks.filter(isWanted) };
@@ -63,9 +63,9 @@ function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandCont
   const style = styleFor(stdout, environment);
   const rows = blocks.map((block): readonly Cell[] => [
     block.limiter,
-    formatSubject({ [block.dimension]: block.subject ?? `#${block.hash}` }),
+    formatSubjectLabel({ [block.dimension]: block.subject ?? `#${block.hash}` }),
     formatSpan(Math.max(0, block.until - at)),
-    setterOf(block),
+    formatSetter(block),
     block.reason ?? "",
     {
       text: block.shadow ? "in shadow: denies nobody" : "",
@@ -90,7 +90,7 @@ function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandCont
   }
 }
 
-function setterOf({ limit, by }: ActiveBlock): string {
+function formatSetter({ limit, by }: ActiveBlock): string {
   if (limit !== undefined) return `the limit ${limit}`;
   return by === undefined ? "hand" : `${by}, by hand`;
 }

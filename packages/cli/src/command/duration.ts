@@ -13,18 +13,18 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = {
 export function readDuration(
   option: string,
   text: string,
-  least: Duration & string,
-  most: Duration & string,
+  min: Duration & string,
+  max: Duration & string,
 ): number {
-  const ms = millisecondsOf(text);
-  if (ms >= millisecondsOf(least) && ms <= millisecondsOf(most)) return ms;
+  const ms = parseMilliseconds(text);
+  if (ms >= parseMilliseconds(min) && ms <= parseMilliseconds(max)) return ms;
   throw new CommandError(
-    `${option} must be a time from ${least} to ${most}, as 250ms, 10s, 1m, 1h or 7d, got ${JSON.stringify(text)}`,
+    `${option} must be a time from ${min} to ${max}, as 250ms, 10s, 1m, 1h or 7d, got ${JSON.stringify(text)}`,
   );
 }
 
 /** Reads `--for` and `--forever`; undefined for neither. Throws a `CommandError`. */
-export function readEnd({
+export function readExpiry({
   for: duration,
   forever,
 }: {
@@ -39,7 +39,7 @@ export function readEnd({
 }
 
 /** NaN where a text is no time. */
-function millisecondsOf(text: string): number {
+function parseMilliseconds(text: string): number {
   const [, number, unit = ""] = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text) ?? [];
   return Number(number) * (MS_PER_UNIT[unit] ?? Number.NaN);
 }

@@ -15,7 +15,7 @@ export type { ConnectionOptions } from "./target.ts";
 /** Where counters are, while a command runs. */
 export interface Connection {
   /** Where it is, without secrets, for messages: `redis://10.0.0.7:6379/0`. */
-  readonly place: string;
+  readonly displayUrl: string;
   readonly client: Redis | Cluster;
   /** On that client, with the prefix, and listed nowhere. */
   readonly store: Store;
@@ -25,13 +25,13 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Adds the options that say where the counters are. `whatFor`: what the help says of `--redis`. */
+/** Adds the options that say where the counters are. `redisHelp`: what the help says of `--redis`. */
 export function addConnectionOptions(
   command: Command,
-  whatFor = "where the counters are (default: $REDIS_URL)",
+  redisHelp = "where the counters are (default: $REDIS_URL)",
 ): Command {
   return command
-    .option("--redis <url>", whatFor)
+    .option("--redis <url>", redisHelp)
     .option("--redis-file <file>", "a file with that URL, which only you can read")
     .option("--user <name>", "the user of Redis to connect as")
     .option("--password-stdin", "read the password from standard input, or ask for it")
@@ -65,7 +65,7 @@ export async function connect(
   const target = await readTarget(options, context);
   const { client, close } = await openTarget(target, context.signal);
   return {
-    place: target.place,
+    displayUrl: target.displayUrl,
     client,
     store: redisStore(client, { prefix, registry: false }),
     prefix,
@@ -93,7 +93,7 @@ async function openTarget(
   signal: AbortSignal,
 ): Promise<OpenClient<Redis | Cluster>> {
   if (target.sentinelName !== undefined) return findPrimary(target, target.sentinelName, signal);
-  const first = await openAny(target, signal);
+  const first = await openFirst(target, signal);
   try {
     requireMode(target, first.mode);
     if (first.mode !== "cluster" && !target.isCluster) return first;
@@ -107,13 +107,13 @@ async function openTarget(
 }
 
 /** The first address that answers. */
-async function openAny(target: Target, signal: AbortSignal): Promise<OpenServer> {
-  const { path, addresses, login } = target;
-  if (path !== undefined) return openServer(target, path, login, signal);
+async function openFirst(target: Target, signal: AbortSignal): Promise<OpenServer> {
+  const { path, addresses, serverCredentials } = target;
+  if (path !== undefined) return openServer(target, path, serverCredentials, signal);
   let failure: unknown;
   for (const address of addresses) {
     try {
-      return await openServer(target, address, login, signal);
+      return await openServer(target, address, serverCredentials, signal);
     } catch (error) {
       signal.throwIfAborted();
       failure ??= error;
@@ -123,19 +123,19 @@ async function openAny(target: Target, signal: AbortSignal): Promise<OpenServer>
 }
 
 /** A server that does not say its mode, as behind a proxy, is taken for what the options say. */
-function requireMode({ isCluster, place, addresses }: Target, mode: ServerMode): void {
+function requireMode({ isCluster, displayUrl, addresses }: Target, mode: ServerMode): void {
   if (mode === "sentinel") {
     throw new CommandError(
-      `${place} is a Sentinel: say what it calls the primary, with --sentinel NAME`,
+      `${displayUrl} is a Sentinel: say what it calls the primary, with --sentinel NAME`,
       EXIT.store,
     );
   }
   if (mode === "standalone" && isCluster) {
-    throw new CommandError(`${place} is not a cluster: leave out --cluster`, EXIT.store);
+    throw new CommandError(`${displayUrl} is not a cluster: leave out --cluster`, EXIT.store);
   }
   if (mode !== "cluster" && !isCluster && addresses.length > 1) {
     throw new CommandError(
-      `${place} is not a cluster, and only a cluster or --sentinel NAME takes several hosts: give one host`,
+      `${displayUrl} is not a cluster, and only a cluster or --sentinel NAME takes several hosts: give one host`,
       EXIT.store,
     );
   }

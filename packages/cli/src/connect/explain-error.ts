@@ -40,7 +40,7 @@ const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = 
 ];
 
 /** Errors of servers, whose first words are the same everywhere, and of clients. */
-const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] = [
+const BY_MESSAGE: readonly (readonly [words: RegExp, explanation: Explanation])[] = [
   [
     /^NOAUTH/,
     "it requires a password: give it with --password-stdin, in REDISCLI_AUTH, or in the URL of a --redis-file",
@@ -83,7 +83,7 @@ const BY_WORDS: readonly (readonly [words: RegExp, explanation: Explanation])[] 
 ];
 
 /** A server that knows no TLS waits for the rest of what it takes for a command. */
-const SILENT_OVER_TLS =
+const NO_REPLY_OVER_TLS =
   "it does not answer over TLS: use redis:// if it speaks none there, check host, port and firewall, or wait longer with --timeout";
 
 /**
@@ -92,19 +92,19 @@ const SILENT_OVER_TLS =
  */
 export function explainError(error: unknown, isTls = false): string {
   const { code = "" } = (error ?? {}) as NodeJS.ErrnoException;
-  if (isTls && code === "ETIMEDOUT") return SILENT_OVER_TLS;
-  const words = messageOf(error);
+  if (isTls && code === "ETIMEDOUT") return NO_REPLY_OVER_TLS;
+  const message = messageOf(error);
   return (
-    explain(BY_CODE, String(code)) ??
-    explain(BY_WORDS, words) ??
-    words
+    explainFirstMatch(BY_CODE, String(code)) ??
+    explainFirstMatch(BY_MESSAGE, message) ??
+    message
       .replace(/, with args beginning with:.*/gs, "")
       .replace(/\buser '?[^\s']+'?/gi, "this user")
       .replace(/\s+/g, " ")
   );
 }
 
-function explain(
+function explainFirstMatch(
   explanations: readonly (readonly [RegExp, Explanation])[],
   text: string,
 ): string | undefined {
@@ -117,7 +117,7 @@ function explain(
 }
 
 /** Whether a Redis client reports it: a server's answer, or an error of the connection. */
-export function isOfClient(error: unknown): error is Error {
+export function isRedisError(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (
     error.name === "ReplyError" ||

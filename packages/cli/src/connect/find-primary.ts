@@ -6,9 +6,9 @@ import type { Address, Credentials } from "./redis-url.ts";
 import type { Target } from "./target.ts";
 
 /** A Sentinel that answered, and the credentials that it accepted. */
-interface Found {
+interface SentinelLogin {
   readonly address: Address;
-  readonly login: Credentials;
+  readonly credentials: Credentials;
 }
 
 /**
@@ -20,22 +20,30 @@ export async function findPrimary(
   name: string,
   signal: AbortSignal,
 ): Promise<OpenClient> {
-  const { address, login } = await askSentinels(target, name, signal);
+  const { address, credentials } = await findSentinel(target, name, signal);
   const others = target.addresses.filter((one) => one !== address);
-  return openPrimary(target, [address, ...others], login, signal);
+  return openPrimary(target, [address, ...others], credentials, signal);
 }
 
-async function askSentinels(target: Target, name: string, signal: AbortSignal): Promise<Found> {
+async function findSentinel(
+  target: Target,
+  name: string,
+  signal: AbortSignal,
+): Promise<SentinelLogin> {
   let failure: unknown;
   for (const address of target.addresses) {
-    for (const login of loginsOf(target)) {
+    for (const credentials of sentinelCredentialsOf(target)) {
       try {
-        await askSentinel(await openServer(target, address, login, signal), name, address);
-        return { address, login };
+        await requireKnownPrimary(
+          await openServer(target, address, credentials, signal),
+          name,
+          address,
+        );
+        return { address, credentials };
       } catch (error) {
         signal.throwIfAborted();
         failure = error;
-        if (!isRefused(error)) break;
+        if (!isAuthError(error)) break;
       }
     }
   }
@@ -43,8 +51,10 @@ async function askSentinels(target: Target, name: string, signal: AbortSignal): 
 }
 
 /** Many Sentinels need no password. It is sent only to those that require one. */
-function loginsOf({ credentials, login }: Target): readonly Credentials[] {
-  const withPassword = [credentials, login].filter(({ password }) => password !== undefined);
+function sentinelCredentialsOf({ credentials, serverCredentials }: Target): readonly Credentials[] {
+  const withPassword = [credentials, serverCredentials].filter(
+    ({ password }) => password !== undefined,
+  );
   const [first, second] = withPassword.map(({ username = "default", password }) => ({
     username,
     password,
@@ -53,12 +63,12 @@ function loginsOf({ credentials, login }: Target): readonly Credentials[] {
   return [{}, first, isSame ? undefined : second].filter((one) => one !== undefined);
 }
 
-function isRefused(error: unknown): boolean {
+function isAuthError(error: unknown): boolean {
   const cause = error instanceof CommandError ? error.cause : undefined;
   return cause instanceof Error && /^(NOAUTH|WRONGPASS)/.test(cause.message);
 }
 
-async function askSentinel(
+async function requireKnownPrimary(
   { client, close, mode }: OpenServer,
   name: string,
   { host, port }: Address,

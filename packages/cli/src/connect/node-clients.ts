@@ -5,7 +5,7 @@ import type { Address } from "./redis-url.ts";
 export type NodeClient = Redis;
 
 /** Of one server: it connects when told, once, and asks for nothing by itself. */
-const ONCE: RedisOptions = {
+const ONE_ATTEMPT: RedisOptions = {
   lazyConnect: true,
   enableReadyCheck: false,
   disableClientInfo: true,
@@ -19,37 +19,37 @@ export function isCluster(client: Redis | Cluster): client is Cluster {
 
 /** Opens a client of a server, with the credentials and the TLS of a client that is there. Rejects as the connection does. */
 export function openNode(client: Redis, address: Address): Promise<Redis> {
-  const plain = { sentinels: null, path: undefined, readOnly: false } as unknown as RedisOptions;
-  return open(client.duplicate({ ...ONCE, ...plain, ...address }));
+  const direct = { sentinels: null, path: undefined, readOnly: false } as unknown as RedisOptions;
+  return open(client.duplicate({ ...ONE_ATTEMPT, ...direct, ...address }));
 }
 
 /** Opens one more client to the same place. Rejects with the connection's errors. */
-export function openAgain(client: Redis): Promise<Redis> {
-  return open(client.duplicate(ONCE));
+export function openDuplicate(client: Redis): Promise<Redis> {
+  return open(client.duplicate(ONE_ATTEMPT));
 }
 
 /** Opens a client of a Sentinel, with what a client that asks Sentinels has for them. Rejects as the connection does. */
 export function openSentinel(client: Redis, address: Address): Promise<Redis> {
   const { sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
-  const theirs = {
+  const sentinelOptions = {
     username: sentinelUsername,
     password: sentinelPassword,
     tls: sentinelTLS,
     db: 0,
   } as RedisOptions;
-  const plain = { sentinels: null, path: undefined } as unknown as RedisOptions;
-  return open(client.duplicate({ ...ONCE, ...plain, ...theirs, ...address }));
+  const direct = { sentinels: null, path: undefined } as unknown as RedisOptions;
+  return open(client.duplicate({ ...ONE_ATTEMPT, ...direct, ...sentinelOptions, ...address }));
 }
 
 /** A server that accepts the connection but says nothing is given up after the same time as one that does not accept it. */
 async function open(client: Redis): Promise<Redis> {
   const { connectTimeout = 10_000 } = client.options;
-  let why: Error | undefined;
+  let reason: Error | undefined;
   client.on("error", (error: Error) => {
-    why = error;
+    reason = error;
   });
-  const late = setTimeout(() => {
-    why = new Error(`no answer within ${connectTimeout} ms`);
+  const timer = setTimeout(() => {
+    reason = new Error(`no answer within ${connectTimeout} ms`);
     client.disconnect();
   }, connectTimeout);
   try {
@@ -57,8 +57,8 @@ async function open(client: Redis): Promise<Redis> {
     return client;
   } catch (error) {
     client.disconnect();
-    throw why ?? error;
+    throw reason ?? error;
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }

@@ -33,76 +33,82 @@ export interface OpenClient<Client extends Redis | Cluster = Redis> {
   close(): void;
 }
 
-type Strategy = () => number | null;
+type RetryStrategy = () => number | null;
 
 /** A client of one server, and that server's mode. */
 export interface OpenServer extends OpenClient {
-  readonly at: Address | string;
+  readonly address: Address | string;
   readonly mode: ServerMode;
 }
 
 /** How a client is made. */
-interface Opening<Client> {
-  readonly place: string;
+interface OpenOptions<Client> {
+  readonly displayName: string;
   readonly isTls: boolean;
   readonly signal: AbortSignal;
   /** A client that tries again as `retry` says. */
-  make(retry: Strategy): Client;
+  create(retry: RetryStrategy): Client;
   /** A first command, which shows whether it may be used. */
   check?(client: Client): Promise<unknown>;
   /** The event in which it says what went wrong. */
-  readonly errors: "error" | "node error";
+  readonly errorEvent: "error" | "node error";
 }
 
 /** One server, or a socket. Rejects with a `CommandError`. */
 export async function openServer(
   target: Target,
-  at: Address | string,
-  login: Credentials,
+  address: Address | string,
+  credentials: Credentials,
   signal: AbortSignal,
 ): Promise<OpenServer> {
-  const there = typeof at === "string" ? { path: at } : at;
+  const location = typeof address === "string" ? { path: address } : address;
   const db = target.sentinelName === undefined ? target.database : 0;
-  const place = typeof at === "string" ? at : `${at.host}:${at.port}`;
-  const make = (retry: Strategy): Redis =>
-    new Redis({ ...commonOf(target), ...there, ...login, db, retryStrategy: retry } as object);
+  const displayName = typeof address === "string" ? address : `${address.host}:${address.port}`;
+  const create = (retry: RetryStrategy): Redis =>
+    new Redis({
+      ...commonOptions(target),
+      ...location,
+      ...credentials,
+      db,
+      retryStrategy: retry,
+    } as object);
   let mode: ServerMode;
   const { client, close } = await open({
-    place,
+    displayName,
     isTls: target.isTls,
     signal,
-    errors: "error",
-    make,
+    errorEvent: "error",
+    create,
     check: async (redis) => {
       mode = await readMode(redis);
     },
   });
-  return { client, close, at, mode };
+  return { client, close, address, mode };
 }
 
 /** The primary that Sentinels name. Rejects with a `CommandError`. */
 export function openPrimary(
   target: Target,
   sentinels: readonly Address[],
-  sentinelLogin: Credentials,
+  sentinelCredentials: Credentials,
   signal: AbortSignal,
 ): Promise<OpenClient> {
-  const { login, database, tls, sentinelName, timeoutMs } = target;
+  const { serverCredentials, database, tls, sentinelName, timeoutMs } = target;
   return open({
-    place: `the primary ${sentinelName}`,
+    displayName: `the primary ${sentinelName}`,
     isTls: target.isTls,
     signal,
-    errors: "error",
+    errorEvent: "error",
     check: readMode,
-    make: (retry) =>
+    create: (retry) =>
       new Redis({
-        ...commonOf(target),
-        ...login,
+        ...commonOptions(target),
+        ...serverCredentials,
         db: database,
         name: sentinelName,
         sentinels: [...sentinels],
-        sentinelUsername: sentinelLogin.username,
-        sentinelPassword: sentinelLogin.password,
+        sentinelUsername: sentinelCredentials.username,
+        sentinelPassword: sentinelCredentials.password,
         sentinelCommandTimeout: timeoutMs,
         ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
         retryStrategy: retry,
@@ -117,31 +123,31 @@ export function openPrimary(
  */
 export function openCluster(
   target: Target,
-  { at }: OpenServer,
+  { address }: OpenServer,
   signal: AbortSignal,
 ): Promise<OpenClient<Cluster>> {
-  const { timeoutMs, addresses, login, place } = target;
-  const asked = typeof at === "string" ? addresses : [at];
+  const { timeoutMs, addresses, serverCredentials, displayUrl } = target;
+  const startupNodes = typeof address === "string" ? addresses : [address];
   return open({
-    place,
+    displayName: displayUrl,
     isTls: target.isTls,
     signal,
-    errors: "node error",
-    make: (retry) =>
-      new ClusterClient([...asked], {
+    errorEvent: "node error",
+    create: (retry) =>
+      new ClusterClient([...startupNodes], {
         lazyConnect: true,
         enableReadyCheck: false,
         slotsRefreshTimeout: timeoutMs,
         clusterRetryStrategy: retry,
         // Certificates are for names.
         dnsLookup: (address, callback) => callback(null, address),
-        redisOptions: { ...commonOf(target), ...login } as object,
+        redisOptions: { ...commonOptions(target), ...serverCredentials } as object,
       }),
   });
 }
 
 /** Users need no other permissions for it than to sign in: the ready check would want INFO, and say so on the console. */
-function commonOf({ tls, timeoutMs }: Target): object {
+function commonOptions({ tls, timeoutMs }: Target): object {
   return {
     ...(tls === undefined ? {} : { tls }),
     lazyConnect: true,
@@ -156,23 +162,23 @@ function commonOf({ tls, timeoutMs }: Target): object {
 }
 
 async function open<Client extends Redis | Cluster>({
-  place,
+  displayName,
   isTls,
   signal,
-  errors,
-  make,
+  errorEvent,
+  create,
   check,
-}: Opening<Client>): Promise<OpenClient<Client>> {
+}: OpenOptions<Client>): Promise<OpenClient<Client>> {
   let isOpen = false;
   let reason: unknown;
   // The first failure is the answer; a connection that is lost later is made anew.
-  const client = make(() => (isOpen ? RETRY_MS : null));
+  const client = create(() => (isOpen ? RETRY_MS : null));
   const close = (): void => {
     signal.removeEventListener("abort", close);
     client.disconnect();
   };
   client.on("error", () => {});
-  client.on(errors, (error: unknown) => {
+  client.on(errorEvent, (error: unknown) => {
     reason ??= error;
   });
   signal.throwIfAborted();
@@ -181,7 +187,7 @@ async function open<Client extends Redis | Cluster>({
     await client.connect();
     await check?.(client);
     // Such as a database that there is not: the client would go on with another one. A cluster may be without a node.
-    if (reason !== undefined && errors === "error") throw reason;
+    if (reason !== undefined && errorEvent === "error") throw reason;
     isOpen = true;
     return { client, close };
   } catch (error) {
@@ -189,7 +195,7 @@ async function open<Client extends Redis | Cluster>({
     signal.throwIfAborted();
     const cause = reason ?? error;
     throw new CommandError(
-      `cannot use Redis at ${place}: ${explainError(cause, isTls)}`,
+      `cannot use Redis at ${displayName}: ${explainError(cause, isTls)}`,
       EXIT.store,
       {
         cause,

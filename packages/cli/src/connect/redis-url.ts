@@ -22,7 +22,7 @@ export interface RedisUrl {
   readonly credentials: Credentials;
 }
 
-const FORMS =
+const URL_FORMS =
   "redis://HOST:PORT/DATABASE, rediss://HOST:PORT/DATABASE for TLS, several hosts with commas between them, or the path of a unix socket";
 
 /** The scheme, who, the hosts, the database. */
@@ -37,11 +37,11 @@ export function parseRedisUrl(url: string, origin: string): RedisUrl {
     const [, path, database] = socket;
     return { addresses: [], path, isTls: false, database: Number(database ?? 0), credentials: {} };
   }
-  const [whole, tls, who, hosts = "", database] = URL_OF_HOSTS.exec(url) ?? [];
+  const [match, tls, userInfo, hosts = "", database] = URL_OF_HOSTS.exec(url) ?? [];
   const addresses = hosts.split(",").map(parseAddress);
-  const credentials = parseCredentials(who);
-  if (whole === undefined || addresses.includes(undefined) || credentials === undefined) {
-    throw new CommandError(`${origin} is not a Redis URL: give ${FORMS}`);
+  const credentials = parseCredentials(userInfo);
+  if (match === undefined || addresses.includes(undefined) || credentials === undefined) {
+    throw new CommandError(`${origin} is not a Redis URL: give ${URL_FORMS}`);
   }
   return {
     addresses: addresses as Address[],
@@ -59,8 +59,8 @@ function parseAddress(text: string): Address | undefined {
 }
 
 /** Undefined if an escape is invalid. */
-function parseCredentials(who = ""): Credentials | undefined {
-  const [, user = "", password] = /^([^:]*)(?::(.*))?$/s.exec(who) ?? [];
+function parseCredentials(userInfo = ""): Credentials | undefined {
+  const [, user = "", password] = /^([^:]*)(?::(.*))?$/s.exec(userInfo) ?? [];
   try {
     return {
       username: decodeURIComponent(user) || undefined,
@@ -72,7 +72,7 @@ function parseCredentials(who = ""): Credentials | undefined {
 }
 
 /** `redis://10.0.0.7:6379/0`, without who connects. */
-export function formatPlace({ addresses, path, isTls, database }: RedisUrl): string {
+export function formatDisplayUrl({ addresses, path, isTls, database }: RedisUrl): string {
   if (path !== undefined) return database === 0 ? path : `${path}?db=${database}`;
   const hosts = addresses.map(
     ({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -81,6 +81,6 @@ export function formatPlace({ addresses, path, isTls, database }: RedisUrl): str
 }
 
 /** Whether an argument of the command line is, or ends in, a URL with a password. */
-export function holdsPassword(argument: string): boolean {
+export function containsPassword(argument: string): boolean {
   return /\w:\/\/[^@/]*:[^@/]+@/.test(argument);
 }

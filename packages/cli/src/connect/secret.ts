@@ -13,13 +13,13 @@ export async function readSecret(
   { stdin, stderr, signal }: Pick<CommandContext, "stdin" | "stderr" | "signal">,
 ): Promise<string> {
   const secret = isTerminal(stdin)
-    ? await ask(what, { stdin, stderr, signal })
+    ? await promptSecret(what, { stdin, stderr, signal })
     : await readLine(stdin, signal);
   if (secret === "") throw new CommandError(`standard input has no ${what} in its first line`);
   return secret;
 }
 
-async function ask(
+async function promptSecret(
   what: string,
   { stdin, stderr, signal }: Pick<CommandContext, "stdin" | "stderr" | "signal">,
 ): Promise<string> {
@@ -40,34 +40,34 @@ async function ask(
 /** The first line without its end; all there is where it has none. */
 function readLine(stdin: NodeJS.ReadableStream, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
-    let read = Buffer.alloc(0);
+    let received = Buffer.alloc(0);
 
-    function take(chunk: Buffer | string): void {
-      read = Buffer.concat([read, Buffer.from(chunk)]);
-      const end = read.indexOf("\n");
+    function onData(chunk: Buffer | string): void {
+      received = Buffer.concat([received, Buffer.from(chunk)]);
+      const end = received.indexOf("\n");
       if (end === -1) return;
       stop();
-      const rest = read.subarray(end + 1);
+      const rest = received.subarray(end + 1);
       if (rest.length > 0) stdin.unshift(rest);
-      resolve(read.toString("utf8", 0, end).replace(/\r$/, ""));
+      resolve(received.toString("utf8", 0, end).replace(/\r$/, ""));
     }
-    function end(): void {
+    function onEnd(): void {
       stop();
-      resolve(read.toString());
+      resolve(received.toString());
     }
-    function fail(error: unknown): void {
+    function onError(error: unknown): void {
       stop();
       reject(error);
     }
-    const abort = (): void => fail(signal.reason);
+    const onAbort = (): void => onError(signal.reason);
     function stop(): void {
-      stdin.off("data", take).off("end", end).off("error", fail).pause();
-      signal.removeEventListener("abort", abort);
+      stdin.off("data", onData).off("end", onEnd).off("error", onError).pause();
+      signal.removeEventListener("abort", onAbort);
     }
 
     if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener("abort", abort);
-    stdin.on("data", take).on("end", end).on("error", fail).resume();
-    if ((stdin as Readable).readableEnded) end();
+    signal.addEventListener("abort", onAbort);
+    stdin.on("data", onData).on("end", onEnd).on("error", onError).resume();
+    if ((stdin as Readable).readableEnded) onEnd();
   });
 }

@@ -7,7 +7,7 @@ import { withConnection } from "./connection.ts";
 /** A connection, and what can be done there. */
 export interface Session {
   readonly connection: Connection;
-  readonly operator: Admin;
+  readonly admin: Admin;
   /** The server's clock, in milliseconds since the epoch. */
   now(): number;
 }
@@ -19,16 +19,16 @@ export function withSession<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   return withConnection(options, context, async (connection) => {
-    const began = performance.now();
-    const clock = await serverNow(connection);
-    const now = (): number => clock + performance.now() - began;
+    const start = performance.now();
+    const serverTime = await readServerTime(connection);
+    const now = (): number => serverTime + performance.now() - start;
     const admin = createAdmin(connection.store, { storeTimeout: connection.timeoutMs });
-    return work({ connection, operator: admin, now });
+    return work({ connection, admin: admin, now });
   });
 }
 
 /** The server's clock, in milliseconds since the epoch; this machine's where the user may not ask for it. */
-async function serverNow({ client }: Connection): Promise<number> {
+async function readServerTime({ client }: Connection): Promise<number> {
   try {
     const [seconds, microseconds] = await client.time();
     return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);

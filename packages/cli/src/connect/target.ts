@@ -5,7 +5,7 @@ import { CommandError } from "../command/command-error.ts";
 import { readDuration } from "../command/duration.ts";
 import { readRedisFile } from "./redis-file.ts";
 import type { Credentials, RedisUrl } from "./redis-url.ts";
-import { formatPlace, parseRedisUrl } from "./redis-url.ts";
+import { formatDisplayUrl, parseRedisUrl } from "./redis-url.ts";
 import { readSecret } from "./secret.ts";
 
 /** What `addConnectionOptions` adds to a command. */
@@ -26,9 +26,9 @@ export interface ConnectionOptions {
 /** Where the counters are, and how to connect. */
 export interface Target extends RedisUrl {
   /** Without secrets, for messages. */
-  readonly place: string;
+  readonly displayUrl: string;
   /** The credentials for the server; those of the URL are the Sentinels' if it names Sentinels. */
-  readonly login: Credentials;
+  readonly serverCredentials: Credentials;
   readonly tls?: TlsOptions | undefined;
   readonly isCluster: boolean;
   /** What Sentinels call the primary. */
@@ -49,12 +49,12 @@ export async function readTarget(
   const url = await readUrl(options, context);
   const port = options.sentinel === undefined ? REDIS_PORT : SENTINEL_PORT;
   const addresses = url.addresses.map((one) => ({ ...one, port: one.port || port }));
-  const there: RedisUrl = { ...url, addresses };
-  requireFit(there, options);
+  const resolved: RedisUrl = { ...url, addresses };
+  requireCompatibleOptions(resolved, options);
   return {
-    ...there,
-    place: formatPlace(there),
-    login: await readLogin(options, url, context),
+    ...resolved,
+    displayUrl: formatDisplayUrl(resolved),
+    serverCredentials: await readServerCredentials(options, url, context),
     tls: url.isTls ? await readTls(options) : undefined,
     isCluster: options.cluster === true,
     sentinelName: options.sentinel,
@@ -81,7 +81,7 @@ async function readUrl(
   return url;
 }
 
-function requireFit(
+function requireCompatibleOptions(
   { path, isTls, database }: RedisUrl,
   { cluster, sentinel, cacert, cert, key }: ConnectionOptions,
 ): void {
@@ -105,7 +105,7 @@ function requireFit(
 }
 
 /** Standard input before the URL, and that before the environment, which may be meant for another server. */
-async function readLogin(
+async function readServerCredentials(
   { user, passwordStdin }: ConnectionOptions,
   { credentials }: RedisUrl,
   context: CommandContext,

@@ -5,17 +5,17 @@ import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import { createBreaker } from "@headgate/breaker";
 import { dashboard } from "@headgate/dashboard";
-import { readSecretFile } from "../actions/given-subject.ts";
+import { readSecretFile } from "../actions/subject-options.ts";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, messageOf } from "../command/command-error.ts";
 import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
-import { gatherFacts } from "../doctor/facts/gather.ts";
-import type { Report } from "../doctor/report.ts";
-import { examineAll } from "../doctor/report.ts";
+import { gatherFacts } from "../doctor/facts/gather-facts.ts";
+import type { DoctorReport } from "../doctor/report.ts";
+import { runChecks } from "../doctor/report.ts";
+import { createBrowserSession } from "./browser-session.ts";
 import { openBrowser } from "./open-browser.ts";
-import { createOwnVisitors } from "./own-visitors.ts";
 
 interface Options extends ConnectionOptions {
   readonly port: string;
@@ -50,37 +50,37 @@ export const addDashboard: AddCommand = ({ program, context, handle }) => {
 
 async function serve(options: Options, context: CommandContext): Promise<number> {
   const port = readPort(options.port);
-  const by = options.by ?? nameHere();
+  const by = options.by ?? systemUserName();
   const { hashSecretFile: file } = options;
   const hashSecret =
     file === undefined ? undefined : await readSecretFile("--hash-secret-file", file);
   return withConnection(options, context, async (connection) => {
-    const visitors = createOwnVisitors(() => hostsOf(server));
+    const session = createBrowserSession(() => hostsOf(server));
     const permission = options.readOnly ? "read" : ({ by, actions: "all" } as const);
     const page = dashboard({
       store: connection.store,
-      path: visitors.path,
+      path: session.path,
       storeTimeout: connection.timeoutMs,
-      authorize: (request) => visitors.isKnown(request) && permission,
+      authorize: (request) => session.isSignedIn(request) && permission,
       createBreaker,
-      doctor: () => examine(connection),
+      doctor: () => runDoctor(connection),
       ...(hashSecret === undefined ? {} : { hashSecret }),
     });
-    const server = createServer(visitors.guard((request, response) => page(request, response)));
+    const server = createServer(session.guard((request, response) => page(request, response)));
     await listen(server, port);
-    const link = `http://127.0.0.1:${portOf(server)}${visitors.link}`;
+    const link = `http://127.0.0.1:${portOf(server)}${session.link}`;
     context.stdout.write(`${link}\n`);
-    context.stderr.write(`Dashboard of ${connection.place}; Ctrl-C ends it.\n`);
+    context.stderr.write(`Dashboard of ${connection.displayUrl}; Ctrl-C ends it.\n`);
     const forgetLink = options.open ? await openBrowser(link) : async () => {};
-    visitors.onSignIn = () => void forgetLink();
-    await ended(server, context.signal);
+    session.onSignIn = () => void forgetLink();
+    await untilClosed(server, context.signal);
     await forgetLink();
     return 0;
   });
 }
 
 /** The user's name on this system, which some containers do not have. */
-function nameHere(): string {
+function systemUserName(): string {
   try {
     return userInfo().username;
   } catch {
@@ -113,18 +113,18 @@ function hostsOf(server: Server): readonly string[] {
 }
 
 /** What `headgate doctor` finds, from the point of view of the application. */
-async function examine(connection: Connection): Promise<Report> {
+async function runDoctor(connection: Connection): Promise<DoctorReport> {
   const facts = await gatherFacts(connection, {
     role: "application",
-    as: undefined,
-    storeTimeout: STORE_TIMEOUT_MS,
+    aclUser: undefined,
+    storeTimeoutMs: STORE_TIMEOUT_MS,
     clock: Date.now,
   });
-  return examineAll(connection.place, facts);
+  return runChecks(connection.displayUrl, facts);
 }
 
 /** Resolves when the command is interrupted and the server has let go of all connections. */
-async function ended(server: Server, signal: AbortSignal): Promise<void> {
+async function untilClosed(server: Server, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
   server.closeAllConnections();
   server.close();

@@ -6,11 +6,11 @@ import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, connect } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor } from "../output/style.ts";
+import { printConnectionSteps } from "./connection-steps.ts";
 import type { Facts } from "./facts/facts.ts";
-import { gatherFacts } from "./facts/gather.ts";
-import { formatReport } from "./print-report.ts";
-import { explainFailure } from "./reach.ts";
-import { examineAll } from "./report.ts";
+import { gatherFacts } from "./facts/gather-facts.ts";
+import { formatReport } from "./format-report.ts";
+import { runChecks } from "./report.ts";
 import type { Role } from "./roles.ts";
 import { ROLES } from "./roles.ts";
 import { SECTIONS } from "./sections.generated.ts";
@@ -41,27 +41,27 @@ export function addDoctor({ program, handle, context }: Cli): void {
     "headgate doctor --as shop": "say what the user shop of Redis may not do, and should",
     "headgate doctor --json | jq '.checks[] | select(.status == \"problem\")'": "only the problems",
   });
-  command.action(handle((options: DoctorOptions) => examine(options, context)));
+  command.action(handle((options: DoctorOptions) => runDoctor(options, context)));
 }
 
-async function examine(options: DoctorOptions, context: CommandContext): Promise<number> {
+async function runDoctor(options: DoctorOptions, context: CommandContext): Promise<number> {
   if (options.explain !== undefined) {
-    context.stdout.write(sectionOf(options.explain));
+    context.stdout.write(readSection(options.explain));
     return 0;
   }
   const role = readRole(options.role);
   const storeTimeout = readDuration("--store-timeout", options.storeTimeout, "1ms", "1m");
   const connection = await connect(options, context).catch(async (failure: unknown) => {
-    await explainFailure(failure, options, context);
+    await printConnectionSteps(failure, options, context);
     throw failure;
   });
   try {
-    const wanted = { role, as: options.as, storeTimeout, clock: Date.now };
+    const wanted = { role, aclUser: options.as, storeTimeoutMs: storeTimeout, clock: Date.now };
     const facts = await gatherFacts(connection, wanted);
     // An interruption closes the connection: facts gathered after it are of the closed client.
     context.signal.throwIfAborted();
-    if (facts.servers.length === 0) throw nobodyAnswers(connection.place, facts);
-    const report = examineAll(connection.place, facts);
+    if (facts.servers.length === 0) throw noServerError(connection.displayUrl, facts);
+    const report = runChecks(connection.displayUrl, facts);
     const { stdout, environment } = context;
     if (options.json) writeJson(stdout, report);
     else stdout.write(formatReport(report, styleFor(stdout, environment)));
@@ -71,12 +71,12 @@ async function examine(options: DoctorOptions, context: CommandContext): Promise
   }
 }
 
-function nobodyAnswers(place: string, { silent: [first] }: Facts): CommandError {
-  return new CommandError(`${place} does not answer: ${first?.why}`, EXIT.store);
+function noServerError(place: string, { unreachable: [first] }: Facts): CommandError {
+  return new CommandError(`${place} does not answer: ${first?.reason}`, EXIT.store);
 }
 
 /** What the page "Look for faults" says of a check. */
-function sectionOf(check: string): string {
+function readSection(check: string): string {
   const section = Object.hasOwn(SECTIONS, check) ? SECTIONS[check] : undefined;
   if (section !== undefined) return `${check}\n\n${section}\n`;
   throw new CommandError(

@@ -1,13 +1,13 @@
 import { clock } from "./checks/clock.ts";
 import { cluster } from "./checks/cluster.ts";
 import { connections, idleConnections } from "./checks/connections.ts";
-import { directory, usage } from "./checks/directory.ts";
 import { keys } from "./checks/keys.ts";
 import { latency, slowCommands } from "./checks/latency.ts";
 import { eviction, memory } from "./checks/memory.ts";
 import { overrides } from "./checks/overrides.ts";
 import { permissions } from "./checks/permissions.ts";
 import { persistence } from "./checks/persistence.ts";
+import { registry, usage } from "./checks/registry.ts";
 import { minReplicas, replicas, role } from "./checks/replicas.ts";
 import { busyScripts, scriptCache } from "./checks/scripts.ts";
 import { sentinels, servers, version } from "./checks/servers.ts";
@@ -33,7 +33,7 @@ export const CHECKS: readonly Check[] = [
   minReplicas,
   connections,
   idleConnections,
-  directory,
+  registry,
   overrides,
   usage,
   keys,

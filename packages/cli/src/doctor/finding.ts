@@ -1,4 +1,4 @@
-import { Unknown } from "./facts/fact.ts";
+import { UnknownFact } from "./facts/fact.ts";
 import type { Facts, ServerFacts } from "./facts/facts.ts";
 
 /** From the best to the worst, except for what is not known. */
@@ -11,17 +11,17 @@ export type Status = (typeof STATUSES)[number];
 export interface Finding {
   readonly status: Status;
   /** With its numbers: a sentence without its full stop. */
-  readonly found: string;
+  readonly message: string;
   /** What it means for limits; missing if all is well. */
-  readonly means?: string;
+  readonly impact?: string;
   /** How to fix it, in words. */
-  readonly mend?: string;
+  readonly fix?: string;
   /** A command that fixes it, for a shell. */
   readonly commands?: readonly string[];
 }
 
 /** A finding, and the server it is about; none where it is about all. */
-export interface PlacedFinding extends Finding {
+export interface ServerFinding extends Finding {
   readonly server?: string;
 }
 
@@ -29,28 +29,28 @@ export interface PlacedFinding extends Finding {
 export interface Check {
   /** A section of docs/how-to/doctor.md has the same name. */
   readonly name: string;
-  examine(facts: Facts): readonly PlacedFinding[];
+  run(facts: Facts): readonly ServerFinding[];
 }
 
 /** Judges each server by itself, if there is anything to judge. */
 export function eachServer(
-  judge: (server: ServerFacts, facts: Facts) => Finding | undefined,
-): Pick<Check, "examine"> {
+  check: (server: ServerFacts, facts: Facts) => Finding | undefined,
+): Pick<Check, "run"> {
   return {
-    examine: (facts) =>
-      facts.servers.flatMap((server): PlacedFinding[] => {
-        const finding = judge(server, facts);
-        return finding === undefined ? [] : [{ ...finding, server: server.place }];
+    run: (facts) =>
+      facts.servers.flatMap((server): ServerFinding[] => {
+        const finding = check(server, facts);
+        return finding === undefined ? [] : [{ ...finding, server: server.address }];
       }),
   };
 }
 
 /** Judges what is known; for the rest it says what would have to be granted. */
-export function ifKnown<T>(fact: T | Unknown, judge: (value: T) => Finding): Finding {
-  if (!(fact instanceof Unknown)) return judge(fact);
-  const { asked, grant, why } = fact;
-  const found = `${asked} was not answered: ${why}`;
-  if (grant === undefined) return { status: "unknown", found };
-  const mend = `to have it checked, grant ${grant} to the user of this command; a service that has no such command says it elsewhere`;
-  return { status: "unknown", found, mend };
+export function ifKnown<T>(fact: T | UnknownFact, check: (value: T) => Finding): Finding {
+  if (!(fact instanceof UnknownFact)) return check(fact);
+  const { asked, missingPermission, error } = fact;
+  const message = `${asked} was not answered: ${error}`;
+  if (missingPermission === undefined) return { status: "unknown", message };
+  const fix = `to have it checked, grant ${missingPermission} to the user of this command; a service that has no such command says it elsewhere`;
+  return { status: "unknown", message, fix };
 }

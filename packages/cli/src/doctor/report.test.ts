@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
-import { Unknown } from "./facts/fact.ts";
+import { UnknownFact } from "./facts/fact.ts";
 import type { Facts } from "./facts/facts.ts";
-import { examineAll } from "./report.ts";
+import { runChecks } from "./report.ts";
 
-const unsaid = new Unknown("INFO", "no answer within 5 s");
+const unknown = new UnknownFact("INFO", "no answer within 5 s");
 
-function serverWith(place: string, policy: string): Facts["servers"][number] {
+function serverWith(address: string, policy: string): Facts["servers"][number] {
   return {
-    place,
-    cli: ["-h", place],
-    decides: true,
+    address,
+    redisCliArgs: ["-h", address],
+    receivesDecisions: true,
     info: { role: "master", maxmemory_policy: policy },
-    config: unsaid,
-    latencies: unsaid,
-    clock: unsaid,
-    slow: unsaid,
-    scripts: unsaid,
+    config: unknown,
+    latenciesMs: unknown,
+    clock: unknown,
+    slowCommands: unknown,
+    scriptCache: unknown,
     permissions: undefined,
     keys: undefined,
     cluster: undefined,
@@ -24,22 +24,22 @@ function serverWith(place: string, policy: string): Facts["servers"][number] {
 
 const facts: Facts = {
   prefix: "hg",
-  way: "cluster",
-  storeTimeout: 100,
+  topology: "cluster",
+  storeTimeoutMs: 100,
   servers: [
     serverWith("a", "noeviction"),
     serverWith("b", "allkeys-lru"),
     serverWith("c", "allkeys-lru"),
   ],
-  silent: [],
+  unreachable: [],
   sentinels: [],
-  directory: unsaid,
+  registry: unknown,
   unreadUsage: [],
-  control: unsaid,
+  control: unknown,
 };
 
 test("servers of which the same is said are named together, the worst first, each with its command", () => {
-  const { checks, counts } = examineAll("redis://a", facts);
+  const { checks, counts } = runChecks("redis://a", facts);
   const eviction = checks.find(({ name }) => name === "eviction");
   expect(eviction).toMatchObject({ status: "warning", docs: "headgate doctor --explain eviction" });
   expect(eviction?.findings.map(({ status, servers }) => [status, servers])).toEqual([

@@ -1,64 +1,66 @@
 import { CHECKS } from "./checks.ts";
 import type { Facts } from "./facts/facts.ts";
-import type { Check, Finding, PlacedFinding, Status } from "./finding.ts";
+import type { Check, Finding, ServerFinding, Status } from "./finding.ts";
 import { STATUSES } from "./finding.ts";
 
 /** The result of all checks. Plain data, as `--json` prints it. */
-export interface Report {
-  readonly place: string;
+export interface DoctorReport {
+  readonly url: string;
   readonly prefix: string;
-  readonly checks: readonly CheckReport[];
+  readonly checks: readonly CheckResult[];
   /** How many checks have which status. */
   readonly counts: Readonly<Record<Status, number>>;
 }
 
-interface CheckReport {
+interface CheckResult {
   readonly name: string;
   /** The worst of its findings. */
   readonly status: Status;
   /** The worst first. */
-  readonly findings: readonly ReportedFinding[];
+  readonly findings: readonly GroupedFinding[];
   /** The command that prints its section of the documentation. */
   readonly docs: string;
 }
 
-interface ReportedFinding extends Finding {
+interface GroupedFinding extends Finding {
   /** The servers that it concerns; none if it concerns all of them together. */
   readonly servers: readonly string[];
 }
 
 /** Judges what was found out. */
-export function examineAll(place: string, facts: Facts): Report {
-  const checks = CHECKS.map((check) => judge(check, facts));
+export function runChecks(url: string, facts: Facts): DoctorReport {
+  const checks = CHECKS.map((check) => runCheck(check, facts));
   const counts = Object.fromEntries(
     STATUSES.map((status) => [status, checks.filter((one) => one.status === status).length]),
   ) as Record<Status, number>;
-  return { place, prefix: facts.prefix, checks, counts };
+  return { url, prefix: facts.prefix, checks, counts };
 }
 
-function judge(check: Check, facts: Facts): CheckReport {
-  const findings = together(check.examine(facts)).sort((a, b) => rank(b.status) - rank(a.status));
+function runCheck(check: Check, facts: Facts): CheckResult {
+  const findings = groupFindings(check.run(facts)).sort(
+    (a, b) => severityOf(b.status) - severityOf(a.status),
+  );
   const status = findings[0]?.status ?? "ok";
   return { name: check.name, status, findings, docs: `headgate doctor --explain ${check.name}` };
 }
 
-function rank(status: Status): number {
+function severityOf(status: Status): number {
   return STATUSES.indexOf(status);
 }
 
 /** Servers with the same finding are named together. */
-function together(findings: readonly PlacedFinding[]): ReportedFinding[] {
-  const byWords = new Map<string, ReportedFinding>();
+function groupFindings(findings: readonly ServerFinding[]): GroupedFinding[] {
+  const groups = new Map<string, GroupedFinding>();
   for (const { server, ...finding } of findings) {
     const { commands, ...rest } = finding;
-    const words = JSON.stringify(rest);
-    const before = byWords.get(words);
+    const key = JSON.stringify(rest);
+    const before = groups.get(key);
     const all = [...(before?.commands ?? []), ...(commands ?? [])];
-    byWords.set(words, {
+    groups.set(key, {
       ...rest,
       ...(all.length > 0 ? { commands: all } : {}),
       servers: [...(before?.servers ?? []), ...(server === undefined ? [] : [server])],
     });
   }
-  return [...byWords.values()];
+  return [...groups.values()];
 }

@@ -4,15 +4,15 @@ import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
-import { nameRefused } from "../connect/name-refused.ts";
+import { explainRefused } from "../connect/explain-refused.ts";
 import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
-import { formatBreaker } from "../output/policy.ts";
+import { formatShortBreaker } from "../output/policy.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatProcesses, warnUnread } from "./directory.ts";
-import { formatStates, readStates } from "./target-states.ts";
+import { formatProcesses, warnUnread } from "./registry.ts";
+import { formatTargetStates, readTargetStates } from "./target-states.ts";
 
 interface BreakersOptions extends ConnectionOptions {
   readonly target?: readonly string[] | undefined;
@@ -46,18 +46,18 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
   return withSession(options, context, async ({ connection, now }) => {
     const { stdout, stderr } = context;
     const { store, prefix, timeoutMs } = connection;
-    const { breakers, processes, unread } = await nameRefused(
+    const { breakers, processes, unread } = await explainRefused(
       connection,
       readRegistry(store, { timeout: timeoutMs }),
     );
-    const { states, missed } = await nameRefused(
+    const { states, unreadCount } = await explainRefused(
       connection,
-      readStates(connection, breakers, options.target),
+      readTargetStates(connection, breakers, options.target),
     );
     warnUnread(stderr, unread);
-    if (missed > 0) {
+    if (unreadCount > 0) {
       stderr.write(
-        `headgate: warning: cannot read the states of ${missed} targets: this user may not, or their keys hold other values; name one with --target for the reason\n`,
+        `headgate: warning: cannot read the states of ${unreadCount} targets: this user may not, or their keys hold other values; name one with --target for the reason\n`,
       );
     }
     if (options.json) {
@@ -71,7 +71,7 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
     }
     const tables = [
       formatBreakers(breakers, context),
-      formatStates(states, context),
+      formatTargetStates(states, context),
       options.processes ? formatProcesses(processes, now(), widthOf(stdout)) : "",
     ];
     stdout.write(tables.filter((table) => table !== "").join("\n"));
@@ -87,9 +87,9 @@ function formatBreakers(
   const style = styleFor(stdout, environment);
   const rows = breakers.map((breaker): readonly Cell[] => [
     breaker.name,
-    breaker.isCut ? "(too long to be listed)" : formatBreaker(breaker.options),
+    breaker.isCut ? "(too long to be listed)" : formatShortBreaker(breaker.options),
     String(breaker.processes.length),
-    { text: notesOn(breaker), style: (shown) => style("yellow", shown) },
+    { text: notesOf(breaker), style: (shown) => style("yellow", shown) },
   ]);
   const columns = [
     { head: "BREAKER" },
@@ -100,7 +100,7 @@ function formatBreakers(
   return formatTable(columns, rows, widthOf(stdout));
 }
 
-function notesOn({ isMixed, targets, moreTargets = 0 }: RegistryBreaker): string {
+function notesOf({ isMixed, targets, moreTargets = 0 }: RegistryBreaker): string {
   const notes = [
     isMixed ? "mixed: others have another policy" : "",
     targets === undefined ? "targets unknown: name them with --target" : "",

@@ -4,20 +4,20 @@ import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
-import { nameRefused } from "../connect/name-refused.ts";
+import { explainRefused } from "../connect/explain-refused.ts";
 import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
 import { formatCoverage } from "../output/override.ts";
-import { formatLimit } from "../output/policy.ts";
+import { formatShortLimit } from "../output/policy.ts";
 import type { Style } from "../output/style.ts";
 import { styleFor, widthOf } from "../output/style.ts";
-import { formatSubject } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
 import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
+import { escapeHidden } from "../output/terminal-text.ts";
 import { formatFromNow, formatTime } from "../output/time.ts";
-import { visible } from "../output/visible.ts";
-import { formatProcesses, warnUnread } from "./directory.ts";
 import { readOverrides } from "./read-overrides.ts";
+import { formatProcesses, warnUnread } from "./registry.ts";
 
 interface LimitersOptions extends ConnectionOptions {
   readonly processes?: boolean | undefined;
@@ -49,19 +49,19 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
     const now = session.now();
     const { stdout, stderr } = context;
     const { store, prefix, timeoutMs } = connection;
-    const registry = await nameRefused(connection, readRegistry(store, { timeout: timeoutMs }));
+    const registry = await explainRefused(connection, readRegistry(store, { timeout: timeoutMs }));
     const { limiters, processes, unread } = registry;
-    const overrides = await readOverrides(session.operator);
+    const overrides = await readOverrides(session.admin);
     if (typeof overrides === "string") {
-      stderr.write(`headgate: warning: cannot read the overrides: ${visible(overrides)}\n`);
+      stderr.write(`headgate: warning: cannot read the overrides: ${escapeHidden(overrides)}\n`);
     }
     warnUnread(stderr, unread);
-    const known =
+    const withCoverage =
       typeof overrides === "string"
         ? null
         : overrides.map((one) => ({ ...one, reach: overrideCoverageOf(one, registry) }));
     if (options.json) {
-      writeJson(stdout, { limiters, overrides: known, processes, unread });
+      writeJson(stdout, { limiters, overrides: withCoverage, processes, unread });
       return 0;
     }
     if (limiters.length === 0) {
@@ -69,10 +69,10 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
         `headgate: no limiter is listed with the prefix ${prefix}: a process lists itself ten seconds after it has started; check --prefix and the database\n`,
       );
     }
-    const look = lookOf(context);
+    const look = displayOptionsOf(context);
     const tables = [
       formatLimiters(limiters, look),
-      formatOverrides(known ?? [], now, look),
+      formatOverrides(withCoverage ?? [], now, look),
       options.processes ? formatProcesses(processes, now, look.width) : "",
     ];
     stdout.write(tables.filter((table) => table !== "").join("\n"));
@@ -81,20 +81,20 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
 }
 
 /** How something is shown. */
-interface Look {
+interface DisplayOptions {
   readonly style: Style;
   readonly width: number;
 }
 
-function lookOf({ stdout, environment }: CommandContext): Look {
+function displayOptionsOf({ stdout, environment }: CommandContext): DisplayOptions {
   return { style: styleFor(stdout, environment), width: widthOf(stdout) };
 }
 
-function formatLimiters(limiters: Registry["limiters"], { style, width }: Look): string {
+function formatLimiters(limiters: Registry["limiters"], { style, width }: DisplayOptions): string {
   if (limiters.length === 0) return "";
   const rows = limiters.map((limiter): readonly Cell[] => [
     limiter.name,
-    limiter.isCut ? "(too long to be listed)" : limiter.limits.map(formatLimit).join("; "),
+    limiter.isCut ? "(too long to be listed)" : limiter.limits.map(formatShortLimit).join("; "),
     String(limiter.processes.length),
     { text: notesOf(limiter), style: (shown) => style("yellow", shown) },
   ]);
@@ -125,12 +125,12 @@ function notesOf(limiter: RegistryLimiter): string {
 function formatOverrides(
   overrides: readonly (Override & { readonly reach: OverrideCoverage })[],
   now: number,
-  { style, width }: Look,
+  { style, width }: DisplayOptions,
 ): string {
   if (overrides.length === 0) return "";
   const rows = overrides.map((override): readonly Cell[] => [
     override.limiter,
-    formatSubject(override.subject),
+    formatSubjectLabel(override.subject),
     formatOverride(override),
     endOf(override, now),
     {

@@ -5,15 +5,15 @@ import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions } from "../connect/connection.ts";
-import { nameRefused } from "../connect/name-refused.ts";
+import { explainRefused } from "../connect/explain-refused.ts";
 import { withSession } from "../connect/session.ts";
 import { writeJson } from "../output/json.ts";
 import { withTimesInMs } from "../output/override.ts";
 import { widthOf } from "../output/style.ts";
-import { formatSubject } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
 import { formatTable } from "../output/table.ts";
 import { formatTime } from "../output/time.ts";
-import { formatChange } from "./change-text.ts";
+import { formatChange } from "./format-change.ts";
 
 interface LogOptions extends ConnectionOptions {
   readonly limiter?: string | undefined;
@@ -32,7 +32,7 @@ const COLUMNS = [
 ] as const;
 
 /** The commands of those kinds that have another name. */
-const COMMANDS: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
+const COMMAND_NAMES: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
   setOverride: "set",
   unsetOverride: "unset",
   addToDenyList: "deny-list add",
@@ -59,17 +59,17 @@ export function addLog({ program, context, handle }: Cli): void {
 
 function printLog(options: LogOptions, context: CommandContext): Promise<number> {
   const limit = readLimit(options.limit);
-  return withSession(options, context, async ({ connection, operator: admin }) => {
+  return withSession(options, context, async ({ connection, admin }) => {
     const { stdout, stderr } = context;
-    const log = await nameRefused(connection, admin.log());
-    const entries = selectEntries(log, options.limiter).slice(0, limit);
+    const log = await explainRefused(connection, admin.log());
+    const entries = filterEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
         `headgate: warning: ${log.unreadable} of the log's entries cannot be read: another version of Headgate wrote them\n`,
       );
     }
     if (options.json) {
-      writeJson(stdout, { entries: entries.map(toDocument), unreadable: log.unreadable });
+      writeJson(stdout, { entries: entries.map(toJson), unreadable: log.unreadable });
     } else if (entries.length === 0) {
       stderr.write("headgate: the log has no actions\n");
     } else {
@@ -85,12 +85,12 @@ function readLimit(text: string): number {
   throw new CommandError("--limit must be a whole number from 1 to 1000");
 }
 
-function selectEntries({ entries }: ActionLog, limiter: string | undefined): readonly LogEntry[] {
+function filterEntries({ entries }: ActionLog, limiter: string | undefined): readonly LogEntry[] {
   return limiter === undefined ? entries : entries.filter((entry) => entry.limiter === limiter);
 }
 
 /** All its times are milliseconds, also those of overrides, which are kept as microseconds. */
-function toDocument(entry: LogEntry): object {
+function toJson(entry: LogEntry): object {
   const { at, before, after } = entry;
   return { ...entry, at: at.getTime(), before: withTimesInMs(before), after: withTimesInMs(after) };
 }
@@ -98,16 +98,16 @@ function toDocument(entry: LogEntry): object {
 function rowOf(entry: LogEntry): readonly string[] {
   const { at, kind, limiter = "(all)", subject, network, reason } = entry;
   return [
-    ...[formatTime(at.getTime()), formatActor(entry), COMMANDS[kind] ?? kind, limiter],
+    ...[formatTime(at.getTime()), formatActor(entry), COMMAND_NAMES[kind] ?? kind, limiter],
     ...[
-      network === undefined ? formatSubject(subject) : textOf(network),
+      network === undefined ? formatSubjectLabel(subject) : stringOrEmpty(network),
       formatChange(entry),
-      textOf(reason),
+      stringOrEmpty(reason),
     ],
   ];
 }
 
 /** The log may hold values of any type. */
-function textOf(value: unknown): string {
+function stringOrEmpty(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -4,7 +4,7 @@ import { explainError } from "../connect/explain-error.ts";
 import { withTimesInMs } from "../output/override.ts";
 
 /** What may keep the overrides from being read while the rest can be. */
-const APART: readonly string[] = [
+const NON_FATAL_CODES: readonly string[] = [
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_CONTROL_DAMAGED",
   "HEADGATE_WRONG_TYPE",
@@ -19,7 +19,7 @@ export async function readOverrides(admin: Admin): Promise<readonly Override[] |
     const { overrides } = await admin.readControl();
     return overrides.map(withTimesInMs);
   } catch (error) {
-    if (!(error instanceof HeadgateError && APART.includes(error.code))) throw error;
+    if (!(error instanceof HeadgateError && NON_FATAL_CODES.includes(error.code))) throw error;
     return error.cause === undefined ? error.message : explainError(error.cause);
   }
 }

@@ -20,45 +20,45 @@ export interface TargetState extends Omit<Snapshot, "degraded"> {
 }
 
 /** The states that were read, and how many targets could not be. */
-interface ReadStates {
+interface TargetStatesResult {
   readonly states: readonly TargetState[];
-  readonly missed: number;
+  readonly unreadCount: number;
 }
 
 /**
  * Reads how targets of breakers are doing, in the order of both: those that are named, and of which each has to be read, or those
  * that the directory knows. A breaker whose options were too long for the directory is left out. Rejects as a store does.
  */
-export async function readStates(
+export async function readTargetStates(
   connection: Connection,
   breakers: readonly RegistryBreaker[],
-  named: readonly string[] | undefined,
-): Promise<ReadStates> {
+  targetNames: readonly string[] | undefined,
+): Promise<TargetStatesResult> {
   const states: TargetState[] = [];
-  const read = new Set<string>();
-  let missed = 0;
+  const seen = new Set<string>();
+  let unreadCount = 0;
   // One after another: two policies under one name are a mistake where they are there at the same time.
   for (const breaker of breakers) {
     if (breaker.isCut) continue;
     // A breaker is listed for each version of Headgate, and has one state.
-    const targets = (named ?? breaker.targets ?? []).filter((target) =>
-      isNew(read, JSON.stringify([breaker.name, breaker.policy, target])),
+    const targets = (targetNames ?? breaker.targets ?? []).filter((target) =>
+      addIfNew(seen, JSON.stringify([breaker.name, breaker.policy, target])),
     );
-    const found = await readTargets(connection, breaker, targets);
-    const answered = found.filter((state) => state !== undefined);
-    missed += found.length - answered.length;
-    states.push(...answered);
+    const found = await readBreakerTargets(connection, breaker, targets);
+    const readable = found.filter((state) => state !== undefined);
+    unreadCount += found.length - readable.length;
+    states.push(...readable);
   }
-  if (named !== undefined && missed > 0) throw unavailable();
-  return { states, missed };
+  if (targetNames !== undefined && unreadCount > 0) throw storeUnavailable();
+  return { states, unreadCount };
 }
 
-function isNew(known: Set<string>, id: string): boolean {
+function addIfNew(known: Set<string>, id: string): boolean {
   return known.size < known.add(id).size;
 }
 
 /** Undefined for a target whose state could not be read. */
-async function readTargets(
+async function readBreakerTargets(
   { store, timeoutMs }: Connection,
   { name, policy, options }: RegistryBreaker,
   targets: readonly string[],
@@ -77,7 +77,7 @@ async function readTargets(
   }
 }
 
-function unavailable(): HeadgateError {
+function storeUnavailable(): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the store could not answer");
 }
 
@@ -93,7 +93,7 @@ const COLUMNS = [
 ] as const;
 
 /** A table of the states of targets, those that are not closed in colour. Empty if there are none. */
-export function formatStates(
+export function formatTargetStates(
   states: readonly TargetState[],
   { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
 ): string {

@@ -33,7 +33,7 @@ export async function* readBytes(
   } catch (error) {
     signal.throwIfAborted();
     throw new CommandError(
-      `cannot read the log ${nameOf(file)}: ${messageOf(error)}${adviceFor(error, file)}`,
+      `cannot read the log ${formatFileName(file)}: ${messageOf(error)}${adviceFor(error, file)}`,
       undefined,
       { cause: error },
     );
@@ -86,18 +86,18 @@ async function* readStream(
 ): AsyncGenerator<Buffer> {
   addAbortSignal(signal, source);
   try {
-    yield* unpacked(counted(source, onBytes));
+    yield* decompress(countBytes(source, onBytes));
   } finally {
     source.destroy();
   }
 }
 
 /** The name of a file in messages. */
-export function nameOf(file: string): string {
+export function formatFileName(file: string): string {
   return file === "-" ? "from standard input" : file;
 }
 
-async function* counted(
+async function* countBytes(
   source: Readable,
   onBytes: (count: number) => void,
 ): AsyncGenerator<Buffer> {
@@ -108,7 +108,7 @@ async function* counted(
   }
 }
 
-async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* decompress(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let first: Buffer = Buffer.alloc(0);
   while (first.length < GZIP.length) {
     const next = await chunks.next();

@@ -1,13 +1,13 @@
 import { CommandError } from "../command/command-error.ts";
 import type { FieldNames } from "./fields.ts";
-import { InOrder } from "./in-order.ts";
 import { parseJsonLine } from "./json-line.ts";
-import { KeptTexts } from "./kept-texts.ts";
 import type { BytesOptions } from "./log-bytes.ts";
-import { nameOf, readBytes } from "./log-bytes.ts";
+import { formatFileName, readBytes } from "./log-bytes.ts";
 import type { LineOptions } from "./log-line.ts";
 import { parseLogLine } from "./log-line.ts";
 import type { LoggedRequest, MalformedLine } from "./logged-request.ts";
+import { ReorderBuffer } from "./reorder-buffer.ts";
+import { StringCache } from "./string-cache.ts";
 
 /** The most malformed lines whose text is kept. */
 const MAX_EXAMPLES = 5;
@@ -19,7 +19,7 @@ const MAX_EXAMPLE = 400;
 const MAX_LINE = 1_048_576;
 
 /** So many lines in JSON at the beginning make a log in JSON lines. */
-const MANY_JSON_LINES = 100;
+const MIN_JSON_LINES = 100;
 
 const EMPTY = Buffer.alloc(0);
 
@@ -35,7 +35,7 @@ export interface LogFileOptions extends BytesOptions {
   /** Whether methods and paths are read, too. */
   readonly requestLines: boolean;
   /** Bytes of the heap for requests that wait for earlier ones. */
-  readonly bytesForWaiting: number;
+  readonly reorderBytes: number;
 }
 
 /** A log, while it is read. */
@@ -43,7 +43,7 @@ export class LogFile {
   readonly file: string;
   readonly #options: LogFileOptions;
   readonly #line: LineOptions;
-  readonly #order: InOrder;
+  readonly #order: ReorderBuffer;
   readonly examples: MalformedLine[] = [];
   lines = 0;
   malformed = 0;
@@ -54,8 +54,8 @@ export class LogFile {
   constructor(file: string, options: LogFileOptions) {
     this.file = file;
     this.#options = options;
-    this.#order = new InOrder(options.bytesForWaiting);
-    this.#line = { texts: new KeptTexts(), requestLines: options.requestLines };
+    this.#order = new ReorderBuffer(options.reorderBytes);
+    this.#line = { strings: new StringCache(), requestLines: options.requestLines };
   }
 
   get reordered(): number {
@@ -87,7 +87,7 @@ export class LogFile {
       yield this.#order.take();
     }
     if (rest.length > 0) this.#readRest(rest, isTooLong);
-    if (this.#isInJson()) throw withoutFields(this.file);
+    if (this.#isJsonLog()) throw missingFieldsError(this.file);
     this.#order.end();
     yield this.#order.take();
   }
@@ -139,12 +139,13 @@ export class LogFile {
     if (fields !== undefined) return parseJsonLine(bytes.toString("utf8", start, end), fields);
     if (bytes[start] !== BRACE) return parseLogLine(bytes, start, end, this.#line);
     this.#jsonLines += 1;
-    if (this.#jsonLines === MANY_JSON_LINES && this.#isInJson()) throw withoutFields(this.file);
+    if (this.#jsonLines === MIN_JSON_LINES && this.#isJsonLog())
+      throw missingFieldsError(this.file);
     return "JSON in a log that is in another format";
   }
 
   /** Whether there is no request, and most lines are in JSON. */
-  #isInJson(): boolean {
+  #isJsonLog(): boolean {
     return !this.#hasRequests && this.#jsonLines * 2 > this.malformed;
   }
 
@@ -159,8 +160,8 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 }
 
-function withoutFields(file: string): CommandError {
+function missingFieldsError(file: string): CommandError {
   return new CommandError(
-    `the log ${nameOf(file)} is in JSON lines: say which of its fields hold what, as in --fields time=ts,client=remote_addr`,
+    `the log ${formatFileName(file)} is in JSON lines: say which of its fields hold what, as in --fields time=ts,client=remote_addr`,
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { KeptTexts } from "./kept-texts.ts";
 import { parseLogLine } from "./log-line.ts";
+import { StringCache } from "./string-cache.ts";
 
 const TIME = "[03/Mar/2026:06:00:07 +0100]";
 
@@ -12,13 +12,13 @@ const REQUEST = {
   status: 200,
 };
 
-const texts = new KeptTexts();
+const strings = new StringCache();
 
 /** Parses a line that stands among others. */
 function parse(line: string, requestLines = true) {
   const bytes = Buffer.from(`"before" [\n${line}\n"behind"`);
   const start = bytes.indexOf("\n") + 1;
-  return parseLogLine(bytes, start, bytes.lastIndexOf("\n"), { texts, requestLines });
+  return parseLogLine(bytes, start, bytes.lastIndexOf("\n"), { strings, requestLines });
 }
 
 test.each([

@@ -1,11 +1,11 @@
-import type { KeptTexts } from "./kept-texts.ts";
 import { LOG_TIME_BYTES, parseLogTime } from "./log-time.ts";
 import type { LoggedRequest } from "./logged-request.ts";
 import { parseRequestLine } from "./request-line.ts";
+import type { StringCache } from "./string-cache.ts";
 
 /** What is read of a line. */
 export interface LineOptions {
-  readonly texts: KeptTexts;
+  readonly strings: StringCache;
   /** Whether methods and paths are read, too. */
   readonly requestLines: boolean;
 }
@@ -26,10 +26,10 @@ const MAX_CLIENT = 255;
 /** The longest method that is taken for one. */
 const MAX_METHOD = 32;
 
-const NO_FORMAT = "neither the common nor the combined format";
+const UNKNOWN_FORMAT = "neither the common nor the combined format";
 
 /** Where the parts of a line are: each begins at its first byte, and ends behind its last. */
-interface Parts {
+interface LineParts {
   clientEnd: number;
   timeStart: number;
   timeEnd: number;
@@ -39,7 +39,7 @@ interface Parts {
 }
 
 /** One for all lines: callers copy from it. */
-const parts: Parts = {
+const parts: LineParts = {
   clientEnd: 0,
   timeStart: 0,
   timeEnd: 0,
@@ -57,9 +57,9 @@ export function parseLogLine(
   bytes: Buffer,
   start: number,
   end: number,
-  { texts, requestLines }: LineOptions,
+  { strings, requestLines }: LineOptions,
 ): LoggedRequest | string {
-  if (!findParts(bytes, start, end)) return NO_FORMAT;
+  if (!findParts(bytes, start, end)) return UNKNOWN_FORMAT;
   const { clientEnd, timeStart, timeEnd, requestStart, requestEnd, status } = parts;
   const isTime = timeEnd - timeStart === LOG_TIME_BYTES;
   const time = isTime ? parseLogTime(bytes, timeStart) : undefined;
@@ -68,23 +68,23 @@ export function parseLogLine(
   const methodEnd = endOfMethod(bytes, requestStart, requestEnd);
   // Nearly all targets are paths; the others are rare enough for a regular expression.
   if (bytes[methodEnd + 1] !== SLASH || methodEnd + 1 >= requestEnd) {
-    const asked = parseRequestLine(bytes.toString("utf8", requestStart, requestEnd));
-    if (asked === undefined) return "no HTTP request";
-    const { method, path } = requestLines ? asked : NOTHING_ASKED;
-    return { time, client: texts.of(bytes, start, clientEnd), method, path, status };
+    const requestLine = parseRequestLine(bytes.toString("utf8", requestStart, requestEnd));
+    if (requestLine === undefined) return "no HTTP request";
+    const { method, path } = requestLines ? requestLine : EMPTY_REQUEST_LINE;
+    return { time, client: strings.get(bytes, start, clientEnd), method, path, status };
   }
   return {
     time,
-    client: texts.of(bytes, start, clientEnd),
-    method: requestLines ? texts.of(bytes, requestStart, methodEnd) : "",
+    client: strings.get(bytes, start, clientEnd),
+    method: requestLines ? strings.get(bytes, requestStart, methodEnd) : "",
     path: requestLines
-      ? texts.of(bytes, methodEnd + 1, endOfTarget(bytes, methodEnd + 1, requestEnd))
+      ? strings.get(bytes, methodEnd + 1, endOfTarget(bytes, methodEnd + 1, requestEnd))
       : "",
     status,
   };
 }
 
-const NOTHING_ASKED = { method: "", path: "" };
+const EMPTY_REQUEST_LINE = { method: "", path: "" };
 
 /** Finds the parts of a line; false where it has another format. */
 function findParts(bytes: Buffer, start: number, end: number): boolean {

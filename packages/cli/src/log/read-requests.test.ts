@@ -9,7 +9,7 @@ import { CommandError } from "../command/command-error.ts";
 import { parseFields } from "./fields.ts";
 import type { LoggedRequest } from "./logged-request.ts";
 import type { ReadOptions } from "./read-requests.ts";
-import { bytesOf, readRequests } from "./read-requests.ts";
+import { readRequests, totalBytesOf } from "./read-requests.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -181,8 +181,8 @@ test("bytes are told as they are read, and known before", async () => {
   let bytes = 0;
   await read([file, file], { onBytes: (count) => (bytes += count) });
   expect(bytes).toBe(2 * packed.length);
-  expect(await bytesOf([file, file])).toBe(bytes);
-  expect(await bytesOf([file, "-"])).toBeUndefined();
+  expect(await totalBytesOf([file, file])).toBe(bytes);
+  expect(await totalBytesOf([file, "-"])).toBeUndefined();
 });
 
 describe("what cannot be read ends with one line", () => {

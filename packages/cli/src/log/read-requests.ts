@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import { CommandError, messageOf } from "../command/command-error.ts";
 import type { FieldNames } from "./fields.ts";
-import { nameOf } from "./log-bytes.ts";
+import { formatFileName } from "./log-bytes.ts";
 import { LogFile } from "./log-file.ts";
 import type { LoggedRequest, MalformedLine } from "./logged-request.ts";
-import { merge } from "./merge.ts";
-import { bytesFor } from "./room.ts";
+import { heapBytesFor } from "./memory-budget.ts";
+import { mergeRequests } from "./merge-requests.ts";
 
 export interface ReadOptions {
   /** What `-` stands for. */
@@ -48,13 +48,13 @@ export function readRequests(files: readonly string[], options: ReadOptions): Lo
   if (files.filter((file) => file === "-").length > 1) {
     throw new CommandError("standard input (-) can be read once only");
   }
-  const bytesForWaiting = bytesFor("waiting") / files.length;
+  const reorderBytes = heapBytesFor("waiting") / files.length;
   const logs = files.map(
-    (file) => new LogFile(file, { fields, requestLines, bytesForWaiting, onBytes, stdin, signal }),
+    (file) => new LogFile(file, { fields, requestLines, reorderBytes, onBytes, stdin, signal }),
   );
   const sum = (count: (log: LogFile) => number) => logs.reduce((all, log) => all + count(log), 0);
   return {
-    [Symbol.asyncIterator]: () => merge(logs.map((log) => log.requests())),
+    [Symbol.asyncIterator]: () => mergeRequests(logs.map((log) => log.requests())),
     counts: () => ({
       lines: sum(({ lines }) => lines),
       malformed: sum(({ malformed }) => malformed),
@@ -66,7 +66,7 @@ export function readRequests(files: readonly string[], options: ReadOptions): Lo
 }
 
 /** How many bytes logs have; undefined where that is not known before they are read. Throws a `CommandError`. */
-export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
+export async function totalBytesOf(files: readonly string[]): Promise<number | undefined> {
   let bytes = 0;
   for (const file of files) {
     if (file === "-") return undefined;
@@ -76,7 +76,7 @@ export async function bytesOf(files: readonly string[]): Promise<number | undefi
       bytes += found.size;
     } catch (error) {
       throw new CommandError(
-        `cannot read the log ${nameOf(file)}: ${messageOf(error)}`,
+        `cannot read the log ${formatFileName(file)}: ${messageOf(error)}`,
         undefined,
         {
           cause: error,

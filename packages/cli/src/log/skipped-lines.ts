@@ -1,35 +1,37 @@
 import { CommandError } from "../command/command-error.ts";
-import { formatCount, inWords } from "../output/number.ts";
-import { visible } from "../output/visible.ts";
+import { formatCount, pluralizeInWords } from "../output/number.ts";
+import { escapeHidden } from "../output/terminal-text.ts";
 import type { MalformedLine } from "./logged-request.ts";
 import type { LogCounts } from "./read-requests.ts";
 
 /** So many characters are shown of a skipped line. */
-const SHOWN = 100;
+const MAX_SHOWN = 100;
 
 /** One message for each example, and one that counts all skipped lines; none where no line was skipped. */
 export function describeSkipped({ lines, malformed, examples }: LogCounts): readonly string[] {
   if (malformed === 0) return [];
   return [
-    ...examples.map((one) => `${visible(one.file)}: ${describeExample(one)}`),
-    `skipped ${formatCount(malformed)} of ${inWords(lines, "line")}`,
+    ...examples.map((one) => `${escapeHidden(one.file)}: ${describeExample(one)}`),
+    `skipped ${formatCount(malformed)} of ${pluralizeInWords(lines, "line")}`,
   ];
 }
 
 /** The error for logs without a single request. */
-export function nothingRead(
+export function noRequestsError(
   files: readonly string[],
   { malformed, examples }: LogCounts,
 ): CommandError {
-  const logs = files.map((file) => (file === "-" ? "standard input" : visible(file))).join(", ");
+  const logs = files
+    .map((file) => (file === "-" ? "standard input" : escapeHidden(file)))
+    .join(", ");
   const [first] = examples;
   if (first === undefined) return new CommandError(`there is no request in ${logs}: it is empty`);
   return new CommandError(
-    `there is no request in ${logs}: it has ${inWords(malformed, "line")} of something else; ${describeExample(first)}`,
+    `there is no request in ${logs}: it has ${pluralizeInWords(malformed, "line")} of something else; ${describeExample(first)}`,
   );
 }
 
 function describeExample({ number, text, reason }: MalformedLine): string {
-  const begins = text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
-  return `line ${number} is skipped, ${reason}: ${visible(begins)}`;
+  const begins = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
+  return `line ${number} is skipped, ${reason}: ${escapeHidden(begins)}`;
 }

@@ -6,13 +6,13 @@ export function formatCount(count: number): string {
 }
 
 /** `1 client`, `2,000 clients`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function pluralize(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
 /** `one client`, `2,000 clients`: for sentences. */
-export function inWords(count: number, one: string): string {
-  return count === 1 ? `one ${one}` : counted(count, one);
+export function pluralizeInWords(count: number, one: string): string {
+  return count === 1 ? `one ${one}` : pluralize(count, one);
 }
 
 /** A count on an axis: `12k`. */

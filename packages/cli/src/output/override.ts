@@ -1,5 +1,5 @@
 import type { OverrideCoverage } from "@headgate/core/operate";
-import { counted } from "./number.ts";
+import { pluralize } from "./number.ts";
 import { toMs } from "./time.ts";
 
 /** What was there before or after, for JSON: the times of an override, which are kept as microseconds, in milliseconds since the epoch. */
@@ -13,15 +13,17 @@ export function withTimesInMs<State>(state: State): State {
 
 /** Where an override is in force: `in 3 processes`, or `ignored: ` and the reason. */
 export function formatCoverage({ state, appliedBy, ignored, unknownTo }: OverrideCoverage): string {
-  const applied = appliedBy === 0 ? [] : [`in ${processes(appliedBy)}`];
-  const misfits = ignored.map(({ why, processes: ignoring }) => {
+  const applied = appliedBy === 0 ? [] : [`in ${formatProcessCount(appliedBy)}`];
+  const reasons = ignored.map(({ why, processes: ignoring }) => {
     if (ignoring === 0) return `${state}: ${why}`;
-    return state === "ignored" ? `ignored: ${why}` : `ignored by ${processes(ignoring)}: ${why}`;
+    return state === "ignored"
+      ? `ignored: ${why}`
+      : `ignored by ${formatProcessCount(ignoring)}: ${why}`;
   });
-  const unlisted = unknownTo === 0 ? [] : [`unknown for ${processes(unknownTo)}`];
-  return [...applied, ...misfits, ...unlisted].join("; ");
+  const unlisted = unknownTo === 0 ? [] : [`unknown for ${formatProcessCount(unknownTo)}`];
+  return [...applied, ...reasons, ...unlisted].join("; ");
 }
 
-function processes(number: number): string {
-  return counted(number, "process", "processes");
+function formatProcessCount(number: number): string {
+  return pluralize(number, "process", "processes");
 }

@@ -3,18 +3,18 @@ import type { FormatLimitOptions } from "@headgate/core/operate";
 import { formatBreakerOptions, formatLimit } from "@headgate/core/operate";
 import { formatDuration } from "./time.ts";
 
-const SHORT: FormatLimitOptions = {
+const SHORT_FORMAT: FormatLimitOptions = {
   formatDuration,
   formatWindow: formatDuration,
   defaultSuffix: "",
 };
 
 /** A limit in short: `100 per 1m (gcra)`, `login: 5 per 15m for each account, blocks for 1h (slidingLog)`. */
-export function formatLimit(limit: Limit): string {
-  return formatLimit(limit, SHORT);
+export function formatShortLimit(limit: Limit): string {
+  return formatLimit(limit, SHORT_FORMAT);
 }
 
 /** A breaker's policy in short: `opens below 50 % success of at least 20 calls in 5m, for 30s; 5 trial calls`. */
-export function formatBreaker(options: Readonly<Record<string, unknown>>): string {
-  return formatBreakerOptions(options, SHORT);
+export function formatShortBreaker(options: Readonly<Record<string, unknown>>): string {
+  return formatBreakerOptions(options, SHORT_FORMAT);
 }

@@ -1,6 +1,6 @@
 import type { CommandContext } from "../command/cli.ts";
 import { styleFor } from "./style.ts";
-import { visible } from "./visible.ts";
+import { escapeHidden } from "./terminal-text.ts";
 
 /** A headline, and lines under it. */
 export function printSection(
@@ -9,6 +9,9 @@ export function printSection(
   lines: readonly string[],
 ): void {
   const style = styleFor(stdout, environment);
-  const written = [style("bold", visible(headline)), ...lines.map((line) => `  ${visible(line)}`)];
+  const written = [
+    style("bold", escapeHidden(headline)),
+    ...lines.map((line) => `  ${escapeHidden(line)}`),
+  ];
   stdout.write(`${written.join("\n")}\n`);
 }

@@ -1,6 +1,6 @@
 import { formatSubject } from "@headgate/core/operate";
 
 /** A subject by dimension as one text: the default dimension without its name; `(everybody)` for none. */
-export function formatSubject(subject: Readonly<Record<string, string>> | undefined): string {
+export function formatSubjectLabel(subject: Readonly<Record<string, string>> | undefined): string {
   return formatSubject(subject, "(everybody)");
 }

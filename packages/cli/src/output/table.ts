@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import { visible } from "./visible.ts";
+import { escapeHidden } from "./terminal-text.ts";
 
 export interface Column {
   /** In capitals, as a heading. */
@@ -31,7 +31,7 @@ export function formatTable(
   width: number = Number.POSITIVE_INFINITY,
 ): string {
   const texts = rows.map((row) =>
-    row.map((cell) => visible(typeof cell === "string" ? cell : cell.text)),
+    row.map((cell) => escapeHidden(typeof cell === "string" ? cell : cell.text)),
   );
   const table = new Table({
     head: columns.map(({ head }) => head),
@@ -42,12 +42,12 @@ export function formatTable(
     style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": 0 },
   });
   for (const [at, row] of rows.entries()) {
-    table.push(row.map((cell, i) => styled(cell, texts[at]?.[i] ?? "")));
+    table.push(row.map((cell, i) => applyStyle(cell, texts[at]?.[i] ?? "")));
   }
   return `${table.toString().replace(/ +$/gm, "")}\n`;
 }
 
-function styled(cell: Cell, text: string): string {
+function applyStyle(cell: Cell, text: string): string {
   return typeof cell === "string" ? text : cell.style(text);
 }
 
@@ -59,14 +59,14 @@ function widthsOf(
 ): readonly (number | null)[] {
   const cells = columns.map(({ head }, i) => [head, ...rows.map((row) => row[i] ?? "")]);
   const widths = cells.map((column) => Math.max(...column.map(widthOf)));
-  const least = cells.map((column) => Math.max(...column.flatMap(wordsOf).map(widthOf)));
+  const minimums = cells.map((column) => Math.max(...column.flatMap(wordsOf).map(widthOf)));
   const gaps = GAP.length * (columns.length - 1);
   let excess = widths.reduce((all, one) => all + one, gaps) - width;
   const wraps = columns.flatMap((column, i) => (column.wraps ? [i] : []));
-  const room = (i: number): number => (widths[i] as number) - (least[i] as number);
+  const slack = (i: number): number => (widths[i] as number) - (minimums[i] as number);
   while (excess > 0) {
     const [widest] = wraps
-      .filter((i) => room(i) > 0)
+      .filter((i) => slack(i) > 0)
       .sort((a, b) => (widths[b] as number) - (widths[a] as number));
     if (widest === undefined) break;
     widths[widest] = (widths[widest] as number) - 1;

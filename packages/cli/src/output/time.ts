@@ -35,7 +35,7 @@ export function formatTime(at: number, timeZone?: string): string {
 }
 
 /** The same in UTC, without the zone: `2026-03-03 05:00:07`; `-` for none. */
-export function formatMoment(at: number | null): string {
+export function formatUtcTime(at: number | null): string {
   return at === null ? "-" : new Date(at).toISOString().slice(0, 19).replace("T", " ");
 }
 

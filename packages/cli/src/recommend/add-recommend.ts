@@ -2,13 +2,13 @@ import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { parseFields } from "../log/fields.ts";
 import type { LogCounts } from "../log/read-requests.ts";
-import { bytesOf, readRequests } from "../log/read-requests.ts";
-import { describeSkipped, nothingRead } from "../log/skipped-lines.ts";
+import { readRequests, totalBytesOf } from "../log/read-requests.ts";
+import { describeSkipped, noRequestsError } from "../log/skipped-lines.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { showProgress } from "../replay/show-progress.ts";
 import { describePolicies } from "../report/describe-policies.ts";
-import { requireWritable, saysWritten, writeRecommendation } from "../report/write-report.ts";
+import { formatWritten, requireWritable, writeRecommendation } from "../report/write-report.ts";
 import { parseAlgorithm } from "./algorithms.ts";
 import { formatRecommendation } from "./format-recommendation.ts";
 import { recommend } from "./recommend.ts";
@@ -70,7 +70,7 @@ async function runRecommend(
   const algorithm = parseAlgorithm(options.algorithm);
   if (options.html !== undefined) await requireWritable(options.html);
   const { recording, counts } = await record(logs, options, context);
-  if (recording.length === 0) throw nothingRead(logs, counts);
+  if (recording.length === 0) throw noRequestsError(logs, counts);
   for (const message of describeSkipped(counts)) stderr.write(`headgate: ${message}\n`);
   const progress = showProgress(stderr, windows.length);
   const { recommendation, result } = await recommend(recording, {
@@ -81,7 +81,7 @@ async function runRecommend(
   }).finally(() => progress.stop());
   if (options.html !== undefined) {
     await writeRecommendation(options.html, result, recommendation);
-    stderr.write(saysWritten(options.html));
+    stderr.write(formatWritten(options.html));
   }
   if (options.json) writeJson(stdout, { ...recommendation, replay: describePolicies(result) });
   else {
@@ -97,7 +97,7 @@ async function record(
   { stdin, stderr, signal }: CommandContext,
 ): Promise<{ readonly recording: Recording; readonly counts: LogCounts }> {
   const fields = options.fields === undefined ? undefined : parseFields(options.fields);
-  const progress = showProgress(stderr, await bytesOf(logs));
+  const progress = showProgress(stderr, await totalBytesOf(logs));
   const requests = readRequests(logs, {
     ...{ stdin, signal, fields },
     onBytes: progress.step,

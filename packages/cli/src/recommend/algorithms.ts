@@ -4,10 +4,10 @@ import { CommandError } from "../command/command-error.ts";
 
 export type Algorithm = "gcra" | "tokenBucket" | "fixedWindow" | "slidingWindow" | "slidingLog";
 
-type MakeLimit = (limit: number, window: Duration) => Limit<never>;
+type LimitFactory = (limit: number, window: Duration) => Limit<never>;
 
 /** What can be proposed: the same number of units, in the same window, by each algorithm. */
-const ALGORITHMS: Readonly<Record<Algorithm, MakeLimit>> = {
+const ALGORITHMS: Readonly<Record<Algorithm, LimitFactory>> = {
   gcra: (limit, window) => gcra({ limit, window }),
   tokenBucket: (limit, window) => tokenBucket({ capacity: limit, refill: limit, every: window }),
   fixedWindow: (limit, window) => fixedWindow({ limit, window }),
@@ -28,21 +28,21 @@ export function makeLimit(algorithm: Algorithm, units: number, window: Duration)
 }
 
 /** The most units that one client is admitted within any span, in milliseconds, by a limit of so many units in a window. */
-export function mostAdmitted(
+export function maxAdmitted(
   algorithm: Algorithm,
   units: number,
-  window: number,
-  span: number,
+  windowMs: number,
+  spanMs: number,
 ): number {
   switch (algorithm) {
     case "gcra":
     case "tokenBucket":
-      return units + Math.floor((units * span) / window);
+      return units + Math.floor((units * spanMs) / windowMs);
     case "slidingLog":
-      return units * Math.ceil(span / window);
+      return units * Math.ceil(spanMs / windowMs);
     // A span that begins within a window ends within another one.
     case "fixedWindow":
     case "slidingWindow":
-      return units * (Math.ceil(span / window) + 1);
+      return units * (Math.ceil(spanMs / windowMs) + 1);
   }
 }

@@ -5,8 +5,8 @@ import { parseWindows } from "./windows.ts";
 function tightestOf(units: Readonly<Record<string, number>>, tooShort: readonly string[] = []) {
   return parseWindows(Object.keys(units)).map((window) => ({
     window,
-    units: units[window.written] as number,
-    isLongEnough: !tooShort.includes(String(window.written)),
+    units: units[window.text] as number,
+    isLongEnough: !tooShort.includes(String(window.text)),
   }));
 }
 

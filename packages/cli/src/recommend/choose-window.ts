@@ -1,11 +1,11 @@
 import type { Window } from "./windows.ts";
 
 /** The fewest units that meet the target within a window. */
-export interface Tightest {
+export interface TightestLimit {
   readonly window: Window;
   readonly units: number;
   /** Whether the log is at least twice as long as the window. */
-  readonly isLongEnough: boolean;
+  readonly isLogLongEnough: boolean;
 }
 
 /** What a window grants beyond what the target needs. */
@@ -17,9 +17,9 @@ export interface Excess {
 }
 
 /** By windows, the shortest first; windows that the log is too short for are no measure, unless there are no others. */
-export function excessOf(all: readonly Tightest[]): readonly Excess[] {
-  const known = usable(all);
-  const [shortest, longest] = [known.at(0) as Tightest, known.at(-1) as Tightest];
+export function excessOf(all: readonly TightestLimit[]): readonly Excess[] {
+  const known = withLongEnoughLog(all);
+  const [shortest, longest] = [known.at(0) as TightestLimit, known.at(-1) as TightestLimit];
   return all.map(({ window, units }) => ({
     excessAtOnce: units / shortest.units,
     excessOverTime: (units * longest.window.ms) / window.ms / longest.units,
@@ -30,22 +30,22 @@ export function excessOf(all: readonly Tightest[]): readonly Excess[] {
  * The place of the window whose larger excess is the smallest: a short window lets one client have much over a day, a long one
  * much at once. Of equals the longer.
  */
-export function chooseWindow(all: readonly Tightest[]): number {
+export function chooseWindow(all: readonly TightestLimit[]): number {
   const excess = excessOf(all);
-  const known = usable(all);
+  const known = withLongEnoughLog(all);
   let chosen: number | undefined;
   for (const [i, one] of all.entries()) {
     if (!known.includes(one)) continue;
-    if (chosen === undefined || larger(excess[i]) <= larger(excess[chosen])) chosen = i;
+    if (chosen === undefined || largerExcess(excess[i]) <= largerExcess(excess[chosen])) chosen = i;
   }
   return chosen as number;
 }
 
-function usable(all: readonly Tightest[]): readonly Tightest[] {
-  const long = all.filter(({ isLongEnough }) => isLongEnough);
+function withLongEnoughLog(all: readonly TightestLimit[]): readonly TightestLimit[] {
+  const long = all.filter(({ isLogLongEnough }) => isLogLongEnough);
   return long.length === 0 ? all : long;
 }
 
-function larger(excess: Excess | undefined): number {
+function largerExcess(excess: Excess | undefined): number {
   return excess === undefined ? Infinity : Math.max(excess.excessAtOnce, excess.excessOverTime);
 }

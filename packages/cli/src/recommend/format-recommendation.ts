@@ -1,10 +1,10 @@
 import { formatPolicy } from "@headgate/core/operate";
-import { formatCount, formatPart, inWords } from "../output/number.ts";
+import { formatCount, formatPart, pluralizeInWords } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatMoment, formatSpan } from "../output/time.ts";
-import { quote, visible, wrapped } from "../output/visible.ts";
+import { escapeHidden, quoteForShell, wrapText } from "../output/terminal-text.ts";
+import { formatSpan, formatUtcTime } from "../output/time.ts";
 import type { Recommendation } from "./recommendation.ts";
 import type { Score } from "./score.ts";
 
@@ -33,23 +33,23 @@ export function formatRecommendation(
   style: Style,
   width: number,
 ): string {
-  const { log, target, proposal, care } = recommendation;
+  const { log, target, proposal, caveats } = recommendation;
   const files = log.files.map((file) => (file === "-" ? "standard input" : file)).join(", ");
   const parts = [
-    `${inWords(log.requests, "request")} of ${inWords(log.clients, "client")} in ${visible(files)},\n${formatMoment(log.from)} to ${formatMoment(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${formatCount(target.most)}.\n`,
+    `${pluralizeInWords(log.requests, "request")} of ${pluralizeInWords(log.clients, "client")} in ${escapeHidden(files)},\n${formatUtcTime(log.from)} to ${formatUtcTime(log.to)} UTC.\nTarget: deny at most ${target.percent}% of ${target.of}, which is ${formatCount(target.maxDenied)}.\n`,
     `${style("bold", "Proposal")}\n`,
-    `  ${formatPolicy([proposal.limit])}\n  headgate replay --limits '${JSON.stringify(proposal.limit)}' ${log.files.map((file) => visible(quote(file))).join(" ")}\n`,
-    ...(care.length > 0
-      ? [care.map((one) => `${style("yellow", "Note:")} ${wrapped(one)}\n`).join("")]
+    `  ${formatPolicy([proposal.limit])}\n  headgate replay --limits '${JSON.stringify(proposal.limit)}' ${log.files.map((file) => escapeHidden(quoteForShell(file))).join(" ")}\n`,
+    ...(caveats.length > 0
+      ? [caveats.map((one) => `${style("yellow", "Note:")} ${wrapText(one)}\n`).join("")]
       : []),
     `${style("bold", "Proof, by replays")}\n`,
     formatProof(recommendation, width),
     `${style("bold", "Why this window")}\n`,
-    wrapped(`${proposal.why} For each window, the tightest limit that meets the target:\n`),
+    wrapText(`${proposal.reason} For each window, the tightest limit that meets the target:\n`),
     formatWindows(recommendation, width),
     `${style("bold", "What it costs")}\n`,
-    wrapped(
-      `One client may take ${formatCount(proposal.units)} at once, and ${formatCount(proposal.mostInADay)} in a day; the busiest of this log asked for ${formatCount(proposal.busiestInADay)} in a day.\n`,
+    wrapText(
+      `One client may take ${formatCount(proposal.units)} at once, and ${formatCount(proposal.maxPerDay)} in a day; the busiest of this log asked for ${formatCount(proposal.busiestClientPerDay)} in a day.\n`,
     ),
     formatCosts(recommendation, width),
     "A log is the past: try the limit in shadow before it denies anybody.\n",
@@ -64,23 +64,23 @@ function formatWindows({ windows, proposal }: Recommendation, width: number): st
     formatCount(one.units),
     formatPart(one.clientsDenied, one.clients),
     formatPart(one.denied, one.requests),
-    one.isLongEnough ? `${formatCount(one.excessAtOnce)} ×` : "",
-    one.isLongEnough ? `${formatCount(one.excessOverTime)} ×` : "",
-    one.window === proposal.window ? "proposed" : one.isLongEnough ? "" : "the log is too short",
+    one.isLogLongEnough ? `${formatCount(one.excessAtOnce)} ×` : "",
+    one.isLogLongEnough ? `${formatCount(one.excessOverTime)} ×` : "",
+    one.window === proposal.window ? "proposed" : one.isLogLongEnough ? "" : "the log is too short",
   ]);
   return formatTable(WINDOWS, rows, width);
 }
 
 /** The effects of tighter and looser limits of the window. */
 function formatCosts({ proposal }: Recommendation, width: number): string {
-  const rows = proposal.replayed
+  const rows = proposal.replays
     .toSorted((one, other) => one.units - other.units)
     .map((one) => [
       formatCount(one.units),
       formatPart(one.clientsDenied, one.clients),
       formatPart(one.denied, one.requests),
-      one.waits === null ? "" : formatSpan(one.waits.p50),
-      one.waits === null ? "" : formatSpan(one.waits.max),
+      one.waitsMs === null ? "" : formatSpan(one.waitsMs.p50),
+      one.waitsMs === null ? "" : formatSpan(one.waitsMs.max),
       one.units === proposal.units ? "proposed" : "",
     ]);
   return formatTable(COSTS, rows, width);
@@ -97,23 +97,23 @@ const COLUMNS: readonly Column[] = [
 
 /** Shows that the proposal meets the target, that one unit less misses it, and the result on the unseen half of the log. */
 function formatProof({ proposal }: Recommendation, width: number): string {
-  const { units, replayed, unseen } = proposal;
-  const [proposed, ...others] = replayed;
+  const { units, replays, holdout } = proposal;
+  const [proposed, ...others] = replays;
   const tighter = others.find((one) => one.units === units - 1);
   const rows = [
     ...(proposed ? [rowOf(units, "proposed", "all", proposed)] : []),
     ...(tighter ? [rowOf(tighter.units, "one unit tighter", "all", tighter)] : []),
-    ...(unseen
+    ...(holdout
       ? [
-          rowOf(unseen.units, "found on the earlier half", "the later half, unseen", unseen),
-          rowOf(units, "proposed", "the later half", unseen.proposed),
+          rowOf(holdout.units, "found on the earlier half", "the later half, unseen", holdout),
+          rowOf(units, "proposed", "the later half", holdout.proposal),
         ]
       : []),
   ];
   const notes = [
     ...(tighter ? [] : ["There is no tighter limit than one unit.\n"]),
-    unseen
-      ? `The later half of the requests begins at ${formatMoment(unseen.from)}.\n`
+    holdout
+      ? `The later half of the requests begins at ${formatUtcTime(holdout.from)}.\n`
       : "All requests are of one moment: there is no other half to try it on.\n",
   ];
   return `${formatTable(COLUMNS, rows, width)}\n${notes.join("")}`;

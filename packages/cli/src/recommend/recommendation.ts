@@ -1,22 +1,22 @@
 import type { Duration, Limit } from "@headgate/core";
 import type { ReplayedLog, Waits } from "../replay/result.ts";
 import type { Score } from "./score.ts";
-import type { Of } from "./target.ts";
+import type { TargetUnit } from "./target.ts";
 
 /** The proposal for a log, and its reasons. Plain data, fit for JSON. */
 export interface Recommendation {
   readonly log: ReplayedLog;
   readonly target: {
-    readonly of: Of;
+    readonly of: TargetUnit;
     readonly percent: number;
     /** Of all clients, or requests, of the log: how many may be denied at most. */
-    readonly most: number;
+    readonly maxDenied: number;
   };
   readonly proposal: Proposal;
   /** The shortest window first. */
   readonly windows: readonly WindowProposal[];
   /** Caveats, as sentences. */
-  readonly care: readonly string[];
+  readonly caveats: readonly string[];
 }
 
 /** A limit that meets the target. */
@@ -25,32 +25,32 @@ export interface Proposal {
   readonly window: Duration;
   readonly units: number;
   /** Why this window, as a sentence. */
-  readonly why: string;
+  readonly reason: string;
   /** A replay of the whole log: under the proposal, then under fewer and more units. */
-  readonly replayed: readonly Replayed[];
+  readonly replays: readonly ReplayScore[];
   /** Null where the log cannot be halved. */
-  readonly unseen: Unseen | null;
+  readonly holdout: HoldoutScore | null;
   /** The most that one client could be admitted within a day. */
-  readonly mostInADay: number;
+  readonly maxPerDay: number;
   /** The most that a client of the log asked for within any day. */
-  readonly busiestInADay: number;
+  readonly busiestClientPerDay: number;
 }
 
 /** The result of a replay of the whole log. */
-export interface Replayed extends Score {
+export interface ReplayScore extends Score {
   readonly units: number;
-  readonly met: boolean;
+  readonly meetsTarget: boolean;
   /** How long those denied are told to wait, in milliseconds; null without denials. */
-  readonly waits: Waits | null;
+  readonly waitsMs: Waits | null;
 }
 
 /** A limit found on the earlier half of the requests alone, and its effect on the later half. */
-export interface Unseen extends Score {
+export interface HoldoutScore extends Score {
   readonly units: number;
   /** Whether the later half meets the target, too. */
-  readonly met: boolean;
+  readonly meetsTarget: boolean;
   /** The effect of the proposal on the later half. */
-  readonly proposed: Score & { readonly met: boolean };
+  readonly proposal: Score & { readonly meetsTarget: boolean };
   /** Of the later half, in milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
@@ -61,7 +61,7 @@ export interface WindowProposal extends Score {
   readonly window: Duration;
   readonly units: number;
   /** Whether the log is at least twice as long as the window. */
-  readonly isLongEnough: boolean;
+  readonly isLogLongEnough: boolean;
   /** How many times what the target needs within the shortest window this grants at once. */
   readonly excessAtOnce: number;
   /** How many times what the target needs within the longest window this grants in it. */

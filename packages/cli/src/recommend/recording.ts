@@ -1,6 +1,6 @@
 import { CommandError } from "../command/command-error.ts";
 import type { LoggedRequest } from "../log/logged-request.ts";
-import { bytesFor, Room } from "../log/room.ts";
+import { heapBytesFor, MemoryBudget } from "../log/memory-budget.ts";
 import { formatCount } from "../output/number.ts";
 import { ClientTable } from "../replay/client-table.ts";
 
@@ -10,9 +10,9 @@ const MAX_REQUESTS = 100_000_000;
 /** Requests in the order of their times, in numbers: 12 bytes each. */
 export class Recording {
   /** Half of the room: a replay of the recording has a table of its own. */
-  readonly #clients: ClientTable = new ClientTable(new Room(bytesFor("clients") / 2));
+  readonly #clients: ClientTable = new ClientTable(new MemoryBudget(heapBytesFor("clients") / 2));
   #times: Float64Array = new Float64Array(1_024);
-  #numbers: Uint32Array = new Uint32Array(1_024);
+  #clientNumbers: Uint32Array = new Uint32Array(1_024);
   #length = 0;
   #highest = -1;
 
@@ -25,7 +25,7 @@ export class Recording {
   }
 
   /** All numbers of clients and subjects are below this one. */
-  get numbers(): number {
+  get clientNumbers(): number {
     return this.#highest + 1;
   }
 
@@ -42,7 +42,7 @@ export class Recording {
       this.#times[this.#length] = time;
       const number = this.#clients.add(client);
       this.#highest = Math.max(this.#highest, number, this.#clients.subjectOf(number));
-      this.#numbers[this.#length] = number;
+      this.#clientNumbers[this.#length] = number;
       this.#length += 1;
     }
   }
@@ -53,19 +53,19 @@ export class Recording {
   }
 
   clientOf(request: number): number {
-    return this.#numbers[request] as number;
+    return this.#clientNumbers[request] as number;
   }
 
   /** The number of the subject that its client counts as. */
   subjectOf(request: number): number {
-    return this.#clients.subjectOf(this.#numbers[request] as number);
+    return this.#clients.subjectOf(this.#clientNumbers[request] as number);
   }
 
   #grow(length: number): void {
     const [times, numbers] = [new Float64Array(length), new Uint32Array(length)];
     times.set(this.#times);
-    numbers.set(this.#numbers);
+    numbers.set(this.#clientNumbers);
     this.#times = times;
-    this.#numbers = numbers;
+    this.#clientNumbers = numbers;
   }
 }

@@ -1,10 +1,10 @@
 import type { LoggedRequest } from "../log/logged-request.ts";
+import { heapBytesFor } from "../log/memory-budget.ts";
 import type { LogCounts } from "../log/read-requests.ts";
-import { bytesFor } from "../log/room.ts";
 import type { NamedPolicy } from "../replay/policies.ts";
 import { runInMemory } from "../replay/policy-run.ts";
 import { replay } from "../replay/replay.ts";
-import { inMemory } from "../replay/replay-stores.ts";
+import { createStores } from "../replay/replay-stores.ts";
 import type { ReplayResult } from "../replay/result.ts";
 import type { Algorithm } from "./algorithms.ts";
 import { makeLimit } from "./algorithms.ts";
@@ -32,11 +32,11 @@ export async function replayRecording(
   const policies = named.map(
     ({ name, units }): NamedPolicy => ({
       name,
-      limits: [makeLimit(algorithm, units, window.written)],
+      limits: [makeLimit(algorithm, units, window.text)],
     }),
   );
   let now = 0;
-  const stores = inMemory(policies, () => now);
+  const stores = createStores(policies, () => now);
   const runs = stores.map((store, i) => runInMemory(policies[i] as NamedPolicy, store));
   const onTime = (time: number): void => {
     now = time;
@@ -48,7 +48,7 @@ export async function replayRecording(
   try {
     return await replay(requests, {
       ...{ files, policies, runs, onTime, signal },
-      bytesForClients: bytesFor("clients") / 2,
+      clientBytes: heapBytesFor("clients") / 2,
     });
   } finally {
     await Promise.all(runs.map((run) => run.close()));

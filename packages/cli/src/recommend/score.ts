@@ -1,8 +1,8 @@
 import type { Limit } from "@headgate/core";
 import { createLimiter, memoryStore } from "@headgate/core";
 import { CommandError } from "../command/command-error.ts";
-import { keysThatFit } from "../replay/replay-stores.ts";
-import type { Part } from "./part.ts";
+import { maxKeysFor } from "../replay/replay-stores.ts";
+import type { RecordingRange } from "./recording-range.ts";
 
 /** The effect of a limit on some requests. */
 export interface Score {
@@ -13,7 +13,7 @@ export interface Score {
 }
 
 /** Denials so far. */
-export interface Denied {
+export interface DenialCounts {
   readonly requests: number;
   readonly clients: number;
 }
@@ -22,36 +22,36 @@ interface Options {
   /** Those who cannot be denied are not asked for. */
   readonly mayBeDenied: (subject: number) => boolean;
   /** Asked after each moment: whether the rest need not be decided. */
-  readonly isEnough: (denied: Denied) => boolean;
+  readonly isDone: (denied: DenialCounts) => boolean;
   readonly signal: AbortSignal;
 }
 
 /** So many requests are decided together at most. */
-const MAX_TOGETHER = 256;
+const MAX_BATCH = 256;
 
 /** Decides the requests of a part by the library, each at its own time, and counts whom it denies. Rejects with a `CommandError` where they do not fit into the memory, and with the signal's reason. */
 export async function countDenied(
-  { recording, start, end }: Part,
+  { recording, start, end }: RecordingRange,
   limit: Limit<never>,
-  { mayBeDenied, isEnough, signal }: Options,
-): Promise<Denied> {
+  { mayBeDenied, isDone, signal }: Options,
+): Promise<DenialCounts> {
   let now = 0;
-  const store = memoryStore({ clock: () => now, maxKeys: keysThatFit([limit], 1) });
+  const store = memoryStore({ clock: () => now, maxKeys: maxKeysFor([limit], 1) });
   const limiter = createLimiter({ name: "recommend", limits: limit, store });
   const clients = new Set<number>();
   let denied = 0;
   let waiting: number[] = [];
 
   async function decide(): Promise<void> {
-    const asked = waiting;
+    const batch = waiting;
     waiting = [];
     const decisions = await Promise.all(
-      asked.map((request) => limiter.consume(String(recording.subjectOf(request)))),
+      batch.map((request) => limiter.consume(String(recording.subjectOf(request)))),
     );
     for (const [i, { allowed }] of decisions.entries()) {
       if (allowed) continue;
       denied += 1;
-      clients.add(recording.clientOf(asked[i] as number));
+      clients.add(recording.clientOf(batch[i] as number));
     }
     signal.throwIfAborted();
   }
@@ -60,15 +60,15 @@ export async function countDenied(
     for (let request = start; request < end; request += 1) {
       if (!mayBeDenied(recording.subjectOf(request))) continue;
       const time = recording.timeOf(request);
-      if (waiting.length > 0 && (time !== now || waiting.length === MAX_TOGETHER)) {
+      if (waiting.length > 0 && (time !== now || waiting.length === MAX_BATCH)) {
         await decide();
-        if (isEnough({ requests: denied, clients: clients.size })) break;
+        if (isDone({ requests: denied, clients: clients.size })) break;
       }
       now = time;
       waiting.push(request);
     }
     if (waiting.length > 0) await decide();
-    if (store.evictions > 0) throw forgotten();
+    if (store.evictions > 0) throw evictionError();
     return { requests: denied, clients: clients.size };
   } finally {
     await limiter.close();
@@ -76,7 +76,7 @@ export async function countDenied(
 }
 
 /** A proposal that rests on forgotten clients would deny more than it says. */
-function forgotten(): CommandError {
+function evictionError(): CommandError {
   return new CommandError(
     "the log has more busy clients at once than fit into the memory of this process: take a part of the log or shorter windows, or allow more memory with NODE_OPTIONS=--max-old-space-size",
   );

@@ -2,12 +2,12 @@ import type { Limit } from "@headgate/core";
 import { describe, expect, test } from "vitest";
 import type { Algorithm } from "./algorithms.ts";
 import { makeLimit } from "./algorithms.ts";
-import { wholeOf } from "./part.ts";
 import { Recording } from "./recording.ts";
+import { wholeRange } from "./recording-range.ts";
 import { countDenied } from "./score.ts";
-import { searchIn } from "./search.ts";
+import { createSearch } from "./search.ts";
 import type { Target } from "./target.ts";
-import { mostDenied } from "./target.ts";
+import { maxDeniedOf } from "./target.ts";
 import { parseWindows } from "./windows.ts";
 
 const { signal } = new AbortController();
@@ -122,18 +122,18 @@ describe.each(Object.entries(NAIVELY))("the tightest %s", (algorithm, naively) =
           target.of === "clients"
             ? new Set(requests.map(({ client }) => client)).size
             : requests.length;
-        const most = mostDenied(target, whole);
+        const most = maxDeniedOf(target, whole);
         for (const window of WINDOWS) {
           let units = 1;
           while (deniedNaively(requests, () => naively(units, window.ms))[target.of] > most)
             units += 1;
-          const search = searchIn(wholeOf(recording), {
+          const search = createSearch(wholeRange(recording), {
             algorithm: algorithm as Algorithm,
             window,
             target,
             signal,
           });
-          expect(await search.tightest(), `${seed}, ${window.written}`).toBe(units);
+          expect(await search.findTightest(), `${seed}, ${window.text}`).toBe(units);
           const denied = deniedNaively(requests, () => naively(units, window.ms));
           expect(await search.score(units)).toMatchObject({
             denied: denied.requests,
@@ -147,9 +147,9 @@ describe.each(Object.entries(NAIVELY))("the tightest %s", (algorithm, naively) =
 
 /** Of all requests, by the library. */
 function deniedBy(recording: Recording, limit: Limit<never>) {
-  return countDenied(wholeOf(recording), limit, {
+  return countDenied(wholeRange(recording), limit, {
     mayBeDenied: () => true,
-    isEnough: () => false,
+    isDone: () => false,
     signal,
   });
 }
@@ -161,14 +161,14 @@ test.each(["gcra", "tokenBucket", "fixedWindow", "slidingWindow", "slidingLog"] 
       const recording = record(requestsOf(seed));
       for (const window of WINDOWS) {
         const target: Target = { of: "requests", percent: 5 };
-        const most = mostDenied(target, recording.length);
-        const units = await searchIn(wholeOf(recording), {
+        const most = maxDeniedOf(target, recording.length);
+        const units = await createSearch(wholeRange(recording), {
           ...{ algorithm, window, target, signal },
-        }).tightest();
-        const met = await deniedBy(recording, makeLimit(algorithm, units, window.written));
+        }).findTightest();
+        const met = await deniedBy(recording, makeLimit(algorithm, units, window.text));
         expect(met.requests).toBeLessThanOrEqual(most);
         if (units === 1) continue;
-        const tighter = await deniedBy(recording, makeLimit(algorithm, units - 1, window.written));
+        const tighter = await deniedBy(recording, makeLimit(algorithm, units - 1, window.text));
         expect(tighter.requests).toBeGreaterThan(most);
       }
     }
@@ -176,18 +176,18 @@ test.each(["gcra", "tokenBucket", "fixedWindow", "slidingWindow", "slidingLog"] 
 );
 
 test("where all may be denied, one unit is the tightest limit there is", async () => {
-  const search = searchIn(wholeOf(record(requestsOf(1))), {
+  const search = createSearch(wholeRange(record(requestsOf(1))), {
     algorithm: "gcra",
     window: WINDOWS[0] as (typeof WINDOWS)[number],
     target: { of: "clients", percent: 100 },
     signal,
   });
-  expect(await search.tightest()).toBe(1);
+  expect(await search.findTightest()).toBe(1);
 });
 
 test("a search ends when it is told to", async () => {
   const stop = new AbortController();
-  const search = searchIn(wholeOf(record(requestsOf(1))), {
+  const search = createSearch(wholeRange(record(requestsOf(1))), {
     algorithm: "gcra",
     window: WINDOWS[2] as (typeof WINDOWS)[number],
     target: { of: "requests", percent: 0 },

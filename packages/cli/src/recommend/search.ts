@@ -1,16 +1,16 @@
 import type { Algorithm } from "./algorithms.ts";
 import { makeLimit } from "./algorithms.ts";
-import type { Part } from "./part.ts";
-import { clientsIn } from "./part.ts";
-import type { Denied, Score } from "./score.ts";
+import type { RecordingRange } from "./recording-range.ts";
+import { countClients } from "./recording-range.ts";
+import type { DenialCounts, Score } from "./score.ts";
 import { countDenied } from "./score.ts";
 import { subjectPeaks } from "./subject-peaks.ts";
 import type { Target } from "./target.ts";
-import { mostDenied } from "./target.ts";
+import { maxDeniedOf } from "./target.ts";
 import type { Window } from "./windows.ts";
 
 /** What is looked for. */
-export interface Wanted {
+export interface SearchOptions {
   readonly algorithm: Algorithm;
   readonly window: Window;
   readonly target: Target;
@@ -25,21 +25,24 @@ export interface Search {
    * The fewest units that meet the target; one unit fewer misses it. Only under weighted windows might still fewer meet it again,
    * because what they deny does not count in the window that follows.
    */
-  tightest(): Promise<number>;
+  findTightest(): Promise<number>;
 }
 
 /** Looks at a part that is not empty. All decisions are the library's. */
-export function searchIn(part: Part, { algorithm, window, target, signal }: Wanted): Search {
-  const requests = part.end - part.start;
-  const clients = clientsIn(part);
-  const most = mostDenied(target, target.of === "clients" ? clients : requests);
+export function createSearch(
+  range: RecordingRange,
+  { algorithm, window, target, signal }: SearchOptions,
+): Search {
+  const requests = range.end - range.start;
+  const clients = countClients(range);
+  const most = maxDeniedOf(target, target.of === "clients" ? clients : requests);
   // A client with no more requests than the limit within any two windows is denied by no algorithm.
-  const peaks = subjectPeaks(part, 2 * window.ms);
+  const peaks = subjectPeaks(range, 2 * window.ms);
 
-  function count(units: number, isEnough: (denied: Denied) => boolean): Promise<Denied> {
+  function count(units: number, isDone: (denied: DenialCounts) => boolean): Promise<DenialCounts> {
     const mayBeDenied = (subject: number): boolean => (peaks[subject] as number) > units;
-    const limit = makeLimit(algorithm, units, window.written);
-    return countDenied(part, limit, { mayBeDenied, isEnough, signal });
+    const limit = makeLimit(algorithm, units, window.text);
+    return countDenied(range, limit, { mayBeDenied, isDone, signal });
   }
 
   async function meets(units: number): Promise<boolean> {
@@ -52,9 +55,9 @@ export function searchIn(part: Part, { algorithm, window, target, signal }: Want
       const denied = await count(units, () => false);
       return { requests, denied: denied.requests, clients, clientsDenied: denied.clients };
     },
-    async tightest() {
+    async findTightest() {
       let misses = 0;
-      let met = enoughUnits(part, peaks, target, most);
+      let met = findUpperBound(range, peaks, target, most);
       while (met - misses > 1) {
         const units = Math.floor((misses + met) / 2);
         if (await meets(units)) met = units;
@@ -66,14 +69,14 @@ export function searchIn(part: Part, { algorithm, window, target, signal }: Want
 }
 
 /** Units that meet the target even if all who can be denied are, and all of their requests. */
-function enoughUnits(
-  { recording, start, end }: Part,
+function findUpperBound(
+  { recording, start, end }: RecordingRange,
   peaks: Uint32Array,
   { of }: Target,
   most: number,
 ): number {
-  const weights = new Uint32Array(recording.numbers);
-  const known = new Uint8Array(recording.numbers);
+  const weights = new Uint32Array(recording.clientNumbers);
+  const known = new Uint8Array(recording.clientNumbers);
   for (let request = start; request < end; request += 1) {
     const client = recording.clientOf(request);
     if (of === "clients" && known[client] === 1) continue;

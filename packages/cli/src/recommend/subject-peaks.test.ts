@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { countPeaks } from "../replay/peaks.ts";
-import { wholeOf } from "./part.ts";
 import { Recording } from "./recording.ts";
+import { wholeRange } from "./recording-range.ts";
 import { subjectPeaks } from "./subject-peaks.ts";
 
 function recordingOf(...requests: readonly (readonly [time: number, client: string])[]): Recording {
@@ -21,7 +21,7 @@ test("a peak is the most requests later than a moment minus the window, up to it
     [1_001, "192.0.2.1"],
     [1_400, "192.0.2.2"],
   );
-  const peaksWithin = (window: number) => [...subjectPeaks(wholeOf(recording), window)];
+  const peaksWithin = (window: number) => [...subjectPeaks(wholeRange(recording), window)];
   expect(peaksWithin(1_000)).toEqual([3, 1]);
   expect(peaksWithin(1_001)).toEqual([3, 2]);
   expect(peaksWithin(1_002)).toEqual([4, 2]);
@@ -30,7 +30,7 @@ test("a peak is the most requests later than a moment minus the window, up to it
 
 test("clients of one IPv6 network count as one", () => {
   const recording = recordingOf([0, "2001:db8::1"], [1, "2001:db8::2"], [2, "192.0.2.1"]);
-  expect(countPeaks(subjectPeaks(wholeOf(recording), 1_000))).toEqual([
+  expect(countPeaks(subjectPeaks(wholeRange(recording), 1_000))).toEqual([
     { peak: 1, clients: 1 },
     { peak: 2, clients: 1 },
   ]);

@@ -1,12 +1,15 @@
-import type { Part } from "./part.ts";
+import type { RecordingRange } from "./recording-range.ts";
 
 /**
  * The most requests of each subject of a part within any window, by the subjects' numbers; 0 for those without any. A window, in
  * milliseconds, is what is later than a moment minus its length, up to the moment.
  */
-export function subjectPeaks({ recording, start, end }: Part, window: number): Uint32Array {
-  const inside = new Uint32Array(recording.numbers);
-  const peaks = new Uint32Array(recording.numbers);
+export function subjectPeaks(
+  { recording, start, end }: RecordingRange,
+  window: number,
+): Uint32Array {
+  const inside = new Uint32Array(recording.clientNumbers);
+  const peaks = new Uint32Array(recording.clientNumbers);
   let first = start;
   for (let request = start; request < end; request += 1) {
     const left = recording.timeOf(request) - window;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mostDenied, parseTarget } from "./target.ts";
+import { maxDeniedOf, parseTarget } from "./target.ts";
 
 test.each([
   ["0.1%", 999, 0],
@@ -11,7 +11,7 @@ test.each([
   ["0.07%", 10_000, 7],
   ["0.000001%", 100_000_000, 1],
 ])("%s of %d is %d", (share, whole, most) => {
-  expect(mostDenied(parseTarget(share, "clients"), whole)).toBe(most);
+  expect(maxDeniedOf(parseTarget(share, "clients"), whole)).toBe(most);
 });
 
 test.each(["0.1", "", "-1%", "101%", "1e2%", "0.0000001%", "%", "NaN%"])(

@@ -2,11 +2,11 @@ import { CommandError } from "../command/command-error.ts";
 import type { Score } from "./score.ts";
 
 /** The whole of a share. */
-export type Of = "clients" | "requests";
+export type TargetUnit = "clients" | "requests";
 
 /** How many may be denied at most. */
 export interface Target {
-  readonly of: Of;
+  readonly of: TargetUnit;
   /** As it was given, in percent: `0.1`. */
   readonly percent: number;
 }
@@ -29,16 +29,16 @@ export function parseTarget(share: string, of: string): Target {
 }
 
 /** The most of so many that may be denied. */
-export function mostDenied({ percent }: Target, whole: number): number {
+export function maxDeniedOf({ percent }: Target, whole: number): number {
   return Number((BigInt(Math.round(percent * 1e6)) * BigInt(whole)) / MILLIONTHS);
 }
 
 /** The same of what was scored. */
-export function mostOf(target: Target, { clients, requests }: Score): number {
-  return mostDenied(target, target.of === "clients" ? clients : requests);
+export function maxDeniedIn(target: Target, { clients, requests }: Score): number {
+  return maxDeniedOf(target, target.of === "clients" ? clients : requests);
 }
 
-export function isMet(target: Target, score: Score): boolean {
+export function meetsTarget(target: Target, score: Score): boolean {
   const denied = target.of === "clients" ? score.clientsDenied : score.denied;
-  return denied <= mostOf(target, score);
+  return denied <= maxDeniedIn(target, score);
 }

@@ -5,7 +5,7 @@ import { CommandError } from "../command/command-error.ts";
 /** A window that a limit may have. */
 export interface Window {
   /** As it is written: `1m`. */
-  readonly written: Duration;
+  readonly text: Duration;
   readonly ms: number;
 }
 
@@ -22,7 +22,7 @@ export function parseWindows(texts: readonly string[] = DEFAULTS): readonly Wind
 function parseWindow(text: string): Window {
   try {
     const { limits } = createLimiter({ limits: gcra({ limit: 1, window: text as Duration }) });
-    return { written: text as Duration, ms: limits[0]?.windowMs as number };
+    return { text: text as Duration, ms: limits[0]?.windowMs as number };
   } catch (error) {
     const rule = "--window must be a duration from 1ms to 366d, as in 10s or 1m";
     throw new CommandError(`${rule}, got ${JSON.stringify(text)}`, undefined, {

@@ -8,11 +8,11 @@ import { describeSkipped } from "../log/skipped-lines.ts";
 import { writeJson } from "../output/json.ts";
 import { styleFor, widthOf } from "../output/style.ts";
 import { describePolicies } from "../report/describe-policies.ts";
-import { requireWritable, saysWritten, writeReport } from "../report/write-report.ts";
+import { formatWritten, requireWritable, writeReport } from "../report/write-report.ts";
 import { parseFramework } from "./http/frameworks.ts";
 import { readPolicies } from "./policies.ts";
 import { replayLogs } from "./replay-logs.ts";
-import { formatResult, saysEvicted } from "./replay-tables.ts";
+import { formatEvictions, formatResult } from "./replay-tables.ts";
 
 interface Options extends ConnectionOptions {
   readonly limits: readonly string[];
@@ -75,10 +75,10 @@ async function runReplay(
     ...{ warn, context },
   });
   for (const message of describeSkipped(result.log)) warn(message);
-  for (const policy of result.policies) if (policy.evicted > 0) warn(saysEvicted(policy));
+  for (const policy of result.policies) if (policy.evicted > 0) warn(formatEvictions(policy));
   if (options.html !== undefined) {
     await writeReport(options.html, result);
-    stderr.write(saysWritten(options.html));
+    stderr.write(formatWritten(options.html));
   }
   if (options.json) writeJson(stdout, describePolicies(result));
   else stdout.write(formatResult(result, styleFor(stdout, environment), widthOf(stdout)));

@@ -1,10 +1,10 @@
 import { CommandError } from "../command/command-error.ts";
-import type { Room } from "../log/room.ts";
+import type { MemoryBudget } from "../log/memory-budget.ts";
 import { formatCount } from "../output/number.ts";
 import { subjectOfClient } from "./subject-of-client.ts";
 
 /** Numbers with room for so many: the same where there is, else a copy of twice the size. */
-export function grown(numbers: Uint32Array, length: number): Uint32Array {
+export function growTo(numbers: Uint32Array, length: number): Uint32Array {
   if (length <= numbers.length) return numbers;
   const larger = new Uint32Array(Math.max(length, numbers.length * 2));
   larger.set(numbers);
@@ -27,9 +27,9 @@ export class ClientTable {
   #subjects: Uint32Array = new Uint32Array(1_024);
   #requests: Uint32Array = new Uint32Array(1_024);
   #count = 0;
-  readonly #room: Room;
+  readonly #room: MemoryBudget;
 
-  constructor(room: Room) {
+  constructor(room: MemoryBudget) {
     this.#room = room;
   }
 
@@ -76,11 +76,11 @@ export class ClientTable {
         `more than ${formatCount(MAX_CLIENTS)} clients: replay a part of the log`,
       );
     }
-    this.#room.take(BYTES_PER_CLIENT + name.length);
+    this.#room.reserve(BYTES_PER_CLIENT + name.length);
     this.#numbers.set(name, number);
     this.#names.push(name);
-    this.#subjects = grown(this.#subjects, number + 1);
-    this.#requests = grown(this.#requests, number + 1);
+    this.#subjects = growTo(this.#subjects, number + 1);
+    this.#requests = growTo(this.#requests, number + 1);
     this.#subjects[number] = number;
     return number;
   }

@@ -1,5 +1,5 @@
 import type { ClientTable } from "./client-table.ts";
-import { grown } from "./client-table.ts";
+import { growTo } from "./client-table.ts";
 import type { ClientPeaks } from "./result.ts";
 import type { Block, Trace } from "./trace.ts";
 import { clientAt, timeAt } from "./trace.ts";
@@ -7,15 +7,15 @@ import { clientAt, timeAt } from "./trace.ts";
 /** A window that moves along the log, and whose requests are counted. */
 interface MovingWindow {
   /** Milliseconds. */
-  readonly length: number;
+  readonly lengthMs: number;
   /** Where its first request is: a block of all there were, and a place in it. */
   block: number;
   at: number;
   /** Requests in it, and the most there ever were, by the number of the subject. */
-  inside: Uint32Array;
-  most: Uint32Array;
+  current: Uint32Array;
+  highest: Uint32Array;
   /** How long it was at its shortest, because the trace held no more. */
-  shortest: number;
+  shortestMs: number;
 }
 
 /** The most requests of each subject within any window of some lengths: those later than a moment minus the length, up to it. */
@@ -43,34 +43,34 @@ export class Peaks {
     const subject = this.#clients.subjectOf(client);
     for (let i = 0; i < this.#windows.length; i += 1) {
       const window = this.#windows[i] as MovingWindow;
-      this.#moveTo(window, time - window.length);
-      window.inside = grown(window.inside, subject + 1);
-      window.most = grown(window.most, subject + 1);
-      const inside = (window.inside[subject] as number) + 1;
-      window.inside[subject] = inside;
-      if (inside > (window.most[subject] as number)) window.most[subject] = inside;
+      this.#moveTo(window, time - window.lengthMs);
+      window.current = growTo(window.current, subject + 1);
+      window.highest = growTo(window.highest, subject + 1);
+      const inside = (window.current[subject] as number) + 1;
+      window.current[subject] = inside;
+      if (inside > (window.highest[subject] as number)) window.highest[subject] = inside;
     }
   }
 
   /** Takes out what is in the trace's first block, which is about to be dropped at a moment. */
-  leaveFirstBlock(time: number): void {
+  removeFirstBlock(time: number): void {
     const [block] = this.#trace.blocks;
     if (block === undefined) return;
     for (const window of this.#windows) {
       if (window.block > this.#trace.dropped) continue;
-      window.shortest = Math.min(window.shortest, time - timeAt(block, block.length - 1));
-      this.#leave(window, block, block.length);
+      window.shortestMs = Math.min(window.shortestMs, time - timeAt(block, block.length - 1));
+      this.#remove(window, block, block.length);
       window.block += 1;
       window.at = 0;
     }
   }
 
   read(): readonly ClientPeaks[] {
-    return this.#windows.map(({ length, most, shortest }) => ({
-      window: length,
-      counts: countPeaks(most),
+    return this.#windows.map(({ lengthMs, highest, shortestMs }) => ({
+      window: lengthMs,
+      counts: countPeaks(highest),
       // As many of the shortest windows as cover one hold at most so many times its peak.
-      error: Math.ceil(length / Math.max(shortest, 1)) - 1,
+      error: Math.ceil(lengthMs / Math.max(shortestMs, 1)) - 1,
     }));
   }
 
@@ -82,17 +82,17 @@ export class Peaks {
       if (block === undefined) return;
       let to = window.at;
       while (to < block.length && timeAt(block, to) <= moment) to += 1;
-      this.#leave(window, block, to);
+      this.#remove(window, block, to);
       if (to < block.length || window.block - dropped === blocks.length - 1) return;
       window.block += 1;
       window.at = 0;
     }
   }
 
-  #leave(window: MovingWindow, block: Block, to: number): void {
+  #remove(window: MovingWindow, block: Block, to: number): void {
     for (let i = window.at; i < to; i += 1) {
       const subject = this.#clients.subjectOf(clientAt(block, i));
-      window.inside[subject] = (window.inside[subject] as number) - 1;
+      window.current[subject] = (window.current[subject] as number) - 1;
     }
     window.at = to;
   }

@@ -49,7 +49,7 @@ async function readNamed(text: string): Promise<NamedPolicy> {
   const { name, rest = text } = NAMED.exec(text)?.groups ?? {};
   if (/^\s*[[{]/.test(rest)) {
     const limits = parseLimits(rest, "--limits");
-    return { name: name ?? namesOf(limits), limits };
+    return { name: name ?? formatNames(limits), limits };
   }
   const path = rest.replace(/^@/, "");
   const limits = parseLimits(await readLimitsFile(path), `--limits ${path}`);
@@ -74,14 +74,14 @@ export function parseLimits(json: string, option: string): readonly ReplayLimit[
   const value = readJson(json, option);
   try {
     const limits = [readPolicy(value)].flat();
-    for (const limit of limits) rejectUnknown(limit);
+    for (const limit of limits) requireReplayable(limit);
     return limits as readonly ReplayLimit[];
   } catch (error) {
     throw new CommandError(`${option}: ${messageOf(error)}`, undefined, { cause: error });
   }
 }
 
-function rejectUnknown({ algorithm, per = "default" }: Limit): void {
+function requireReplayable({ algorithm, per = "default" }: Limit): void {
   if (!(DIMENSIONS as readonly string[]).includes(per)) {
     throw new Error(`per must be "ip" or "global", or left out, got ${JSON.stringify(per)}`);
   }
@@ -106,11 +106,11 @@ function readJson(json: string, option: string): unknown {
 
 /** Names a policy by its limits. */
 export function namePolicy(limits: readonly ReplayLimit[]): NamedPolicy {
-  return { name: namesOf(limits), limits };
+  return { name: formatNames(limits), limits };
 }
 
 /** The names of its limits. */
-function namesOf(limits: readonly ReplayLimit[]): string {
+function formatNames(limits: readonly ReplayLimit[]): string {
   return describeLimits(limits)
     .map(({ name }) => name)
     .join(", ");

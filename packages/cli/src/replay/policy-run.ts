@@ -41,7 +41,7 @@ export function runInLibrary(
   return {
     async decide(subjects) {
       const decisions = await Promise.all(subjects.map(consume));
-      if (decisions.some(({ degraded }) => degraded)) throw unavailable();
+      if (decisions.some(({ degraded }) => degraded)) throw storeUnavailableError();
       return decisions.map(({ allowed, retryAfterMs }) => (allowed ? 0 : retryAfterMs));
     },
     evicted,
@@ -55,7 +55,7 @@ export function runInMemory(policy: NamedPolicy, store: MemoryStore): PolicyRun 
 }
 
 /** A replay without one of its decisions would be another one. */
-export function unavailable(): CommandError {
+export function storeUnavailableError(): CommandError {
   return new CommandError(
     "Redis stopped answering, and a replay counts all or nothing: start it again when Redis is back",
     EXIT.store,

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import type { FieldNames } from "../log/fields.ts";
-import { bytesOf, readRequests } from "../log/read-requests.ts";
-import { nothingRead } from "../log/skipped-lines.ts";
+import { readRequests, totalBytesOf } from "../log/read-requests.ts";
+import { noRequestsError } from "../log/skipped-lines.ts";
 import type { NamedPolicy } from "./policies.ts";
 import { replay } from "./replay.ts";
 import type { ReplayResult } from "./result.ts";
@@ -27,7 +27,7 @@ export async function replayLogs(
   // Most objects are garbage soon: without this, the heap grows to several times the live data.
   setFlagsFromString("--heap-growing-percent=100");
   const { stdin, stderr, signal } = options.context;
-  const total = await bytesOf(logs);
+  const total = await totalBytesOf(logs);
   let now = 0;
   const { runs, close } = await startRuns(policies, { ...options, clock: () => now });
   const progress = showProgress(stderr, total);
@@ -41,7 +41,7 @@ export async function replayLogs(
   };
   try {
     const result = await replay(requests, { files: logs, policies, runs, onTime, signal });
-    if (result.log.requests === 0) throw nothingRead(logs, result.log);
+    if (result.log.requests === 0) throw noRequestsError(logs, result.log);
     return result;
   } finally {
     progress.stop();

@@ -35,7 +35,10 @@ export async function openReplayRedis(
   if ((options.prefix ?? "").length > MAX_PREFIX) {
     throw new CommandError(`a replay takes a --prefix of at most ${MAX_PREFIX} characters`);
   }
-  const { client, place, timeoutMs, ...connection } = await connectToStay(options, context);
+  const { client, displayUrl, timeoutMs, ...connection } = await connectUninterrupted(
+    options,
+    context,
+  );
   // A replay cannot go on after a gap, so it does not wait for Redis to come back.
   if (isCluster(client)) client.options.clusterRetryStrategy = () => null;
   else client.options.retryStrategy = () => null;
@@ -49,7 +52,7 @@ export async function openReplayRedis(
         await deleteKeys(client, `${prefix}:*`);
       } catch (error) {
         warn(
-          `the keys ${prefix}:* could not be deleted from Redis at ${place} and will expire by themselves: ${messageOf(error)}`,
+          `the keys ${prefix}:* could not be deleted from Redis at ${displayUrl} and will expire by themselves: ${messageOf(error)}`,
         );
       } finally {
         await connection.close();
@@ -59,7 +62,7 @@ export async function openReplayRedis(
 }
 
 /** Once it is open, an interruption does not close it: keys are to be deleted first. */
-async function connectToStay(
+async function connectUninterrupted(
   options: ConnectionOptions,
   context: CommandContext,
 ): Promise<Connection> {

@@ -1,12 +1,12 @@
-import { formatCount, formatPart, inWords } from "../output/number.ts";
+import { formatCount, formatPart, pluralizeInWords } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { formatMoment, formatSpan } from "../output/time.ts";
-import { visible } from "../output/visible.ts";
+import { escapeHidden } from "../output/terminal-text.ts";
+import { formatSpan, formatUtcTime } from "../output/time.ts";
 import type { ClientPeaks, DeniedClient, PolicyResult, ReplayResult } from "./result.ts";
 
-const SHOWN_CLIENTS = 10;
+const MAX_CLIENTS = 10;
 
 const BARS = [..." ▁▂▃▄▅▆▇█"];
 
@@ -44,7 +44,7 @@ export function formatResult(result: ReplayResult, style: Style, width: number):
   const parts = [formatLog(result), formatPolicies(result, width), formatTimelines(result)];
   for (const policy of policies) {
     if (policy.denied === 0) continue;
-    parts.push(`${style("bold", `Most often denied by ${visible(policy.name)}`)}\n`);
+    parts.push(`${style("bold", `Most often denied by ${escapeHidden(policy.name)}`)}\n`);
     parts.push(formatClients(policy, width));
   }
   if (log.requests > 0) {
@@ -65,46 +65,49 @@ function formatLog({ log }: ReplayResult): string {
       : []),
   ];
   return [
-    `${inWords(requests, "request")} of ${inWords(clients, "client")} in ${visible(names)},`,
-    `${formatMoment(from)} to ${formatMoment(to)}, in UTC.`,
-    `${[inWords(lines, "line"), ...notes].join(", ")}.\n`,
+    `${pluralizeInWords(requests, "request")} of ${pluralizeInWords(clients, "client")} in ${escapeHidden(names)},`,
+    `${formatUtcTime(from)} to ${formatUtcTime(to)}, in UTC.`,
+    `${[pluralizeInWords(lines, "line"), ...notes].join(", ")}.\n`,
   ].join("\n");
 }
 
 function formatPolicies({ policies, log }: ReplayResult, width: number): string {
-  const rows = policies.map(({ name, denied, clientsDenied, waits }) => [
+  const rows = policies.map(({ name, denied, clientsDenied, waitsMs }) => [
     name,
     formatPart(clientsDenied, log.clients),
     formatPart(denied, log.requests),
-    ...[waits?.p50, waits?.p99, waits?.max].map(spanOf),
+    ...[waitsMs?.p50, waitsMs?.p99, waitsMs?.max].map(formatOptionalSpan),
   ]);
-  const evicted = policies.filter((policy) => policy.evicted > 0).map(saysEvicted);
+  const evicted = policies.filter((policy) => policy.evicted > 0).map(formatEvictions);
   return [formatTable(POLICIES, rows, width), ...evicted.map((line) => `${line}\n`)].join("");
 }
 
 /** Requests over time, and the denials of each policy, one column above the other. */
 function formatTimelines({ timeline, policies, columnMs }: ReplayResult): string {
   if (timeline.length === 0) return "";
-  const joined = joinedIn(timeline);
+  const perBar = columnsPerBar(timeline);
   const denying = policies.filter(({ denied }) => denied > 0);
   const rows = [
-    [bars(timeline, joined), "requests"],
-    ...denying.map(({ name, timeline: denied }) => [bars(denied, joined), `denied by ${name}`]),
+    [formatBars(timeline, perBar), "requests"],
+    ...denying.map(({ name, timeline: denied }) => [
+      formatBars(denied, perBar),
+      `denied by ${name}`,
+    ]),
   ];
-  const each = `EACH SIGN: ${formatSpan(columnMs * joined)}`;
+  const each = `EACH SIGN: ${formatSpan(columnMs * perBar)}`;
   return formatTable([{ head: each }, { head: "" }], rows);
 }
 
 /** A note on forgotten clients. */
-export function saysEvicted({ name, evicted }: PolicyResult): string {
-  return `${visible(name)}: ${formatCount(evicted)} times memory had no room, and a client started as new: there may be more denials`;
+export function formatEvictions({ name, evicted }: PolicyResult): string {
+  return `${escapeHidden(name)}: ${formatCount(evicted)} times memory had no room, and a client started as new: there may be more denials`;
 }
 
 function formatClients({ clients, clientsDenied }: PolicyResult, width: number): string {
-  const table = formatTable(CLIENTS, clients.slice(0, SHOWN_CLIENTS).map(clientRow), width);
-  const others = clientsDenied - SHOWN_CLIENTS;
+  const table = formatTable(CLIENTS, clients.slice(0, MAX_CLIENTS).map(clientRow), width);
+  const others = clientsDenied - MAX_CLIENTS;
   return others > 0
-    ? `${table}and ${inWords(others, "more client")}; --json has up to 1,000\n`
+    ? `${table}and ${pluralizeInWords(others, "more client")}; --json has up to 1,000\n`
     : table;
 }
 
@@ -113,26 +116,29 @@ function clientRow(client: DeniedClient): string[] {
     client.client,
     formatCount(client.requests),
     formatCount(client.denied),
-    formatMoment(client.firstDenied),
-    formatMoment(client.lastDenied),
-    formatSpan(client.longestWait),
+    formatUtcTime(client.firstDeniedAt),
+    formatUtcTime(client.lastDeniedAt),
+    formatSpan(client.longestWaitMs),
   ];
 }
 
 function formatPeaks(peaks: readonly ClientPeaks[], width: number): string {
-  const rows = peaks.map(({ window, counts, error }) => {
+  const rows = peaks.map(({ windowMs, counts, error }) => {
     const about = error === 0 ? "" : ` (up to ${formatCount(error + 1)} times as many)`;
-    return [`${formatSpan(window)}${about}`, ...SHARES.map((share) => atMost(counts, share))];
+    return [
+      `${formatSpan(windowMs)}${about}`,
+      ...SHARES.map((share) => formatPercentile(counts, share)),
+    ];
   });
   return formatTable(PEAKS, rows, width);
 }
 
-function spanOf(ms: number | undefined): string {
+function formatOptionalSpan(ms: number | undefined): string {
   return ms === undefined ? "" : formatSpan(ms);
 }
 
 /** The peak that a share of clients does not exceed. */
-function atMost(counts: ClientPeaks["counts"], share: number): string {
+function formatPercentile(counts: ClientPeaks["counts"], share: number): string {
   let left = Math.ceil(share * counts.reduce((sum, { clients }) => sum + clients, 0));
   for (const { peak, clients } of counts) {
     left -= clients;
@@ -142,15 +148,15 @@ function atMost(counts: ClientPeaks["counts"], share: number): string {
 }
 
 /** How many columns one sign stands for. */
-function joinedIn({ length }: readonly number[]): number {
+function columnsPerBar({ length }: readonly number[]): number {
   return Math.ceil(length / MAX_BARS);
 }
 
 /** A timeline as bars, so many columns in one. */
-function bars(timeline: readonly number[], joined: number): string {
+function formatBars(timeline: readonly number[], perBar: number): string {
   const sums: number[] = [];
   timeline.forEach((value, column) => {
-    const into = Math.floor(column / joined);
+    const into = Math.floor(column / perBar);
     sums[into] = (sums[into] ?? 0) + value;
   });
   const most = Math.max(...sums);

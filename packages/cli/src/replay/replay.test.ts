@@ -2,13 +2,13 @@ import { Readable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import { gcra, slidingLog } from "@headgate/core";
 import { expect, test } from "vitest";
+import { MemoryBudget } from "../log/memory-budget.ts";
 import { readRequests } from "../log/read-requests.ts";
-import { Room } from "../log/room.ts";
 import { ClientTable } from "./client-table.ts";
 import { Peaks } from "./peaks.ts";
 import { runInMemory } from "./policy-run.ts";
 import { replay } from "./replay.ts";
-import { inMemory, keysThatFit } from "./replay-stores.ts";
+import { createStores, maxKeysFor } from "./replay-stores.ts";
 import { formatResult } from "./replay-tables.ts";
 import type { ReplayResult } from "./result.ts";
 import { Timelines } from "./timelines.ts";
@@ -26,14 +26,14 @@ async function replayWithRoomFor(maxKeys: number, bytesForClients?: number) {
   const stdin = Readable.from([Buffer.from(lines.join("\n"))]);
   const policy = { name: "one", limits: [slidingLog({ limit: 1, window: "1h" })] };
   let now = 0;
-  const [store] = inMemory([policy], () => now, maxKeys);
+  const [store] = createStores([policy], () => now, maxKeys);
   const runs = store === undefined ? [] : [runInMemory(policy, store)];
   const onTime = (time: number) => {
     now = time;
   };
   const options = {
     ...{ files: ["-"], policies: [policy], runs, onTime, signal },
-    ...(bytesForClients === undefined ? {} : { bytesForClients }),
+    ...(bytesForClients === undefined ? {} : { clientBytes: bytesForClients }),
   };
   return replay(readRequests(["-"], { stdin, signal }), options);
 }
@@ -61,12 +61,12 @@ test("clients that do not fit into the memory end the replay with a message, bef
 
 test("stores share half of the heap, and a log of times takes more of it than other limits", () => {
   const small = [gcra({ limit: 1, window: "1m" })];
-  expect(keysThatFit(small, 4)).toBe(Math.floor(keysThatFit(small, 2) / 2));
+  expect(maxKeysFor(small, 4)).toBe(Math.floor(maxKeysFor(small, 2) / 2));
   const many = [...small, slidingLog({ limit: 1, window: "1m" })];
-  expect(keysThatFit(small, 2) / keysThatFit(many, 2)).toBeGreaterThan(2);
+  expect(maxKeysFor(small, 2) / maxKeysFor(many, 2)).toBeGreaterThan(2);
   const { heap_size_limit: heap } = getHeapStatistics();
   // As measured: 1,663 bytes for a subject of both.
-  expect(keysThatFit(many, 1) * 1_663).toBeLessThan(heap / 2);
+  expect(maxKeysFor(many, 1) * 1_663).toBeLessThan(heap / 2);
 });
 
 test("columns are at most 240, get longer with the log, and lose nothing", () => {
@@ -83,13 +83,13 @@ test("columns are at most 240, get longer with the log, and lose nothing", () =>
 
 test("a trace that has no room for a window says by how much peaks may be higher", () => {
   const trace = new Trace(1);
-  const clients = new ClientTable(new Room(Number.POSITIVE_INFINITY));
+  const clients = new ClientTable(new MemoryBudget(Number.POSITIVE_INFINITY));
   const peaks = new Peaks([1_000, 100_000_000], trace, clients);
   for (let i = 0; i < 150_000; i += 1) {
     const time = i * 1_000;
     const client = clients.add("192.0.2.1");
     if (trace.isFull(time)) {
-      peaks.leaveFirstBlock(time);
+      peaks.removeFirstBlock(time);
       trace.drop();
     }
     trace.add(time, client, 0);
@@ -107,7 +107,7 @@ test("waits are exact, and to a thousandth where there are too many", () => {
   for (const maxDifferent of [100_000, 10]) {
     const waits = new WaitCounts(maxDifferent);
     for (let ms = 20_000; ms > 0; ms -= 1) waits.add(ms);
-    const { p50 = 0, p90 = 0, p99 = 0, max } = waits.read() ?? {};
+    const { p50 = 0, p90 = 0, p99 = 0, max } = waits.percentiles() ?? {};
     for (const [value, exact] of [
       [p50, 10_000],
       [p90, 18_000],
@@ -118,5 +118,5 @@ test("waits are exact, and to a thousandth where there are too many", () => {
     }
     expect(max).toBe(20_000);
   }
-  expect(new WaitCounts().read()).toBeNull();
+  expect(new WaitCounts().percentiles()).toBeNull();
 });

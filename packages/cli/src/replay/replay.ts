@@ -1,6 +1,6 @@
 import type { LoggedRequest } from "../log/logged-request.ts";
+import { heapBytesFor, MemoryBudget } from "../log/memory-budget.ts";
 import type { LoggedRequests } from "../log/read-requests.ts";
-import { bytesFor, Room } from "../log/room.ts";
 import { ClientTable } from "./client-table.ts";
 import { Peaks } from "./peaks.ts";
 import type { NamedPolicy } from "./policies.ts";
@@ -15,10 +15,10 @@ import { clientAt, deniedAt, Trace, timeAt } from "./trace.ts";
 const MAX_CLIENTS = 1_000;
 
 /** So many of them have a timeline. */
-const WITH_TIMELINE = 20;
+const MAX_TIMELINES = 20;
 
 /** So many requests are decided together at most. */
-const MAX_TOGETHER = 256;
+const MAX_BATCH = 256;
 
 export interface ReplayOptions {
   /** The names of the logs in the result. */
@@ -30,7 +30,7 @@ export interface ReplayOptions {
   readonly onTime: (time: number) => void;
   readonly signal: AbortSignal;
   /** Bytes of the heap for clients and their denials. Default: all that there are. */
-  readonly bytesForClients?: number;
+  readonly clientBytes?: number;
 }
 
 /** Replays requests under policies, side by side, each at its own time. Throws a `CommandError`, and the signal's reason. */
@@ -56,10 +56,10 @@ class Replay {
   #to: number | null = null;
 
   constructor(options: ReplayOptions) {
-    const room = new Room(options.bytesForClients ?? bytesFor("clients"));
+    const budget = new MemoryBudget(options.clientBytes ?? heapBytesFor("clients"));
     this.#options = options;
-    this.#clients = new ClientTable(room);
-    this.#tallies = options.policies.map(() => new Tally(room));
+    this.#clients = new ClientTable(budget);
+    this.#tallies = options.policies.map(() => new Tally(budget));
     this.#timelines = new Timelines(options.policies.length + 1);
     this.#peaks = new Peaks(windowsOf(options.policies), this.#trace, this.#clients);
   }
@@ -69,7 +69,7 @@ class Replay {
     while (start < requests.length) {
       const { time } = requests[start] as LoggedRequest;
       let end = start + 1;
-      while (end < requests.length && end - start < MAX_TOGETHER && requests[end]?.time === time) {
+      while (end < requests.length && end - start < MAX_BATCH && requests[end]?.time === time) {
         end += 1;
       }
       await this.#decide(requests.slice(start, end), time);
@@ -115,7 +115,7 @@ class Replay {
       this.#timelines.count(p + 1, column);
     }
     if (this.#trace.isFull(time)) {
-      this.#peaks.leaveFirstBlock(time);
+      this.#peaks.removeFirstBlock(time);
       this.#trace.drop();
     }
     this.#trace.add(time, client, denied);
@@ -150,24 +150,24 @@ class Replay {
       clientsDenied: tally.clientsDenied,
       timeline: this.#timelines.read(p + 1),
       clients: this.#deniedClients(tally, p),
-      waits: tally.waits.read(),
+      waitsMs: tally.waits.percentiles(),
       evicted: this.#options.runs[p]?.evicted() ?? 0,
     };
   }
 
   #deniedClients(tally: Tally, p: number): DeniedClient[] {
-    const most = tally.mostDenied(MAX_CLIENTS, (client) => this.#clients.nameOf(client));
+    const clients = tally.mostDenied(MAX_CLIENTS, (client) => this.#clients.nameOf(client));
     const timelines = this.#timelinesOf(
-      most.slice(0, WITH_TIMELINE).map(({ client }) => client),
+      clients.slice(0, MAX_TIMELINES).map(({ client }) => client),
       p,
     );
-    return most.map(({ client, denied, first, last, longestWait }, i) => ({
+    return clients.map(({ client, denied, firstAt, lastAt, longestWaitMs }, i) => ({
       client: this.#clients.nameOf(client),
       requests: this.#clients.requestsOf(client),
       denied,
-      firstDenied: first,
-      lastDenied: last,
-      longestWait,
+      firstDenied: firstAt,
+      lastDenied: lastAt,
+      longestWait: longestWaitMs,
       ...(timelines[i] && { timeline: timelines[i] }),
     }));
   }

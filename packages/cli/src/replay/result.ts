@@ -41,7 +41,7 @@ export interface PolicyResult {
   readonly name: string;
   readonly limits: Policy;
   /** Its limits as reports say them: in what `--json` prints, so that a report is drawn from it without the limiter. */
-  readonly described?: PolicyDescription;
+  readonly description?: PolicyDescription;
   readonly allowed: number;
   readonly denied: number;
   readonly clientsDenied: number;
@@ -50,7 +50,7 @@ export interface PolicyResult {
   /** Those denied most often first; at most 1,000. */
   readonly clients: readonly DeniedClient[];
   /** Of all denials, how long until the client might come back: milliseconds; null without denials. */
-  readonly waits: Waits | null;
+  readonly waitsMs: Waits | null;
   /** Subjects that memory had to forget although they counted; then denials may be missing. */
   readonly evicted: number;
 }
@@ -58,14 +58,14 @@ export interface PolicyResult {
 /** A policy for readers. */
 export interface PolicyDescription {
   /** As a sentence has its limits. */
-  readonly inWords: string;
+  readonly text: string;
   /** As code has them. */
   readonly code: string;
   /** The units of each limit, and the time in which all of them come back, in milliseconds. */
-  readonly grants: readonly PolicyGrant[];
+  readonly grants: readonly LimitGrant[];
 }
 
-export interface PolicyGrant {
+export interface LimitGrant {
   readonly units: number;
   readonly windowMs: number;
 }
@@ -84,10 +84,10 @@ export interface DeniedClient {
   readonly requests: number;
   readonly denied: number;
   /** Milliseconds since the epoch. */
-  readonly firstDenied: number;
-  readonly lastDenied: number;
+  readonly firstDeniedAt: number;
+  readonly lastDeniedAt: number;
   /** The longest that it was told to wait, in milliseconds. */
-  readonly longestWait: number;
+  readonly longestWaitMs: number;
   /** Of the first 20 clients: requests and denials, by column of the timeline. Missing where the log has more than 12 million requests. */
   readonly timeline?: { readonly requests: readonly number[]; readonly denied: readonly number[] };
 }
@@ -98,7 +98,7 @@ export interface DeniedClient {
  */
 export interface ClientPeaks {
   /** Milliseconds. */
-  readonly window: number;
+  readonly windowMs: number;
   /** How many clients have a peak of so many requests, in ascending order of peaks. */
   readonly counts: ReadonlyArray<{ readonly peak: number; readonly clients: number }>;
   /** Whether peaks are approximate, and by how much they are higher at most: 0 is exact, 0.01 is one in a hundred, 1 is twice as high. */

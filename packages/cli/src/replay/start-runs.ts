@@ -8,7 +8,7 @@ import type { PolicyRun } from "./policy-run.ts";
 import { runInLibrary, runInMemory } from "./policy-run.ts";
 import type { ReplayRedis } from "./replay-redis.ts";
 import { openReplayRedis } from "./replay-redis.ts";
-import { inMemory } from "./replay-stores.ts";
+import { createStores } from "./replay-stores.ts";
 
 export interface StartOptions {
   /** Decides behind the framework's adapter, over HTTP. Default: in the library itself. */
@@ -18,7 +18,7 @@ export interface StartOptions {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** Over HTTP, called with the milliseconds from a request to its answer. */
-  readonly onAnswer?: ((ms: number) => void) | undefined;
+  readonly onResponse?: ((ms: number) => void) | undefined;
   readonly warn: (message: string) => void;
   readonly context: CommandContext;
 }
@@ -40,7 +40,7 @@ export async function startRuns(
   options: StartOptions,
 ): Promise<StartedRuns> {
   const redis = options.redis && (await openReplayRedis(options.redis, options));
-  const start = redis ? inRedis(redis, options) : inProcess(policies, options);
+  const start = redis ? startInRedis(redis, options) : startInMemory(policies, options);
   const runs: PolicyRun[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(runs.map((run) => run.close()));
@@ -56,32 +56,35 @@ export async function startRuns(
 }
 
 /** Puts one of the policies to work. */
-type Start = (policy: NamedPolicy, i: number) => PolicyRun | Promise<PolicyRun>;
+type StartRun = (policy: NamedPolicy, i: number) => PolicyRun | Promise<PolicyRun>;
 
-function inProcess(
+function startInMemory(
   policies: readonly NamedPolicy[],
-  { http, clock, onAnswer }: StartOptions,
-): Start {
-  const stores = inMemory(policies, clock);
+  { http, clock, onResponse }: StartOptions,
+): StartRun {
+  const stores = createStores(policies, clock);
   return (policy, i) => {
     const store = stores[i] as MemoryStore;
     if (http === undefined) return runInMemory(policy, store);
     const evicted = (): number => store.evictions;
-    const counting = { name: nameOf(i), store, storeTimeout: STORE_TIMEOUT_MS, evicted };
-    return runOverHttp(http, policy, { ...counting, onAnswer });
+    const counting = { name: limiterNameOf(i), store, storeTimeout: STORE_TIMEOUT_MS, evicted };
+    return runOverHttp(http, policy, { ...counting, onResponse });
   };
 }
 
-function inRedis({ store, timeoutMs }: ReplayRedis, { http, onAnswer }: StartOptions): Start {
+function startInRedis(
+  { store, timeoutMs }: ReplayRedis,
+  { http, onResponse }: StartOptions,
+): StartRun {
   return (policy, i) => {
-    const counting = { name: nameOf(i), store, storeTimeout: timeoutMs, evicted: () => 0 };
+    const counting = { name: limiterNameOf(i), store, storeTimeout: timeoutMs, evicted: () => 0 };
     return http === undefined
       ? runInLibrary(policy, counting)
-      : runOverHttp(http, policy, { ...counting, onAnswer });
+      : runOverHttp(http, policy, { ...counting, onResponse });
   };
 }
 
 /** The name of a policy's limiter: policies of one store must not count together. */
-function nameOf(i: number): string {
+function limiterNameOf(i: number): string {
   return `replay-${i + 1}`;
 }

@@ -1,14 +1,14 @@
-import type { Room } from "../log/room.ts";
+import type { MemoryBudget } from "../log/memory-budget.ts";
 import { WaitCounts } from "./waits.ts";
 
 /** What a policy did to one client. */
-export interface Denials {
+export interface ClientDenials {
   /** The number of the client. */
   readonly client: number;
   denied: number;
-  readonly first: number;
-  last: number;
-  longestWait: number;
+  readonly firstAt: number;
+  lastAt: number;
+  longestWaitMs: number;
 }
 
 /** Bytes of a denied client, at the moment at which its map grows. */
@@ -17,12 +17,12 @@ const BYTES_PER_CLIENT = 200;
 /** Counts what a policy did. */
 export class Tally {
   readonly waits: WaitCounts = new WaitCounts();
-  readonly #clients = new Map<number, Denials>();
-  readonly #room: Room;
+  readonly #clients = new Map<number, ClientDenials>();
+  readonly #room: MemoryBudget;
   allowed = 0;
   denied = 0;
 
-  constructor(room: Room) {
+  constructor(room: MemoryBudget) {
     this.#room = room;
   }
 
@@ -36,17 +36,23 @@ export class Tally {
     this.waits.add(wait);
     const known = this.#clients.get(client);
     if (known === undefined) {
-      this.#room.take(BYTES_PER_CLIENT);
-      this.#clients.set(client, { client, denied: 1, first: time, last: time, longestWait: wait });
+      this.#room.reserve(BYTES_PER_CLIENT);
+      this.#clients.set(client, {
+        client,
+        denied: 1,
+        firstAt: time,
+        lastAt: time,
+        longestWaitMs: wait,
+      });
       return;
     }
     known.denied += 1;
-    known.last = time;
-    if (wait > known.longestWait) known.longestWait = wait;
+    known.lastAt = time;
+    if (wait > known.longestWaitMs) known.longestWaitMs = wait;
   }
 
   /** Those denied most often first, equals in the order of their names. */
-  mostDenied(count: number, nameOf: (client: number) => string): Denials[] {
+  mostDenied(count: number, nameOf: (client: number) => string): ClientDenials[] {
     return [...this.#clients.values()]
       .sort((a, b) => b.denied - a.denied || (nameOf(a.client) < nameOf(b.client) ? -1 : 1))
       .slice(0, count);

@@ -7,7 +7,7 @@ const DAY = 24 * HOUR;
 export const MAX_COLUMNS = 240;
 
 /** How long a column may be, in milliseconds: each is a multiple of the one before, so that columns can be joined. The last one has room for 230 years. */
-const LENGTHS = [
+const COLUMN_LENGTHS_MS = [
   ...[1, 5, 10, 30].map((seconds) => seconds * SECOND),
   ...[1, 5, 10, 30].map((minutes) => minutes * MINUTE),
   ...[1, 2, 6, 12].map((hours) => hours * HOUR),
@@ -28,7 +28,7 @@ export class Timelines {
 
   /** Milliseconds of a column. */
   get columnMs(): number {
-    return LENGTHS[this.#length] as number;
+    return COLUMN_LENGTHS_MS[this.#length] as number;
   }
 
   /** The column of a time, which is no earlier than any before it. Makes columns longer where it needs one too many. */

@@ -1,14 +1,14 @@
 /** Requests in a block. */
-const BLOCK = 65_536;
+const BLOCK_SIZE = 65_536;
 
 /** So many blocks are kept at most: 12.6 million requests, 100 MB. */
 const MAX_BLOCKS = 192;
 
 /** The longest time within a block, in milliseconds: 49 days. */
-const MAX_OFFSET = 2 ** 32 - 1;
+const MAX_OFFSET_MS = 2 ** 32 - 1;
 
 const CLIENT_BITS = 24;
-const CLIENT = 2 ** CLIENT_BITS - 1;
+const CLIENT_MASK = 2 ** CLIENT_BITS - 1;
 
 /** So many policies fit beside a client's number. */
 export const MAX_POLICIES = 8;
@@ -57,21 +57,26 @@ export class Trace {
 
   /** Adds a request. `denied`: a bit for each policy. */
   add(time: number, client: number, denied: number): void {
-    if (this.#needsBlock(time)) this.blocks.push(emptyBlock(time));
+    if (this.#needsBlock(time)) this.blocks.push(createBlock(time));
     const block = this.blocks.at(-1) as Block;
     block.offsets[block.length] = time - block.from;
-    block.entries[block.length] = client + denied * (CLIENT + 1);
+    block.entries[block.length] = client + denied * (CLIENT_MASK + 1);
     block.length += 1;
   }
 
   #needsBlock(time: number): boolean {
     const last = this.blocks.at(-1);
-    return last === undefined || last.length === BLOCK || time - last.from > MAX_OFFSET;
+    return last === undefined || last.length === BLOCK_SIZE || time - last.from > MAX_OFFSET_MS;
   }
 }
 
-function emptyBlock(from: number): Block {
-  return { from, offsets: new Uint32Array(BLOCK), entries: new Uint32Array(BLOCK), length: 0 };
+function createBlock(from: number): Block {
+  return {
+    from,
+    offsets: new Uint32Array(BLOCK_SIZE),
+    entries: new Uint32Array(BLOCK_SIZE),
+    length: 0,
+  };
 }
 
 export function timeAt({ from, offsets }: Block, i: number): number {
@@ -79,7 +84,7 @@ export function timeAt({ from, offsets }: Block, i: number): number {
 }
 
 export function clientAt({ entries }: Block, i: number): number {
-  return (entries[i] as number) & CLIENT;
+  return (entries[i] as number) & CLIENT_MASK;
 }
 
 /** A bit for each policy that denied. */

@@ -1,29 +1,29 @@
 import type { Waits } from "./result.ts";
 
 /** So many different waits are told apart; where there are more, to a thousandth. */
-const MAX_DIFFERENT = 100_000;
+const MAX_DISTINCT = 100_000;
 
 /** How long waits were, in milliseconds. */
 export class WaitCounts {
-  readonly #maxDifferent: number;
+  readonly #maxDistinct: number;
   #counts = new Map<number, number>();
   #total = 0;
   #max = 0;
   #isRounded = false;
 
-  constructor(maxDifferent: number = MAX_DIFFERENT) {
-    this.#maxDifferent = maxDifferent;
+  constructor(maxDifferent: number = MAX_DISTINCT) {
+    this.#maxDistinct = maxDifferent;
   }
 
   add(ms: number): void {
     this.#total += 1;
     if (ms > this.#max) this.#max = ms;
     this.#count(ms, 1);
-    if (this.#counts.size > this.#maxDifferent && !this.#isRounded) this.#round();
+    if (this.#counts.size > this.#maxDistinct && !this.#isRounded) this.#round();
   }
 
   /** Waits that a share of all did not exceed; null where there are none. */
-  read(): Waits | null {
+  percentiles(): Waits | null {
     if (this.#total === 0) return null;
     const inOrder = [...this.#counts].sort(([one], [other]) => one - other);
     const percentile = (share: number): number => {

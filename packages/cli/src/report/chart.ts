@@ -1,4 +1,4 @@
-import type { Use } from "./colors.ts";
+import type { ColorRole } from "./colors.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
@@ -43,18 +43,18 @@ export function drawText(
   x: number,
   y: number,
   anchor: "start" | "middle" | "end",
-  use: Use = "quiet",
+  use: ColorRole = "quiet",
 ): Markup {
   return html`<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" fill="var(--${use})">${words}</text>
 `;
 }
 
-export function drawArea(path: string, use: Use): Markup {
+export function drawArea(path: string, use: ColorRole): Markup {
   return html`<path d="${path}" fill="var(--${use})"/>
 `;
 }
 
-export function drawLine(path: string, use: Use, width: number): Markup {
+export function drawLine(path: string, use: ColorRole, width: number): Markup {
   return html`<path d="${path}" fill="none" stroke="var(--${use})" stroke-width="${width}"/>
 `;
 }

@@ -9,29 +9,29 @@ export type Shape =
   | { readonly perhaps: Shape };
 
 /** More is in no list of a report. */
-const MOST_ITEMS = 100_000;
+const MAX_ITEMS = 100_000;
 
 /** Throws a `TypeError`, which names the place, unless a value has a shape. Numbers are from 0 on, because they are counts and times. */
-export function checkShape(value: unknown, shape: Shape, place: string): void {
+export function checkShape(value: unknown, shape: Shape, path: string): void {
   if (typeof shape === "string") {
-    if (!isOf(shape, value)) throw new TypeError(`${place} is no ${shape}`);
+    if (!hasType(shape, value)) throw new TypeError(`${path} is no ${shape}`);
   } else if ("perhaps" in shape) {
-    if (value !== null && value !== undefined) checkShape(value, shape.perhaps, place);
+    if (value !== null && value !== undefined) checkShape(value, shape.perhaps, path);
   } else if ("listOf" in shape) {
-    if (!Array.isArray(value) || value.length > MOST_ITEMS) {
-      throw new TypeError(`${place} is no list of at most ${MOST_ITEMS} items`);
+    if (!Array.isArray(value) || value.length > MAX_ITEMS) {
+      throw new TypeError(`${path} is no list of at most ${MAX_ITEMS} items`);
     }
-    for (const [i, one] of value.entries()) checkShape(one, shape.listOf, `${place}[${i}]`);
+    for (const [i, one] of value.entries()) checkShape(one, shape.listOf, `${path}[${i}]`);
   } else {
-    if (typeof value !== "object" || value === null) throw new TypeError(`${place} is no object`);
+    if (typeof value !== "object" || value === null) throw new TypeError(`${path} is no object`);
     const fields = value as Readonly<Record<string, unknown>>;
     for (const [name, one] of Object.entries(shape.fields)) {
-      checkShape(Object.hasOwn(fields, name) ? fields[name] : undefined, one, `${place}.${name}`);
+      checkShape(Object.hasOwn(fields, name) ? fields[name] : undefined, one, `${path}.${name}`);
     }
   }
 }
 
-function isOf(kind: "text" | "number" | "boolean" | "anything", value: unknown): boolean {
+function hasType(kind: "text" | "number" | "boolean" | "anything", value: unknown): boolean {
   switch (kind) {
     case "text":
       return typeof value === "string";

@@ -1,8 +1,16 @@
 /** The uses of colours. */
-export type Use = "page" | "text" | "quiet" | "line" | "shade" | "admitted" | "denied" | "policy";
+export type ColorRole =
+  | "page"
+  | "text"
+  | "quiet"
+  | "line"
+  | "shade"
+  | "admitted"
+  | "denied"
+  | "policy";
 
 /** Colours by use: on a light page, and on a dark one. Words have a contrast of 4.5 at least, what is drawn 3. */
-export const COLORS: Readonly<Record<Use, readonly [light: string, dark: string]>> = {
+export const COLORS: Readonly<Record<ColorRole, readonly [light: string, dark: string]>> = {
   page: ["#ffffff", "#0d1117"],
   text: ["#1f2328", "#e6edf3"],
   quiet: ["#59636e", "#9198a1"],

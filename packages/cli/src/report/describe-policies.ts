@@ -1,15 +1,15 @@
 import type { Limit, LimitDescription, Policy } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { formatPolicy, isCalendarWindow } from "@headgate/core/operate";
-import { counted } from "../output/number.ts";
-import type { PolicyGrant, ReplayResult } from "../replay/result.ts";
+import { pluralize } from "../output/number.ts";
+import type { LimitGrant, ReplayResult } from "../replay/result.ts";
 
 /** The result with what a report says of each policy. */
 export function describePolicies(result: ReplayResult): ReplayResult {
   const policies = result.policies.map((policy) => ({
     ...policy,
-    described: {
-      inWords: limitsInWords(policy.limits),
+    description: {
+      inWords: formatLimits(policy.limits),
       code: formatPolicy([policy.limits].flat()),
       grants: grantsOf(policy.limits),
     },
@@ -18,52 +18,52 @@ export function describePolicies(result: ReplayResult): ReplayResult {
 }
 
 /** What each limit of a policy grants. */
-export function grantsOf(policy: Policy): readonly PolicyGrant[] {
+export function grantsOf(policy: Policy): readonly LimitGrant[] {
   const { limits } = createLimiter({ limits: [policy].flat() });
   return limits.map(({ limit, windowMs }) => ({ units: limit, windowMs }));
 }
 
 /** Limits as a sentence has them: `5 requests at once, then one every 12 seconds, per client address`. */
-export function limitsInWords(policy: Policy): string {
+export function formatLimits(policy: Policy): string {
   const limits = [policy].flat();
   const described = createLimiter({ limits }).limits;
   return limits
     .map((limit, i) => {
       const { per = "default" } = limit;
-      const allowed = allowanceOf(limit, described[i] as LimitDescription);
-      return `${allowed}, ${per === "global" ? "for all clients together" : "per client address"}${blockOf(limit)}`;
+      const allowed = formatAllowance(limit, described[i] as LimitDescription);
+      return `${allowed}, ${per === "global" ? "for all clients together" : "per client address"}${formatBlock(limit)}`;
     })
     .join("; and ");
 }
 
-function allowanceOf(limit: Limit, { limit: units, windowMs }: LimitDescription): string {
+function formatAllowance(limit: Limit, { limit: units, windowMs }: LimitDescription): string {
   if (units === 0) return "no requests";
-  const requests = counted(units, "request");
+  const requests = pluralize(units, "request");
   switch (limit.algorithm) {
     case "gcra":
     case "tokenBucket":
-      return `${requests} at once, then ${paceOf(windowMs / units)}`;
+      return `${requests} at once, then ${formatPace(windowMs / units)}`;
     case "fixedWindow":
       return isCalendarWindow(limit.window)
         ? `${requests} in each ${limit.window}`
-        : `${requests} in each ${spanInWords(windowMs)}`;
+        : `${requests} in each ${formatPeriod(windowMs)}`;
     case "concurrency":
       return `${requests} at a time`;
     default:
-      return `${requests} within any ${spanInWords(windowMs)}`;
+      return `${requests} within any ${formatPeriod(windowMs)}`;
   }
 }
 
 /** How fast requests come back, of which there is one in so many milliseconds. */
-function paceOf(intervalMs: number): string {
-  if (intervalMs < 1_000) return `${aboutOf(1_000 / intervalMs)} a second`;
-  const span = spanInWords(intervalMs);
+function formatPace(intervalMs: number): string {
+  if (intervalMs < 1_000) return `${formatApproximate(1_000 / intervalMs)} a second`;
+  const span = formatPeriod(intervalMs);
   return span.startsWith(ABOUT)
     ? `${ABOUT}one every ${span.slice(ABOUT.length)}`
     : `one every ${span}`;
 }
 
-function blockOf(limit: Limit): string {
+function formatBlock(limit: Limit): string {
   const isBlocking = limit.algorithm !== "concurrency" && limit.block !== undefined;
   return isBlocking ? ", with a block for clients that exceed it" : "";
 }
@@ -77,16 +77,16 @@ const UNITS = [
 ] as const;
 
 /** `minute`, `12 seconds`, `about 10.7 seconds`. */
-function spanInWords(ms: number): string {
+function formatPeriod(ms: number): string {
   const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? (["millisecond", 1] as const);
   const count = ms / size;
-  return count === 1 ? unit : `${aboutOf(count)} ${unit}s`;
+  return count === 1 ? unit : `${formatApproximate(count)} ${unit}s`;
 }
 
 const ABOUT = "about ";
 
 /** To one decimal. */
-function aboutOf(count: number): string {
+function formatApproximate(count: number): string {
   const rounded = Math.round(count * 10) / 10;
   const isExact = Math.abs(rounded - count) < 1e-6;
   return `${isExact ? "" : ABOUT}${rounded.toLocaleString("en-US")}`;

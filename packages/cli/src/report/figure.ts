@@ -9,18 +9,18 @@ const NARROW = 328;
 
 interface Figure extends ChartText {
   /** The line above the chart. */
-  readonly says: Markup;
+  readonly caption: Markup;
   /** The meaning of its colours. */
   readonly legend: Markup;
 }
 
 /** Draws a chart twice, because words that fit a desk cannot be read on a phone; the page shows one of them. */
 export function renderFigure(
-  { id, title, description, says, legend }: Figure,
+  { id, title, description, caption, legend }: Figure,
   draw: (width: number) => Chart,
 ): Markup {
   return html`<figure>
-<figcaption><strong>${says}</strong>
+<figcaption><strong>${caption}</strong>
 ${legend}</figcaption>
 <div class="wide">${renderChart(draw(WIDE), { id: `${id}-wide`, title, description })}</div>
 <div class="narrow">${renderChart(draw(NARROW), { id: `${id}-narrow`, title, description })}</div>

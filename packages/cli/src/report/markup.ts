@@ -42,16 +42,16 @@ const UNSEEN = /[\p{C}\p{M}\p{Zl}\p{Zp}]/gu;
 
 /** Text for elements and quoted attributes; characters that are not seen are shown as `\u{202e}`. */
 function escapeText(text: string): string {
-  return visibleText(text).replace(/[&<>"'`]/g, (character) => ESCAPED[character] as string);
+  return escapeUnseen(text).replace(/[&<>"'`]/g, (character) => ESCAPED[character] as string);
 }
 
 /** Text whose unseen characters are shown as their codes, and whose markup is not escaped. */
-export function visibleText(text: string): string {
+export function escapeUnseen(text: string): string {
   return text.replace(UNSEEN, (unseen) => `\\u{${(unseen.codePointAt(0) as number).toString(16)}}`);
 }
 
 /** Text of a log or a file name, of at most `length` characters, in an element that keeps its direction to itself. */
-export function foreignText(text: string, length: number): Markup {
+export function untrustedText(text: string, length: number): Markup {
   // A text of a megabyte is not taken apart to show its beginning.
   const characters = [...text.slice(0, 2 * length + 2)];
   const shown = characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : text;

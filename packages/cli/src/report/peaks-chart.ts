@@ -1,6 +1,6 @@
 import { formatShortCount } from "../output/number.ts";
 import { formatSpan } from "../output/time.ts";
-import type { ClientPeaks, PolicyGrant } from "../replay/result.ts";
+import type { ClientPeaks, LimitGrant } from "../replay/result.ts";
 import type { Chart, Plot, Tick } from "./chart.ts";
 import { crisp, drawBottomAxis, drawLeftAxis, drawLine, drawText, round, steps } from "./chart.ts";
 import type { Markup } from "./markup.ts";
@@ -16,7 +16,7 @@ export interface LimitLine {
 
 /** The lines of all policies in a window of so many milliseconds; a limit's window is the time in which all of it comes back. */
 export function limitLines(
-  policies: readonly (readonly PolicyGrant[])[],
+  policies: readonly (readonly LimitGrant[])[],
   window: number,
 ): LimitLine[] {
   return policies.flatMap((grants, i) =>
@@ -37,19 +37,19 @@ const MAX_POINTS = 200;
 const CHARACTER = 8;
 
 /** Of clients whose peak is at least as high. */
-interface Reached {
+interface ClientsAtPeak {
   readonly peak: number;
   readonly clients: number;
 }
 
 /** The number of clients over their peaks, both on logarithmic scales, and the limits as vertical lines. */
 export function peaksChart(
-  { counts, window }: ClientPeaks,
+  { counts, windowMs }: ClientPeaks,
   lines: readonly LimitLine[],
   width: number,
 ): Chart {
   const plot = { left: LEFT, right: width - RIGHT, top: 58, bottom: HEIGHT - 45 };
-  const reached = thinOut(clientsThatReach(counts));
+  const reached = thinOut(clientsByPeak(counts));
   const mostPeak = Math.max(...reached.map(({ peak }) => peak), ...lines.map(({ units }) => units));
   const right = decadeTop(mostPeak * 1.05);
   const top = decadeTop((reached[0]?.clients ?? 1) * 1.05);
@@ -63,7 +63,7 @@ export function peaksChart(
   return {
     width,
     height: HEIGHT,
-    shapes: html`${drawLeftAxis({ ...plot, top: plot.top - 18 }, yTicks, "clients")}${drawBottomAxis(plot, xTicks, `requests of a client within ${formatSpan(window)}`)}${drawLine(`M${crisp(plot.left)} ${plot.bottom}V${plot.top}${yMarks}`, "line", 1)}${drawLine(`M${x} ${y}${steps(points.slice(1))}`, "admitted", 2)}${drawLimits(lines, plot, xOf)}`,
+    shapes: html`${drawLeftAxis({ ...plot, top: plot.top - 18 }, yTicks, "clients")}${drawBottomAxis(plot, xTicks, `requests of a client within ${formatSpan(windowMs)}`)}${drawLine(`M${crisp(plot.left)} ${plot.bottom}V${plot.top}${yMarks}`, "line", 1)}${drawLine(`M${x} ${y}${steps(points.slice(1))}`, "admitted", 2)}${drawLimits(lines, plot, xOf)}`,
   };
 }
 
@@ -86,7 +86,7 @@ function scale(end: number, first: number, last: number): (count: number) => num
 }
 
 /** Descending from all clients, for each peak that a client has. */
-export function clientsThatReach(counts: ClientPeaks["counts"]): Reached[] {
+export function clientsByPeak(counts: ClientPeaks["counts"]): ClientsAtPeak[] {
   let clients = counts.reduce((sum, one) => sum + one.clients, 0);
   return counts.map((one) => {
     const reached = { peak: one.peak, clients };
@@ -96,7 +96,7 @@ export function clientsThatReach(counts: ClientPeaks["counts"]): Reached[] {
 }
 
 /** The first and the last, and of those between the first in each of equal parts of the scale. */
-function thinOut(reached: readonly Reached[]): readonly Reached[] {
+function thinOut(reached: readonly ClientsAtPeak[]): readonly ClientsAtPeak[] {
   if (reached.length <= MAX_POINTS) return reached;
   const part = Math.log(reached.at(-1)?.peak ?? 1) / MAX_POINTS;
   const partOf = (i: number): number => Math.floor(Math.log(reached[i]?.peak ?? 1) / part);

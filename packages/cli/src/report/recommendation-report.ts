@@ -1,20 +1,20 @@
 import { formatCount, formatShare } from "../output/number.ts";
-import { formatMoment } from "../output/time.ts";
+import { formatUtcTime } from "../output/time.ts";
 import type { Recommendation } from "../recommend/recommendation.ts";
 import type { Score } from "../recommend/score.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { renderBusy } from "./busy.ts";
-import { renderCompared } from "./compared.ts";
+import { renderComparison } from "./comparison-section.ts";
+import { renderDeniedClients } from "./denied-clients-section.ts";
+import { renderCaveatList, renderFooter, renderLog } from "./log-section.ts";
 import type { Markup } from "./markup.ts";
 import { html, withoutElements } from "./markup.ts";
-import { codeOf, wordsOf } from "./policy-name.ts";
-import { renderCares, renderFooter, renderRead } from "./read.ts";
+import { renderPeaks } from "./peaks-section.ts";
+import { renderCode, renderLimits } from "./policy-name.ts";
 import type { Report } from "./report.ts";
 import type { Cell } from "./table.ts";
 import { renderTable } from "./table.ts";
-import { changesOf, describeLog, verdictOf } from "./verdict.ts";
-import { renderWhen } from "./when.ts";
-import { renderWho } from "./who.ts";
+import { renderTimelines } from "./timeline-section.ts";
+import { renderEffects, renderLogSummary, renderVerdict } from "./verdict.ts";
 
 /**
  * The report of a recommendation, and of the replay that proves it, of the kind of `replayReport`. The first policy of the result is the
@@ -23,26 +23,26 @@ import { renderWho } from "./who.ts";
 export function recommendationReport(result: ReplayResult, recommendation: Recommendation): Report {
   const [policy] = result.policies as [PolicyResult];
   const drawn = [policy];
-  const { care, proposal } = recommendation;
-  const words = wordsOf(policy);
+  const { caveats, proposal } = recommendation;
+  const words = renderLimits(policy);
   const own = result.peaks.filter((_, i) => recommendation.windows[i]?.window === proposal.window);
   return {
     title: withoutElements(html`Recommended limit: ${words}`),
     content: html`<h1>Recommended limit: ${words}</h1>
-<p class="quiet">${codeOf(policy)}</p>
+<p class="quiet">${renderCode(policy)}</p>
 ${renderTarget(policy, recommendation)}
-<p class="lead">${describeLog(result.log)}.</p>
+<p class="lead">${renderLogSummary(result.log)}.</p>
 <h2>What would change</h2>
-<ul>${changesOf(policy, result.log).map((change) => html`<li>${change}</li>`)}</ul>
-${renderCares(care)}${renderProof(recommendation)}${renderWindows(recommendation)}<h2>Alternatives</h2>
+<ul>${renderEffects(policy, result.log).map((change) => html`<li>${change}</li>`)}</ul>
+${renderCaveatList(caveats)}${renderProof(recommendation)}${renderWindows(recommendation)}<h2>Alternatives</h2>
 <p>The same window with fewer and more requests. A smaller limit protects more and denies more.</p>
-${renderCompared(result, result.policies)}${renderWhen(result, drawn)}${renderWho(result, drawn)}${renderBusy(own, drawn)}${renderRead(result)}${renderFooter()}`,
+${renderComparison(result, result.policies)}${renderTimelines(result, drawn)}${renderDeniedClients(result, drawn)}${renderPeaks(own, drawn)}${renderLog(result)}${renderFooter()}`,
   };
 }
 
 function renderTarget(policy: PolicyResult, { log, target, proposal }: Recommendation): Markup {
-  const isMet = proposal.replayed[0]?.met === true;
-  return html`<p>${verdictOf(html`It`, policy, log)} <strong>That ${isMet ? "meets" : "misses"} the target</strong>: deny at most ${target.percent} % of ${target.of}, here ${formatCount(target.most)} of ${formatCount(log[target.of])}.</p>`;
+  const isMet = proposal.replays[0]?.meetsTarget === true;
+  return html`<p>${renderVerdict(html`It`, policy, log)} <strong>That ${isMet ? "meets" : "misses"} the target</strong>: deny at most ${target.percent} % of ${target.of}, here ${formatCount(target.maxDenied)} of ${formatCount(log[target.of])}.</p>`;
 }
 
 const PROOF = [
@@ -55,19 +55,19 @@ const PROOF = [
 
 /** That the limit meets the target, a tighter one misses it, and what happens on the half of the log it was not made from. */
 function renderProof({ proposal }: Recommendation): Markup {
-  const { units, window, replayed, unseen } = proposal;
-  const tighter = replayed.find((one) => one.units === units - 1);
-  const [own] = replayed;
+  const { units, window, replays, holdout } = proposal;
+  const tighter = replays.find((one) => one.units === units - 1);
+  const [own] = replays;
   const named = (count: number): string => `${formatCount(count)} per ${window}`;
   const rows = [
     ...(own ? [proofRow(`${named(units)}, recommended`, "the whole log", own)] : []),
     ...(tighter
       ? [proofRow(`${named(units - 1)}, one request fewer`, "the whole log", tighter)]
       : []),
-    ...(unseen
+    ...(holdout
       ? [
-          proofRow(`${named(unseen.units)}, found on the earlier half`, "the later half", unseen),
-          proofRow(`${named(units)}, recommended`, "the later half", unseen.proposed),
+          proofRow(`${named(holdout.units)}, found on the earlier half`, "the later half", holdout),
+          proofRow(`${named(units)}, recommended`, "the later half", holdout.proposal),
         ]
       : []),
   ];
@@ -79,12 +79,12 @@ function renderProof({ proposal }: Recommendation): Markup {
 ${renderTable({ caption: "Proof, by replays of the log", columns: PROOF, rows, hasCards: true })}`;
 }
 
-function describeUnseen({ unseen, window }: Recommendation["proposal"]): Markup {
-  if (unseen === null) {
+function describeUnseen({ holdout, window }: Recommendation["proposal"]): Markup {
+  if (holdout === null) {
     return html`All requests are of one moment, so there is no unseen half to try it on.`;
   }
-  const found = html`On unseen traffic: found again on the earlier half of the log alone, the limit would be ${formatCount(unseen.units)} per ${window}. On the later half, from ${formatMoment(unseen.from)} UTC, which it had not seen, it would have denied ${formatCount(unseen.clientsDenied)} of ${formatCount(unseen.clients)} clients`;
-  return unseen.met
+  const found = html`On unseen traffic: found again on the earlier half of the log alone, the limit would be ${formatCount(holdout.units)} per ${window}. On the later half, from ${formatUtcTime(holdout.from)} UTC, which it had not seen, it would have denied ${formatCount(holdout.clientsDenied)} of ${formatCount(holdout.clients)} clients`;
+  return holdout.meetsTarget
     ? html`${found}: <strong>the target is met there, too</strong>.`
     : html`${found}: <strong>the target is missed there</strong>. Choose a larger limit, or a longer log.`;
 }
@@ -117,12 +117,16 @@ function renderWindows({ windows, proposal }: Recommendation): Markup {
     String(one.window),
     formatCount(one.units),
     ...sharesOf(one),
-    one.isLongEnough ? `${one.excessAtOnce} ×` : "–",
-    one.isLongEnough ? `${one.excessOverTime} ×` : "–",
-    one.window === proposal.window ? "recommended" : one.isLongEnough ? "" : "the log is too short",
+    one.isLogLongEnough ? `${one.excessAtOnce} ×` : "–",
+    one.isLogLongEnough ? `${one.excessOverTime} ×` : "–",
+    one.window === proposal.window
+      ? "recommended"
+      : one.isLogLongEnough
+        ? ""
+        : "the log is too short",
   ]);
   return html`<h3>Why this window</h3>
-<p>${proposal.why}</p>
-<p>One client may take ${formatCount(proposal.mostInADay)} requests a day under this limit; the busiest client of the log asked for ${formatCount(proposal.busiestInADay)} in a day.</p>
+<p>${proposal.reason}</p>
+<p>One client may take ${formatCount(proposal.maxPerDay)} requests a day under this limit; the busiest client of the log asked for ${formatCount(proposal.busiestClientPerDay)} in a day.</p>
 ${renderTable({ caption: "The tightest limit of each window that meets the target; × compares it with what the target needs", columns: WINDOWS, rows, hasCards: true })}`;
 }

@@ -12,9 +12,9 @@ function clientOf(client: string, changes: Partial<DeniedClient> = {}): DeniedCl
     client,
     requests: 9,
     denied: 3,
-    firstDenied: FROM,
-    lastDenied: FROM + 60_000,
-    longestWait: 2_000,
+    firstDeniedAt: FROM,
+    lastDeniedAt: FROM + 60_000,
+    longestWaitMs: 2_000,
     timeline: { requests: [4, 5, 0], denied: [1, 2, 0] },
     ...changes,
   };
@@ -29,7 +29,7 @@ function policyOf(changes: Partial<PolicyResult> = {}): PolicyResult {
     clientsDenied: 1,
     timeline: [1, 2, 0],
     clients: [clientOf("192.0.2.1")],
-    waits: { p50: 1_000, p90: 2_000, p99: 2_000, max: 2_000 },
+    waitsMs: { p50: 1_000, p90: 2_000, p99: 2_000, max: 2_000 },
     evicted: 0,
     ...changes,
   };
@@ -57,7 +57,7 @@ function resultOf(
     policies: [policyOf()],
     peaks: [
       {
-        window: 60_000,
+        windowMs: 60_000,
         counts: [
           { peak: 2, clients: 1 },
           { peak: 40, clients: 1 },
@@ -177,7 +177,7 @@ test("says what is malformed, late, forgotten and approximate, and only that", (
         examples: [{ file: "a.log", number: 7, text: "-", reason: "no HTTP request" }],
       },
       policies: [policyOf({ evicted: 4 })],
-      peaks: [{ window: 1_000, counts: peaks?.counts ?? [], error: 0.01 }],
+      peaks: [{ windowMs: 1_000, counts: peaks?.counts ?? [], error: 0.01 }],
     }),
   );
   const words = wordsOf(careful);
@@ -201,10 +201,10 @@ test("a log without requests is a page that says so", () => {
           clientsDenied: 0,
           timeline: [],
           clients: [],
-          waits: null,
+          waitsMs: null,
         }),
       ],
-      peaks: [{ window: 60_000, counts: [], error: 0 }],
+      peaks: [{ windowMs: 60_000, counts: [], error: 0 }],
     }),
   );
   expect(verdictOf(page)[0]).toBe("There is no request in this log.");
@@ -218,7 +218,7 @@ test("a log of one moment is drawn as one column", () => {
       columnMs: 1_000,
       timeline: [3],
       policies: [policyOf({ allowed: 3, denied: 0, timeline: [0], clients: [], clientsDenied: 0 })],
-      peaks: [{ window: 1_000, counts: [{ peak: 3, clients: 1 }], error: 0 }],
+      peaks: [{ windowMs: 1_000, counts: [{ peak: 3, clients: 1 }], error: 0 }],
     }),
   );
   expect(page).not.toMatch(/NaN|Infinity|undefined/);

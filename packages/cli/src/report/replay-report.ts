@@ -1,15 +1,15 @@
 import { formatCount } from "../output/number.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
-import { renderBusy } from "./busy.ts";
-import { renderCompared } from "./compared.ts";
+import { renderComparison } from "./comparison-section.ts";
+import { renderDeniedClients } from "./denied-clients-section.ts";
+import { renderCaveats, renderFooter, renderLog } from "./log-section.ts";
 import type { Markup } from "./markup.ts";
 import { html, withoutElements } from "./markup.ts";
-import { codeOf, nameOf, wordsOf } from "./policy-name.ts";
-import { renderCare, renderFooter, renderRead } from "./read.ts";
+import { renderPeaks } from "./peaks-section.ts";
+import { renderCode, renderLimits, renderName } from "./policy-name.ts";
 import type { Report } from "./report.ts";
-import { changesOf, describeLog, verdictOf } from "./verdict.ts";
-import { renderWhen } from "./when.ts";
-import { renderWho } from "./who.ts";
+import { renderTimelines } from "./timeline-section.ts";
+import { renderEffects, renderLogSummary, renderVerdict } from "./verdict.ts";
 
 /** Policies that are drawn; the table beside them has a hundred. */
 const MAX_DRAWN = 8;
@@ -25,27 +25,27 @@ export function replayReport(result: ReplayResult): Report {
     return {
       title: html`There is no request in this log`,
       content: html`<h1>There is no request in this log.</h1>
-${renderCare(result)}${renderRead(result)}${renderFooter()}`,
+${renderCaveats(result)}${renderLog(result)}${renderFooter()}`,
     };
   }
   const verdicts = drawn.map((policy) =>
-    verdictOf(subjectOf(policy, policies.length), policy, log),
+    renderVerdict(subjectOf(policy, policies.length), policy, log),
   );
   return {
     title: withoutElements(verdicts[0] as Markup),
     content: html`<h1>${verdicts.map((verdict) => html`<span class="verdict">${verdict}</span> `)}</h1>
-<p class="lead">${describeLog(log)}.</p>
-${renderChanges(result, drawn)}${renderCare(result)}${renderWhen(result, drawn)}${renderWho(result, drawn)}${renderBusy(peaks, drawn)}${renderRead(result)}${renderFooter()}`,
+<p class="lead">${renderLogSummary(log)}.</p>
+${renderChanges(result, drawn)}${renderCaveats(result)}${renderTimelines(result, drawn)}${renderDeniedClients(result, drawn)}${renderPeaks(peaks, drawn)}${renderLog(result)}${renderFooter()}`,
   };
 }
 
 function subjectOf(policy: PolicyResult, of: number): Markup {
-  if (of > 1) return html`“${nameOf(policy)}”`;
+  if (of > 1) return html`“${renderName(policy)}”`;
   return isOne(policy) ? html`This limit` : html`These limits`;
 }
 
-function isOne({ described }: PolicyResult): boolean {
-  return described?.grants.length === 1;
+function isOne({ description }: PolicyResult): boolean {
+  return description?.grants.length === 1;
 }
 
 function renderChanges(result: ReplayResult, drawn: readonly PolicyResult[]): Markup {
@@ -53,8 +53,8 @@ function renderChanges(result: ReplayResult, drawn: readonly PolicyResult[]): Ma
   const [only] = drawn;
   if (only !== undefined && policies.length === 1) {
     return html`<h2>What would change</h2>
-<p><strong>The ${isOne(only) ? "limit" : "limits"}:</strong> ${wordsOf(only)}.<br><span class="quiet">${codeOf(only)}</span></p>
-<ul>${changesOf(only, log).map((change) => html`<li>${change}</li>`)}</ul>
+<p><strong>The ${isOne(only) ? "limit" : "limits"}:</strong> ${renderLimits(only)}.<br><span class="quiet">${renderCode(only)}</span></p>
+<ul>${renderEffects(only, log).map((change) => html`<li>${change}</li>`)}</ul>
 `;
   }
   const rest = policies.length - drawn.length;
@@ -63,5 +63,5 @@ function renderChanges(result: ReplayResult, drawn: readonly PolicyResult[]): Ma
       ? html`<p class="quiet">The first ${drawn.length} limits are drawn; ${formatCount(rest)} more are not.</p>`
       : html``;
   return html`<h2>What would change</h2>
-${renderCompared(result, drawn)}${left}`;
+${renderComparison(result, drawn)}${left}`;
 }

@@ -2,10 +2,10 @@ import { formatShare } from "../output/number.ts";
 import type { PolicyResult, ReplayResult } from "../replay/result.ts";
 import type { Chart } from "./chart.ts";
 import { crisp, drawArea, drawLine, drawText, round } from "./chart.ts";
-import type { Use } from "./colors.ts";
+import type { ColorRole } from "./colors.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { shortNameOf } from "./policy-name.ts";
+import { shortName } from "./policy-name.ts";
 
 /** Pixels of a policy's row, of its space above, of a bar, and from one bar to the next. */
 const ROW = 52;
@@ -24,14 +24,14 @@ export function sharesChart(
   width: number,
 ): Chart {
   const most = width < 500 ? 12 : 30;
-  const names = policies.map((policy) => shortNameOf(policy, most));
+  const names = policies.map((policy) => shortName(policy, most));
   const left = Math.max(...names.map(({ length }) => length)) * CHARACTER + 16;
   const shares = policies.flatMap((one) => [
     one.denied / log.requests,
     one.clientsDenied / log.clients,
   ]);
   const scale = (width - left - RIGHT) / (Math.max(...shares) || 1);
-  const bar = (part: number, whole: number, what: string, top: number, use: Use): Markup => {
+  const bar = (part: number, whole: number, what: string, top: number, use: ColorRole): Markup => {
     const right = round(left + (part / whole) * scale);
     const words = `${formatShare(part, whole)} of ${what}`;
     return html`${drawArea(`M${left} ${top}H${right}v${BAR}H${left}Z`, use)}${drawText(words, right + 5, top + BAR / 2, "start")}`;

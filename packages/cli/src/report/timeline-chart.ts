@@ -65,9 +65,9 @@ function columns(counts: readonly number[], { left, right, top, bottom }: Plot, 
 }
 
 /** The same counts in at most `most` columns. */
-export function mergeColumns(timeline: Timeline, most: number): Timeline {
+export function mergeColumns(timeline: Timeline, maxColumns: number): Timeline {
   const { from, columnMs, requests, denied } = timeline;
-  const each = Math.ceil(requests.length / most);
+  const each = Math.ceil(requests.length / maxColumns);
   if (each <= 1) return timeline;
   const merge = (counts: readonly number[]): number[] =>
     Array.from({ length: Math.ceil(requests.length / each) }, (_, i) =>

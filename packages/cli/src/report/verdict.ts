@@ -1,22 +1,22 @@
-import { counted, formatCount, formatShare } from "../output/number.ts";
-import { formatMoment, formatSpan } from "../output/time.ts";
+import { formatCount, formatShare, pluralize } from "../output/number.ts";
+import { formatSpan, formatUtcTime } from "../output/time.ts";
 import type { DeniedClient, PolicyResult, ReplayedLog } from "../replay/result.ts";
 import type { Markup } from "./markup.ts";
-import { foreignText, html } from "./markup.ts";
+import { html, untrustedText } from "./markup.ts";
 
 /** So many denied clients are named in a sentence. */
 const NAMED = 3;
 
 /** Which clients a policy would have denied, as a sentence about `subject`. */
-export function verdictOf(subject: Markup, policy: PolicyResult, log: ReplayedLog): Markup {
+export function renderVerdict(subject: Markup, policy: PolicyResult, log: ReplayedLog): Markup {
   const { clients, clientsDenied } = policy;
-  const of = counted(log.clients, "client");
+  const of = pluralize(log.clients, "client");
   if (clientsDenied === 0) return html`${subject} would have denied none of ${of}.`;
   return html`${subject} would have denied ${formatCount(clientsDenied)} of ${of}${namesOf(clients, clientsDenied)}.`;
 }
 
 function namesOf(clients: readonly DeniedClient[], count: number): Markup {
-  const names = clients.slice(0, NAMED).map(({ client }) => foreignText(client, 60));
+  const names = clients.slice(0, NAMED).map(({ client }) => untrustedText(client, 60));
   const [first, ...others] = names;
   if (first === undefined) return html``;
   if (count > NAMED) return html`, ${first} most often`;
@@ -26,30 +26,30 @@ function namesOf(clients: readonly DeniedClient[], count: number): Markup {
 }
 
 /** The effects of a policy, as sentences. */
-export function changesOf(policy: PolicyResult, log: ReplayedLog): readonly Markup[] {
+export function renderEffects(policy: PolicyResult, log: ReplayedLog): readonly Markup[] {
   const { clients, clientsDenied, denied } = policy;
   const spared = log.clients - clientsDenied;
   const shown = clients.slice(0, NAMED);
   const rest = clientsDenied - shown.length;
   return [
-    html`<strong>${formatCount(spared)} of ${counted(log.clients, "client")}</strong> (${formatShare(spared, log.clients)}) would have noticed nothing.`,
+    html`<strong>${formatCount(spared)} of ${pluralize(log.clients, "client")}</strong> (${formatShare(spared, log.clients)}) would have noticed nothing.`,
     ...shown.map(
-      ({ client, requests, denied: lost, longestWait }) =>
-        html`<strong>${foreignText(client, 60)}</strong> would have lost ${formatCount(lost)} of ${counted(requests, "request")} (${formatShare(lost, requests)}), and been told to wait at most ${formatSpan(longestWait)}.`,
+      ({ client, requests, denied: lost, longestWaitMs }) =>
+        html`<strong>${untrustedText(client, 60)}</strong> would have lost ${formatCount(lost)} of ${pluralize(requests, "request")} (${formatShare(lost, requests)}), and been told to wait at most ${formatSpan(longestWaitMs)}.`,
     ),
     ...(rest > 0
-      ? [html`${counted(rest, "more client")} would have been denied at least once.`]
+      ? [html`${pluralize(rest, "more client")} would have been denied at least once.`]
       : []),
-    html`In total, ${formatCount(denied)} of ${counted(log.requests, "request")} (${formatShare(denied, log.requests)}) would have been denied.`,
+    html`In total, ${formatCount(denied)} of ${pluralize(log.requests, "request")} (${formatShare(denied, log.requests)}) would have been denied.`,
   ];
 }
 
 /** A sentence about the log. */
-export function describeLog({ files, requests, clients, from, to }: ReplayedLog): Markup {
+export function renderLogSummary({ files, requests, clients, from, to }: ReplayedLog): Markup {
   const [file = "-"] = files;
-  const name = file === "-" ? html`standard input` : foreignText(baseOf(file), 60);
-  const more = files.length > 1 ? ` and ${counted(files.length - 1, "other file")}` : "";
-  return html`${counted(requests, "request")} from ${counted(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}, read from ${name}${more}`;
+  const name = file === "-" ? html`standard input` : untrustedText(baseOf(file), 60);
+  const more = files.length > 1 ? ` and ${pluralize(files.length - 1, "other file")}` : "";
+  return html`${pluralize(requests, "request")} from ${pluralize(clients, "client")}, ${formatPeriod(from ?? 0, to ?? 0)}, read from ${name}${more}`;
 }
 
 /** A file's name, without its folders. */
@@ -59,7 +59,7 @@ function baseOf(file: string): string {
 
 /** To the minute; the day is written once where it is the same. */
 function formatPeriod(from: number, to: number): string {
-  const [first, last] = [from, to].map((at) => formatMoment(at).slice(0, 16)) as [string, string];
+  const [first, last] = [from, to].map((at) => formatUtcTime(at).slice(0, 16)) as [string, string];
   const isOneDay = first.slice(0, 10) === last.slice(0, 10);
   return isOneDay
     ? `${first.slice(0, 10)}, ${first.slice(11)} to ${last.slice(11)} UTC`

@@ -1,7 +1,7 @@
 import { access, constants, open, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandError, messageOf } from "../command/command-error.ts";
-import { visible } from "../output/visible.ts";
+import { escapeHidden } from "../output/terminal-text.ts";
 import type { Recommendation } from "../recommend/recommendation.ts";
 import type { ReplayResult } from "../replay/result.ts";
 
@@ -14,7 +14,7 @@ export async function requireWritable(file: string): Promise<void> {
     });
     await handle?.close();
   } catch (error) {
-    throw cannotWrite(file, error);
+    throw cannotWriteError(file, error);
   }
 }
 
@@ -39,15 +39,15 @@ async function write(file: string, page: string): Promise<void> {
   try {
     await writeFile(file, page);
   } catch (error) {
-    throw cannotWrite(file, error);
+    throw cannotWriteError(file, error);
   }
 }
 
-export function saysWritten(file: string): string {
-  return `headgate: wrote the report ${visible(file)}\n`;
+export function formatWritten(file: string): string {
+  return `headgate: wrote the report ${escapeHidden(file)}\n`;
 }
 
-function cannotWrite(file: string, error: unknown): CommandError {
+function cannotWriteError(file: string, error: unknown): CommandError {
   return new CommandError(`cannot write the report ${file}: ${messageOf(error)}`, undefined, {
     cause: error,
   });

@@ -10,23 +10,23 @@ import type { Connection, ConnectionOptions } from "../connect/connection.ts";
 import { addConnectionOptions, withConnection } from "../connect/connection.ts";
 import { writeJson } from "../output/json.ts";
 import { isTerminal, styleFor, widthOf } from "../output/style.ts";
-import { formatFleet, topOfFleet } from "./fleet-top.ts";
+import { readCounterTop } from "./counter-top.ts";
+import { formatFleet, readFleetTop } from "./fleet-top.ts";
 import { formatTop } from "./format-top.ts";
-import { topFromCounters } from "./from-counters.ts";
-import { topFromUsage } from "./from-usage.ts";
 import type { ScanProgress } from "./scan-keys.ts";
-import type { By, CounterTop, FleetTop, UsageTop } from "./top.ts";
+import type { CounterTop, FleetTop, SubjectOrder, UsageTop } from "./top.ts";
+import { readUsageTop } from "./usage-top.ts";
 
-type AnyTop = UsageTop | CounterTop | FleetTop;
+type TopResult = UsageTop | CounterTop | FleetTop;
 
 /** Numbers are sent about as often; subjects more seldom. */
-const AGAIN_MS = 5_000;
+const REFRESH_MS = 5_000;
 
 /** Clears a terminal. */
 const CLEAR = "\x1b[2J\x1b[H";
 
 interface TopOptions extends ConnectionOptions {
-  readonly by?: By | undefined;
+  readonly by?: SubjectOrder | undefined;
   readonly span: string;
   readonly subject?: string | undefined;
   readonly keys: string;
@@ -76,9 +76,9 @@ export const addTop: AddCommand = ({ program, context, handle }) => {
         throw new CommandError("--subject needs a limiter: name it, or leave out --subject");
       }
       return withConnection(options, context, async (connection) => {
-        const ask = () => topOf(connection, limiter, options, mostKeys, context);
-        if (options.follow) await follow(ask, context);
-        else print(await ask(), options.json === true, context);
+        const read = () => readTop(connection, limiter, options, mostKeys, context);
+        if (options.follow) await follow(read, context);
+        else print(await read(), options.json === true, context);
         return 0;
       });
     }),
@@ -97,29 +97,29 @@ function requireFollowable({ follow, json }: TopOptions, { stdout }: CommandCont
   if (!isTerminal(stdout)) throw new CommandError("--follow needs a terminal: leave it out");
 }
 
-async function topOf(
+async function readTop(
   connection: Connection,
   limiter: string | undefined,
   { by: given, span, subject, follow }: TopOptions,
   mostKeys: number,
   context: CommandContext,
-): Promise<AnyTop> {
-  if (limiter === undefined) return topOfFleet(connection, given ?? "denied", span as Duration);
+): Promise<TopResult> {
+  if (limiter === undefined) return readFleetTop(connection, given ?? "denied", span as Duration);
   const by = given ?? "used";
-  const question = { limiter, by, span: span as Duration, subject };
-  const found = await topFromUsage(connection, question);
+  const query = { limiter, by, span: span as Duration, subject };
+  const found = await readUsageTop(connection, query);
   if (found !== undefined) return found;
-  const unkept =
+  const noUsage =
     "no usage is kept of this limiter: turn it on with redisStore(client, { usage: true })";
-  if (by === "denied") throw new CommandError(`${unkept}; counters do not know who was denied`);
-  if (follow) throw new CommandError(`${unkept}, or leave out --follow`);
-  if (subject !== undefined) throw new CommandError(`${unkept}, or leave out --subject`);
-  const progress = progressOn(context);
-  return topFromCounters(connection, limiter, mostKeys, progress, context.signal);
+  if (by === "denied") throw new CommandError(`${noUsage}; counters do not know who was denied`);
+  if (follow) throw new CommandError(`${noUsage}, or leave out --follow`);
+  if (subject !== undefined) throw new CommandError(`${noUsage}, or leave out --subject`);
+  const progress = createProgress(context);
+  return readCounterTop(connection, limiter, mostKeys, progress, context.signal);
 }
 
 /** A bar on a terminal, and nothing elsewhere. */
-function progressOn({ stderr }: CommandContext): ScanProgress {
+function createProgress({ stderr }: CommandContext): ScanProgress {
   const bar = new SingleBar({
     stream: stderr as NodeJS.WriteStream,
     format: "looking at keys {bar} {value}/{total}",
@@ -127,57 +127,60 @@ function progressOn({ stderr }: CommandContext): ScanProgress {
     hideCursor: false,
     gracefulExit: false,
   });
-  if (!isTerminal(stderr)) return { begin() {}, go() {}, end() {} };
+  if (!isTerminal(stderr)) return { start() {}, update() {}, stop() {} };
   return {
-    begin: (keys) => bar.start(keys, 0),
-    go: (keys) => bar.update(keys),
-    end: () => bar.stop(),
+    start: (keys) => bar.start(keys, 0),
+    update: (keys) => bar.update(keys),
+    stop: () => bar.stop(),
   };
 }
 
 /** Asks again and again, until it is interrupted, which is how it ends. */
-async function follow(ask: () => Promise<AnyTop>, context: CommandContext): Promise<void> {
+async function follow(read: () => Promise<TopResult>, context: CommandContext): Promise<void> {
   const { stdout, signal } = context;
   while (!signal.aborted) {
-    const top = await ask();
+    const top = await read();
     stdout.write(CLEAR);
     print(top, false, context);
-    await delay(AGAIN_MS, undefined, { signal }).catch(() => {});
+    await delay(REFRESH_MS, undefined, { signal }).catch(() => {});
   }
 }
 
 function print(
-  top: AnyTop,
+  top: TopResult,
   isJson: boolean,
   { stdout, stderr, environment }: CommandContext,
 ): void {
   if (isJson) writeJson(stdout, top);
   else if ("limiters" in top) stdout.write(formatFleet(top, widthOf(stdout)));
   else stdout.write(formatTop(top, styleFor(stdout, environment), widthOf(stdout)));
-  const note = noteOn(top);
+  const note = noteFor(top);
   if (!isJson && note !== undefined) stderr.write(`${note}\n`);
 }
 
-const NO_USAGE =
+const NO_USAGE_NOTE =
   "Either no usage is kept, or nothing was asked: redisStore(client, { usage: true }) turns usage on. With a limiter's name, its counters are looked at.";
 
-const HASHES =
+const HASH_NOTE =
   'Each #... is the hash of a subject: of a long one, or of any unless usage: { subjects: "plain" } keeps them as they are. --subject SUBJECT looks one up.';
 
 /** A remark on the source of the numbers. */
-function noteOn(top: AnyTop): string | undefined {
+function noteFor(top: TopResult): string | undefined {
   if ("limiters" in top) {
-    if (top.limiters.length === 0) return NO_USAGE;
+    if (top.limiters.length === 0) return NO_USAGE_NOTE;
     const all = top.limiters.flatMap(({ subjects }) => subjects);
-    return all.some(({ hash }) => hash !== undefined) ? HASHES : undefined;
+    return all.some(({ hash }) => hash !== undefined) ? HASH_NOTE : undefined;
   }
   if (top.source === "usage") {
-    return top.subjects.some(({ hash }) => hash !== undefined) ? HASHES : undefined;
+    return top.subjects.some(({ hash }) => hash !== undefined) ? HASH_NOTE : undefined;
   }
-  const { keys, isWhole, hashed } = top;
-  const looked = isWhole
-    ? `Looked at all ${keys} keys.`
-    : `Looked at ${keys} keys, which is not all of them: --keys raises that.`;
-  const left = hashed > 0 ? ` ${hashed} long subjects are known by a hash only, and left out.` : "";
+  const { scannedKeys, isComplete, hashedSubjects } = top;
+  const looked = isComplete
+    ? `Looked at all ${scannedKeys} keys.`
+    : `Looked at ${scannedKeys} keys, which is not all of them: --keys raises that.`;
+  const left =
+    hashedSubjects > 0
+      ? ` ${hashedSubjects} long subjects are known by a hash only, and left out.`
+      : "";
   return `No usage is kept of this limiter, so these are its counters. ${looked}${left}`;
 }

@@ -3,34 +3,37 @@ import type { LimiterUsage } from "@headgate/core/operate";
 import { readUsage } from "@headgate/core/operate";
 import type { Connection } from "../connect/connection.ts";
 import { formatCount } from "../output/number.ts";
-import { formatSubject } from "../output/subject.ts";
+import { formatSubjectLabel } from "../output/subject.ts";
 import { formatTable } from "../output/table.ts";
-import { requireRead } from "./from-usage.ts";
-import type { By, FleetLimiter, FleetTop } from "./top.ts";
+import type { FleetLimiter, FleetTop, SubjectOrder } from "./top.ts";
+import { requireReadable } from "./usage-top.ts";
 
 /** So many subjects of each limiter are told. */
-const SUBJECTS = 3;
+const MAX_SUBJECTS = 3;
 
 /** Reads which limiters deny most, and whom, from usage. Rejects with a `CommandError`, and as `readUsage`. */
-export async function topOfFleet(
+export async function readFleetTop(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
-  by: By,
+  by: SubjectOrder,
   span: Duration,
 ): Promise<FleetTop> {
   const { at, limiters, others, unread } = await readUsage(store, { timeout: timeoutMs, span });
-  requireRead(unread);
+  requireReadable(unread);
   const [first] = limiters;
   return {
     source: "usage",
     by,
     at,
     ...(first === undefined ? {} : { from: first.subjects.from }),
-    limiters: limiters.map((one) => limiterOf(one, by)).sort(byDenials),
+    limiters: limiters.map((one) => summarizeLimiter(one, by)).sort(byDenials),
     ...(others === undefined ? {} : { others: others.total }),
   };
 }
 
-function limiterOf({ name, total, subjects, limits }: LimiterUsage, by: By): FleetLimiter {
+function summarizeLimiter(
+  { name, total, subjects, limits }: LimiterUsage,
+  by: SubjectOrder,
+): FleetLimiter {
   const { top, total: decisions, unlisted } = subjects[by];
   const { byLimit, byBlock } = limits;
   return {
@@ -40,7 +43,7 @@ function limiterOf({ name, total, subjects, limits }: LimiterUsage, by: By): Fle
     byBlock,
     decisions,
     unlisted,
-    subjects: top.slice(0, SUBJECTS),
+    subjects: top.slice(0, MAX_SUBJECTS),
   };
 }
 
@@ -62,7 +65,7 @@ export function formatFleet({ by, limiters, others }: FleetTop, width: number): 
     limiter,
     formatCount(total.allowed),
     formatCount(total.denied),
-    subjects.map(formatCounted).join(", "),
+    subjects.map(formatSubjectCount).join(", "),
   ]);
   if (others !== undefined) {
     rows.push(["(all others)", formatCount(others.allowed), formatCount(others.denied), ""]);
@@ -70,11 +73,11 @@ export function formatFleet({ by, limiters, others }: FleetTop, width: number): 
   return formatTable(columns, rows, width);
 }
 
-function formatCounted({
+function formatSubjectCount({
   dimension,
   subject,
   hash,
   count,
 }: FleetLimiter["subjects"][number]): string {
-  return `${formatSubject({ [dimension]: subject ?? `#${hash}` })} (${formatCount(count)})`;
+  return `${formatSubjectLabel({ [dimension]: subject ?? `#${hash}` })} (${formatCount(count)})`;
 }

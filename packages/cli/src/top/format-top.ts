@@ -3,11 +3,11 @@ import { formatCount } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
-import { visible } from "../output/visible.ts";
+import { escapeHidden } from "../output/terminal-text.ts";
 import type { CounterTop, UsageTop } from "./top.ts";
 
 /** The dimension of subjects that need none to be told apart. */
-const USUAL = "default";
+const DEFAULT_DIMENSION = "default";
 
 /** Writes who asks most for people to read, on a terminal of a width. */
 export function formatTop(top: UsageTop | CounterTop, style: Style, width: number): string {
@@ -21,19 +21,19 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
   const [allowed, denied, degraded] = [total.allowed, total.denied, total.degraded].map(
     formatCount,
   );
-  const head = `${style("bold", visible(limiter))}: ${allowed} allowed, ${denied} denied, ${degraded} of them decided without Redis\n`;
-  const columns = withDimension(subjects, [
+  const head = `${style("bold", escapeHidden(limiter))}: ${allowed} allowed, ${denied} denied, ${degraded} of them decided without Redis\n`;
+  const columns = addDimensionColumn(subjects, [
     { head: "SUBJECT" },
     { head: by === "used" ? "ASKED" : "DENIED", align: "right" },
     { head: "AND AT MOST", align: "right" },
     { head: "SHARE", align: "right" },
   ]);
   const rows = subjects.map((one) => [
-    ...dimensionOf(columns, one),
-    nameOf(one),
+    ...dimensionCell(columns, one),
+    formatTopSubject(one),
     formatCount(one.count),
     one.error === 0 ? "" : `+${formatCount(one.error)}`,
-    percent(one.count / decisions),
+    formatPercent(one.count / decisions),
   ]);
   const rest =
     unlisted === 0
@@ -44,9 +44,9 @@ function formatUsage(top: UsageTop, style: Style, width: number): string {
 }
 
 function formatCounters({ limiter, subjects }: CounterTop, style: Style, width: number): string {
-  const head = `${style("bold", visible(limiter))}, by what its counters hold now\n`;
+  const head = `${style("bold", escapeHidden(limiter))}, by what its counters hold now\n`;
   if (subjects.length === 0) return `${head}\nNobody has used anything.\n`;
-  const columns = withDimension(subjects, [
+  const columns = addDimensionColumn(subjects, [
     { head: "SUBJECT" },
     { head: "USED", align: "right" },
     { head: "OF", align: "right" },
@@ -55,34 +55,34 @@ function formatCounters({ limiter, subjects }: CounterTop, style: Style, width: 
     { head: "" },
   ]);
   const rows = subjects.map((one) => [
-    ...dimensionOf(columns, one),
+    ...dimensionCell(columns, one),
     one.subject,
     formatCount(one.used),
     formatCount(one.limit),
-    percent(one.used / one.limit),
+    formatPercent(one.used / one.limit),
     one.name,
     { text: one.blocked ? "blocked" : "", style: (shown: string) => style("red", shown) },
   ]);
   return `${head}\n${formatTable(columns, rows, width)}`;
 }
 
-function nameOf({ subject, hash }: TopSubject): string {
+function formatTopSubject({ subject, hash }: TopSubject): string {
   return subject ?? `#${hash}`;
 }
 
 /** A column for the dimension goes in front, where there is one to be told. */
-function withDimension(
+function addDimensionColumn(
   subjects: readonly { readonly dimension: string }[],
   columns: readonly Column[],
 ): readonly Column[] {
-  const isTold = subjects.some(({ dimension }) => dimension !== USUAL);
-  return isTold ? [{ head: "PER" }, ...columns] : columns;
+  const isShown = subjects.some(({ dimension }) => dimension !== DEFAULT_DIMENSION);
+  return isShown ? [{ head: "PER" }, ...columns] : columns;
 }
 
-function dimensionOf([first]: readonly Column[], { dimension }: { dimension: string }): string[] {
+function dimensionCell([first]: readonly Column[], { dimension }: { dimension: string }): string[] {
   return first?.head === "PER" ? [dimension] : [];
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }

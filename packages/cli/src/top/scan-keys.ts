@@ -1,23 +1,23 @@
 import type { Connection } from "../connect/connection.ts";
 
 /** How many keys a server looks at in one step. */
-const STEP = 1_000;
+const KEYS_PER_SCAN = 1_000;
 
 /** What is said of a scan while it goes on. */
 export interface ScanProgress {
   /** How many keys will be looked at. */
-  begin(keys: number): void;
+  start(keys: number): void;
   /** How many have been. */
-  go(keys: number): void;
-  end(): void;
+  update(keys: number): void;
+  stop(): void;
 }
 
 /** The keys that match a pattern, and how many were looked at. */
-export interface Scanned {
+export interface ScanResult {
   readonly keys: readonly string[];
-  readonly looked: number;
+  readonly scanned: number;
   /** Whether all keys were looked at. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /**
@@ -27,37 +27,37 @@ export interface Scanned {
 export async function scanKeys(
   client: Connection["client"],
   pattern: string,
-  most: number,
+  maxKeys: number,
   progress: ScanProgress,
   signal: AbortSignal,
-): Promise<Scanned> {
+): Promise<ScanResult> {
   const servers = "nodes" in client ? client.nodes("master") : [client];
   const sizes = await Promise.all(servers.map((server) => server.dbsize()));
   const all = sizes.reduce((sum, size) => sum + size, 0);
   const found = new Set<string>();
-  let looked = 0;
-  let isWhole = true;
-  progress.begin(Math.min(all, most));
+  let scanned = 0;
+  let isComplete = true;
+  progress.start(Math.min(all, maxKeys));
   try {
     for (const [i, server] of servers.entries()) {
-      const before = looked;
+      const before = scanned;
       let cursor = "0";
       do {
         signal.throwIfAborted();
-        if (looked >= most) {
-          isWhole = false;
+        if (scanned >= maxKeys) {
+          isComplete = false;
           break;
         }
-        const step = Math.min(STEP, most - looked);
+        const step = Math.min(KEYS_PER_SCAN, maxKeys - scanned);
         const [next, keys] = await server.scan(cursor, "MATCH", pattern, "COUNT", step);
         for (const key of keys) found.add(key);
         cursor = next;
-        looked = Math.min(looked + step, before + (sizes[i] ?? 0));
-        progress.go(looked);
+        scanned = Math.min(scanned + step, before + (sizes[i] ?? 0));
+        progress.update(scanned);
       } while (cursor !== "0");
     }
   } finally {
-    progress.end();
+    progress.stop();
   }
-  return { keys: [...found], looked, isWhole };
+  return { keys: [...found], scanned, isComplete };
 }

@@ -1,13 +1,13 @@
 import type { LimitDenials, TopSubject, UsageCounts } from "@headgate/core/operate";
 
 /** The order of subjects. */
-export type By = "used" | "denied";
+export type SubjectOrder = "used" | "denied";
 
 /** The subjects that ask most, by usage, as `--json` prints them. */
 export interface UsageTop {
   readonly limiter: string;
   readonly source: "usage";
-  readonly by: By;
+  readonly by: SubjectOrder;
   /** When it was read, and since when subjects were counted: milliseconds since the epoch, by the server's clock. */
   readonly at: number;
   readonly from: number;
@@ -37,7 +37,7 @@ export interface FleetLimiter {
 export interface FleetTop {
   readonly source: "usage";
   /** What puts subjects in order. */
-  readonly by: By;
+  readonly by: SubjectOrder;
   readonly at: number;
   /** Since when subjects were counted; missing without limiters. */
   readonly from?: number | undefined;
@@ -52,10 +52,10 @@ export interface CounterTop {
   readonly source: "counters";
   readonly by: "used";
   /** How many keys of the server were looked at, and whether these are all. */
-  readonly keys: number;
-  readonly isWhole: boolean;
+  readonly scannedKeys: number;
+  readonly isComplete: boolean;
   /** How many subjects are known by a hash only, and left out. */
-  readonly hashed: number;
+  readonly hashedSubjects: number;
   readonly subjects: readonly CounterSubject[];
 }
 

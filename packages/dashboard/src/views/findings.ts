@@ -26,11 +26,11 @@ async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly
   const { checks } = await doctor();
   return checks.flatMap(({ findings, docs }) =>
     findings.map(
-      ({ status, found, means, mend, commands = [] }): Finding => ({
+      ({ status, message, impact, fix, commands = [] }): Finding => ({
         level: Object.hasOwn(LEVELS, status) ? (LEVELS[status] ?? "note") : "note",
-        title: found,
-        means,
-        mend: mend === undefined && commands.length === 0 ? undefined : mendOf(mend, commands),
+        title: message,
+        means: impact,
+        mend: fix === undefined && commands.length === 0 ? undefined : mendOf(fix, commands),
         see: docs,
       }),
     ),

@@ -1,30 +1,30 @@
 import { formatMeasured } from "../../output/time.ts";
-import { Unknown } from "../facts/fact.ts";
+import { UnknownFact } from "../facts/fact.ts";
 import type { ClockReading } from "../facts/facts.ts";
-import type { Check, PlacedFinding } from "../finding.ts";
+import type { Check, ServerFinding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 
 /** The most milliseconds between clocks, beyond the error of a reading. */
-const APART = 1_000;
+const MAX_DIFFERENCE_MS = 1_000;
 
 export const clock: Check = {
   name: "clock",
-  examine({ servers }) {
+  run({ servers }) {
     const findings = servers.map(
-      ({ clock, place }): PlacedFinding => ({ ...ifKnown(clock, judge), server: place }),
+      ({ clock, address }): ServerFinding => ({ ...ifKnown(clock, checkReading), server: address }),
     );
-    const apart = farthest(
-      servers.flatMap(({ clock, place }) =>
-        clock instanceof Unknown ? [] : [{ ...clock, place }],
+    const difference = checkDifference(
+      servers.flatMap(({ clock, address }) =>
+        clock instanceof UnknownFact ? [] : [{ ...clock, place: address }],
       ),
     );
-    return apart === undefined ? findings : [...findings, apart];
+    return difference === undefined ? findings : [...findings, difference];
   },
 };
 
-function judge({ ahead, within }: ClockReading) {
-  const found = `${Math.abs(ahead) < 0.5 ? "the same as" : `${formatMeasured(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${formatMeasured(within)}`;
-  if (Math.abs(ahead) - within <= APART) return { status: "ok" as const, found };
+function checkReading({ aheadMs, errorMs }: ClockReading) {
+  const found = `${Math.abs(aheadMs) < 0.5 ? "the same as" : `${formatMeasured(Math.abs(aheadMs))} ${aheadMs > 0 ? "ahead of" : "behind"}`} this machine's, give or take ${formatMeasured(errorMs)}`;
+  if (Math.abs(aheadMs) - errorMs <= MAX_DIFFERENCE_MS) return { status: "ok" as const, found };
   return {
     status: "warning" as const,
     found,
@@ -35,19 +35,19 @@ function judge({ ahead, within }: ClockReading) {
 }
 
 /** A finding where two servers' clocks are apart. */
-function farthest(
+function checkDifference(
   clocks: readonly (ClockReading & { readonly place: string })[],
-): PlacedFinding | undefined {
-  const inOrder = [...clocks].sort((a, b) => a.ahead - b.ahead);
+): ServerFinding | undefined {
+  const inOrder = [...clocks].sort((a, b) => a.aheadMs - b.aheadMs);
   const [first, last] = [inOrder[0], inOrder.at(-1)];
   if (first === undefined || last === undefined) return undefined;
-  const apart = last.ahead - first.ahead;
-  if (apart - first.within - last.within <= APART) return undefined;
+  const apart = last.aheadMs - first.aheadMs;
+  if (apart - first.errorMs - last.errorMs <= MAX_DIFFERENCE_MS) return undefined;
   return {
     status: "warning",
-    found: `${last.place} is ${formatMeasured(apart)} ahead of ${first.place}`,
-    means:
+    message: `${last.place} is ${formatMeasured(apart)} ahead of ${first.place}`,
+    impact:
       "at a failover from one to the other the clock steps: forward by so much, or back, which may admit a budget once more",
-    mend: "let both machines follow the same time server",
+    fix: "let both machines follow the same time server",
   };
 }

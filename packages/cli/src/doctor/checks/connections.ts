@@ -1,65 +1,65 @@
-import { counted } from "../../output/number.ts";
-import { commandAt } from "../command-at.ts";
-import { Unknown } from "../facts/fact.ts";
+import { pluralize } from "../../output/number.ts";
+import { UnknownFact } from "../facts/fact.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Info } from "../facts/info.ts";
-import { numberIn } from "../facts/info.ts";
+import { numberOf } from "../facts/info.ts";
 import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
+import { redisCliCommand } from "../redis-cli-command.ts";
 
-const MANY = 0.8;
+const HIGH_SHARE = 0.8;
 
 export const connections: Check = {
   name: "connections",
-  ...eachServer((server) => ifKnown(server.info, (fields) => judge(server, fields))),
+  ...eachServer((server) => ifKnown(server.info, (fields) => checkConnections(server, fields))),
 };
 
-function judge(server: ServerFacts, fields: Info): Finding {
-  const open = numberIn(fields, "connected_clients") ?? 0;
-  const config = server.config instanceof Unknown ? {} : server.config;
-  const most = numberIn(fields, "maxclients") ?? numberIn(config, "maxclients");
-  const rejected = numberIn(fields, "rejected_connections") ?? 0;
-  if (most === undefined) return { status: "ok", found: counted(open, "connection") };
-  const found = `${open} of ${counted(most, "connection")} open, ${rejected} rejected since the start`;
-  if (open / most >= MANY) {
+function checkConnections(server: ServerFacts, fields: Info): Finding {
+  const open = numberOf(fields, "connected_clients") ?? 0;
+  const config = server.config instanceof UnknownFact ? {} : server.config;
+  const max = numberOf(fields, "maxclients") ?? numberOf(config, "maxclients");
+  const rejected = numberOf(fields, "rejected_connections") ?? 0;
+  if (max === undefined) return { status: "ok", message: pluralize(open, "connection") };
+  const message = `${open} of ${pluralize(max, "connection")} open, ${rejected} rejected since the start`;
+  if (open / max >= HIGH_SHARE) {
     return {
       status: "warning",
-      found,
-      means: "a process that finds no room cannot connect, and decides without Redis",
-      mend: "find who opens so many, as CLIENT LIST shows, or raise maxclients; write it into the server's configuration as well",
-      commands: [commandAt(server, "CONFIG", "SET", "maxclients", String(most * 2))],
+      message,
+      impact: "a process that finds no room cannot connect, and decides without Redis",
+      fix: "find who opens so many, as CLIENT LIST shows, or raise maxclients; write it into the server's configuration as well",
+      commands: [redisCliCommand(server, "CONFIG", "SET", "maxclients", String(max * 2))],
     };
   }
-  if (rejected === 0) return { status: "ok", found };
-  const means = "processes that were rejected decided without Redis";
-  return { status: "note", found, means };
+  if (rejected === 0) return { status: "ok", message };
+  const impact = "processes that were rejected decided without Redis";
+  return { status: "note", message, impact };
 }
 
 export const idleConnections: Check = {
   name: "idle-connections",
   ...eachServer((server) =>
     ifKnown(server.config, (config) => {
-      const timeout = numberIn(config, "timeout") ?? 0;
-      const keepAlive = numberIn(config, "tcp-keepalive") ?? 0;
-      const found = `timeout ${timeout}, tcp-keepalive ${keepAlive}`;
+      const timeout = numberOf(config, "timeout") ?? 0;
+      const keepAlive = numberOf(config, "tcp-keepalive") ?? 0;
+      const message = `timeout ${timeout}, tcp-keepalive ${keepAlive}`;
       const permanently = "write it into the server's configuration as well";
       if (timeout > 0) {
         return {
           status: "note",
-          found,
-          means: `the server ends a connection that was idle for ${timeout} s: the next request waits for a new one, or is decided without Redis`,
-          mend: `do not end idle connections; ${permanently}`,
-          commands: [commandAt(server, "CONFIG", "SET", "timeout", "0")],
+          message,
+          impact: `the server ends a connection that was idle for ${timeout} s: the next request waits for a new one, or is decided without Redis`,
+          fix: `do not end idle connections; ${permanently}`,
+          commands: [redisCliCommand(server, "CONFIG", "SET", "timeout", "0")],
         };
       }
-      if (keepAlive > 0) return { status: "ok", found };
+      if (keepAlive > 0) return { status: "ok", message };
       return {
         status: "note",
-        found,
-        means:
+        message,
+        impact:
           "a connection that died on the way is not noticed, and keeps its place among the connections",
-        mend: `let the server check them; ${permanently}`,
-        commands: [commandAt(server, "CONFIG", "SET", "tcp-keepalive", "300")],
+        fix: `let the server check them; ${permanently}`,
+        commands: [redisCliCommand(server, "CONFIG", "SET", "tcp-keepalive", "300")],
       };
     }),
   ),

@@ -1,69 +1,69 @@
-import { counted } from "../../output/number.ts";
+import { pluralize } from "../../output/number.ts";
 import { formatMeasured, formatSpan } from "../../output/time.ts";
 import type { SlowCommand } from "../facts/facts.ts";
 import type { Check } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
 
-const MEND =
+const FIX =
   "look at the network between, at slow commands, and at the load of both machines; or give the limiters a longer storeTimeout";
 
 export const latency: Check = {
   name: "latency",
-  ...eachServer(({ latencies, decides }, { storeTimeout }) =>
-    ifKnown(latencies, (all) => {
-      const [p50, p99] = [shareOf(all, 0.5), shareOf(all, 0.99)];
-      const found = `${all.length} calls, p50 ${formatMeasured(p50)}, p99 ${formatMeasured(p99)}; limiters wait ${storeTimeout} ms`;
+  ...eachServer(({ latenciesMs, receivesDecisions }, { storeTimeoutMs }) =>
+    ifKnown(latenciesMs, (all) => {
+      const [p50, p99] = [percentileOf(all, 0.5), percentileOf(all, 0.99)];
+      const message = `${all.length} calls, p50 ${formatMeasured(p50)}, p99 ${formatMeasured(p99)}; limiters wait ${storeTimeoutMs} ms`;
       // Limiters do not ask replicas.
-      if (!decides || p99 < storeTimeout / 2) return { status: "ok", found };
-      if (p50 >= storeTimeout) {
-        const means = "most decisions are taken without Redis";
-        return { status: "problem", found, means, mend: MEND };
+      if (!receivesDecisions || p99 < storeTimeoutMs / 2) return { status: "ok", message };
+      if (p50 >= storeTimeoutMs) {
+        const impact = "most decisions are taken without Redis";
+        return { status: "problem", message, impact, fix: FIX };
       }
-      if (p99 >= storeTimeout) {
-        const means = "some decisions are taken without Redis";
-        return { status: "warning", found, means, mend: MEND };
+      if (p99 >= storeTimeoutMs) {
+        const impact = "some decisions are taken without Redis";
+        return { status: "warning", message, impact, fix: FIX };
       }
-      const means = "a worse moment, and decisions are taken without Redis";
-      return { status: "note", found, means, mend: MEND };
+      const impact = "a worse moment, and decisions are taken without Redis";
+      return { status: "note", message, impact, fix: FIX };
     }),
   ),
 };
 
 /** A percentile of values in ascending order. */
-function shareOf(values: readonly number[], share: number): number {
+function percentileOf(values: readonly number[], share: number): number {
   return values[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0;
 }
 
 /** Slow is what holds a server for so many milliseconds, and lately is within so many seconds. */
-const SLOW = 10;
-const LATELY = 3_600;
+const SLOW_MS = 10;
+const RECENT_SECONDS = 3_600;
 
 export const slowCommands: Check = {
   name: "slow-commands",
-  ...eachServer(({ slow }, { storeTimeout }) =>
+  ...eachServer(({ slowCommands: slow }, { storeTimeoutMs }) =>
     ifKnown(slow, (commands) => {
       const lately = commands.filter(
-        ({ milliseconds, secondsAgo }) => milliseconds >= SLOW && secondsAgo <= LATELY,
+        ({ durationMs, secondsAgo }) => durationMs >= SLOW_MS && secondsAgo <= RECENT_SECONDS,
       );
       const [first, ...others] = lately;
       if (first === undefined) {
-        return { status: "ok", found: `none of ${SLOW} ms or more within the last hour` };
+        return { status: "ok", message: `none of ${SLOW_MS} ms or more within the last hour` };
       }
-      const slowest = others.reduce((a, b) => (b.milliseconds > a.milliseconds ? b : a), first);
-      const found = `${counted(lately.length, "command")} of ${SLOW} ms or more within the last hour; the slowest ${describe(slowest)}`;
-      const means = "all calls wait while a command runs";
-      const mend = "SLOWLOG GET shows them with their arguments; move such work to another server";
-      if (slowest.milliseconds < storeTimeout) return { status: "note", found, means, mend };
+      const slowest = others.reduce((a, b) => (b.durationMs > a.durationMs ? b : a), first);
+      const message = `${pluralize(lately.length, "command")} of ${SLOW_MS} ms or more within the last hour; the slowest ${formatSlowCommand(slowest)}`;
+      const impact = "all calls wait while a command runs";
+      const fix = "SLOWLOG GET shows them with their arguments; move such work to another server";
+      if (slowest.durationMs < storeTimeoutMs) return { status: "note", message, impact, fix };
       return {
         status: "warning",
-        found,
-        means: `${means}: what waits longer than ${storeTimeout} ms is decided without Redis`,
-        mend,
+        message,
+        impact: `${impact}: what waits longer than ${storeTimeoutMs} ms is decided without Redis`,
+        fix,
       };
     }),
   ),
 };
 
-function describe({ command, milliseconds, secondsAgo }: SlowCommand): string {
-  return `${command}, ${Math.round(milliseconds)} ms, ${formatSpan(1_000 * Math.max(1, secondsAgo))} ago`;
+function formatSlowCommand({ command, durationMs, secondsAgo }: SlowCommand): string {
+  return `${command}, ${Math.round(durationMs)} ms, ${formatSpan(1_000 * Math.max(1, secondsAgo))} ago`;
 }

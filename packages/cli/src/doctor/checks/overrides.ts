@@ -1,82 +1,82 @@
 import type { Override } from "@headgate/core/operate";
 import { overrideCoverageOf } from "@headgate/core/operate";
-import { counted } from "../../output/number.ts";
+import { pluralize } from "../../output/number.ts";
 import { formatCoverage } from "../../output/override.ts";
-import { formatSubject } from "../../output/subject.ts";
-import { quote } from "../../output/visible.ts";
-import { commandOnKey } from "../command-at.ts";
-import { Unknown } from "../facts/fact.ts";
+import { formatSubjectLabel } from "../../output/subject.ts";
+import { quoteForShell } from "../../output/terminal-text.ts";
+import { UnknownFact } from "../facts/fact.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
+import { redisCliKeyCommand } from "../redis-cli-command.ts";
 
 export const overrides: Check = {
   name: "overrides",
-  examine(facts) {
+  run(facts) {
     const ignored: Finding[] = [];
     const summary = ifKnown(facts.control, (record) => {
-      if (record === "damaged") return judgeDamaged(facts);
-      ignored.push(...ignoredOf(record.overrides, facts));
-      return judge(record.overrides, facts.prefix);
+      if (record === "damaged") return damagedRecordFinding(facts);
+      ignored.push(...findIgnored(record.overrides, facts));
+      return checkExpiry(record.overrides, facts.prefix);
     });
     return ignored.length > 0 && summary.status === "ok" ? ignored : [...ignored, summary];
   },
 };
 
 /** The most ignored overrides that are written out. */
-const WRITTEN = 5;
+const MAX_LISTED = 5;
 
 /** Those that listed processes ignore, some or all. */
-function ignoredOf(all: readonly Override[], { directory, prefix }: Facts): readonly Finding[] {
-  if (directory instanceof Unknown) return [];
-  const reached = all.map((override) => ({
+function findIgnored(all: readonly Override[], { registry, prefix }: Facts): readonly Finding[] {
+  if (registry instanceof UnknownFact) return [];
+  const withCoverage = all.map((override) => ({
     override,
-    reach: overrideCoverageOf(override, directory),
+    reach: overrideCoverageOf(override, registry),
   }));
-  const ignored = reached.filter(
+  const ignored = withCoverage.filter(
     ({ reach }) => reach.state === "ignored" || reach.state === "partly",
   );
-  const findings = ignored.slice(0, WRITTEN).map(
+  const findings = ignored.slice(0, MAX_LISTED).map(
     ({ override, reach }): Finding => ({
       status: "warning",
-      found: `the override of ${override.limiter} for ${formatSubject(override.subject)} is ${reach.state === "partly" ? "only in force " : ""}${formatCoverage(reach)}`,
-      means: "where it is ignored, the limiter decides by its deployed limits",
-      mend: `set it again with the names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with the options by which you connect`,
+      message: `the override of ${override.limiter} for ${formatSubjectLabel(override.subject)} is ${reach.state === "partly" ? "only in force " : ""}${formatCoverage(reach)}`,
+      impact: "where it is ignored, the limiter decides by its deployed limits",
+      fix: `set it again with the names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with the options by which you connect`,
     }),
   );
-  const more = ignored.length - WRITTEN;
+  const more = ignored.length - MAX_LISTED;
   if (more <= 0) return findings;
   return [
     ...findings,
-    { status: "warning", found: `${more} more are ignored: headgate limiters lists them` },
+    { status: "warning", message: `${more} more are ignored: headgate limiters lists them` },
   ];
 }
 
-function judgeDamaged({ servers: [server], prefix }: Facts): Finding {
+function damagedRecordFinding({ servers: [server], prefix }: Facts): Finding {
   const key = `${prefix}:{control}`;
   return {
     status: "problem",
-    found: `the control record ${key} cannot be read`,
-    means: "no override is in force in a process that starts now, and nobody can act",
-    mend: "deploy the version that wrote it; or delete it, and set the overrides anew",
-    ...(server === undefined ? {} : { commands: [commandOnKey(server, "DEL", key)] }),
+    message: `the control record ${key} cannot be read`,
+    impact: "no override is in force in a process that starts now, and nobody can act",
+    fix: "deploy the version that wrote it; or delete it, and set the overrides anew",
+    ...(server === undefined ? {} : { commands: [redisCliKeyCommand(server, "DEL", key)] }),
   };
 }
 
-function judge(all: readonly Override[], prefix: string): Finding {
-  const endless = all.filter(({ until }) => until === null);
-  const shadows = endless.filter(({ shadow }) => shadow === true);
-  const found = all.length === 0 ? "none" : counted(all.length, "override");
-  const [first] = endless;
-  if (first === undefined) return { status: "ok", found };
+function checkExpiry(all: readonly Override[], prefix: string): Finding {
+  const withoutExpiry = all.filter(({ until }) => until === null);
+  const shadows = withoutExpiry.filter(({ shadow }) => shadow === true);
+  const message = all.length === 0 ? "none" : pluralize(all.length, "override");
+  const [first] = withoutExpiry;
+  if (first === undefined) return { status: "ok", message };
   return {
     status: "warning",
-    found: `${found}, ${endless.length} without an end: ${first.limiter}${first.subject === undefined ? "" : ` for ${Object.values(first.subject).join(", ")}`}${endless.length > 1 ? ", ..." : ""}`,
-    means:
+    message: `${message}, ${withoutExpiry.length} without an end: ${first.limiter}${first.subject === undefined ? "" : ` for ${Object.values(first.subject).join(", ")}`}${withoutExpiry.length > 1 ? ", ..." : ""}`,
+    impact:
       shadows.length > 0
         ? "a limiter in shadow denies nobody, until somebody ends it"
         : "other numbers than the deployed ones are in force, until somebody removes them",
-    mend: `deploy the numbers that you want, and remove the override: ${unsetCommand(first, prefix)}, with the options by which you connect`,
+    fix: `deploy the numbers that you want, and remove the override: ${unsetCommand(first, prefix)}, with the options by which you connect`,
   };
 }
 
@@ -88,5 +88,5 @@ function unsetCommand({ limiter, subject = {} }: Override, prefix: string): stri
   ]);
   const ofPrefix = prefix === "hg" ? [] : ["--prefix", prefix];
   const words = ["headgate", "unset", "--limiter", limiter, ...ofSubject, ...ofPrefix];
-  return words.map(quote).join(" ");
+  return words.map(quoteForShell).join(" ");
 }

@@ -1,70 +1,70 @@
-import { counted } from "../../output/number.ts";
-import { commandAt } from "../command-at.ts";
-import { Unknown } from "../facts/fact.ts";
+import { pluralize } from "../../output/number.ts";
+import { UnknownFact } from "../facts/fact.ts";
 import type { ServerFacts } from "../facts/facts.ts";
 import type { Info } from "../facts/info.ts";
-import { numberIn } from "../facts/info.ts";
+import { numberOf } from "../facts/info.ts";
 import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
+import { redisCliCommand } from "../redis-cli-command.ts";
 
 export const persistence: Check = {
   name: "persistence",
-  ...eachServer((server) => ifKnown(server.info, (fields) => judge(server, fields))),
+  ...eachServer((server) => ifKnown(server.info, (fields) => checkPersistence(server, fields))),
 };
 
-function judge(server: ServerFacts, fields: Info): Finding {
-  const config = server.config instanceof Unknown ? {} : server.config;
-  if (fields["aof_enabled"] === "1") return judgeLog(server, fields, config);
-  if (isRefusing(fields, config)) {
+function checkPersistence(server: ServerFacts, fields: Info): Finding {
+  const config = server.config instanceof UnknownFact ? {} : server.config;
+  if (fields["aof_enabled"] === "1") return checkAppendOnlyFile(server, fields, config);
+  if (refusesWrites(fields, config)) {
     return {
       status: "problem",
-      found: "the last snapshot failed, and stop-writes-on-bgsave-error is on",
-      means: "writes are refused (MISCONF): every decision is taken without Redis",
-      mend: "free the disk, see the server's log, and run BGSAVE; or take writes without snapshots",
-      commands: [commandAt(server, "CONFIG", "SET", "stop-writes-on-bgsave-error", "no")],
+      message: "the last snapshot failed, and stop-writes-on-bgsave-error is on",
+      impact: "writes are refused (MISCONF): every decision is taken without Redis",
+      fix: "free the disk, see the server's log, and run BGSAVE; or take writes without snapshots",
+      commands: [redisCliCommand(server, "CONFIG", "SET", "stop-writes-on-bgsave-error", "no")],
     };
   }
-  const changes = numberIn(fields, "rdb_changes_since_last_save") ?? 0;
+  const changes = numberOf(fields, "rdb_changes_since_last_save") ?? 0;
   if (config["save"] === "") {
     return {
       status: "note",
-      found: "nothing is kept on disk",
-      means: "after a restart all limits begin anew, and blocks and overrides are gone",
-      mend: "accept that, or keep a log of what is written; write it into the server's configuration as well",
-      commands: [commandAt(server, "CONFIG", "SET", "appendonly", "yes")],
+      message: "nothing is kept on disk",
+      impact: "after a restart all limits begin anew, and blocks and overrides are gone",
+      fix: "accept that, or keep a log of what is written; write it into the server's configuration as well",
+      commands: [redisCliCommand(server, "CONFIG", "SET", "appendonly", "yes")],
     };
   }
-  const found = `snapshots, ${config["save"] === undefined ? "" : `save ${config["save"]}, `}${counted(changes, "change")} since the last`;
-  return { status: "ok", found };
+  const message = `snapshots, ${config["save"] === undefined ? "" : `save ${config["save"]}, `}${pluralize(changes, "change")} since the last`;
+  return { status: "ok", message };
 }
 
 /** Of a server that logs what it writes. */
-function judgeLog(
+function checkAppendOnlyFile(
   server: ServerFacts,
   fields: Info,
   config: Readonly<Record<string, string>>,
 ): Finding {
   const policy = config["appendfsync"];
-  const found = `append-only file${policy === undefined ? "" : `, appendfsync ${policy}`}`;
+  const message = `append-only file${policy === undefined ? "" : `, appendfsync ${policy}`}`;
   if (fields["aof_last_write_status"] === "err") {
     return {
       status: "problem",
-      found: "the last write to the append-only file failed",
-      means: "writes are refused (MISCONF): every decision is taken without Redis",
-      mend: "free the disk, and see the server's log",
+      message: "the last write to the append-only file failed",
+      impact: "writes are refused (MISCONF): every decision is taken without Redis",
+      fix: "free the disk, and see the server's log",
     };
   }
-  if (policy !== "always") return { status: "ok", found };
+  if (policy !== "always") return { status: "ok", message };
   return {
     status: "note",
-    found,
-    means: "each decision waits for the disk",
-    mend: "everysec loses a second of counts at most; write it into the server's configuration as well",
-    commands: [commandAt(server, "CONFIG", "SET", "appendfsync", "everysec")],
+    message,
+    impact: "each decision waits for the disk",
+    fix: "everysec loses a second of counts at most; write it into the server's configuration as well",
+    commands: [redisCliCommand(server, "CONFIG", "SET", "appendfsync", "everysec")],
   };
 }
 
-function isRefusing(fields: Info, config: Readonly<Record<string, string>>): boolean {
+function refusesWrites(fields: Info, config: Readonly<Record<string, string>>): boolean {
   return (
     fields["rdb_last_bgsave_status"] === "err" &&
     config["stop-writes-on-bgsave-error"] !== "no" &&

@@ -1,33 +1,33 @@
 import type { Role } from "../roles.ts";
-import type { Asker } from "./fact.ts";
-import { factOf, Unknown } from "./fact.ts";
-import type { ClockReading, ClusterView, ServerFacts, SlowCommand } from "./facts.ts";
+import type { ServerConnection } from "./fact.ts";
+import { readFact, UnknownFact } from "./fact.ts";
+import type { ClockReading, ClusterFacts, ServerFacts, SlowCommand } from "./facts.ts";
 import { parseInfo } from "./info.ts";
 import { readPermissions } from "./permissions.ts";
+import { probeScriptCache } from "./probe-script-cache.ts";
 import { sampleKeys } from "./sample-keys.ts";
-import { watchScripts } from "./watch-scripts.ts";
 
 /** How many small calls are timed, or how many milliseconds this takes at most. */
-const CALLS = 200;
-const TIMED_MS = 1_000;
+const MAX_TIMED_CALLS = 200;
+const MAX_TIMING_MS = 1_000;
 
 /** What is wanted of a server. */
-export interface Wanted {
+export interface ServerOptions {
   readonly prefix: string;
   readonly role: Role;
   /** Whose permissions; undefined: of the user who is connected. */
-  readonly as: string | undefined;
+  readonly aclUser: string | undefined;
   /** Milliseconds since the epoch, by this machine. */
   readonly clock: () => number;
 }
 
 /** Times small calls, one after the other: nothing else is sent meanwhile, or it would be timed as well. */
-export async function timeCalls(server: Asker): Promise<readonly number[]> {
+export async function timeCalls(server: ServerConnection): Promise<readonly number[]> {
   const latencies: number[] = [];
   const start = performance.now();
-  while (latencies.length < CALLS && performance.now() - start < TIMED_MS) {
+  while (latencies.length < MAX_TIMED_CALLS && performance.now() - start < MAX_TIMING_MS) {
     const before = performance.now();
-    await server.ask("TIME");
+    await server.call("TIME");
     latencies.push(performance.now() - before);
   }
   return latencies.sort((a, b) => a - b);
@@ -35,32 +35,36 @@ export async function timeCalls(server: Asker): Promise<readonly number[]> {
 
 /** Asks a server for everything that is judged of it. */
 export async function gatherServer(
-  server: Asker,
-  latencies: ServerFacts["latencies"],
-  { prefix, role, as, clock }: Wanted,
+  server: ServerConnection,
+  latenciesMs: ServerFacts["latenciesMs"],
+  { prefix, role, aclUser, clock }: ServerOptions,
 ): Promise<ServerFacts> {
-  const { place, cli, decides } = server;
-  const reading = await factOf("TIME", () => readClock(server, clock));
-  const [config, slow, cluster, scripts, permissions, keys] = await Promise.all([
-    factOf("CONFIG GET", async () => pairsOf(await server.ask("CONFIG", "GET", "*"))),
-    factOf("SLOWLOG GET", () => readSlow(server)),
+  const { address, redisCliArgs, receivesDecisions } = server;
+  const reading = await readFact("TIME", () => readClock(server, clock));
+  const [config, slowCommands, cluster, scriptCache, permissions, keys] = await Promise.all([
+    readFact("CONFIG GET", async () => parsePairs(await server.call("CONFIG", "GET", "*"))),
+    readFact("SLOWLOG GET", () => readSlowCommands(server)),
     readCluster(server),
-    factOf("EVAL", () => watchScripts(server)),
-    decides ? factOf("ACL DRYRUN", () => readPermissions(server, role, prefix, as)) : undefined,
-    decides ? factOf("SCAN", () => sampleKeys(server, prefix)) : undefined,
+    readFact("EVAL", () => probeScriptCache(server)),
+    receivesDecisions
+      ? readFact("ACL DRYRUN", () => readPermissions(server, role, prefix, aclUser))
+      : undefined,
+    receivesDecisions ? readFact("SCAN", () => sampleKeys(server, prefix)) : undefined,
   ]);
   // Last, so that it counts what happened while the server was watched.
-  const info = await factOf("INFO", async () => parseInfo(String(await server.ask("INFO", "ALL"))));
+  const info = await readFact("INFO", async () =>
+    parseInfo(String(await server.call("INFO", "ALL"))),
+  );
   return {
-    place,
-    cli,
-    decides,
+    address,
+    redisCliArgs,
+    receivesDecisions,
     info,
     config,
-    latencies,
+    latenciesMs,
     clock: reading,
-    slow,
-    scripts,
+    slowCommands,
+    scriptCache,
     permissions,
     keys,
     cluster,
@@ -68,22 +72,22 @@ export async function gatherServer(
 }
 
 /** The quickest of a few tries is the most exact. */
-async function readClock(server: Asker, clock: () => number): Promise<ClockReading> {
+async function readClock(server: ServerConnection, clock: () => number): Promise<ClockReading> {
   const readings: ClockReading[] = [];
   for (let tries = 0; tries < 5; tries += 1) {
     const before = clock();
     const start = performance.now();
-    const [seconds, microseconds] = (await server.ask("TIME")) as readonly unknown[];
-    const within = (performance.now() - start) / 2;
-    const there = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
-    readings.push({ ahead: there - before - within, within });
+    const [seconds, microseconds] = (await server.call("TIME")) as readonly unknown[];
+    const errorMs = (performance.now() - start) / 2;
+    const serverTime = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    readings.push({ aheadMs: serverTime - before - errorMs, errorMs });
   }
-  return readings.reduce((best, other) => (other.within < best.within ? other : best));
+  return readings.reduce((best, other) => (other.errorMs < best.errorMs ? other : best));
 }
 
-async function readSlow(server: Asker): Promise<readonly SlowCommand[]> {
-  const entries = (await server.ask("SLOWLOG", "GET", "128")) as readonly (readonly unknown[])[];
-  const [seconds] = (await server.ask("TIME")) as readonly unknown[];
+async function readSlowCommands(server: ServerConnection): Promise<readonly SlowCommand[]> {
+  const entries = (await server.call("SLOWLOG", "GET", "128")) as readonly (readonly unknown[])[];
+  const [seconds] = (await server.call("TIME")) as readonly unknown[];
   return entries.map(([, at, microseconds, words]) => ({
     command: String((words as readonly unknown[])[0]).toUpperCase(),
     milliseconds: Number(microseconds) / 1_000,
@@ -92,23 +96,23 @@ async function readSlow(server: Asker): Promise<readonly SlowCommand[]> {
 }
 
 /** Undefined where it is not in cluster mode. */
-async function readCluster(server: Asker): Promise<ServerFacts["cluster"]> {
-  const view = await factOf("CLUSTER INFO", async (): Promise<ClusterView> => {
-    const info = parseInfo(String(await server.ask("CLUSTER", "INFO")));
-    const ranges = (await server.ask("CLUSTER", "SLOTS")) as readonly (readonly unknown[])[];
-    const slots = ranges.map(([first, last, ...owners]) => ({
+async function readCluster(server: ServerConnection): Promise<ServerFacts["cluster"]> {
+  const facts = await readFact("CLUSTER INFO", async (): Promise<ClusterFacts> => {
+    const info = parseInfo(String(await server.call("CLUSTER", "INFO")));
+    const ranges = (await server.call("CLUSTER", "SLOTS")) as readonly (readonly unknown[])[];
+    const hashSlots = ranges.map(([first, last, ...owners]) => ({
       first: Number(first),
       last: Number(last),
       places: owners.map((owner) => (owner as readonly unknown[]).slice(0, 2).join(":")),
     }));
-    return { info, slots };
+    return { info, hashSlots };
   });
-  const isOff = view instanceof Unknown && /cluster support disabled/i.test(view.why);
-  return isOff ? undefined : view;
+  const isOff = facts instanceof UnknownFact && /cluster support disabled/i.test(facts.error);
+  return isOff ? undefined : facts;
 }
 
 /** What is answered as names and values in turn. */
-function pairsOf(reply: unknown): Readonly<Record<string, string>> {
+function parsePairs(reply: unknown): Readonly<Record<string, string>> {
   const words = reply as readonly unknown[];
   return Object.fromEntries(
     words.flatMap((word, i) => (i % 2 === 0 ? [[String(word), String(words[i + 1])]] : [])),

@@ -10,19 +10,19 @@ export function parseInfo(text: string): Info {
 }
 
 /** A field's number; undefined where there is none. */
-export function numberIn(fields: Info, field: string): number | undefined {
+export function numberOf(fields: Info, field: string): number | undefined {
   const text = fields[field];
   return text === undefined || text === "" || Number.isNaN(Number(text)) ? undefined : Number(text);
 }
 
 /** A number of a field that has several: of `calls` in `calls=3,usec=10`, 3. Zero where there is no such field. */
-export function partIn(fields: Info, field: string, part: string): number {
+export function partOf(fields: Info, field: string, part: string): number {
   const parts = (fields[field] ?? "").split(",").map((text) => text.split("="));
   return Number(parts.find(([name]) => name === part)?.[1] ?? 0);
 }
 
 /** The name and version of a server: `valkey 8.0.1`. */
-export function serverOf(info: Info): { readonly name: string; readonly version: string } {
+export function serverVersionOf(info: Info): { readonly name: string; readonly version: string } {
   const name =
     info["server_name"] ??
     ["dragonfly", "keydb"].find((other) => info[`${other}_version`] !== undefined) ??

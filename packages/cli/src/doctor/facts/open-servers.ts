@@ -1,70 +1,70 @@
 import type { Connection } from "../../connect/connection.ts";
 import type { NodeClient } from "../../connect/node-clients.ts";
-import { isCluster, openAgain, openNode } from "../../connect/node-clients.ts";
+import { isCluster, openDuplicate, openNode } from "../../connect/node-clients.ts";
 import type { Address } from "../../connect/redis-url.ts";
-import type { Asker } from "./fact.ts";
-import { wordsOf } from "./fact.ts";
-import type { Facts, SilentServer } from "./facts.ts";
+import type { ServerConnection } from "./fact.ts";
+import { redactedMessage } from "./fact.ts";
+import type { Facts, UnreachableServer } from "./facts.ts";
 import { parseInfo } from "./info.ts";
-import { primaryNamedBy } from "./read-sentinels.ts";
+import { findPrimaryAddress } from "./read-sentinels.ts";
 
 /** All servers of a deployment, while they are asked. */
 export interface OpenServers extends Pick<Facts, "way" | "silent"> {
-  readonly askers: readonly Asker[];
+  readonly connections: readonly ServerConnection[];
   close(): void;
 }
 
 /** A server that is to be opened. */
-interface Wanted {
-  readonly place: string;
-  readonly decides: boolean;
+interface ServerToOpen {
+  readonly address: string;
+  readonly receivesDecisions: boolean;
   open(): Promise<NodeClient>;
   /** What redis-cli needs to reach it. */
-  readonly cli: readonly string[];
+  readonly redisCliArgs: readonly string[];
 }
 
 /** Opens every server that decides, and their replicas, with a client each. */
 export async function openServers({ client }: Connection): Promise<OpenServers> {
-  const opened = new Opened();
+  const opened = new OpenedServers();
   if (isCluster(client)) {
     const primaries = new Set(client.nodes("master"));
     const nodes = client.nodes("all");
-    await opened.add(nodes.map((node) => wantedNode(node, addressOf(node), primaries.has(node))));
-    return opened.as("cluster");
+    await opened.add(nodes.map((node) => serverAt(node, addressOf(node), primaries.has(node))));
+    return opened.withTopology("cluster");
   }
-  const named = client.options.sentinels ? await primaryNamedBy(client) : undefined;
-  await opened.add([named ? wantedNode(client, named, true) : wantedItself(client)]);
-  const replicas = await replicasOf(opened.askers[0]);
-  await opened.add(replicas.map((address) => wantedNode(client, address, false)));
-  return opened.as(client.options.sentinels ? "sentinel" : "server");
+  const primary = client.options.sentinels ? await findPrimaryAddress(client) : undefined;
+  await opened.add([primary ? serverAt(client, primary, true) : serverOfClient(client)]);
+  const replicas = await readReplicas(opened.connections[0]);
+  await opened.add(replicas.map((address) => serverAt(client, address, false)));
+  return opened.withTopology(client.options.sentinels ? "sentinel" : "server");
 }
 
-class Opened {
-  readonly askers: Asker[] = [];
-  readonly #silent: SilentServer[] = [];
+class OpenedServers {
+  readonly connections: ServerConnection[] = [];
+  readonly #unreachable: UnreachableServer[] = [];
   readonly #clients: NodeClient[] = [];
 
-  async add(wanted: readonly Wanted[]): Promise<void> {
+  async add(wanted: readonly ServerToOpen[]): Promise<void> {
     await Promise.all(wanted.map((server) => this.#open(server)));
   }
 
-  async #open({ place, decides, cli, open }: Wanted): Promise<void> {
+  async #open({ address, receivesDecisions, redisCliArgs, open }: ServerToOpen): Promise<void> {
     try {
       const node = await open();
       this.#clients.push(node);
-      const ask: Asker["ask"] = (command, ...args) => node.call(command, ...args);
-      await requireAnswer(ask);
-      this.askers.push({ place, decides, cli, ask });
+      const call: ServerConnection["call"] = (command, ...args) => node.call(command, ...args);
+      await requireReply(call);
+      this.connections.push({ address, receivesDecisions, redisCliArgs, call });
     } catch (error) {
-      this.#silent.push({ place, decides, why: wordsOf(error) });
+      this.#unreachable.push({ address, receivesDecisions, reason: redactedMessage(error) });
     }
   }
 
-  as(way: OpenServers["way"]): OpenServers {
+  withTopology(topology: OpenServers["topology"]): OpenServers {
     return {
-      way,
-      askers: inOrder(this.askers),
-      silent: inOrder(this.#silent),
+      topology,
+      connections: sortServers(this.connections),
+      unreachable: sortServers(this.#unreachable),
       close: () => {
         for (const client of this.#clients) client.disconnect();
       },
@@ -73,7 +73,7 @@ class Opened {
 }
 
 /** Those that decide first, then by their places. */
-function inOrder<Server extends { readonly place: string; readonly decides: boolean }>(
+function sortServers<Server extends { readonly place: string; readonly decides: boolean }>(
   servers: readonly Server[],
 ): readonly Server[] {
   return [...servers].sort(
@@ -82,7 +82,7 @@ function inOrder<Server extends { readonly place: string; readonly decides: bool
 }
 
 /** A server that is frozen takes connections, and answers nothing. A refusal is an answer. */
-async function requireAnswer(ask: Asker["ask"]): Promise<void> {
+async function requireReply(ask: ServerConnection["call"]): Promise<void> {
   try {
     await ask("TIME");
   } catch (error) {
@@ -90,27 +90,27 @@ async function requireAnswer(ask: Asker["ask"]): Promise<void> {
   }
 }
 
-function wantedItself(client: NodeClient): Wanted {
+function serverOfClient(client: NodeClient): ServerToOpen {
   const { path } = client.options;
   const address = addressOf(client);
   return {
-    place: path || placeOf(address),
-    decides: true,
-    cli: path ? ["-s", path] : cliOf(client, address),
-    open: () => openAgain(client),
+    address: path || formatAddress(address),
+    receivesDecisions: true,
+    redisCliArgs: path ? ["-s", path] : redisCliArgsOf(client, address),
+    open: () => openDuplicate(client),
   };
 }
 
-function wantedNode(client: NodeClient, address: Address, decides: boolean): Wanted {
+function serverAt(client: NodeClient, address: Address, receivesDecisions: boolean): ServerToOpen {
   return {
-    place: placeOf(address),
-    decides,
-    cli: cliOf(client, address),
+    address: formatAddress(address),
+    receivesDecisions,
+    redisCliArgs: redisCliArgsOf(client, address),
     open: () => openNode(client, address),
   };
 }
 
-function cliOf({ options }: NodeClient, { host, port }: Address): readonly string[] {
+function redisCliArgsOf({ options }: NodeClient, { host, port }: Address): readonly string[] {
   return ["-h", host, "-p", String(port), ...(options.tls ? ["--tls"] : [])];
 }
 
@@ -119,24 +119,24 @@ function addressOf({ options }: NodeClient): Address {
 }
 
 /** As Redis writes it. */
-function placeOf({ host, port }: Address): string {
+function formatAddress({ host, port }: Address): string {
   return `${host}:${port}`;
 }
 
 /** Those that a primary names; none where it does not say. */
-async function replicasOf(server: Asker | undefined): Promise<readonly Address[]> {
+async function readReplicas(server: ServerConnection | undefined): Promise<readonly Address[]> {
   if (server === undefined) return [];
   try {
-    const info = parseInfo(String(await server.ask("INFO", "REPLICATION")));
+    const info = parseInfo(String(await server.call("INFO", "REPLICATION")));
     const lines = Object.keys(info).filter((field) => /^slave\d+$/.test(field));
-    return lines.map((field) => readReplica(info[field] as string));
+    return lines.map((field) => parseReplica(info[field] as string));
   } catch {
     return [];
   }
 }
 
 /** As in `ip=10.0.0.8,port=6379,state=online,offset=14,lag=0`. */
-export function readReplica(line: string): Address & Readonly<Record<string, unknown>> {
+export function parseReplica(line: string): Address & Readonly<Record<string, unknown>> {
   const parts = Object.fromEntries(line.split(",").map((part) => part.split("=")));
   return { ...parts, host: parts["ip"] ?? "", port: Number(parts["port"]) };
 }

@@ -1,7 +1,7 @@
 import type { Role } from "../roles.ts";
 import { ROLES } from "../roles.ts";
-import type { Asker } from "./fact.ts";
-import { wordsOf } from "./fact.ts";
+import type { ServerConnection } from "./fact.ts";
+import { redactedMessage } from "./fact.ts";
 
 /** What a user lacks for a role. */
 export interface PermissionFacts {
@@ -9,40 +9,40 @@ export interface PermissionFacts {
   /** Empty where the server would not say who it is. */
   readonly user: string;
   /** Whether there is such a user. */
-  readonly exists: boolean;
+  readonly userExists: boolean;
   /** Commands that are refused. */
-  readonly lacking: readonly string[];
+  readonly deniedCommands: readonly string[];
   /** Whether keys of the prefix are refused. */
-  readonly lacksKeys: boolean;
+  readonly deniesKeys: boolean;
   /** Commands that the server does not know: `rename-command`, or a service that leaves them out. */
-  readonly missing: readonly string[];
+  readonly unknownCommands: readonly string[];
   /** Commands whose permission is not known. */
-  readonly untold: readonly string[];
+  readonly untestedCommands: readonly string[];
 }
 
-type Outcome = "allowed" | "lacking" | "lacks-keys" | "missing" | "no-user" | "untold";
+type PermissionResult = "allowed" | "lacking" | "lacks-keys" | "missing" | "no-user" | "untold";
 
 /** A command with arguments that change nothing where the key is absent; some change something all the same. */
-interface Trial {
-  readonly words: (key: string) => readonly string[];
+interface PermissionTest {
+  readonly args: (key: string) => readonly string[];
   readonly writes?: true;
 }
 
-const TRIALS: Readonly<Record<string, Trial>> = {
-  evalsha: { words: (key) => ["EVALSHA", "0".repeat(40), "1", key] },
-  eval: { words: (key) => ["EVAL", "return 0", "1", key] },
-  get: { words: (key) => ["GET", key] },
-  set: { words: (key) => ["SET", key, "", "PX", "1", "XX"] },
-  del: { words: (key) => ["DEL", key] },
-  strlen: { words: (key) => ["STRLEN", key] },
-  getrange: { words: (key) => ["GETRANGE", key, "0", "0"] },
-  setrange: { words: (key) => ["SETRANGE", key, "0", ""] },
-  pexpire: { words: (key) => ["PEXPIRE", key, "1"] },
-  time: { words: () => ["TIME"] },
-  lrange: { words: (key) => ["LRANGE", key, "0", "0"] },
-  ltrim: { words: (key) => ["LTRIM", key, "0", "-1"] },
-  lpush: { words: (key) => ["LPUSH", key, ""], writes: true },
-  "acl|whoami": { words: () => ["ACL", "WHOAMI"] },
+const PERMISSION_TESTS: Readonly<Record<string, PermissionTest>> = {
+  evalsha: { args: (key) => ["EVALSHA", "0".repeat(40), "1", key] },
+  eval: { args: (key) => ["EVAL", "return 0", "1", key] },
+  get: { args: (key) => ["GET", key] },
+  set: { args: (key) => ["SET", key, "", "PX", "1", "XX"] },
+  del: { args: (key) => ["DEL", key] },
+  strlen: { args: (key) => ["STRLEN", key] },
+  getrange: { args: (key) => ["GETRANGE", key, "0", "0"] },
+  setrange: { args: (key) => ["SETRANGE", key, "0", ""] },
+  pexpire: { args: (key) => ["PEXPIRE", key, "1"] },
+  time: { args: () => ["TIME"] },
+  lrange: { args: (key) => ["LRANGE", key, "0", "0"] },
+  ltrim: { args: (key) => ["LTRIM", key, "0", "-1"] },
+  lpush: { args: (key) => ["LPUSH", key, ""], writes: true },
+  "acl|whoami": { args: () => ["ACL", "WHOAMI"] },
 };
 
 /**
@@ -50,61 +50,68 @@ const TRIALS: Readonly<Record<string, Trial>> = {
  * asked, and of the connected user, each command is tried on a key that does not exist. Rejects where the server does not answer.
  */
 export async function readPermissions(
-  server: Asker,
+  server: ServerConnection,
   role: Role,
   prefix: string,
-  as: string | undefined,
+  aclUser: string | undefined,
 ): Promise<PermissionFacts> {
-  const user = as ?? (await whoAmI(server));
+  const user = aclUser ?? (await readUserName(server));
   const key = `${prefix}:{doctor}:trial`;
   const canDryRun = user !== "" && (await dryRun(server, user, ["TIME"])) !== "untold";
-  const outcomes = new Map<string, Outcome>();
+  const results = new Map<string, PermissionResult>();
   for (const command of ROLES[role]) {
-    const { words, writes } = TRIALS[command] as Trial;
-    if (canDryRun) outcomes.set(command, await dryRun(server, user, words(key)));
-    else if (as !== undefined || writes) outcomes.set(command, "untold");
-    else outcomes.set(command, await attempt(server, words(key)));
+    const { args, writes } = PERMISSION_TESTS[command] as PermissionTest;
+    if (canDryRun) results.set(command, await dryRun(server, user, args(key)));
+    else if (aclUser !== undefined || writes) results.set(command, "untold");
+    else results.set(command, await tryCommand(server, args(key)));
   }
-  const those = (outcome: Outcome): string[] =>
-    [...outcomes].filter(([, other]) => other === outcome).map(([command]) => command);
+  const commandsWith = (outcome: PermissionResult): string[] =>
+    [...results].filter(([, other]) => other === outcome).map(([command]) => command);
   return {
     role,
     user,
-    exists: those("no-user").length === 0,
-    lacking: those("lacking"),
-    lacksKeys: those("lacks-keys").length > 0,
-    missing: those("missing"),
-    untold: those("untold"),
+    userExists: commandsWith("no-user").length === 0,
+    deniedCommands: commandsWith("lacking"),
+    deniesKeys: commandsWith("lacks-keys").length > 0,
+    unknownCommands: commandsWith("missing"),
+    untestedCommands: commandsWith("untold"),
   };
 }
 
-async function whoAmI(server: Asker): Promise<string> {
+async function readUserName(server: ServerConnection): Promise<string> {
   try {
-    return String(await server.ask("ACL", "WHOAMI"));
+    return String(await server.call("ACL", "WHOAMI"));
   } catch {
     return "";
   }
 }
 
-async function dryRun(server: Asker, user: string, words: readonly string[]): Promise<Outcome> {
+async function dryRun(
+  server: ServerConnection,
+  user: string,
+  args: readonly string[],
+): Promise<PermissionResult> {
   try {
-    const said = String(await server.ask("ACL", "DRYRUN", user, ...words));
+    const said = String(await server.call("ACL", "DRYRUN", user, ...args));
     if (said === "OK") return "allowed";
     return /access/.test(said) ? "lacks-keys" : "lacking";
   } catch (error) {
-    const said = wordsOf(error);
+    const said = redactedMessage(error);
     if (/^ERR User /i.test(said)) return "no-user";
     return /^ERR Command .* not found/i.test(said) ? "missing" : "untold";
   }
 }
 
 /** A refusal for lack of a permission comes before any other. */
-async function attempt(server: Asker, words: readonly string[]): Promise<Outcome> {
+async function tryCommand(
+  server: ServerConnection,
+  args: readonly string[],
+): Promise<PermissionResult> {
   try {
-    await server.ask(words[0] as string, ...words.slice(1));
+    await server.call(args[0] as string, ...args.slice(1));
     return "allowed";
   } catch (error) {
-    const said = wordsOf(error);
+    const said = redactedMessage(error);
     if (/^NOPERM.*access/i.test(said)) return "lacks-keys";
     if (/^NOPERM/.test(said)) return "lacking";
     if (/^ERR unknown (sub)?command/i.test(said)) return "missing";

@@ -1,11 +1,11 @@
-import type { Asker } from "./fact.ts";
+import type { ServerConnection } from "./fact.ts";
 
 /** So many rounds of SCAN at most, each of about so many keys. */
-const ROUNDS = 20;
-const COUNT = 1_000;
+const MAX_SCANS = 20;
+const SCAN_COUNT = 1_000;
 
 /** Of so many keys at most the life and the memory are asked. */
-const ASKED = 200;
+const MAX_INSPECTED = 200;
 
 /** Some of a server's keys. */
 export interface KeySample {
@@ -15,7 +15,7 @@ export interface KeySample {
   /** How many of those begin with the prefix. */
   readonly matched: number;
   /** Whether all were scanned. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   /** Of some that matched. */
   readonly asked: readonly SampledKey[];
 }
@@ -23,44 +23,46 @@ export interface KeySample {
 interface SampledKey {
   readonly key: string;
   /** Milliseconds to live; -1 for ever. */
-  readonly ttl: number;
+  readonly ttlMs: number;
   /** Undefined where the server does not say. */
   readonly bytes: number | undefined;
 }
 
 /** Looks at some keys, in a bounded number of calls. Rejects with the server's words. */
-export async function sampleKeys(server: Asker, prefix: string): Promise<KeySample> {
-  const total = Number(await server.ask("DBSIZE"));
+export async function sampleKeys(server: ServerConnection, prefix: string): Promise<KeySample> {
+  const total = Number(await server.call("DBSIZE"));
   const matching = new Set<string>();
   let scanned = 0;
   let cursor = "0";
   let rounds = 0;
   do {
-    const reply = await server.ask("SCAN", cursor, "COUNT", String(COUNT));
+    const reply = await server.call("SCAN", cursor, "COUNT", String(SCAN_COUNT));
     const [next, keys] = reply as [string, readonly string[]];
     cursor = String(next);
     scanned += keys.length;
     for (const key of keys) if (key.startsWith(`${prefix}:{`)) matching.add(key);
     rounds += 1;
-  } while (cursor !== "0" && rounds < ROUNDS);
-  const asked = await Promise.all([...matching].slice(0, ASKED).map((key) => askOf(server, key)));
+  } while (cursor !== "0" && rounds < MAX_SCANS);
+  const asked = await Promise.all(
+    [...matching].slice(0, MAX_INSPECTED).map((key) => inspectKey(server, key)),
+  );
   return {
     total,
     scanned,
     matched: matching.size,
-    isWhole: cursor === "0",
+    isComplete: cursor === "0",
     // Whatever expired meanwhile.
-    asked: asked.filter(({ ttl }) => ttl !== -2),
+    asked: asked.filter(({ ttlMs }) => ttlMs !== -2),
   };
 }
 
-async function askOf(server: Asker, key: string): Promise<SampledKey> {
-  const [ttl, bytes] = await Promise.all([
-    server.ask("PTTL", key).then(Number),
-    server.ask("MEMORY", "USAGE", key).then(
+async function inspectKey(server: ServerConnection, key: string): Promise<SampledKey> {
+  const [ttlMs, bytes] = await Promise.all([
+    server.call("PTTL", key).then(Number),
+    server.call("MEMORY", "USAGE", key).then(
       (reply) => (reply === null ? undefined : Number(reply)),
       () => undefined,
     ),
   ]);
-  return { key, ttl, bytes };
+  return { key, ttlMs, bytes };
 }

@@ -6,7 +6,7 @@ import { CommandError } from "../../command/command-error.ts";
 import type { LoggedRequest } from "../../log/logged-request.ts";
 import type { NamedPolicy } from "../policies.ts";
 import type { PolicyRun } from "../policy-run.ts";
-import { unavailable } from "../policy-run.ts";
+import { storeUnavailableError } from "../policy-run.ts";
 import type { ApplicationOptions } from "./application.ts";
 import type { Framework } from "./frameworks.ts";
 import { loadServe } from "./frameworks.ts";
@@ -15,7 +15,7 @@ import { sendableRequest } from "./sendable-request.ts";
 export interface HttpOptions extends Omit<ApplicationOptions, "limits"> {
   readonly evicted: () => number;
   /** Called with the milliseconds from a request to its answer. */
-  readonly onAnswer?: ((ms: number) => void) | undefined;
+  readonly onResponse?: ((ms: number) => void) | undefined;
 }
 
 /**
@@ -25,20 +25,20 @@ export interface HttpOptions extends Omit<ApplicationOptions, "limits"> {
 export async function runOverHttp(
   framework: Framework,
   { limits }: NamedPolicy,
-  { name, store, storeTimeout, evicted, onAnswer = () => {} }: HttpOptions,
+  { name, store, storeTimeout, evicted, onResponse = () => {} }: HttpOptions,
 ): Promise<PolicyRun> {
   const serve = await loadServe(framework);
   const { Client } = await import("undici");
   const application = await serve({ name, limits, store, storeTimeout });
   const client = new Client(application.url);
-  const waits = hearWaits(name);
+  const waits = subscribeToWaits(name);
   return {
     async decide(_subjects, requests) {
       const decided: number[] = [];
       for (const request of requests) {
-        const asked = performance.now();
+        const start = performance.now();
         const isAdmitted = await send(client, request);
-        onAnswer(performance.now() - asked);
+        onResponse(performance.now() - start);
         decided.push(isAdmitted ? 0 : waits.last());
       }
       return decided;
@@ -53,14 +53,14 @@ export async function runOverHttp(
 }
 
 /** Hears how long who is denied has to wait: `Retry-After` says it in whole seconds only. */
-function hearWaits(name: string): { last(): number; close(): void } {
+function subscribeToWaits(name: string): { last(): number; close(): void } {
   let waitMs = 0;
-  const hear = (message: unknown): void => {
+  const onDecision = (message: unknown): void => {
     const { limiter, decision } = message as PublishedDecision;
     if (limiter === name && !decision.allowed) waitMs = decision.retryAfterMs;
   };
-  subscribe(CHANNELS.decision, hear);
-  return { last: () => waitMs, close: () => unsubscribe(CHANNELS.decision, hear) };
+  subscribe(CHANNELS.decision, onDecision);
+  return { last: () => waitMs, close: () => unsubscribe(CHANNELS.decision, onDecision) };
 }
 
 /** Whether an application admitted a request. Rejects with a `CommandError` for any other answer than 200 and 429. */
@@ -75,7 +75,7 @@ async function send(client: Client, request: LoggedRequest): Promise<boolean> {
   });
   const text = await body.text();
   if (statusCode === 200 || statusCode === 429) return statusCode === 200;
-  if (statusCode === 503) throw unavailable();
+  if (statusCode === 503) throw storeUnavailableError();
   throw new CommandError(
     `the application answered ${statusCode} to ${method} ${path}: ${text.slice(0, 300)}`,
   );

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { visible } from "../../../../../cli/src/output/visible.ts";
+import { escapeHidden } from "../../../../../cli/src/output/terminal-text.ts";
 import type { LimiterView, PolicyView } from "../../../../src/api.ts";
 import { counted } from "../../format/numbers.ts";
 import { Badge } from "../../parts/badge.tsx";
@@ -92,7 +92,7 @@ function Code({ of, label }: { of: string; label: string }): JSX.Element {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
     <section class="code" tabIndex={0} aria-label={label}>
       <pre>
-        <code>{of.split("\n").map(visible).join("\n")}</code>
+        <code>{of.split("\n").map(escapeHidden).join("\n")}</code>
       </pre>
     </section>
   );

@@ -23,12 +23,12 @@ const NO_REPORT =
 export async function openReport(file: File): Promise<Opened> {
   const { name, size } = file;
   if (size > MOST_BYTES) return { name, drawn: `${NO_REPORT}: it is larger than 32 MB.` };
-  const [text, { readReport, REPORT_STYLE: style }] = await Promise.all([
+  const [text, { parseReport, REPORT_STYLE: style }] = await Promise.all([
     file.text(),
     import("./drawing.ts"),
   ]);
   try {
-    return { name, drawn: { report: readReport(text), style } };
+    return { name, drawn: { report: parseReport(text), style } };
   } catch (error) {
     const why =
       error instanceof TypeError || error instanceof RangeError ? error.message : "it is not JSON";

@@ -1,0 +1,79 @@
+import type { Limit, LimitState } from "@headgate/core";
+import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/operate";
+import { formatOverride, isCalendarWindow } from "@headgate/core/operate";
+import { formatSubjectLabel } from "../output/subject.ts";
+import { formatSpan, formatTime, toMs } from "../output/time.ts";
+
+/** How far the clock may be off. */
+const CLOCK_ERROR_MS = 100;
+
+/** The end of something that lasts some more milliseconds: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
+export function formatEnd(ms: number, now: number): string {
+  // The clock was read a moment ago: what ends with a whole second must not seem to end one later.
+  const end = Math.ceil((now + ms - CLOCK_ERROR_MS) / 1_000) * 1_000;
+  return `${formatTime(end)}, in ${formatSpan(ms)}`;
+}
+
+/** The usage of a limit. */
+export function formatUsage(state: LimitState, now: number): string {
+  const { limit, remaining, overdrawn, windowMs, resetAfterMs } = state;
+  const used = limit - remaining + overdrawn;
+  if (windowMs === 0) return `${used} of ${limit} places are taken`;
+  if (used === 0) return `unused, ${limit} left`;
+  const end = formatEnd(resetAfterMs, now);
+  return `${used} of ${limit} used, ${remaining} left, unused again at ${end}`;
+}
+
+/** When the window of a calendar ends, in the time zone that it keeps to; undefined for other limits. */
+export function formatCalendar(
+  limit: Limit,
+  { resetAfterMs }: LimitState,
+  now: number,
+): string | undefined {
+  if (limit.algorithm !== "fixedWindow" || resetAfterMs === 0) return undefined;
+  const { window, timeZone = "UTC" } = limit;
+  if (!isCalendarWindow(window)) return undefined;
+  // Windows of a calendar end at whole seconds, and the clock was read a moment ago.
+  const end = Math.round((now + resetAfterMs) / 1_000) * 1_000;
+  return `the ${window} ends at ${formatTime(end, timeZone)} in ${timeZone}, here ${formatTime(end)}`;
+}
+
+export function formatBlock(
+  { per, limit, endsInMs }: SubjectBlock,
+  dimensions: number,
+  now: number,
+): string {
+  const by = limit === undefined ? "by hand" : `by its limit ${limit}`;
+  const where = dimensions > 1 ? ` in ${per}` : "";
+  return `blocked ${by}${where} until ${formatEnd(endsInMs, now)}`;
+}
+
+/** An entry of the deny list: `203.0.113.0/24 until 2026-11-22 23:05:10 CET, in 1 h, by ann: flood`. */
+export function formatDenyListEntry(
+  { network, until, by, reason }: DeniedNetwork,
+  now: number,
+): string {
+  const end =
+    until === null ? "until it is removed" : `until ${formatEnd(until / 1_000 - now, now)}`;
+  const who = by === undefined ? "" : `, by ${by}`;
+  return `${network} ${end}${who}${reason === undefined ? "" : `: ${reason}`}`;
+}
+
+/** An override, with its subject and its end. */
+export function formatOverrideLine(override: Override): string {
+  const { subject, until } = override;
+  const end = until === null ? "until it is removed" : `until ${formatTime(toMs(until))}`;
+  return `${formatOverride(override)}; for ${formatSubjectLabel(subject)}, ${end}`;
+}
+
+/** The usage of each limit, and the blocks of a subject, a line each. */
+export function formatInspection(
+  { limits, blocks }: Pick<Inspection, "limits" | "blocks">,
+  now: number,
+): readonly string[] {
+  const dimensions = new Set(limits.map(({ per }) => per)).size;
+  return [
+    ...limits.map((state) => `${state.name}: ${formatUsage(state, now)}`),
+    ...blocks.map((block) => formatBlock(block, dimensions, now)),
+  ];
+}

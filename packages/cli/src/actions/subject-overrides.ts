@@ -1,0 +1,41 @@
+import type { ControlRecord, LimiterVersion, Override } from "@headgate/core/operate";
+import { ignoredReasonOf, overridesFor } from "@headgate/core/operate";
+import { withTimesInMs } from "../output/override.ts";
+import { formatOverrideLine } from "./format-inspection.ts";
+import type { Subject } from "./make-subjects.ts";
+
+/** An override for a subject, and whether the limiter's processes apply it. */
+export interface SubjectOverride {
+  readonly override: Override;
+  /** Why they ignore it; undefined where they apply it. */
+  readonly ignoredBecause: string | undefined;
+}
+
+/** The overrides of a limiter for a subject, the one that counts most last. `now` is in milliseconds. */
+export function overridesOf(
+  control: ControlRecord,
+  { name, limits, others }: LimiterVersion["limiter"],
+  subject: Subject,
+  now: number,
+): readonly SubjectOverride[] {
+  return overridesFor(control, name, subject, now).map((override) => ({
+    override,
+    ignored: ignoredReasonOf([limits, ...others], override),
+  }));
+}
+
+/** For JSON, with times in milliseconds. */
+export function toJson(one: { readonly overrides: readonly SubjectOverride[] }): object {
+  const overrides = one.overrides.map(({ override, ignoredBecause }) => ({
+    ...withTimesInMs(override),
+    ignored: ignoredBecause,
+  }));
+  return { ...one, overrides };
+}
+
+export function formatSubjectOverride({ override, ignoredBecause }: SubjectOverride): string {
+  const described = formatOverrideLine(override);
+  return ignoredBecause === undefined
+    ? `override: ${described}`
+    : `override, ignored because ${ignoredBecause}: ${described}`;
+}

@@ -1,0 +1,141 @@
+import { lookup } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { connect as connectTcp, isIP } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { CommandContext } from "../command/cli.ts";
+import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
+import type { ConnectionOptions } from "../connect/connection.ts";
+import { readRedisFile } from "../connect/redis-file.ts";
+import type { Address } from "../connect/redis-url.ts";
+import { parseRedisUrl } from "../connect/redis-url.ts";
+import { writeJson } from "../output/json.ts";
+import { styleFor } from "../output/style.ts";
+import { escapeHidden } from "../output/terminal-text.ts";
+
+/** A step that takes more milliseconds has failed. */
+const STEP_TIMEOUT_MS = 2_000;
+
+/** One step on the way to a server that was not reached. */
+export interface ConnectionStep {
+  readonly name: "name" | "connection" | "tls" | "redis";
+  readonly succeeded: boolean;
+  readonly message: string;
+}
+
+/** Tries each step of the way to a server, without any secret: the name, a connection, TLS. Each of several hosts is tried. Rejects with a `CommandError`. */
+async function trySteps(
+  options: ConnectionOptions,
+  { environment }: CommandContext,
+): Promise<readonly ConnectionStep[]> {
+  const { redis, redisFile, cacert, sentinel } = options;
+  const url =
+    redisFile === undefined ? (redis ?? environment["REDIS_URL"]) : await readRedisFile(redisFile);
+  const { addresses, path, isTls } = parseRedisUrl(url || "redis://127.0.0.1", "the URL");
+  if (path !== undefined) return [await connectStep(path, { path })];
+  const ca = isTls && cacert !== undefined ? await readFile(cacert, "utf8") : undefined;
+  const defaultPort = sentinel === undefined ? 6379 : 26379;
+  const steps: ConnectionStep[] = [];
+  for (const { host, port } of addresses) {
+    steps.push(...(await tryHost({ host, port: port || defaultPort }, isTls, ca)));
+  }
+  return steps;
+}
+
+async function tryHost(
+  address: Address,
+  isTls: boolean,
+  ca: string | undefined,
+): Promise<readonly ConnectionStep[]> {
+  const place = `${address.host}:${address.port}`;
+  const steps = [await resolveName(address.host)];
+  if (steps.every(({ succeeded }) => succeeded)) steps.push(await connectStep(place, address));
+  if (isTls && steps.every(({ succeeded }) => succeeded))
+    steps.push(await tlsStep(place, address, ca));
+  return steps;
+}
+
+async function resolveName(host: string): Promise<ConnectionStep> {
+  return tryStep("name", async () => {
+    const found = await lookup(host, { all: true });
+    const addresses = found.map(({ address }) => address).join(", ");
+    return host === addresses ? `${host} is an address` : `${host} is ${addresses}`;
+  });
+}
+
+function connectStep(
+  place: string,
+  to: { readonly path: string } | Address,
+): Promise<ConnectionStep> {
+  return tryStep("connection", async () => {
+    const start = performance.now();
+    const socket = connectTcp(to);
+    await untilEvent(socket, "connect");
+    return `${place} takes connections, after ${(performance.now() - start).toFixed(1)} ms`;
+  });
+}
+
+function tlsStep(
+  place: string,
+  { host, port }: Address,
+  ca: string | undefined,
+): Promise<ConnectionStep> {
+  return tryStep("tls", async () => {
+    const socket = connectTls({
+      host,
+      port,
+      // TLS has no server name for an address; Node warns of one.
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === undefined ? {} : { ca }),
+    });
+    await untilEvent(socket, "secureConnect");
+    return `${place} speaks ${socket.getProtocol()}, with a certificate that is trusted`;
+  });
+}
+
+async function untilEvent(
+  socket: ReturnType<typeof connectTcp>,
+  event: "connect" | "secureConnect",
+): Promise<void> {
+  const hint = event === "connect" ? "" : ", as from a server without TLS";
+  const timeout = new Error(`no answer within ${STEP_TIMEOUT_MS / 1_000} s${hint}`);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once(event, resolve);
+      socket.once("error", reject);
+      socket.setTimeout(STEP_TIMEOUT_MS, () => reject(timeout));
+    });
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function tryStep(
+  name: ConnectionStep["name"],
+  make: () => Promise<string>,
+): Promise<ConnectionStep> {
+  try {
+    return { name, succeeded: true, message: await make() };
+  } catch (error) {
+    return { name, succeeded: false, message: messageOf(error) };
+  }
+}
+
+/** If there is no connection, prints which step on the way fails. Other failures explain themselves. */
+export async function printConnectionSteps(
+  failure: unknown,
+  options: ConnectionOptions & { readonly json?: boolean | undefined },
+  context: CommandContext,
+): Promise<void> {
+  if (!(failure instanceof CommandError) || failure.exitCode !== EXIT.store) return;
+  const completed = await trySteps(options, context).catch((): readonly ConnectionStep[] => []);
+  const redis: ConnectionStep = { name: "redis", succeeded: false, message: failure.message };
+  const isConnected = completed.every(({ succeeded }) => succeeded);
+  const steps = isConnected ? [...completed, redis] : completed;
+  const { stdout, environment } = context;
+  if (options.json) return writeJson(stdout, { steps });
+  const style = styleFor(stdout, environment);
+  for (const { name, succeeded, message } of steps) {
+    const sign = succeeded ? style("green", "✓ ok    ") : style("red", "✗ failed");
+    stdout.write(`${sign}  ${name.padEnd(10)}  ${escapeHidden(message)}\n`);
+  }
+}

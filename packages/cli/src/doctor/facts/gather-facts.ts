@@ -1,0 +1,75 @@
+import type { ControlRecord, UnreadableRecord } from "@headgate/core/operate";
+import { createAdmin, readRegistry, readUsage } from "@headgate/core/operate";
+import type { Connection } from "../../connect/connection.ts";
+import { readFact, redactedMessage } from "./fact.ts";
+import type { Facts, ServerFacts } from "./facts.ts";
+import type { ServerOptions } from "./gather-server.ts";
+import { gatherServer, timeCalls } from "./gather-server.ts";
+import { openServers } from "./open-servers.ts";
+import { readSentinels } from "./read-sentinels.ts";
+
+/** What is wanted of a deployment. */
+export interface GatherOptions extends Omit<ServerOptions, "prefix"> {
+  /** Milliseconds. */
+  readonly storeTimeoutMs: number;
+}
+
+/** Gathers everything that is judged. It changes nothing, and never rejects: a refused question gives `Unknown`. */
+export async function gatherFacts(connection: Connection, options: GatherOptions): Promise<Facts> {
+  const { store, prefix, timeoutMs } = connection;
+  const { topology, connections, unreachable, close } = await openServers(connection);
+  try {
+    const latencies: ServerFacts["latenciesMs"][] = [];
+    for (const server of connections) {
+      latencies.push(await readFact("TIME", () => timeCalls(server)));
+    }
+    const [servers, sentinels, registry, unreadUsage, control] = await Promise.all([
+      Promise.all(
+        connections.map((server, i) =>
+          gatherServer(server, latencies[i] ?? [], { ...options, prefix }),
+        ),
+      ),
+      readSentinels(connection),
+      readFact("EVALSHA", () => readRegistry(store, { timeout: timeoutMs }).catch(rethrowCause)),
+      readFact("EVALSHA", () => readUnreadUsage(connection)),
+      readFact("EVALSHA", () => readControl(connection)),
+    ]);
+    const { storeTimeoutMs } = options;
+    return {
+      prefix,
+      topology,
+      storeTimeoutMs,
+      servers,
+      unreachable,
+      sentinels,
+      registry,
+      unreadUsage,
+      control,
+    };
+  } finally {
+    close();
+  }
+}
+
+/** Of the last ten minutes: what is written now. */
+async function readUnreadUsage({
+  store,
+  timeoutMs,
+}: Connection): Promise<readonly UnreadableRecord[]> {
+  const usage = await readUsage(store, { timeout: timeoutMs, span: "10s" }).catch(rethrowCause);
+  return usage.unread;
+}
+
+async function readControl({ store, timeoutMs }: Connection): Promise<ControlRecord | "damaged"> {
+  return createAdmin(store, { storeTimeout: timeoutMs })
+    .readControl()
+    .catch((error: unknown) => {
+      if ((error as { code?: unknown }).code === "HEADGATE_CONTROL_DAMAGED") return "damaged";
+      return rethrowCause(error);
+    });
+}
+
+/** The server's own words are in the cause. */
+function rethrowCause(error: unknown): never {
+  throw new Error(redactedMessage((error as Error).cause ?? error));
+}

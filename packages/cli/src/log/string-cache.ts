@@ -1,0 +1,34 @@
+/** The most texts kept, each in a place that its bytes choose. */
+const SIZE = 65_536;
+
+const FIRST_NOT_ASCII = 0x80;
+
+/**
+ * Turns bytes into strings. Recent ones are kept, so that equal bytes mostly give the same string: a log names the same clients and
+ * paths again and again.
+ */
+export class StringCache {
+  readonly #strings: string[] = new Array(SIZE).fill("");
+
+  /** The text of some bytes, in UTF-8. */
+  get(bytes: Buffer, start: number, end: number): string {
+    let hash = 0;
+    for (let i = start; i < end; i += 1) hash = (hash * 31 + (bytes[i] as number)) | 0;
+    const place = (hash ^ (hash >>> 16)) & (SIZE - 1);
+    const kept = this.#strings[place] as string;
+    if (equalsAscii(kept, bytes, start, end)) return kept;
+    const text = bytes.toString("utf8", start, end);
+    this.#strings[place] = text;
+    return text;
+  }
+}
+
+/** Whether a text is what some bytes say; only ASCII is compared. */
+function equalsAscii(text: string, bytes: Buffer, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let i = start; i < end; i += 1) {
+    const byte = bytes[i] as number;
+    if (byte >= FIRST_NOT_ASCII || text.charCodeAt(i - start) !== byte) return false;
+  }
+  return true;
+}

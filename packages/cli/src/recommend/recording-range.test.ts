@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { Recording } from "./recording.ts";
+import { splitInHalf } from "./recording-range.ts";
+
+function cutOf(...times: readonly number[]): number | undefined {
+  const recording = new Recording();
+  recording.add(
+    times.map((time) => ({ time, client: "192.0.2.1", method: "", path: "", status: undefined })),
+  );
+  const halves = splitInHalf(recording);
+  expect(halves?.[0].start ?? 0).toBe(0);
+  expect(halves?.[1].end ?? times.length).toBe(times.length);
+  expect(halves?.[1].start).toBe(halves?.[0].end);
+  return halves?.[0].end;
+}
+
+test("halves have as many requests each, and split no moment", () => {
+  expect(cutOf(1, 2, 3, 4)).toBe(2);
+  expect(cutOf(1, 2, 2, 2, 3)).toBe(1);
+  expect(cutOf(1, 1, 1, 2)).toBe(3);
+  expect(cutOf(1, 1, 1)).toBeUndefined();
+  expect(cutOf(1)).toBeUndefined();
+});

@@ -1,0 +1,145 @@
+import type { Recommendation } from "../recommend/recommendation.ts";
+import type { ReplayResult } from "../replay/result.ts";
+import type { Shape } from "./check-shape.ts";
+import { checkShape } from "./check-shape.ts";
+import { recommendationReport } from "./recommendation-report.ts";
+import { replayReport } from "./replay-report.ts";
+import type { Report } from "./report.ts";
+
+const counts: Shape = { listOf: "number" };
+
+const log: Shape = {
+  fields: {
+    files: { listOf: "text" },
+    lines: "number",
+    requests: "number",
+    clients: "number",
+    malformed: "number",
+    examples: {
+      listOf: { fields: { file: "text", number: "number", text: "text", reason: "text" } },
+    },
+    reordered: "number",
+    late: "number",
+    from: { perhaps: "number" },
+    to: { perhaps: "number" },
+  },
+};
+
+const client: Shape = {
+  fields: {
+    client: "text",
+    requests: "number",
+    denied: "number",
+    firstDenied: "number",
+    lastDenied: "number",
+    longestWait: "number",
+    timeline: { perhaps: { fields: { requests: counts, denied: counts } } },
+  },
+};
+
+const grant: Shape = { fields: { units: "number", windowMs: "number" } };
+
+const policy: Shape = {
+  fields: {
+    name: "text",
+    described: { fields: { inWords: "text", code: "text", grants: { listOf: grant } } },
+    allowed: "number",
+    denied: "number",
+    clientsDenied: "number",
+    timeline: counts,
+    clients: { listOf: client },
+    waits: { perhaps: { fields: { p50: "number", p90: "number", p99: "number", max: "number" } } },
+    evicted: "number",
+  },
+};
+
+const peaks: Shape = {
+  fields: {
+    window: "number",
+    counts: { listOf: { fields: { peak: "number", clients: "number" } } },
+    error: "number",
+  },
+};
+
+const replay: Shape = {
+  fields: {
+    log,
+    columnMs: "number",
+    timeline: counts,
+    policies: { listOf: policy },
+    peaks: { listOf: peaks },
+  },
+};
+
+const SCORE = {
+  clients: "number",
+  clientsDenied: "number",
+  requests: "number",
+  denied: "number",
+} as const;
+const scoreShape: Shape = { fields: { ...SCORE, met: "boolean" } };
+
+const recommendation: Shape = {
+  fields: {
+    log,
+    target: { fields: { of: "text", percent: "number", most: "number" } },
+    proposal: {
+      fields: {
+        window: "text",
+        units: "number",
+        why: "text",
+        replayed: { listOf: { fields: { ...SCORE, units: "number", met: "boolean" } } },
+        unseen: {
+          perhaps: {
+            fields: {
+              ...SCORE,
+              units: "number",
+              met: "boolean",
+              proposed: scoreShape,
+              from: "number",
+            },
+          },
+        },
+        mostInADay: "number",
+        busiestInADay: "number",
+      },
+    },
+    windows: {
+      listOf: {
+        fields: {
+          ...SCORE,
+          window: "text",
+          units: "number",
+          isLongEnough: "boolean",
+          excessAtOnce: "number",
+          excessOverTime: "number",
+        },
+      },
+    },
+    care: { listOf: "text" },
+    replay,
+  },
+};
+
+/**
+ * Draws what `headgate replay --json` or `headgate recommend --json` printed. The text may be anything, from anybody: throws an error
+ * whose message says what is wrong with it.
+ */
+export function parseReport(text: string): Report {
+  const document: unknown = JSON.parse(text);
+  const isRecommended =
+    typeof document === "object" && document !== null && Object.hasOwn(document, "proposal");
+  if (!isRecommended) {
+    checkShape(document, replay, "the report");
+    requirePolicies((document as ReplayResult).policies);
+    return replayReport(document as ReplayResult);
+  }
+  checkShape(document, recommendation, "the report");
+  const { replay: result, ...own } = document as Recommendation & { readonly replay: ReplayResult };
+  requirePolicies(result.policies);
+  return recommendationReport(result, own);
+}
+
+function requirePolicies({ length }: readonly unknown[]): void {
+  if (length === 0) throw new TypeError("the report has no policy");
+}

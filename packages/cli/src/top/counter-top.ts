@@ -1,0 +1,122 @@
+// biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
+import type { CounterKey } from "@headgate/core/internal";
+// biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
+import { counterKeysOf } from "@headgate/core/internal";
+import type { Inspection, RegistryLimiter } from "@headgate/core/operate";
+import { createAdmin, readRegistry } from "@headgate/core/operate";
+import { CommandError } from "../command/command-error.ts";
+import type { Connection } from "../connect/connection.ts";
+import type { ScanProgress } from "./scan-keys.ts";
+import { scanKeys } from "./scan-keys.ts";
+import type { CounterSubject, CounterTop } from "./top.ts";
+
+/** So many subjects are asked about at a time. */
+const BATCH_SIZE = 64;
+
+/** So many are told. */
+const MAX_SUBJECTS = 50;
+
+/** A counter's key with the policy that it is of. */
+interface Counter {
+  readonly key: CounterKey;
+  readonly limiter: RegistryLimiter;
+}
+
+/**
+ * Finds who has used most by the counters themselves: looks at so many keys at most for those of the limiter, and asks about their
+ * subjects. Rejects with a `CommandError`, and as the store does.
+ */
+export async function readCounterTop(
+  connection: Connection,
+  limiter: string,
+  maxKeys: number,
+  progress: ScanProgress,
+  signal: AbortSignal,
+): Promise<CounterTop> {
+  const { store, client, prefix, timeoutMs } = connection;
+  const listed = (await readPolicies(connection, limiter)).flatMap((one) => [
+    one,
+    // A policy of another shape is looked at like a limiter's own.
+    ...(one.others ?? []).map((other) => ({ ...one, ...other })),
+  ]);
+  const { pattern, read } = counterKeysOf(limiter, prefix);
+  const { keys, scanned, isComplete } = await scanKeys(client, pattern, maxKeys, progress, signal);
+  const counters = keys.flatMap((text): Counter[] => {
+    const key = read(text);
+    const owner = listed.find(({ shapes }) => shapes.some((shape) => hasShape(key, shape)));
+    return key === undefined || owner === undefined ? [] : [{ key, limiter: owner }];
+  });
+  const admin = createAdmin(store, { storeTimeout: timeoutMs });
+  const subjects: CounterSubject[] = [];
+  for (let from = 0; from < counters.length; from += BATCH_SIZE) {
+    signal.throwIfAborted();
+    const some = counters.slice(from, from + BATCH_SIZE);
+    const inspected = await Promise.all(some.map((one) => inspect(admin, one)));
+    subjects.push(...inspected.filter((one) => one !== undefined));
+  }
+  const share = ({ used, limit }: CounterSubject): number => used / limit;
+  return {
+    limiter,
+    source: "counters",
+    by: "used",
+    scannedKeys: scanned,
+    isComplete,
+    hashedSubjects: counters.filter(({ key }) => key.subject === undefined).length,
+    subjects: subjects
+      .filter(({ used, blocked }) => used > 0 || blocked)
+      .sort((one, other) => share(other) - share(one) || (one.subject < other.subject ? -1 : 1))
+      .slice(0, MAX_SUBJECTS),
+  };
+}
+
+/** The policies that processes have under a name. */
+async function readPolicies(
+  { store, timeoutMs }: Connection,
+  name: string,
+): Promise<readonly RegistryLimiter[]> {
+  const { limiters } = await readRegistry(store, { timeout: timeoutMs });
+  const listed = limiters.filter((one) => one.name === name && one.isCut !== true);
+  if (listed.length > 0) return listed;
+  throw new CommandError(
+    `no usage is kept of the limiter ${JSON.stringify(name)}, and no process lists it: check the name and --prefix, or turn usage on with redisStore(client, { usage: true })`,
+  );
+}
+
+function hasShape(
+  key: CounterKey | undefined,
+  { per, fingerprint }: RegistryLimiter["shapes"][number],
+): boolean {
+  return key?.dimension === per && key.fingerprint === fingerprint;
+}
+
+async function inspect(
+  admin: ReturnType<typeof createAdmin>,
+  { key, limiter }: Counter,
+): Promise<CounterSubject | undefined> {
+  const { dimension, subject } = key;
+  if (subject === undefined) return undefined;
+  const { name, limits, blockOn } = limiter;
+  const definition = { name, limits, ...(blockOn === undefined ? {} : { blockOn }) };
+  return mostUsedLimit(
+    await admin.inspect(definition, { [dimension]: subject }),
+    dimension,
+    subject,
+  );
+}
+
+/** Of the limit that leaves the least. */
+function mostUsedLimit(
+  { limits, blocked }: Inspection,
+  dimension: string,
+  subject: string,
+): CounterSubject | undefined {
+  const used = limits.map(({ name, limit, remaining, overdrawn }) => ({
+    dimension,
+    subject,
+    name,
+    limit,
+    used: limit - remaining + overdrawn,
+    blocked,
+  }));
+  return used.sort((one, other) => other.used / other.limit - one.used / one.limit)[0];
+}

@@ -1,0 +1,50 @@
+import type { Duration } from "@headgate/core";
+import type { TopSubject, UnreadableRecord } from "@headgate/core/operate";
+import { hashSubject, readUsage } from "@headgate/core/operate";
+import { CommandError, EXIT } from "../command/command-error.ts";
+import type { Connection } from "../connect/connection.ts";
+import type { SubjectOrder, UsageTop } from "./top.ts";
+
+/** What is asked for. */
+export interface UsageQuery {
+  readonly limiter: string;
+  readonly by: SubjectOrder;
+  readonly span: Duration;
+  /** The only subject that is wanted. */
+  readonly subject: string | undefined;
+}
+
+/** Reads who asks most from usage; undefined where none is kept of the limiter. Rejects with a `CommandError`, and as `readUsage`. */
+export async function readUsageTop(
+  { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
+  { limiter, by, span, subject }: UsageQuery,
+): Promise<UsageTop | undefined> {
+  const { at, limiters, unread } = await readUsage(store, { timeout: timeoutMs, limiter, span });
+  requireReadable(unread);
+  const [one] = limiters;
+  if (one === undefined) return undefined;
+  const { from, [by]: list } = one.subjects;
+  const { top, total, unlisted } = list;
+  const isWanted = (found: TopSubject): boolean =>
+    subject === undefined || found.subject === subject || found.hash === hashSubject(subject);
+  return {
+    limiter,
+    source: "usage",
+    by,
+    at,
+    from,
+    total: one.total,
+    decisions: total,
+    unlisted,
+    subjects: top.filter(isWanted),
+  };
+}
+
+/** Throws a `CommandError` where something could not be read. */
+export function requireReadable([first]: readonly UnreadableRecord[]): void {
+  if (first === undefined) return;
+  throw new CommandError(
+    `${first.key} cannot be read (${first.why}): read it with the version of Headgate that wrote it, or delete the key`,
+    EXIT.store,
+  );
+}
