@@ -3,7 +3,7 @@ import { createAdmin } from "@headgate/core/operate";
 import type { Permission } from "@headgate/dashboard";
 import { expect, onTestFinished, test } from "vitest";
 import { actionLogKey } from "../../packages/core/src/control/operations.ts";
-import { READS, WRITES } from "../../packages/dashboard/src/api-routes.ts";
+import { READ_ENDPOINTS, WRITE_ENDPOINTS } from "../../packages/dashboard/src/endpoints.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
 import { api } from "./support/ask.ts";
@@ -152,5 +152,7 @@ test("what is hidden changes no answer, by any name, figure or reason", async ()
     if (!question.includes(MARK)) expect(JSON.stringify(answer), question).not.toContain(MARK);
   }
   const endpoints = new Set(QUESTIONS.map(([path]) => path.split("?")[0]));
-  expect([...endpoints].sort()).toEqual(Object.keys({ ...READS, ...WRITES }).sort());
+  expect([...endpoints].sort()).toEqual(
+    Object.keys({ ...READ_ENDPOINTS, ...WRITE_ENDPOINTS }).sort(),
+  );
 });

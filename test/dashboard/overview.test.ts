@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { seenBy } from "../../packages/dashboard/src/access/visible-to.ts";
-import { readPermission } from "../../packages/dashboard/src/access/visitor.ts";
-import { READS } from "../../packages/dashboard/src/api-routes.ts";
-import { createReading } from "../../packages/dashboard/src/reading.ts";
+import { visibleTo } from "../../packages/dashboard/src/access/visible-to.ts";
+import { parsePermission } from "../../packages/dashboard/src/access/visitor.ts";
+import { READ_ENDPOINTS } from "../../packages/dashboard/src/endpoints.ts";
+import { createFleetReader } from "../../packages/dashboard/src/fleet-reader.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";
 import { createSeenFleet } from "./support/fleet.ts";
@@ -14,16 +14,16 @@ const ONLY_API = { by: "eve", actions: [], limiters: (name: string) => name === 
 
 test("is made once for all who see the same, and again after an action", async () => {
   const { store } = await createSeenFleet(own.client);
-  const reading = createReading(store);
+  const reader = createFleetReader(store);
   const ask = (permission: unknown) => {
-    const visitor = readPermission(permission, false);
-    const asking = { dashboard: {}, visitor, reading: seenBy(reading, visitor) } as never;
-    return READS["overview"]?.(asking, new URLSearchParams("span=24h"));
+    const visitor = parsePermission(permission, false);
+    const asking = { dashboard: {}, visitor, reading: visibleTo(reader, visitor) } as never;
+    return READ_ENDPOINTS["overview"]?.(asking, new URLSearchParams("span=24h"));
   };
   const first = await ask("read");
   expect(await ask({ by: "ann", actions: "all" })).toBe(first);
   expect(await ask(ONLY_API)).not.toBe(first);
-  reading.forget();
+  reader.clearCache();
   expect(await ask("read")).not.toBe(first);
 });
 

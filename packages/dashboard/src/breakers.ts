@@ -2,20 +2,20 @@ import { codeOf } from "@headgate/core/internal";
 import { breakerOptionsOf } from "@headgate/core/operate";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
-import type { OrderedBreaker, OrderedTarget, TargetSnapshot } from "./options.ts";
-import type { Reading } from "./reading.ts";
-import { badRequest, Refusal } from "./serve/refusal.ts";
+import type { FleetReader } from "./fleet-reader.ts";
+import type { BreakerLike, BreakerTargetLike, TargetSnapshot } from "./options.ts";
+import { badRequest, HttpError } from "./serve/http-error.ts";
 
 /**
  * Creates a breaker like the fleet's, on a store without a directory, so that the dashboard's process is not listed as calling
  * its targets. Throws a `Refusal` if this process has the breaker with other options, or cannot read them.
  */
-export function openBreaker(
-  { client, store: { prefix } }: Pick<Reading, "client" | "store">,
-  createBreaker: (options: never) => OrderedBreaker,
+export function createControlBreaker(
+  { client, store: { prefix } }: Pick<FleetReader, "client" | "store">,
+  createBreaker: (options: never) => BreakerLike,
   options: object,
   name: string,
-): OrderedBreaker {
+): BreakerLike {
   const store = redisStore(client as RedisClient, { prefix, registry: false });
   try {
     return createBreaker({ ...options, name, store } as never);
@@ -30,11 +30,11 @@ export function openBreaker(
 }
 
 /** The options of a breaker in the directory. Rejects with a `Refusal` if there are none, or several different ones. */
-export async function findOptions(
-  { directory }: Pick<Reading, "directory">,
+export async function findBreakerOptions(
+  { loadRegistry }: Pick<FleetReader, "loadRegistry">,
   name: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const found = (await directory()).breakers.filter((one) => one.name === name);
+  const found = (await loadRegistry()).breakers.filter((one) => one.name === name);
   const [first] = found;
   if (first === undefined) throw unknownBreaker();
   if (first.isCut === true) throw badRequest("the breaker's options are too long to be listed");
@@ -45,12 +45,12 @@ export async function findOptions(
 }
 
 /** The state of a target. It is unknown while the store does not answer: rejects with a `Refusal`. */
-export async function look(target: OrderedTarget): Promise<TargetSnapshot> {
+export async function readTarget(target: BreakerTargetLike): Promise<TargetSnapshot> {
   const snapshot = await target.snapshot();
-  if (snapshot.degraded) throw new Refusal(503, "STORE_UNAVAILABLE", "Redis did not answer");
+  if (snapshot.degraded) throw new HttpError(503, "STORE_UNAVAILABLE", "Redis did not answer");
   return snapshot;
 }
 
-export function unknownBreaker(): Refusal {
-  return new Refusal(404, "UNKNOWN_BREAKER", "there is no breaker of this name");
+export function unknownBreaker(): HttpError {
+  return new HttpError(404, "UNKNOWN_BREAKER", "there is no breaker of this name");
 }

@@ -1,17 +1,17 @@
 import { ReadBudget } from "./access/read-budget.ts";
-import { Acting } from "./actions/acting.ts";
-import { Tokens } from "./actions/tokens.ts";
+import { ActionRunner } from "./actions/action-runner.ts";
+import { PreviewTokens } from "./actions/preview-tokens.ts";
+import type { FleetReader } from "./fleet-reader.ts";
+import { createFleetReader } from "./fleet-reader.ts";
 import type { DashboardOptions, DoctorReport } from "./options.ts";
-import { requireOptions } from "./options.ts";
-import type { Reading } from "./reading.ts";
-import { createReading } from "./reading.ts";
+import { validateOptions } from "./options.ts";
 import { PageFiles } from "./serve/page-files.ts";
 
 /** A dashboard, independent of the framework. */
 export interface Dashboard {
-  readonly reading: Reading;
-  readonly acting: Acting;
-  readonly budget: ReadBudget;
+  readonly reader: FleetReader;
+  readonly actions: ActionRunner;
+  readonly readBudget: ReadBudget;
   readonly files: PageFiles;
   readonly title: string;
   /** The prefix of all keys of the store. */
@@ -25,15 +25,15 @@ export interface Dashboard {
 /** Creates a dashboard from options; `more` are the names of an adapter's own. Throws `HEADGATE_INVALID_OPTION`. */
 export function createDashboard(
   options: DashboardOptions,
-  more: readonly string[] = [],
+  adapterOptions: readonly string[] = [],
 ): Dashboard {
-  requireOptions(options, more);
+  validateOptions(options, adapterOptions);
   const { store, title = "Headgate", doctor, createBreaker, hashSecret } = options;
-  const reading = createReading(store, options.storeTimeout);
+  const reader = createFleetReader(store, options.storeTimeout);
   return {
-    reading,
-    acting: new Acting(createBreaker, new Tokens(options.secret)),
-    budget: new ReadBudget(),
+    reader,
+    actions: new ActionRunner(createBreaker, new PreviewTokens(options.secret)),
+    readBudget: new ReadBudget(),
     files: new PageFiles(options.files),
     title,
     prefix: store.prefix,

@@ -17,6 +17,10 @@ export interface ExpressDashboardOptions extends DashboardOptions<ExpressRequest
  * its path. Throws `HEADGATE_INVALID_OPTION`, also without `authorize`.
  */
 export function dashboard(options: ExpressDashboardOptions): NodeHandler {
-  const made = createDashboard(options as DashboardOptions);
-  return createNodeHandler(made, (request, response) => options.authorize(request, response), "");
+  const created = createDashboard(options as DashboardOptions);
+  return createNodeHandler(
+    created,
+    (request, response) => options.authorize(request, response),
+    "",
+  );
 }

@@ -7,4 +7,4 @@ export type { Permission } from "./access/visitor.ts";
 export type { ActionName } from "./api.ts";
 export type { ExpressDashboardOptions, ExpressRequest } from "./express-dashboard.ts";
 export { dashboard } from "./express-dashboard.ts";
-export type { DashboardOptions, DoctorReport, OrderedBreaker } from "./options.ts";
+export type { BreakerLike, DashboardOptions, DoctorReport } from "./options.ts";

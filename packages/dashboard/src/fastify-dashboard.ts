@@ -1,9 +1,9 @@
 import { createDashboard } from "./dashboard.ts";
 import type { FastifyLike, FastifyReplyLike, FastifyRequestLike } from "./fastify-like.ts";
 import type { DashboardOptions } from "./options.ts";
-import { answer } from "./router.ts";
-import type { Exchange } from "./serve/exchange.ts";
-import { splitUrl } from "./serve/exchange.ts";
+import { handleRequest } from "./router.ts";
+import type { HttpExchange } from "./serve/http-exchange.ts";
+import { splitUrl } from "./serve/http-exchange.ts";
 
 /** Options of the plugin. */
 export interface FastifyDashboardOptions
@@ -20,7 +20,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
  * encapsulated. Registration rejects with `HEADGATE_INVALID_OPTION`, also without `authorize`.
  */
 export async function dashboard(app: FastifyLike, options: FastifyDashboardOptions): Promise<void> {
-  const made = createDashboard(options as DashboardOptions, [
+  const created = createDashboard(options as DashboardOptions, [
     "prefix",
     "logLevel",
     "logSerializers",
@@ -30,12 +30,12 @@ export async function dashboard(app: FastifyLike, options: FastifyDashboardOptio
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
 
   async function handle(request: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> {
-    const given = await answer(made, exchangeOf(request, reply, options));
-    if (given === undefined) return reply;
-    reply.code(given.status);
-    reply.headers({ ...given.headers });
-    const isEmpty = given.status === 304;
-    return reply.send(isEmpty ? undefined : Buffer.from(given.body));
+    const result = await handleRequest(created, exchangeOf(request, reply, options));
+    if (result === undefined) return reply;
+    reply.code(result.status);
+    reply.headers({ ...result.headers });
+    const isEmpty = result.status === 304;
+    return reply.send(isEmpty ? undefined : Buffer.from(result.body));
   }
 
   for (const url of ["/", "/*"]) {
@@ -51,13 +51,13 @@ function exchangeOf(
   request: FastifyRequestLike,
   reply: FastifyReplyLike,
   options: FastifyDashboardOptions,
-): Exchange {
+): HttpExchange {
   return {
     raw: request.raw,
     path: (request.params as { readonly "*"?: string } | undefined)?.["*"] ?? "",
     query: splitUrl(request.originalUrl).query,
     parsedBody: undefined,
     authorize: async () => options.authorize(request, reply),
-    isAnswered: () => reply.sent || reply.raw.headersSent,
+    isResponseSent: () => reply.sent || reply.raw.headersSent,
   };
 }

@@ -8,4 +8,4 @@ export type { ActionName } from "./api.ts";
 export type { FastifyDashboardOptions } from "./fastify-dashboard.ts";
 export { dashboard } from "./fastify-dashboard.ts";
 export type { FastifyLike, FastifyReplyLike, FastifyRequestLike } from "./fastify-like.ts";
-export type { DashboardOptions, DoctorReport, OrderedBreaker } from "./options.ts";
+export type { BreakerLike, DashboardOptions, DoctorReport } from "./options.ts";

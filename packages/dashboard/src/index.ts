@@ -8,4 +8,4 @@ export type { Permission } from "./access/visitor.ts";
 export type { ActionName } from "./api.ts";
 export type { NodeDashboardOptions } from "./node-dashboard.ts";
 export { dashboard } from "./node-dashboard.ts";
-export type { DashboardOptions, DoctorReport, OrderedBreaker } from "./options.ts";
+export type { BreakerLike, DashboardOptions, DoctorReport } from "./options.ts";

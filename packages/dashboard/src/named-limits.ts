@@ -2,7 +2,7 @@ import type { Limit } from "@headgate/core";
 import type { RegistryPolicy } from "@headgate/core/operate";
 
 /** The limits of a listed policy by their names: shapes have the names, including the default ones. */
-export function namedLimits({
+export function namedLimitsOf({
   limits,
   shapes,
 }: RegistryPolicy): readonly (readonly [name: string, limit: Limit])[] {

@@ -17,15 +17,15 @@ export interface NodeDashboardOptions extends DashboardOptions<IncomingMessage, 
  * `HEADGATE_INVALID_OPTION`, also without `authorize`.
  */
 export function dashboard(options: NodeDashboardOptions): NodeHandler {
-  const made = createDashboard(options as DashboardOptions, ["path"]);
+  const created = createDashboard(options as DashboardOptions, ["path"]);
   return createNodeHandler(
-    made,
+    created,
     (request, response) => options.authorize(request, response),
-    readPath(options.path),
+    parsePath(options.path),
   );
 }
 
-function readPath(path: string | undefined): string {
+function parsePath(path: string | undefined): string {
   if (path === undefined) return "";
   if (typeof path === "string" && path.startsWith("/") && !/[?#]/.test(path)) {
     return path.replace(/\/+$/, "");

@@ -19,7 +19,7 @@ export interface DashboardOptions<Request = never, Response = never> {
   /** Checks Redis, and returns its findings for display. Called at most every 30 seconds. */
   readonly doctor?: (() => Promise<DoctorReport>) | undefined;
   /** `createBreaker` of `@headgate/breaker`. Without it, breakers are shown but take no orders. */
-  readonly createBreaker?: ((options: never) => OrderedBreaker) | undefined;
+  readonly createBreaker?: ((options: never) => BreakerLike) | undefined;
   /** The `hashSecret` of the limiters' `byHeader` keys, to look up the value of a header. */
   readonly hashSecret?: string | undefined;
   /**
@@ -46,13 +46,13 @@ export interface DoctorReport {
 }
 
 /** The part of a breaker that gives orders. */
-export interface OrderedBreaker {
-  for(target: string): OrderedTarget;
+export interface BreakerLike {
+  for(target: string): BreakerTargetLike;
   close(): Promise<void>;
 }
 
 /** The part of a breaker's target that takes them. */
-export interface OrderedTarget {
+export interface BreakerTargetLike {
   /** Its name, of which the breaker shortens a long one. */
   readonly target: string;
   snapshot(): Promise<TargetSnapshot>;
@@ -70,7 +70,7 @@ export interface TargetSnapshot {
   readonly degraded: boolean;
 }
 
-const NAMES = [
+const OPTION_NAMES = [
   "store",
   "authorize",
   "title",
@@ -82,33 +82,33 @@ const NAMES = [
   "files",
 ];
 
-const FUNCTIONS = ["doctor", "createBreaker"] as const;
-const TEXTS = ["title", "hashSecret", "secret", "files"] as const;
+const FUNCTION_OPTIONS = ["doctor", "createBreaker"] as const;
+const STRING_OPTIONS = ["title", "hashSecret", "secret", "files"] as const;
 
 /** Checks options; `more` are those of an adapter. Throws `HEADGATE_INVALID_OPTION`. */
-export function requireOptions<Options extends DashboardOptions>(
+export function validateOptions<Options extends DashboardOptions>(
   options: Options,
-  more: readonly string[] = [],
+  adapterOptions: readonly string[] = [],
 ): void {
-  rejectUnknownOptions("dashboard", options, [...NAMES, ...more]);
+  rejectUnknownOptions("dashboard", options, [...OPTION_NAMES, ...adapterOptions]);
   if (typeof options.authorize !== "function") {
-    throw invalid(
+    throw invalidOption(
       `authorize is required, a function that says who may see and do what: without it, the dashboard would be open to everybody; got ${formatReceived(options.authorize)}`,
     );
   }
-  for (const name of FUNCTIONS) {
+  for (const name of FUNCTION_OPTIONS) {
     const value: unknown = options[name];
     if (value === undefined || typeof value === "function") continue;
-    throw invalid(`${name} must be a function, got ${formatReceived(value)}`);
+    throw invalidOption(`${name} must be a function, got ${formatReceived(value)}`);
   }
-  for (const name of TEXTS) {
+  for (const name of STRING_OPTIONS) {
     const value: unknown = options[name];
     if (value === undefined || (typeof value === "string" && value !== "")) continue;
     // The value may be a secret, so it is not shown.
-    throw invalid(`${name} must be a text that is not empty`);
+    throw invalidOption(`${name} must be a text that is not empty`);
   }
 }
 
-function invalid(message: string): HeadgateError {
+function invalidOption(message: string): HeadgateError {
   return new HeadgateError("HEADGATE_INVALID_OPTION", `dashboard: ${message}`);
 }

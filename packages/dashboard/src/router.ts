@@ -1,103 +1,109 @@
 import { codeOf, emitWarning, formatReceived } from "@headgate/core/internal";
 import { requireSameOrigin } from "./access/same-origin.ts";
-import { seenBy } from "./access/visible-to.ts";
+import { visibleTo } from "./access/visible-to.ts";
 import type { Visitor } from "./access/visitor.ts";
-import { readPermission } from "./access/visitor.ts";
-import { READS, WRITES } from "./api-routes.ts";
+import { parsePermission } from "./access/visitor.ts";
 import type { Dashboard } from "./dashboard.ts";
-import { jsonAnswer, refusedAnswer, textAnswer } from "./serve/answers.ts";
-import type { Answer, Exchange } from "./serve/exchange.ts";
+import { READ_ENDPOINTS, WRITE_ENDPOINTS } from "./endpoints.ts";
+import { HttpError } from "./serve/http-error.ts";
+import type { HttpExchange, HttpResponse } from "./serve/http-exchange.ts";
 import { readBody } from "./serve/read-body.ts";
-import { Refusal } from "./serve/refusal.ts";
+import { errorResponse, jsonResponse, textResponse } from "./serve/responses.ts";
 
-const NO_FILES =
+const FILES_MISSING =
   "The dashboard's files are missing. They are in the folder dist/page of @headgate/dashboard: if a bundler put the application into files of its own, copy that folder beside them, and name the copy in the option `files`.";
 
 /** Answers a request; undefined if the application has answered it. Never rejects. */
-export async function answer(
+export async function handleRequest(
   dashboard: Dashboard,
-  exchange: Exchange,
-): Promise<Answer | undefined> {
+  exchange: HttpExchange,
+): Promise<HttpResponse | undefined> {
   try {
     return await route(dashboard, exchange);
   } catch (error) {
-    if (exchange.isAnswered()) return undefined;
-    return refusedAnswer(error instanceof Refusal ? error : refusalOf(error));
+    if (exchange.isResponseSent()) return undefined;
+    return errorResponse(error instanceof HttpError ? error : toHttpError(error));
   }
 }
 
-async function route(dashboard: Dashboard, exchange: Exchange): Promise<Answer | undefined> {
+async function route(
+  dashboard: Dashboard,
+  exchange: HttpExchange,
+): Promise<HttpResponse | undefined> {
   const { path, query, raw } = exchange;
   if (path.startsWith("assets/")) {
     requireMethod(raw.method, ["GET", "HEAD"]);
-    return fileAnswer(dashboard, exchange, path) ?? textAnswer(404, "There is no such file.");
+    return fileResponse(dashboard, exchange, path) ?? textResponse(404, "There is no such file.");
   }
-  if (path.startsWith("api/")) return api(dashboard, exchange, path.slice("api/".length));
+  if (path.startsWith("api/")) return handleApi(dashboard, exchange, path.slice("api/".length));
   const isPage = path === "" || path === "index.html";
   if (isPage && query.has("slash")) {
     requireMethod(raw.method, ["GET", "HEAD"]);
-    return fileAnswer(dashboard, exchange, "slash.js") ?? textAnswer(503, NO_FILES);
+    return fileResponse(dashboard, exchange, "slash.js") ?? textResponse(503, FILES_MISSING);
   }
-  if (!isPage) return textAnswer(404, "There is no such page.");
+  if (!isPage) return textResponse(404, "There is no such page.");
   requireMethod(raw.method, ["GET", "HEAD"]);
-  const visitor = await visit(dashboard, exchange);
+  const visitor = await authorizeVisitor(dashboard, exchange);
   if (visitor === undefined) return undefined;
-  return fileAnswer(dashboard, exchange, "index.html") ?? textAnswer(503, NO_FILES);
+  return fileResponse(dashboard, exchange, "index.html") ?? textResponse(503, FILES_MISSING);
 }
 
-async function api(
+async function handleApi(
   dashboard: Dashboard,
-  exchange: Exchange,
+  exchange: HttpExchange,
   name: string,
-): Promise<Answer | undefined> {
+): Promise<HttpResponse | undefined> {
   const { raw, query } = exchange;
-  const read = Object.hasOwn(READS, name) ? READS[name] : undefined;
-  const write = Object.hasOwn(WRITES, name) ? WRITES[name] : undefined;
-  const visitor = await visit(dashboard, exchange);
+  const read = Object.hasOwn(READ_ENDPOINTS, name) ? READ_ENDPOINTS[name] : undefined;
+  const write = Object.hasOwn(WRITE_ENDPOINTS, name) ? WRITE_ENDPOINTS[name] : undefined;
+  const visitor = await authorizeVisitor(dashboard, exchange);
   if (visitor === undefined) return undefined;
-  const asking = { dashboard, visitor, reading: seenBy(dashboard.reading, visitor) };
+  const asking = { dashboard, visitor, reader: visibleTo(dashboard.reader, visitor) };
   if (read !== undefined) {
     requireMethod(raw.method, ["GET", "HEAD"]);
-    return jsonAnswer(await read(asking, query));
+    return jsonResponse(await read(asking, query));
   }
-  if (write === undefined) throw new Refusal(404, "NOT_FOUND", "there is no such endpoint");
+  if (write === undefined) throw new HttpError(404, "NOT_FOUND", "there is no such endpoint");
   requireMethod(raw.method, ["POST"]);
   requireSameOrigin(raw.headers);
-  return jsonAnswer(await write(asking, await readBody(exchange)));
+  return jsonResponse(await write(asking, await readBody(exchange)));
 }
 
 /** The visitor; undefined if the application has answered the request itself. */
-async function visit(dashboard: Dashboard, exchange: Exchange): Promise<Visitor | undefined> {
+async function authorizeVisitor(
+  dashboard: Dashboard,
+  exchange: HttpExchange,
+): Promise<Visitor | undefined> {
   try {
     const permission = await exchange.authorize();
-    if (exchange.isAnswered()) return undefined;
-    return readPermission(permission, dashboard.createBreaker !== undefined);
+    if (exchange.isResponseSent()) return undefined;
+    return parsePermission(permission, dashboard.createBreaker !== undefined);
   } catch (error) {
-    if (exchange.isAnswered()) return undefined;
-    if (error instanceof Refusal) throw error;
+    if (exchange.isResponseSent()) return undefined;
+    if (error instanceof HttpError) throw error;
     // The application's own error, even if it is one of Headgate's: its text is not for visitors.
-    tell(error);
-    throw failed();
+    logError(error);
+    throw internalError();
   }
 }
 
-function fileAnswer(
+function fileResponse(
   { files }: Dashboard,
-  { raw: { headers } }: Exchange,
+  { raw: { headers } }: HttpExchange,
   path: string,
-): Answer | undefined {
-  const known = headers["if-none-match"];
-  return files.answer(path, String(headers["accept-encoding"] ?? ""), known);
+): HttpResponse | undefined {
+  const ifNoneMatch = headers["if-none-match"];
+  return files.respond(path, String(headers["accept-encoding"] ?? ""), ifNoneMatch);
 }
 
 function requireMethod(method: string | undefined, allowed: readonly string[]): void {
   if (allowed.includes(method ?? "")) return;
   const allow = allowed.join(", ");
-  throw new Refusal(405, "METHOD_NOT_ALLOWED", `only ${allow}`, { headers: { allow } });
+  throw new HttpError(405, "METHOD_NOT_ALLOWED", `only ${allow}`, { headers: { allow } });
 }
 
 /** Operators' errors whose message is about the visitor's input. */
-const INPUT: readonly string[] = [
+const INPUT_ERROR_CODES: readonly string[] = [
   "HEADGATE_INVALID_OPTION",
   "HEADGATE_INVALID_LIMIT",
   "HEADGATE_INVALID_COST",
@@ -106,7 +112,7 @@ const INPUT: readonly string[] = [
 ];
 
 /** Errors of Redis, in words that name neither a server nor a user. */
-const STORE: Readonly<Record<string, string>> = {
+const STORE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   HEADGATE_STORE_UNAVAILABLE: "Redis did not answer",
   HEADGATE_SLOT_UNAVAILABLE: "Redis did not answer for this cluster slot",
   HEADGATE_STORE_MISCONFIGURED: "Redis, as it is configured, refuses this",
@@ -115,33 +121,34 @@ const STORE: Readonly<Record<string, string>> = {
   HEADGATE_BAD_REPLY: "Redis gave a reply that makes no sense",
 };
 
-function refusalOf(error: unknown): Refusal {
+function toHttpError(error: unknown): HttpError {
   const code = codeOf(error);
   if (code !== undefined) {
-    const words = STORE[code];
-    if (words !== undefined) return new Refusal(503, code, words);
-    if (INPUT.includes(code)) return new Refusal(400, code, (error as Error).message);
+    const message = STORE_ERROR_MESSAGES[code];
+    if (message !== undefined) return new HttpError(503, code, message);
+    if (INPUT_ERROR_CODES.includes(code)) return new HttpError(400, code, (error as Error).message);
   }
-  tell(error);
-  return failed();
+  logError(error);
+  return internalError();
 }
 
-function failed(): Refusal {
-  return new Refusal(500, "FAILED", "the server could not answer");
+function internalError(): HttpError {
+  return new HttpError(500, "FAILED", "the server could not answer");
 }
 
 /** When each text was last logged for the application's operator. */
-const told = new Map<string, number>();
+const lastLoggedAt = new Map<string, number>();
 
-const TELL_AGAIN_MS = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 
 /** Logs errors for the application's operator that are hidden from visitors: the same text at most once a minute. */
-function tell(error: unknown): void {
+function logError(error: unknown): void {
   const text = error instanceof Error ? error.message : formatReceived(error);
   const now = performance.now();
-  for (const [known, at] of told) if (now - at >= TELL_AGAIN_MS) told.delete(known);
-  if (told.has(text) || told.size >= 20) return;
-  told.set(text, now);
+  for (const [known, at] of lastLoggedAt)
+    if (now - at >= LOG_INTERVAL_MS) lastLoggedAt.delete(known);
+  if (lastLoggedAt.has(text) || lastLoggedAt.size >= 20) return;
+  lastLoggedAt.set(text, now);
   const detail = error instanceof Error ? error.stack : undefined;
   emitWarning(
     "HEADGATE_DASHBOARD_FAILED",

@@ -3,13 +3,13 @@ import type { BreakersView, RedisView } from "../../src/api.ts";
 export function breakersAt(at: number): BreakersView {
   return {
     at,
-    unread: 0,
+    unreadable: 0,
     breakers: [
       {
         name: "payments",
         policy: ["opens when 50 % of at least 20 calls in 30 s fail; tries again after 20 s"],
         processes: 4,
-        targetsKnown: true,
+        hasAllTargets: true,
         targets: [
           {
             target: "https://pay.example.net",
@@ -30,7 +30,7 @@ export function breakersAt(at: number): BreakersView {
         name: "search-cluster",
         policy: ["opens after 5 failures in a row; tries again after 10 s"],
         processes: 6,
-        targetsKnown: false,
+        hasAllTargets: false,
         targets: [
           { target: "search-a", state: "closed", successRate: 1, calls: 8_841 },
           {
@@ -72,15 +72,15 @@ export function redisAt(at: number): RedisView {
       {
         level: "warning",
         title: "Redis evicts keys: maxmemory-policy is allkeys-lru",
-        means: "When memory is full, Redis drops counters, and clients get a fresh limit.",
-        mend: "set maxmemory-policy to noeviction, or give Headgate a Redis of its own",
-        see: "headgate doctor --explain eviction",
+        impact: "When memory is full, Redis drops counters, and clients get a fresh limit.",
+        fix: "set maxmemory-policy to noeviction, or give Headgate a Redis of its own",
+        docs: "headgate doctor --explain eviction",
       },
       {
         level: "note",
         title: "No replica is connected",
-        means: "Counters are lost with this server; limits then start anew.",
-        see: "headgate doctor --explain replicas",
+        impact: "Counters are lost with this server; limits then start anew.",
+        docs: "headgate doctor --explain replicas",
       },
       { level: "ok", title: "Redis 7.4.2 has all that Headgate uses" },
       { level: "ok", title: "A round trip takes 0.42 ms (median of 20), 1.1 ms at most" },

@@ -1,4 +1,4 @@
-import type { BlockRow, DeniedRow, LogRow, OverrideRow } from "../../src/api.ts";
+import type { BlockRow, DenyListRow, LogRow, OverrideRow } from "../../src/api.ts";
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -9,38 +9,38 @@ export function overridesAt(at: number): readonly OverrideRow[] {
       id: "o1",
       limiter: "api",
       subject: { user: "partner-7" },
-      what: "per-user: limit 2,400",
+      change: "per-user: limit 2,400",
       from: at - 3 * HOUR,
       until: at + 5 * HOUR,
       by: "ann@example.com",
       reason: "Migration weekend, OPS-2231",
-      reach: "in-force",
+      coverage: "in-force",
       appliedBy: 6,
-      ignored: [],
+      ignoredReasons: [],
     },
     {
       id: "o2",
       limiter: "search",
-      what: "search: refill 12",
+      change: "search: refill 12",
       from: at - 40 * MINUTE,
       until: at + 80 * MINUTE,
       by: "bob@example.com",
       reason: "Campaign went out early",
-      reach: "partly",
+      coverage: "partly",
       appliedBy: 4,
-      ignored: ["2 processes have no limit named search in this limiter"],
+      ignoredReasons: ["2 processes have no limit named search in this limiter"],
     },
     {
       id: "o3",
       limiter: "checkout",
-      what: "per-card: limit 30",
+      change: "per-card: limit 30",
       from: at - 26 * HOUR,
       until: null,
       by: "deploy-bot",
       reason: "Sale",
-      reach: "ignored",
+      coverage: "ignored",
       appliedBy: 0,
-      ignored: ["It names the limit per-card, which checkout does not have"],
+      ignoredReasons: ["It names the limit per-card, which checkout does not have"],
     },
   ];
 }
@@ -73,7 +73,7 @@ export function blocksAt(at: number): readonly BlockRow[] {
   ];
 }
 
-export function deniedAt(at: number): readonly DeniedRow[] {
+export function deniedAt(at: number): readonly DenyListRow[] {
   return [
     {
       id: "d1",

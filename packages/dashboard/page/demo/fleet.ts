@@ -8,13 +8,20 @@ import type {
   ProcessSummary,
   Session,
   Span,
-  TopRow,
+  TopSubjectRow,
 } from "../../src/api.ts";
 import type { Series } from "../src/format/rates.ts";
 import { blocksAt, deniedAt, overridesAt } from "./control.ts";
 import type { DemoLimiter } from "./limiters.ts";
 import { LIMITERS } from "./limiters.ts";
-import { lastMinuteOf, letThrough, STEPS, seriesOf, together, total } from "./traffic.ts";
+import {
+  countDeniedAsAllowed,
+  lastMinuteOf,
+  mergeSeries,
+  STEP_MS,
+  seriesOf,
+  totalOf,
+} from "./traffic.ts";
 
 export const SESSION: Session = {
   by: "ann@example.com",
@@ -41,80 +48,80 @@ function processesAt(at: number): readonly ProcessSummary[] {
 
 function coverageOf(span: Span, at: number): Coverage {
   const length = span === "30d" ? 19 * 86_400_000 : SPAN_MS[span];
-  return { from: at - length, processes: 6, silent: 1 };
+  return { from: at - length, processes: 6, silentProcesses: 1 };
 }
 
 /** The steps of the small lines. */
-const LINE_STEPS: Readonly<Record<Span, number>> = {
+const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
   "1h": 60_000,
   "24h": 1_800_000,
   "30d": 7_200_000,
 };
 
 export function overviewAt(at: number, span: Span): Overview {
-  const lines = LIMITERS.map(({ shape }, i) => seriesOf(shape, span, at, i + 1));
+  const lines = LIMITERS.map(({ traffic }, i) => seriesOf(traffic, span, at, i + 1));
   const limiters = LIMITERS.map((one, i) => {
     const line = lines[i] as Series;
     return {
       name: one.name,
-      totals: total(line),
-      series: together([line], LINE_STEPS[span]).points,
-      words: one.limits.map(({ name, words }) => `${name}: ${words}`),
+      totals: totalOf(line),
+      series: mergeSeries([line], SPARKLINE_STEP_MS[span]).points,
+      words: one.limits.map(({ name, description }) => `${name}: ${description}`),
       versions: one.name === "search" ? 2 : 1,
       processes: 6,
       shadow: one.shadow ?? false,
       overrides: overridesAt(at).filter(({ limiter }) => limiter === one.name).length,
     };
   }).sort((a, b) => Number(a.shadow) - Number(b.shadow) || b.totals.denied - a.totals.denied);
-  const minutes = LIMITERS.map(({ shape }, i) => lastMinuteOf(shape, at, i + 1));
+  const minutes = LIMITERS.map(({ traffic }, i) => lastMinuteOf(traffic, at, i + 1));
   const isInShadow = (i: number): boolean => LIMITERS[i]?.shadow === true;
-  const series = together(
-    lines.map((line, i) => (isInShadow(i) ? letThrough(line) : line)),
-    STEPS[span],
+  const series = mergeSeries(
+    lines.map((line, i) => (isInShadow(i) ? countDeniedAsAllowed(line) : line)),
+    STEP_MS[span],
   );
   return {
     at,
     span,
     store: { latencyMs: 0.42 },
-    totals: total(series),
+    totals: totalOf(series),
     stepMs: series.stepMs,
     series: series.points,
-    lastMinute: total(
-      together(
-        minutes.map((line, i) => (isInShadow(i) ? letThrough(line) : line)),
+    lastMinute: totalOf(
+      mergeSeries(
+        minutes.map((line, i) => (isInShadow(i) ? countDeniedAsAllowed(line) : line)),
         10_000,
       ),
     ),
     shadow: {
-      totals: total(
-        together(
+      totals: totalOf(
+        mergeSeries(
           lines.filter((_, i) => isInShadow(i)),
-          STEPS[span],
+          STEP_MS[span],
         ),
       ),
-      lastMinute: total(
-        together(
+      lastMinute: totalOf(
+        mergeSeries(
           minutes.filter((_, i) => isInShadow(i)),
           10_000,
         ),
       ),
     },
-    lineStepMs: LINE_STEPS[span],
+    sparklineStepMs: SPARKLINE_STEP_MS[span],
     limiters,
     others: null,
     processes: processesAt(at),
-    mixed: [{ name: "search", versions: 2 }],
+    mixedVersions: [{ name: "search", versions: 2 }],
     ignoredOverrides: [
       { limiter: "checkout", why: "it names the limit per-card, which checkout does not have" },
     ],
-    inForce: {
+    active: {
       overrides: overridesAt(at).length,
       blocks: blocksAt(at).length,
-      denied: deniedAt(at).length,
-      blocksKnown: true,
+      denyListEntries: deniedAt(at).length,
+      hasAllBlocks: true,
     },
     coverage: coverageOf(span, at),
-    unread: 0,
+    unreadable: 0,
   };
 }
 
@@ -122,9 +129,9 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
   const found = LIMITERS.findIndex((one) => one.name === name);
   const one = LIMITERS[found];
   if (one === undefined) return undefined;
-  const series = seriesOf(one.shape, span, at, found + 1);
-  const totals = total(series);
-  const top = (rows: DemoLimiter["denied"], all: number): readonly TopRow[] =>
+  const series = seriesOf(one.traffic, span, at, found + 1);
+  const totals = totalOf(series);
+  const top = (rows: DemoLimiter["denied"], all: number): readonly TopSubjectRow[] =>
     rows.map(([subject, share], i) => ({
       dimension: one.dimension ?? "default",
       subject: i === 4 ? null : subject,
@@ -141,24 +148,27 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
     totals,
     stepMs: series.stepMs,
     series: series.points,
-    lastMinute: total(lastMinuteOf(one.shape, at, found + 1)),
+    lastMinute: totalOf(lastMinuteOf(one.traffic, at, found + 1)),
     byLimit: one.limits
-      .map(({ name: limit, part }) => ({ limit, denied: Math.round(totals.denied * part) }))
+      .map(({ name: limit, denialShare }) => ({
+        limit,
+        denied: Math.round(totals.denied * denialShare),
+      }))
       .sort((a, b) => b.denied - a.denied),
     used: top(one.used, totals.allowed + totals.denied),
     denied: top(one.denied, totals.denied),
-    topsFrom: at - Math.min(SPAN_MS[span], 86_400_000) - 240_000,
+    topSubjectsFrom: at - Math.min(SPAN_MS[span], 86_400_000) - 240_000,
     overrides: overridesAt(at).filter(({ limiter }) => limiter === name),
     processes: processesAt(at),
     coverage: coverageOf(span, at),
-    unread: 0,
+    unreadable: 0,
   };
 }
 
 function policiesOf(one: DemoLimiter): readonly PolicyView[] {
   const all = ["p0", "p1", "p2", "p3", "p4", "p5"];
   const policy: PolicyView = {
-    words: one.limits.map(({ name, words }) => `${name}: ${words}`),
+    limits: one.limits.map(({ name, description }) => `${name}: ${description}`),
     code: one.limits.map(({ code }) => code).join(",\n"),
     numbers: Object.fromEntries(one.limits.map(({ name, numbers }) => [name, numbers])),
     processes: one.name === "search" ? all.slice(0, 4) : all,
@@ -168,7 +178,7 @@ function policiesOf(one: DemoLimiter): readonly PolicyView[] {
   if (one.name !== "search") return [policy];
   const old: PolicyView = {
     ...policy,
-    words: ["10-per-1s: 10 per 1s (gcra)"],
+    limits: ["10-per-1s: 10 per 1s (gcra)"],
     code: `gcra({ limit: 10, window: "1s" })`,
     numbers: { "10-per-1s": { limit: 10 } },
     processes: all.slice(4),

@@ -1,21 +1,21 @@
-import type { Shape } from "./traffic.ts";
+import type { TrafficShape } from "./traffic.ts";
 
 type Numbers = Readonly<Record<string, number>>;
 
 /** A limit of a demo limiter. */
 export interface DemoLimit {
   readonly name: string;
-  readonly words: string;
+  readonly description: string;
   readonly code: string;
   readonly numbers: Numbers;
   /** Its part of the denials. */
-  readonly part: number;
+  readonly denialShare: number;
 }
 
 /** A limiter of the demo. */
 export interface DemoLimiter {
   readonly name: string;
-  readonly shape: Shape;
+  readonly traffic: TrafficShape;
   readonly limits: readonly DemoLimit[];
   readonly uses: string;
   readonly shadow?: boolean;
@@ -26,7 +26,7 @@ export interface DemoLimiter {
 }
 
 /** Windows as the server writes them. */
-const LONG: Readonly<Record<string, string>> = {
+const WINDOW_NAMES: Readonly<Record<string, string>> = {
   "1s": "second",
   "10s": "10 seconds",
   "1m": "minute",
@@ -38,22 +38,22 @@ const gcra = (
   name: string,
   limit: number,
   window: string,
-  part: number,
+  denialShare: number,
   burst?: number,
 ): DemoLimit => ({
   name,
-  words: `${limit} per ${LONG[window] ?? window} for each client${burst === undefined ? "" : `, burst ${burst}`} (gcra)`,
+  description: `${limit} per ${WINDOW_NAMES[window] ?? window} for each client${burst === undefined ? "" : `, burst ${burst}`} (gcra)`,
   code: `gcra({ name: "${name}", limit: ${limit}, window: "${window}"${burst === undefined ? "" : `, burst: ${burst}`} })`,
   numbers: { limit, ...(burst === undefined ? {} : { burst }) },
-  part,
+  denialShare,
 });
 
-const fixed = (name: string, limit: number, window: string, part: number): DemoLimit => ({
+const fixed = (name: string, limit: number, window: string, denialShare: number): DemoLimit => ({
   name,
-  words: `${limit.toLocaleString("en-US")} per calendar ${window} for each client, Europe/Berlin (fixedWindow)`,
+  description: `${limit.toLocaleString("en-US")} per calendar ${window} for each client, Europe/Berlin (fixedWindow)`,
   code: `fixedWindow({ name: "${name}", limit: ${limit}, window: "${window}", timeZone: "Europe/Berlin" })`,
   numbers: { limit },
-  part,
+  denialShare,
 });
 
 const bucket = (
@@ -61,13 +61,13 @@ const bucket = (
   capacity: number,
   refill: number,
   every: string,
-  part: number,
+  denialShare: number,
 ): DemoLimit => ({
   name,
-  words: `${capacity} at once, ${refill} more every ${LONG[every] ?? every} for each client (tokenBucket)`,
+  description: `${capacity} at once, ${refill} more every ${WINDOW_NAMES[every] ?? every} for each client (tokenBucket)`,
   code: `tokenBucket({ name: "${name}", capacity: ${capacity}, refill: ${refill}, every: "${every}" })`,
   numbers: { capacity, refill },
-  part,
+  denialShare,
 });
 
 const ATTACKER = "203.0.113.250";
@@ -94,7 +94,7 @@ const BY_USER = "express: user by a function of the application; without a key: 
 export const LIMITERS: readonly DemoLimiter[] = [
   {
     name: "login",
-    shape: { rate: 4, denied: 0.02, attack: 18 },
+    traffic: { rate: 4, denied: 0.02, attackRate: 18 },
     limits: [gcra("burst", 20, "10s", 0.86), gcra("5-per-15m", 5, "15m", 0.14)],
     uses: HTTP,
     denied: [[ATTACKER, 0.91], ...ADDRESSES],
@@ -102,7 +102,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "api",
-    shape: { rate: 120, denied: 0.011, away: 41 },
+    traffic: { rate: 120, denied: 0.011, outageMinutesAgo: 41 },
     limits: [gcra("per-user", 600, "1m", 0.7, 100), fixed("daily", 100_000, "day", 0.3)],
     uses: BY_USER,
     dimension: "user",
@@ -111,7 +111,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "search",
-    shape: { rate: 36, denied: 0.024 },
+    traffic: { rate: 36, denied: 0.024 },
     limits: [bucket("search", 30, 5, "1s", 1)],
     uses: HTTP,
     denied: [["198.51.100.23", 0.4], ...ADDRESSES.slice(1)],
@@ -119,14 +119,14 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "export",
-    shape: { rate: 0.8, denied: 0.18 },
+    traffic: { rate: 0.8, denied: 0.18 },
     limits: [
       {
         name: "2-at-a-time",
-        words: "2 at a time for each user (concurrency)",
+        description: "2 at a time for each user (concurrency)",
         code: `concurrency({ name: "2-at-a-time", limit: 2 })`,
         numbers: { limit: 2 },
-        part: 0.8,
+        denialShare: 0.8,
       },
       fixed("monthly", 200, "month", 0.2),
     ],
@@ -140,7 +140,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "checkout",
-    shape: { rate: 9, denied: 0.004 },
+    traffic: { rate: 9, denied: 0.004 },
     limits: [gcra("checkout", 10, "1m", 1)],
     uses: BY_USER,
     dimension: "user",
@@ -149,7 +149,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "webhooks (outgoing)",
-    shape: { rate: 22, denied: 0.006 },
+    traffic: { rate: 22, denied: 0.006 },
     limits: [gcra("per-endpoint", 50, "1s", 1)],
     uses: "calls of the application",
     dimension: "endpoint",
@@ -161,7 +161,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "language-model",
-    shape: { rate: 6, denied: 0.03 },
+    traffic: { rate: 6, denied: 0.03 },
     limits: [bucket("tokens", 200_000, 3_000, "1s", 0.9), gcra("requests", 60, "1m", 0.1)],
     uses: "calls of the application, at the real cost",
     dimension: "tenant",
@@ -176,7 +176,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "signup",
-    shape: { rate: 0.4, denied: 0.05, attack: 0.3 },
+    traffic: { rate: 0.4, denied: 0.05, attackRate: 0.3 },
     limits: [gcra("3-per-1h", 3, "1h", 1)],
     uses: HTTP,
     denied: [[ATTACKER, 0.7], ...ADDRESSES.slice(0, 2)],
@@ -184,7 +184,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "password-reset",
-    shape: { rate: 0.2, denied: 0.01 },
+    traffic: { rate: 0.2, denied: 0.01 },
     limits: [gcra("5-per-1h", 5, "1h", 1)],
     uses: HTTP,
     denied: ADDRESSES.slice(0, 1),
@@ -192,7 +192,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "downloads",
-    shape: { rate: 14, denied: 0.09 },
+    traffic: { rate: 14, denied: 0.09 },
     limits: [gcra("new-limit", 40, "1m", 1)],
     uses: HTTP,
     shadow: true,
@@ -201,7 +201,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "graphql",
-    shape: { rate: 48, denied: 0 },
+    traffic: { rate: 48, denied: 0 },
     limits: [bucket("cost", 1_000, 50, "1s", 1)],
     uses: BY_USER,
     dimension: "user",
@@ -210,7 +210,7 @@ export const LIMITERS: readonly DemoLimiter[] = [
   },
   {
     name: "internal-status-and-health-checks-of-all-services-behind-the-edge",
-    shape: { rate: 2, denied: 0 },
+    traffic: { rate: 2, denied: 0 },
     limits: [gcra("60-per-1m", 60, "1m", 1)],
     uses: HTTP,
     denied: [],

@@ -1,4 +1,4 @@
-import type { SubjectInLimiter, SubjectOf, SubjectView } from "../../src/api.ts";
+import type { SubjectByDimension, SubjectStatus, SubjectView } from "../../src/api.ts";
 import { blocksAt, deniedAt, logAt, overridesAt } from "./control.ts";
 
 const SKIPPED = [
@@ -8,11 +8,17 @@ const SKIPPED = [
 
 /** What the limiters say of some clients. */
 export function subjectsAt(at: number): Readonly<Record<string, SubjectView>> {
-  const views = [attacker(at), partner(at), calm(at), importer(at), networkDenied(at)];
+  const views = [
+    attackerView(at),
+    partnerView(at),
+    allowedView(at),
+    importerView(at),
+    denyListedView(at),
+  ];
   return Object.fromEntries(views.map((view) => [view.asked, view]));
 }
 
-function attacker(at: number): SubjectView {
+function attackerView(at: number): SubjectView {
   const subject = { default: "203.0.113.250" };
   return {
     at,
@@ -20,25 +26,25 @@ function attacker(at: number): SubjectView {
     denyList: [],
     skipped: SKIPPED,
     limiters: [
-      ...deniedIn(at, subject),
-      shadowed(at, subject),
-      quiet("search", subject, "search", "30 at once, 5 more every 1 s", 30),
-      quiet("password-reset", subject, "5-per-1h", "5 per 1 h", 5),
+      ...deniedStatuses(at, subject),
+      shadowStatus(at, subject),
+      unusedStatus("search", subject, "search", "30 at once, 5 more every 1 s", 30),
+      unusedStatus("password-reset", subject, "5-per-1h", "5 per 1 h", 5),
     ],
   };
 }
 
-function deniedIn(at: number, subject: SubjectOf): readonly SubjectInLimiter[] {
+function deniedStatuses(at: number, subject: SubjectByDimension): readonly SubjectStatus[] {
   return [
     {
       name: "login",
       dimension: "default",
       subject,
       allowed: false,
-      shadow: false,
+      wouldDeny: false,
       deniedBy: "burst",
       until: at + 8_400,
-      blocked: [],
+      blocks: [],
       history: logAt(at)
         .filter(({ kind }) => kind === "unblock")
         .map((row) => ({ ...row, subject })),
@@ -46,24 +52,24 @@ function deniedIn(at: number, subject: SubjectOf): readonly SubjectInLimiter[] {
         {
           limit: "burst",
           per: "default",
-          words: "burst: 20 per 10 seconds for each client (gcra)",
-          most: 20,
+          description: "burst: 20 per 10 seconds for each client (gcra)",
+          capacity: 20,
           used: 20,
           remaining: 0,
           allowed: false,
-          allowsAt: at + 8_400,
-          unusedAt: at + 10_000,
+          nextAllowedAt: at + 8_400,
+          recoversFullyAt: at + 10_000,
         },
         {
           limit: "5-per-15m",
           per: "default",
-          words: "5 per 15 minutes for each client (gcra)",
-          most: 5,
+          description: "5 per 15 minutes for each client (gcra)",
+          capacity: 5,
           used: 3,
           remaining: 2,
           allowed: true,
-          allowsAt: null,
-          unusedAt: at + 540_000,
+          nextAllowedAt: null,
+          recoversFullyAt: at + 540_000,
         },
       ],
     },
@@ -72,10 +78,10 @@ function deniedIn(at: number, subject: SubjectOf): readonly SubjectInLimiter[] {
       dimension: "default",
       subject,
       allowed: false,
-      shadow: false,
+      wouldDeny: false,
       deniedBy: "block",
       until: at + 38 * 60_000,
-      blocked: blocksAt(at)
+      blocks: blocksAt(at)
         .filter(({ limiter }) => limiter === "signup")
         .map((block) => ({ ...block, subject })),
       history: [],
@@ -83,84 +89,84 @@ function deniedIn(at: number, subject: SubjectOf): readonly SubjectInLimiter[] {
         {
           limit: "3-per-1h",
           per: "default",
-          words: "3 per hour for each client, blocks for 1 hour (gcra)",
-          most: 3,
+          description: "3 per hour for each client, blocks for 1 hour (gcra)",
+          capacity: 3,
           used: 3,
           remaining: 0,
           allowed: false,
-          allowsAt: at + 38 * 60_000,
-          unusedAt: at + 3_500_000,
+          nextAllowedAt: at + 38 * 60_000,
+          recoversFullyAt: at + 3_500_000,
         },
       ],
     },
   ];
 }
 
-function shadowed(at: number, subject: SubjectOf): SubjectInLimiter {
+function shadowStatus(at: number, subject: SubjectByDimension): SubjectStatus {
   return {
     name: "downloads",
     dimension: "default",
     subject,
     allowed: true,
-    shadow: true,
-    blocked: [],
+    wouldDeny: true,
+    blocks: [],
     history: [],
     limits: [
       {
         limit: "new-limit",
         per: "default",
-        words: "new-limit: 40 per minute for each client (gcra)",
-        most: 40,
+        description: "new-limit: 40 per minute for each client (gcra)",
+        capacity: 40,
         used: 40,
         remaining: 0,
         allowed: false,
-        allowsAt: at + 1_500,
-        unusedAt: at + 60_000,
+        nextAllowedAt: at + 1_500,
+        recoversFullyAt: at + 60_000,
       },
     ],
   };
 }
 
-function quiet(
+function unusedStatus(
   name: string,
   subject: Readonly<Record<string, string>>,
   limit: string,
-  words: string,
-  most: number,
-): SubjectInLimiter {
+  description: string,
+  capacity: number,
+): SubjectStatus {
   return {
     name,
     dimension: Object.keys(subject)[0] ?? "default",
     subject,
     allowed: true,
-    shadow: false,
-    blocked: [],
+    wouldDeny: false,
+    blocks: [],
     history: [],
     limits: [
       {
         limit,
         per: "default",
-        words,
-        most,
+        description,
+        capacity,
         used: 0,
-        remaining: most,
+        remaining: capacity,
         allowed: true,
-        allowsAt: null,
-        unusedAt: null,
+        nextAllowedAt: null,
+        recoversFullyAt: null,
       },
     ],
   };
 }
 
-function partner(at: number): SubjectView {
+function partnerView(at: number): SubjectView {
   const subject = { user: "partner-7" };
-  const api = quiet("api", subject, "per-user", "2,400 per 1 min, burst 100", 2_400);
+  const api = unusedStatus("api", subject, "per-user", "2,400 per 1 min, burst 100", 2_400);
   const override = overridesAt(at)[0];
   const limits = api.limits.map((row) => ({
     ...row,
     used: 1_182,
     remaining: 1_218,
-    unusedAt: at + 29_000,
+    recoversFullyAt: at + 29_000,
   }));
   return {
     at,
@@ -174,12 +180,12 @@ function partner(at: number): SubjectView {
         ...(override ? { override } : {}),
         history: logAt(at).filter((row) => row.subject?.["user"] === "partner-7"),
       },
-      quiet("checkout", subject, "checkout", "10 per 1 min", 10),
+      unusedStatus("checkout", subject, "checkout", "10 per 1 min", 10),
     ],
   };
 }
 
-function calm(at: number): SubjectView {
+function allowedView(at: number): SubjectView {
   const subject = { default: "198.51.100.7" };
   return {
     at,
@@ -187,13 +193,13 @@ function calm(at: number): SubjectView {
     denyList: [],
     skipped: SKIPPED,
     limiters: [
-      quiet("login", subject, "burst", "20 per 10 s", 20),
-      quiet("search", subject, "search", "30 at once, 5 more every 1 s", 30),
+      unusedStatus("login", subject, "burst", "20 per 10 s", 20),
+      unusedStatus("search", subject, "search", "30 at once, 5 more every 1 s", 30),
     ],
   };
 }
 
-function importer(at: number): SubjectView {
+function importerView(at: number): SubjectView {
   const subject = { user: "acme-batch-import" };
   return {
     at,
@@ -202,18 +208,18 @@ function importer(at: number): SubjectView {
     skipped: [],
     limiters: [
       {
-        ...quiet("export", subject, "2-at-a-time", "2 at a time", 2),
+        ...unusedStatus("export", subject, "2-at-a-time", "2 at a time", 2),
         allowed: false,
         deniedBy: "block",
         until: at + 23 * 3_600_000,
-        blocked: blocksAt(at).filter(({ limiter }) => limiter === "export"),
+        blocks: blocksAt(at).filter(({ limiter }) => limiter === "export"),
         history: logAt(at).filter(({ limiter }) => limiter === "export"),
       },
     ],
   };
 }
 
-function networkDenied(at: number): SubjectView {
+function denyListedView(at: number): SubjectView {
   return {
     at,
     asked: "192.0.2.114",
@@ -221,7 +227,7 @@ function networkDenied(at: number): SubjectView {
     skipped: SKIPPED,
     limiters: [
       {
-        ...quiet(
+        ...unusedStatus(
           "search",
           { default: "192.0.2.114" },
           "search",

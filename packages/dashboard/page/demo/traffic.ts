@@ -1,10 +1,16 @@
-import { NOTHING, plus, REPORTED_AFTER, SPAN_MS, sumOf } from "../../src/api/usage.ts";
+import {
+  addCounts,
+  NO_DECISIONS,
+  REPORT_DELAY_MS,
+  SPAN_MS,
+  sumCounts,
+} from "../../src/api/usage.ts";
 import type { Counts, Point, Span } from "../../src/api.ts";
 import type { Series } from "../src/format/rates.ts";
 import { randomFrom } from "./random.ts";
 
 /** The length of a step of each span, in milliseconds. */
-export const STEPS: Readonly<Record<Span, number>> = {
+export const STEP_MS: Readonly<Record<Span, number>> = {
   "1h": 10_000,
   "24h": 600_000,
   "30d": 3_600_000,
@@ -13,20 +19,20 @@ export const STEPS: Readonly<Record<Span, number>> = {
 const DAY = 86_400_000;
 
 /** How a limiter's traffic looks. */
-export interface Shape {
+export interface TrafficShape {
   /** Requests a second at noon. */
   readonly rate: number;
   /** The share that is denied on an ordinary day. */
   readonly denied: number;
   /** Requests a second of an attack that began 22 minutes ago, nearly all denied. */
-  readonly attack?: number;
+  readonly attackRate?: number;
   /** How many minutes ago Redis was away for a minute, if it was. */
-  readonly away?: number;
+  readonly outageMinutesAgo?: number;
 }
 
 /** The decisions of a limiter over a span that ends at `at`. */
-export function seriesOf(shape: Shape, span: Span, at: number, seed: number): Series {
-  const stepMs = STEPS[span];
+export function seriesOf(shape: TrafficShape, span: Span, at: number, seed: number): Series {
+  const stepMs = STEP_MS[span];
   const random = randomFrom(seed);
   const points: Point[] = [];
   const first = Math.ceil((at - SPAN_MS[span]) / stepMs);
@@ -39,14 +45,14 @@ export function seriesOf(shape: Shape, span: Span, at: number, seed: number): Se
 }
 
 /** The decisions of the last minute that all processes have reported. */
-export function lastMinuteOf(shape: Shape, at: number, seed: number): Series {
+export function lastMinuteOf(shape: TrafficShape, at: number, seed: number): Series {
   const { stepMs, points } = seriesOf(shape, "1h", at, seed);
-  const end = Math.floor((at - REPORTED_AFTER) / stepMs) * stepMs;
+  const end = Math.floor((at - REPORT_DELAY_MS) / stepMs) * stepMs;
   return { stepMs, points: points.filter((one) => one.at >= end - 60_000 && one.at < end) };
 }
 
 function pointOf(
-  shape: Shape,
+  shape: TrafficShape,
   from: number,
   at: number,
   seconds: number,
@@ -57,31 +63,32 @@ function pointOf(
   const ago = (at - from) / 60_000;
   const wave = 0.75 + 0.25 * Math.sin(ago * 1.7) + 0.12 * random();
   const isLong = seconds > 700;
-  const attacked = ago < 22 ? (shape.attack ?? 0) * wave * seconds * (isLong ? 0.37 : 1) : 0;
+  const attacked = ago < 22 ? (shape.attackRate ?? 0) * wave * seconds * (isLong ? 0.37 : 1) : 0;
   const denied = Math.round(usual * shape.denied * (0.3 + 1.4 * random()) + attacked * 0.97);
   const allowed = Math.round(usual * (1 - shape.denied) + attacked * 0.03);
-  const isAway = shape.away !== undefined && Math.abs(ago - shape.away) < 0.5;
+  const isAway =
+    shape.outageMinutesAgo !== undefined && Math.abs(ago - shape.outageMinutesAgo) < 0.5;
   return { allowed, denied, degraded: isAway ? allowed + denied : 0 };
 }
 
 /** The same line, with what was let through as allowed. */
-export function letThrough({ stepMs, points }: Series): Series {
+export function countDeniedAsAllowed({ stepMs, points }: Series): Series {
   return {
     stepMs,
     points: points.map((one) => ({ ...one, allowed: one.allowed + one.denied, denied: 0 })),
   };
 }
 
-export function total(series: Series): Counts {
-  return sumOf(series.points);
+export function totalOf(series: Series): Counts {
+  return sumCounts(series.points);
 }
 
 /** Several lines as one, in steps of a length. */
-export function together(all: readonly Series[], stepMs: number): Series {
+export function mergeSeries(all: readonly Series[], stepMs: number): Series {
   const steps = new Map<number, Point>();
   for (const point of all.flatMap(({ points }) => points)) {
     const at = Math.floor(point.at / stepMs) * stepMs;
-    steps.set(at, { at, ...plus(steps.get(at) ?? NOTHING, point) });
+    steps.set(at, { at, ...addCounts(steps.get(at) ?? NO_DECISIONS, point) });
   }
   return { stepMs, points: [...steps.values()].sort((a, b) => a.at - b.at) };
 }

@@ -1,29 +1,29 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Session } from "../../src/api.ts";
-import { ActionDialog } from "./actions/dialog.tsx";
+import { ActionDialog } from "./actions/action-dialog.tsx";
+import type { DataSource } from "./client/data-source.ts";
 import type { Failure } from "./client/failure.ts";
-import { asFailure, failureInWords, isFinal } from "./client/failure.ts";
+import { asFailure, formatFailure, isPermanent } from "./client/failure.ts";
 import { pauseAfter } from "./client/polling.ts";
-import type { Source } from "./client/source.ts";
+import type { ActionDraft, LiveState, PageState } from "./page-context.ts";
+import { PageContext } from "./page-context.ts";
 import { Shell } from "./shell.tsx";
 import { useRoute } from "./use-route.ts";
-import { ViewOf } from "./views/view-of.tsx";
-import type { Draft, LiveState, PageState } from "./visit.ts";
-import { PageContext } from "./visit.ts";
+import { CurrentView } from "./views/current-view.tsx";
 
-const NOT_YET: LiveState = { at: undefined, failure: undefined, refresh: () => {} };
+const NO_DATA: LiveState = { at: undefined, failure: undefined, refresh: () => {} };
 
 /** The whole page. */
-export function App({ source }: { source: Source }): JSX.Element {
+export function App({ source }: { source: DataSource }): JSX.Element {
   const [session, failure] = useSession(source);
-  if (session) return <Ready source={source} session={session} />;
+  if (session) return <LoadedPage source={source} session={session} />;
   return (
     <main class="before">
       {failure ? (
         <div class="notice bad" role="alert">
-          <strong>{failureInWords(failure)}</strong>
-          {!isFinal(failure) && " The page asks again by itself."}
+          <strong>{formatFailure(failure)}</strong>
+          {!isPermanent(failure) && " The page asks again by itself."}
         </div>
       ) : (
         <p class="quiet">Loading…</p>
@@ -33,48 +33,54 @@ export function App({ source }: { source: Source }): JSX.Element {
 }
 
 /** Requests the visitor's session until there is an answer. */
-function useSession(source: Source): readonly [Session | undefined, Failure | undefined] {
+function useSession(source: DataSource): readonly [Session | undefined, Failure | undefined] {
   const [session, setSession] = useState<Session>();
   const [failure, setFailure] = useState<Failure>();
   // Before the first paint: on a slow machine, each frame of these steps would delay the figures.
   useLayoutEffect(() => {
-    const leaving = new AbortController();
+    const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const ask = async (failed: number): Promise<void> => {
+    const load = async (failed: number): Promise<void> => {
       try {
-        setSession(await source.session(leaving.signal));
+        setSession(await source.session(controller.signal));
       } catch (error) {
-        if (leaving.signal.aborted) return;
+        if (controller.signal.aborted) return;
         setFailure(asFailure(error));
         const next = failed + 1;
-        if (!isFinal(asFailure(error))) timer = setTimeout(ask, pauseAfter(next, 5_000), next);
+        if (!isPermanent(asFailure(error))) timer = setTimeout(load, pauseAfter(next, 5_000), next);
       }
     };
-    void ask(0);
+    void load(0);
     return () => {
-      leaving.abort();
+      controller.abort();
       clearTimeout(timer);
     };
   }, [source]);
   return [session, failure];
 }
 
-function Ready({ source, session }: { source: Source; session: Session }): JSX.Element {
+function LoadedPage({ source, session }: { source: DataSource; session: Session }): JSX.Element {
   const route = useRoute();
-  const [draft, open] = useState<Draft>();
-  const [live, setLive] = useState<LiveState>(NOT_YET);
-  const visit = useMemo<PageState>(
-    () => ({ source, session, open, setLive, may: (kind) => session.actions.includes(kind) }),
+  const [draft, openDialog] = useState<ActionDraft>();
+  const [live, setLive] = useState<LiveState>(NO_DATA);
+  const state = useMemo<PageState>(
+    () => ({
+      source,
+      session,
+      openDialog,
+      setLive,
+      isPermitted: (kind) => session.actions.includes(kind),
+    }),
     [source, session],
   );
   const close = (done: boolean): void => {
-    open(undefined);
+    openDialog(undefined);
     if (done) live.refresh();
   };
   return (
-    <PageContext.Provider value={visit}>
+    <PageContext.Provider value={state}>
       <Shell route={route} live={live}>
-        <ViewOf route={route} />
+        <CurrentView route={route} />
       </Shell>
       {draft && <ActionDialog draft={draft} onClose={close} />}
     </PageContext.Provider>

@@ -1,14 +1,14 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { prefetch } from "./client/ahead.ts";
+import type { DataSource } from "./client/data-source.ts";
 import { httpSource } from "./client/http-source.ts";
+import { prefetch } from "./client/prefetch.ts";
 import { recordedSource } from "./client/recorded-source.ts";
-import type { Source } from "./client/source.ts";
 import { parseRoute } from "./route.ts";
 
 /** The source of answers named by the meta element: a folder of the server, or a recording. */
-function sourceOf(place: string): Source | Promise<Source> {
-  return place.endsWith(".json") ? recordedSource(place) : httpSource(place);
+function sourceOf(location: string): DataSource | Promise<DataSource> {
+  return location.endsWith(".json") ? recordedSource(location) : httpSource(location);
 }
 
 const box = document.getElementById("page");

@@ -1,14 +1,14 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useContext, useEffect, useRef } from "preact/hooks";
-import { failureInWords, isFinal } from "./client/failure.ts";
-import { formatLength } from "./format/time.ts";
-import { visibleStart } from "./format/visible.ts";
+import { formatFailure, isPermanent } from "./client/failure.ts";
+import { formatDuration } from "./format/time.ts";
+import { truncateVisible } from "./format/visible.ts";
+import type { LiveState } from "./page-context.ts";
+import { PageContext } from "./page-context.ts";
 import { Name } from "./parts/text.tsx";
 import { useNow } from "./parts/use-now.ts";
 import type { Route, View } from "./route.ts";
 import { hrefOf } from "./route.ts";
-import type { LiveState } from "./visit.ts";
-import { PageContext } from "./visit.ts";
 
 const TABS: readonly (readonly [View, string])[] = [
   ["overview", "Overview"],
@@ -43,14 +43,14 @@ export function Shell({
         <a class="skip" href={location.hash || "#/"} onClick={skip}>
           Skip to the figures
         </a>
-        <Mark />
+        <Logo />
         <Search />
-        {route.view !== "report" && <Age live={live} />}
+        {route.view !== "report" && <DataAge live={live} />}
         <Visitor />
       </header>
       <Tabs view={route.view} />
       <main ref={main} tabIndex={-1}>
-        <Trouble live={live} />
+        <FailureNotice live={live} />
         {children}
       </main>
     </>
@@ -64,8 +64,8 @@ function useTitle({ view, params }: Route, main: { current: HTMLElement | null }
   useEffect(() => {
     const tab = TABS.find(([one]) => one === view)?.[1] ?? "";
     const name = params["name"];
-    const place = name === undefined ? tab : visibleStart(name, 60);
-    document.title = `${place} – ${visibleStart(session.title || "Headgate", 60)}`;
+    const viewName = name === undefined ? tab : truncateVisible(name, 60);
+    document.title = `${viewName} – ${truncateVisible(session.title || "Headgate", 60)}`;
     if (!isFirst.current) {
       main.current?.focus({ preventScroll: true });
       scrollTo(0, 0);
@@ -74,7 +74,7 @@ function useTitle({ view, params }: Route, main: { current: HTMLElement | null }
   }, [view, params["name"]]);
 }
 
-function Mark(): JSX.Element {
+function Logo(): JSX.Element {
   const { session } = useContext(PageContext);
   return (
     <a class="mark" href="#/">
@@ -125,7 +125,7 @@ function Search(): JSX.Element {
 }
 
 /** The age of the figures, always visible. */
-function Age({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Element {
+function DataAge({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Element {
   const now = useNow();
   const age = at === undefined ? undefined : Math.max(0, now - at);
   const tone = failure ? "bad" : "good";
@@ -136,7 +136,7 @@ function Age({ live: { at, failure, refresh } }: { live: LiveState }): JSX.Eleme
         : "loading…"
       : age < 2_000
         ? "just now"
-        : `${formatLength(age)} old`;
+        : `${formatDuration(age)} old`;
   return (
     <button
       type="button"
@@ -193,14 +193,14 @@ function Tabs({ view }: { view: View }): JSX.Element {
 }
 
 /** Why the figures are out of date, while they are. */
-function Trouble({ live: { at, failure } }: { live: LiveState }): JSX.Element {
+function FailureNotice({ live: { at, failure } }: { live: LiveState }): JSX.Element {
   return (
     <div aria-live="polite">
       {failure && (
         <div class="notice bad">
-          <strong>{failureInWords(failure)}</strong>
+          <strong>{formatFailure(failure)}</strong>
           {at !== undefined && " Below is the last answer; its age is at the top."}
-          {!isFinal(failure) && " The page asks again by itself."}
+          {!isPermanent(failure) && " The page asks again by itself."}
         </div>
       )}
     </div>

@@ -1,11 +1,11 @@
 import type { Limiter } from "@headgate/core";
 import { createLimiter, memoryStore, tokenBucket } from "@headgate/core";
-import { Refusal } from "../serve/refusal.ts";
+import { HttpError } from "../serve/http-error.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** Lookups of a limiter; each takes at most three calls to Redis. */
-const AT_ONCE = 2_000;
-const EVERY_SECOND = 200;
+const CAPACITY = 2_000;
+const REFILL_PER_SECOND = 200;
 
 /**
  * Limits how much one visitor reads from Redis beyond the answers shared by all visitors. Visitors without a name share one
@@ -17,19 +17,19 @@ export class ReadBudget {
   constructor() {
     this.#limiter = createLimiter({
       name: "dashboard-reads",
-      limits: tokenBucket({ capacity: AT_ONCE, refill: EVERY_SECOND, every: "1s" }),
+      limits: tokenBucket({ capacity: CAPACITY, refill: REFILL_PER_SECOND, every: "1s" }),
       store: memoryStore(),
     });
   }
 
   /** Rejects with a `Refusal` if the visitor has read too much. More lookups than the whole budget take all of it. */
-  async spend({ by }: Visitor, looks: number): Promise<void> {
+  async spend({ by }: Visitor, lookups: number): Promise<void> {
     const subject = by === null ? "readers" : `by ${by}`;
-    const cost = Math.min(looks, AT_ONCE);
+    const cost = Math.min(lookups, CAPACITY);
     const { allowed, retryAfterMs } = await this.#limiter.consume(subject, { cost });
     if (allowed) return;
     const headers = { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
-    const message = `at most ${EVERY_SECOND} looks at a limiter a second`;
-    throw new Refusal(429, "TOO_MANY_READS", message, { headers });
+    const message = `at most ${REFILL_PER_SECOND} looks at a limiter a second`;
+    throw new HttpError(429, "TOO_MANY_READS", message, { headers });
   }
 }

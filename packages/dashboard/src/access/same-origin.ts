@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { Refusal } from "../serve/refusal.ts";
+import { HttpError } from "../serve/http-error.ts";
 
 /**
  * Throws a `Refusal` unless the browser confirms that a request comes from a page of this origin. Browsers that do not send
@@ -10,11 +10,11 @@ export function requireSameOrigin(headers: IncomingHttpHeaders): void {
   const site = headers["sec-fetch-site"];
   // HTTP/2 has an authority in place of `Host`.
   const host = headers.host ?? headers[":authority"]?.toString();
-  if (site === undefined ? isOwn(headers.origin, host) : site === "same-origin") return;
-  throw new Refusal(403, "CROSS_SITE", "only the dashboard's own page may ask for this");
+  if (site === undefined ? isSameHost(headers.origin, host) : site === "same-origin") return;
+  throw new HttpError(403, "CROSS_SITE", "only the dashboard's own page may ask for this");
 }
 
-function isOwn(origin: string | undefined, host: string | undefined): boolean {
+function isSameHost(origin: string | undefined, host: string | undefined): boolean {
   if (origin === undefined || host === undefined || !/^https?:\/\//.test(origin)) return false;
   const own = `http://${host}`;
   return URL.canParse(origin) && URL.canParse(own) && new URL(origin).host === new URL(own).host;

@@ -1,7 +1,7 @@
 import { HeadgateError } from "@headgate/core";
 import { ACTIONS } from "../api/session.ts";
 import type { ActionName } from "../api.ts";
-import { Refusal } from "../serve/refusal.ts";
+import { HttpError } from "../serve/http-error.ts";
 import { isPlainObject } from "./plain-object.ts";
 
 /** What the application permits a visitor: nothing, reading, or reading and acting. */
@@ -26,42 +26,45 @@ export interface Visitor {
   readonly by: string | null;
   readonly actions: readonly ActionName[];
   /** Whether some limiters may be hidden. */
-  readonly isLimited: boolean;
-  sees(name: string): boolean;
+  readonly isRestricted: boolean;
+  canSee(name: string): boolean;
 }
 
 /** These affect limiters that may be hidden. */
-const OF_ALL: readonly ActionName[] = ["forget", "addToDenyList", "removeFromDenyList"];
+const GLOBAL_ACTIONS: readonly ActionName[] = ["forget", "addToDenyList", "removeFromDenyList"];
 
-const MOST_BY = 256;
+const MAX_NAME_LENGTH = 256;
 
 /**
  * The visitor with a permission. Throws a `Refusal` if there is none, and `HEADGATE_INVALID_OPTION` for an invalid one.
- * `withBreakers`: whether the dashboard can give orders to breakers.
+ * `canControlBreakers`: whether the dashboard can give orders to breakers.
  */
-export function readPermission(permission: unknown, withBreakers: boolean): Visitor {
+export function parsePermission(permission: unknown, canControlBreakers: boolean): Visitor {
   if (permission === false || permission === undefined || permission === null) throw forbidden();
-  if (permission === "read") return { by: null, actions: [], isLimited: false, sees: () => true };
+  if (permission === "read")
+    return { by: null, actions: [], isRestricted: false, canSee: () => true };
   if (!isPlainObject(permission)) throw invalid('must return false, "read" or an object');
   const { by, actions, limiters } = permission;
-  if (typeof by !== "string" || by === "" || by.length > MOST_BY) {
-    throw invalid(`must return a name of 1 to ${MOST_BY} characters as by`);
+  if (typeof by !== "string" || by === "" || by.length > MAX_NAME_LENGTH) {
+    throw invalid(`must return a name of 1 to ${MAX_NAME_LENGTH} characters as by`);
   }
   if (limiters !== undefined && typeof limiters !== "function") {
     throw invalid("must return a function as limiters, or leave it out");
   }
-  const isLimited = limiters !== undefined;
+  const isRestricted = limiters !== undefined;
   return {
     by,
-    actions: readActions(actions).filter(
-      (one) => !(isLimited && OF_ALL.includes(one)) && (withBreakers || one !== "breaker"),
+    actions: parseActions(actions).filter(
+      (one) =>
+        !(isRestricted && GLOBAL_ACTIONS.includes(one)) &&
+        (canControlBreakers || one !== "breaker"),
     ),
-    isLimited,
-    sees: (name) => !isLimited || limiters(name) === true,
+    isRestricted,
+    canSee: (name) => !isRestricted || limiters(name) === true,
   };
 }
 
-function readActions(actions: unknown): readonly ActionName[] {
+function parseActions(actions: unknown): readonly ActionName[] {
   if (actions === "all") return ACTIONS;
   const isList = Array.isArray(actions) && actions.every((one) => ACTIONS.includes(one));
   if (isList) return ACTIONS.filter((one) => actions.includes(one));
@@ -69,8 +72,8 @@ function readActions(actions: unknown): readonly ActionName[] {
 }
 
 /** For a visitor whom the application does not admit. */
-function forbidden(): Refusal {
-  return new Refusal(403, "FORBIDDEN", "you may not see this");
+function forbidden(): HttpError {
+  return new HttpError(403, "FORBIDDEN", "you may not see this");
 }
 
 function invalid(message: string): HeadgateError {

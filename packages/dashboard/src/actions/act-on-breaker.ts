@@ -1,15 +1,20 @@
 import type { ActionOptions, BreakerOrderState } from "@headgate/core/operate";
 import { previewOrder } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
-import { findOptions, look, openBreaker, unknownBreaker } from "../breakers.ts";
-import type { OrderedTarget, TargetSnapshot } from "../options.ts";
-import type { ActionContext, Performed } from "./perform.ts";
-import { stateOf } from "./state.ts";
+import {
+  createControlBreaker,
+  findBreakerOptions,
+  readTarget,
+  unknownBreaker,
+} from "../breakers.ts";
+import type { BreakerTargetLike, TargetSnapshot } from "../options.ts";
+import type { ActionContext, ActionOutcome } from "./perform-action.ts";
+import { stateOf } from "./previewed-state.ts";
 
 type BreakerAction = Extract<Action, { kind: "breaker" }>;
 
 /** Processes look at a target again after a second. */
-const LOOK_AGAIN_MS = 1_000;
+const TARGET_REFRESH_MS = 1_000;
 
 /** Each order, and the state that it leads to. */
 const ORDERS = {
@@ -19,37 +24,42 @@ const ORDERS = {
 } as const satisfies Readonly<
   Record<
     BreakerAction["order"],
-    { give(target: OrderedTarget): Promise<void>; state: BreakerOrderState }
+    { give(target: BreakerTargetLike): Promise<void>; state: BreakerOrderState }
   >
 >;
 
 /** Gives an order to a target of a breaker. It stays in force until `reset`. */
 export async function actOnBreaker(
-  { reading, createBreaker }: ActionContext,
+  { reader, createBreaker }: ActionContext,
   { breaker: name, target, order }: BreakerAction,
   { dryRun, reason, by }: ActionOptions,
-): Promise<Performed> {
+): Promise<ActionOutcome> {
   if (createBreaker === undefined) throw unknownBreaker();
-  const { operator: admin } = reading;
-  const breaker = openBreaker(reading, createBreaker, await findOptions(reading, name), name);
+  const { operator: admin } = reader;
+  const breaker = createControlBreaker(
+    reader,
+    createBreaker,
+    await findBreakerOptions(reader, name),
+    name,
+  );
   try {
-    const own = breaker.for(target);
-    const before = await look(own);
+    const controlled = breaker.for(target);
+    const before = await readTarget(controlled);
     const { give, state } = ORDERS[order];
     let after = previewOrder(before, state);
     // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
     const at = await admin.logBreakerAction(
-      { breaker: name, target: own.target, before, after },
+      { breaker: name, target: controlled.target, before, after },
       { reason, by, dryRun },
     );
     if (dryRun !== true) {
-      await give(own);
-      after = await look(own);
+      await give(controlled);
+      after = await readTarget(controlled);
     }
     return {
-      before: [describe(before)],
+      before: [formatTarget(before)],
       after: [after.state],
-      inForceAt: new Date(at.getTime() + LOOK_AGAIN_MS),
+      inForceAt: new Date(at.getTime() + TARGET_REFRESH_MS),
       state: stateOf(before.state),
     };
   } finally {
@@ -57,7 +67,7 @@ export async function actOnBreaker(
   }
 }
 
-function describe({ state, calls, successRate }: TargetSnapshot): string {
+function formatTarget({ state, calls, successRate }: TargetSnapshot): string {
   const rate = successRate === null ? "" : `, ${Math.floor(successRate * 1_000) / 10}% succeeded`;
   return `${state}, ${calls} calls${rate}`;
 }

@@ -1,28 +1,28 @@
 import type { ActionOptions, DeniedNetwork } from "@headgate/core/operate";
 import type { Action } from "../api.ts";
+import type { FleetReader } from "../fleet-reader.ts";
 import { endMs, formatEnd } from "../format/time.ts";
-import type { Reading } from "../reading.ts";
-import type { Performed } from "./perform.ts";
-import { stateOf } from "./state.ts";
+import type { ActionOutcome } from "./perform-action.ts";
+import { stateOf } from "./previewed-state.ts";
 
 type DenyListAction = Extract<Action, { kind: "addToDenyList" | "removeFromDenyList" }>;
 
 /** Adds a network to the deny list of the prefix, or removes it. */
 export async function actOnDenyList(
-  { operator: admin }: Reading,
+  { operator: admin }: FleetReader,
   action: DenyListAction,
   options: ActionOptions,
-): Promise<Performed> {
+): Promise<ActionOutcome> {
   const { before, after, inForceAt } = await act(admin, action, options);
   return {
-    before: [describe(before)],
-    after: [describe(after)],
+    before: [formatEntry(before)],
+    after: [formatEntry(after)],
     inForceAt,
     state: stateOf(before),
   };
 }
 
-function act(admin: Reading["operator"], action: DenyListAction, options: ActionOptions) {
+function act(admin: FleetReader["operator"], action: DenyListAction, options: ActionOptions) {
   if (action.kind === "removeFromDenyList") {
     return admin.removeFromDenyList(action.network, options);
   }
@@ -33,7 +33,7 @@ function act(admin: Reading["operator"], action: DenyListAction, options: Action
   });
 }
 
-function describe(entry: DeniedNetwork | undefined): string {
+function formatEntry(entry: DeniedNetwork | undefined): string {
   if (entry === undefined) return "not on the deny list";
   return `${entry.network}: 403 in every HTTP limiter, ${formatEnd(endMs(entry.until))}`;
 }

@@ -1,23 +1,23 @@
 import type { LimitOverride } from "@headgate/core/operate";
-import type { SubjectOf } from "./fleet.ts";
+import type { SubjectByDimension } from "./fleet.ts";
 
 /** The actions of an operator. `forMs` is how long one lasts; null for ever. */
 export type Action =
   | {
       readonly kind: "block";
       readonly limiter: string;
-      readonly subject: SubjectOf;
+      readonly subject: SubjectByDimension;
       readonly forMs: number;
     }
   | {
       readonly kind: "unblock" | "reset" | "forget";
       readonly limiter: string;
-      readonly subject: SubjectOf;
+      readonly subject: SubjectByDimension;
     }
   | {
       readonly kind: "setOverride";
       readonly limiter: string;
-      readonly subject?: SubjectOf | undefined;
+      readonly subject?: SubjectByDimension | undefined;
       readonly limits?: Readonly<Record<string, LimitOverride>> | undefined;
       readonly shadow?: boolean | undefined;
       readonly forMs: number | null;
@@ -25,7 +25,7 @@ export type Action =
   | {
       readonly kind: "unsetOverride";
       readonly limiter: string;
-      readonly subject?: SubjectOf | undefined;
+      readonly subject?: SubjectByDimension | undefined;
     }
   | { readonly kind: "addToDenyList"; readonly network: string; readonly forMs: number | null }
   | { readonly kind: "removeFromDenyList"; readonly network: string }
@@ -49,7 +49,7 @@ export interface ActionPreview {
 }
 
 /** The effect that an action had. */
-export interface ActionDone {
+export interface CompletedAction {
   readonly before: string;
   readonly after: string;
   readonly at: number;

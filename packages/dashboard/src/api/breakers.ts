@@ -21,7 +21,7 @@ export interface BreakersView {
     readonly processes: number;
     readonly targets: readonly TargetRow[];
     /** Whether `targets` is known. */
-    readonly targetsKnown: boolean;
+    readonly hasAllTargets: boolean;
   }[];
-  readonly unread: number;
+  readonly unreadable: number;
 }

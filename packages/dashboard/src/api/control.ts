@@ -1,12 +1,12 @@
-import type { BlockRow, DeniedRow, LogRow, OverrideRow } from "./rows.ts";
+import type { BlockRow, DenyListRow, LogRow, OverrideRow } from "./rows.ts";
 
 export interface ControlView {
   readonly at: number;
   readonly overrides: readonly OverrideRow[];
   readonly blocks: readonly BlockRow[];
   /** Whether `blocks` has all blocks: not if a process does not report usage. */
-  readonly blocksKnown: boolean;
-  readonly denied: readonly DeniedRow[];
+  readonly hasAllBlocks: boolean;
+  readonly denyList: readonly DenyListRow[];
 }
 
 export interface LogView {

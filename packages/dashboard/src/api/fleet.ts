@@ -1,7 +1,7 @@
 import type { Counts, Coverage, Point, Span } from "./usage.ts";
 
 /** By dimension; for a breaker, its target as `target`. */
-export type SubjectOf = Readonly<Record<string, string>>;
+export type SubjectByDimension = Readonly<Record<string, string>>;
 
 export interface ProcessSummary {
   readonly id: string;
@@ -13,11 +13,11 @@ export interface ProcessSummary {
   /** The version of Headgate. */
   readonly version: string;
   /** How many more limiters and breakers it has than are listed. */
-  readonly more: number;
+  readonly unlistedCount: number;
   /** When it last reported usage; null if unknown. */
   readonly reportedAt: number | null;
   /** Whether it has not reported for so long that the counts are too low. */
-  readonly silent: boolean;
+  readonly isSilent: boolean;
 }
 
 export interface LimiterSummary {
@@ -26,7 +26,7 @@ export interface LimiterSummary {
   /** In longer steps than the overview's own; empty beyond the first 100 limiters. */
   readonly series: readonly Point[];
   /** The limits of the first policy, in words. */
-  readonly words: readonly string[];
+  readonly limits: readonly string[];
   /** How many different policies processes have under this name. */
   readonly versions: number;
   /** How many processes list it; 0 for one that has usage only. */
@@ -50,26 +50,26 @@ export interface Overview {
   /** The decisions of limiters in shadow mode: `denied` counts those that they would have denied. */
   readonly shadow: { readonly totals: Counts; readonly lastMinute: Counts };
   /** The length of a step of the series of each limiter. */
-  readonly lineStepMs: number;
+  readonly sparklineStepMs: number;
   /** The most denied first; those in shadow mode come last. */
   readonly limiters: readonly LimiterSummary[];
   /** All limiters after the first 500 together; null if there are none, or if limiters are hidden from the visitor. */
   readonly others: Counts | null;
   readonly processes: readonly ProcessSummary[];
-  readonly mixed: readonly { readonly name: string; readonly versions: number }[];
+  readonly mixedVersions: readonly { readonly name: string; readonly versions: number }[];
   readonly ignoredOverrides: readonly {
     readonly limiter: string;
-    readonly subject?: SubjectOf | undefined;
+    readonly subject?: SubjectByDimension | undefined;
     readonly why: string;
   }[];
-  readonly inForce: {
+  readonly active: {
     readonly overrides: number;
     readonly blocks: number;
-    readonly denied: number;
+    readonly denyListEntries: number;
     /** Whether `blocks` is known. */
-    readonly blocksKnown: boolean;
+    readonly hasAllBlocks: boolean;
   };
   readonly coverage: Coverage;
   /** How many records could not be read; if any, the rest may be incomplete. */
-  readonly unread: number;
+  readonly unreadable: number;
 }

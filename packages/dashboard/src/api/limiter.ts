@@ -5,7 +5,7 @@ import type { Counts, Coverage, Point, Span } from "./usage.ts";
 /** A limiter's policy, with the processes that have it. */
 export interface PolicyView {
   /** A sentence for each limit. */
-  readonly words: readonly string[];
+  readonly limits: readonly string[];
   /** As builder calls; empty if the record was too long to be listed. */
   readonly code: string;
   /** The numbers of each limit that an override may replace, by its name. */
@@ -19,13 +19,13 @@ export interface PolicyView {
 }
 
 /** A subject that asked, or was denied, often: at least `count` and at most `count + error` times. */
-export interface TopRow {
+export interface TopSubjectRow {
   readonly dimension: string;
   /** In plain text; null if only its hash is stored. */
   readonly subject: string | null;
   readonly hash: string | null;
   readonly count: number;
-  readonly error: number;
+  readonly maxError: number;
 }
 
 export interface LimiterView {
@@ -42,12 +42,12 @@ export interface LimiterView {
   readonly lastMinute: Counts;
   /** Denials by the name of a limit, most first. */
   readonly byLimit: readonly { readonly limit: string; readonly denied: number }[];
-  readonly used: readonly TopRow[];
-  readonly denied: readonly TopRow[];
+  readonly used: readonly TopSubjectRow[];
+  readonly denied: readonly TopSubjectRow[];
   /** The start of the ten minutes from which `used` and `denied` count; at most 24 hours ago. */
-  readonly topsFrom: number;
+  readonly topSubjectsFrom: number;
   readonly overrides: readonly OverrideRow[];
   readonly processes: readonly ProcessSummary[];
   readonly coverage: Coverage;
-  readonly unread: number;
+  readonly unreadable: number;
 }

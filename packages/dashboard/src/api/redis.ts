@@ -1,9 +1,9 @@
 export interface Finding {
   readonly level: "ok" | "note" | "warning" | "error";
   readonly title: string;
-  readonly means?: string | undefined;
-  readonly mend?: string | undefined;
-  readonly see?: string | undefined;
+  readonly impact?: string | undefined;
+  readonly fix?: string | undefined;
+  readonly docs?: string | undefined;
 }
 
 export interface RedisView {

@@ -1,4 +1,4 @@
-import type { SubjectOf } from "./fleet.ts";
+import type { SubjectByDimension } from "./fleet.ts";
 import type { ActionName } from "./session.ts";
 
 /** A block in force. */
@@ -6,7 +6,7 @@ export interface BlockRow {
   readonly id: string;
   readonly limiter: string;
   /** Empty if only the hash of the subject is known; then there are no actions on it. */
-  readonly subject: SubjectOf;
+  readonly subject: SubjectByDimension;
   /** The hash of the subject, if the subject itself is unknown. */
   readonly hash?: string | undefined;
   readonly until: number | null;
@@ -23,24 +23,24 @@ export interface OverrideRow {
   readonly id: string;
   readonly limiter: string;
   /** Missing for all subjects. */
-  readonly subject?: SubjectOf | undefined;
+  readonly subject?: SubjectByDimension | undefined;
   /** In words. */
-  readonly what: string;
+  readonly change: string;
   readonly from: number;
   /** Null for until it is removed. */
   readonly until: number | null;
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
   /** Whether the listed processes apply it. */
-  readonly reach: "in-force" | "partly" | "ignored" | "unknown";
+  readonly coverage: "in-force" | "partly" | "ignored" | "unknown";
   /** How many apply it. */
   readonly appliedBy: number;
   /** Why others ignore it, one sentence each. */
-  readonly ignored: readonly string[];
+  readonly ignoredReasons: readonly string[];
 }
 
 /** An entry of the deny list. */
-export interface DeniedRow {
+export interface DenyListRow {
   readonly id: string;
   readonly network: string;
   readonly from: number;
@@ -56,7 +56,7 @@ export interface LogRow {
   readonly kind: ActionName;
   /** The name of the limiter or breaker. */
   readonly limiter?: string | undefined;
-  readonly subject?: SubjectOf | undefined;
+  readonly subject?: SubjectByDimension | undefined;
   readonly network?: string | undefined;
   readonly by: string;
   readonly reason?: string | undefined;

@@ -1,8 +1,8 @@
-import type { SubjectOf } from "./fleet.ts";
-import type { BlockRow, DeniedRow, LogRow, OverrideRow } from "./rows.ts";
+import type { SubjectByDimension } from "./fleet.ts";
+import type { BlockRow, DenyListRow, LogRow, OverrideRow } from "./rows.ts";
 
 /** The subject to look up. A header's value is hashed on the server, and is never in an answer. */
-export interface SubjectQuestion {
+export interface SubjectLookup {
   /** The text of the subject, an IP address, or the value of a header. */
   readonly subject: string;
   readonly as: "text" | "address" | "header";
@@ -17,32 +17,32 @@ export interface LimitRow {
   readonly limit: string;
   readonly per: string;
   /** The limit in words. */
-  readonly words: string;
+  readonly description: string;
   /** The most it grants at once, under the overrides in force. */
-  readonly most: number;
+  readonly capacity: number;
   readonly used: number;
   readonly remaining: number;
   readonly allowed: boolean;
   /** When it would allow the next request; null if never, or if unknown. */
-  readonly allowsAt: number | null;
+  readonly nextAllowedAt: number | null;
   /** When it is unused again; null if unknown. */
-  readonly unusedAt: number | null;
+  readonly recoversFullyAt: number | null;
 }
 
 /** One limiter's answer about a subject. */
-export interface SubjectInLimiter {
+export interface SubjectStatus {
   readonly name: string;
   /** Each dimension that was looked up. */
   readonly dimension: string;
   /** By dimension, to be sent back in an action; a header's value as its hash. */
-  readonly subject: SubjectOf;
+  readonly subject: SubjectByDimension;
   readonly limits: readonly LimitRow[];
-  readonly blocked: readonly BlockRow[];
+  readonly blocks: readonly BlockRow[];
   readonly override?: OverrideRow | undefined;
   /** Whether the next request of one unit is allowed. */
   readonly allowed: boolean;
   /** Whether it would be denied if not for shadow mode. */
-  readonly shadow: boolean;
+  readonly wouldDeny: boolean;
   /** The name of the limit that denies, `"block"`, or `"deny list"`. */
   readonly deniedBy?: string | undefined;
   /** Until when; missing if unknown. */
@@ -55,9 +55,9 @@ export interface SubjectView {
   readonly at: number;
   /** The question in words, without the value of a header. */
   readonly asked: string;
-  readonly limiters: readonly SubjectInLimiter[];
+  readonly limiters: readonly SubjectStatus[];
   /** Limiters that count by something else, and what they need. */
-  readonly skipped: readonly { readonly name: string; readonly needs: string }[];
+  readonly skipped: readonly { readonly name: string; readonly countsBy: string }[];
   /** Entries of the deny list that contain the address. */
-  readonly denyList: readonly DeniedRow[];
+  readonly denyList: readonly DenyListRow[];
 }

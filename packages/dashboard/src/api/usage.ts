@@ -20,7 +20,7 @@ export interface Counts {
 }
 
 /** A step of a line is complete when all processes have reported it, which takes a few seconds: milliseconds. */
-export const REPORTED_AFTER = 6_000;
+export const REPORT_DELAY_MS = 6_000;
 
 /** The decisions of one step of a line. Steps without decisions are left out; the others are in chronological order. */
 export interface Point extends Counts {
@@ -35,17 +35,17 @@ export interface Coverage {
   /** How many processes are listed. */
   readonly processes: number;
   /** How many of these have limiters but have not reported usage within 90 seconds. */
-  readonly silent: number;
+  readonly silentProcesses: number;
 }
 
-export const NOTHING: Counts = { allowed: 0, denied: 0, degraded: 0 };
+export const NO_DECISIONS: Counts = { allowed: 0, denied: 0, degraded: 0 };
 
 /** The sum of several counts. */
-export function sumOf(counts: readonly Counts[]): Counts {
-  return counts.reduce(plus, NOTHING);
+export function sumCounts(counts: readonly Counts[]): Counts {
+  return counts.reduce(addCounts, NO_DECISIONS);
 }
 
-export function plus(one: Counts, other: Counts): Counts {
+export function addCounts(one: Counts, other: Counts): Counts {
   return {
     allowed: one.allowed + other.allowed,
     denied: one.denied + other.denied,

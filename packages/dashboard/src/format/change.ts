@@ -8,7 +8,7 @@ import { endMs, formatEnd } from "./time.ts";
 /**
  * The state before and after an action in the log, in words; undefined if the log does not have it, as for a forgotten subject.
  */
-export function formatStates({ kind, before, after }: LogEntry): {
+export function formatBeforeAfter({ kind, before, after }: LogEntry): {
   readonly before: string | undefined;
   readonly after: string | undefined;
 } {
@@ -22,11 +22,11 @@ function formatState(kind: LogEntry["kind"], state: unknown): string | undefined
       return state === undefined ? "no override" : describeOverride(state);
     case "addToDenyList":
     case "removeFromDenyList":
-      return state === undefined ? "not on the deny list" : formatDenied(state);
+      return state === undefined ? "not on the deny list" : formatDenyListEntry(state);
     case "breaker":
       return textOf(fieldOf(state, "state"));
     case "reset":
-      return formatUses(fieldOf(state, "limits"));
+      return formatRemaining(fieldOf(state, "limits"));
     default: {
       const blocked = fieldOf(state, "blocked");
       if (typeof blocked !== "boolean") return undefined;
@@ -35,13 +35,13 @@ function formatState(kind: LogEntry["kind"], state: unknown): string | undefined
   }
 }
 
-function formatDenied(entry: unknown): string {
+function formatDenyListEntry(entry: unknown): string {
   const until = fieldOf(entry, "until");
   if (until === null) return `denied ${formatEnd(null)}`;
   return typeof until === "number" && until >= 0 ? `denied ${formatEnd(endMs(until))}` : "denied";
 }
 
-function formatUses(limits: unknown): string | undefined {
+function formatRemaining(limits: unknown): string | undefined {
   if (!Array.isArray(limits)) return undefined;
   return limits
     .filter(isPlainObject)

@@ -13,13 +13,13 @@ export function describeOverride(override: unknown): string {
 }
 
 /** Why processes ignore an override, one sentence each. */
-export function formatIgnored({ ignored, unknownTo }: OverrideCoverage): readonly string[] {
-  const misfits = ignored.map(({ why, processes }) =>
-    processes === 0 ? why : `${why} (in ${countOf(processes)})`,
+export function formatIgnoredReasons({ ignored, unknownTo }: OverrideCoverage): readonly string[] {
+  const reasons = ignored.map(({ why, processes }) =>
+    processes === 0 ? why : `${why} (in ${formatProcessCount(processes)})`,
   );
-  return unknownTo === 0 ? misfits : [...misfits, `not known of ${countOf(unknownTo)}`];
+  return unknownTo === 0 ? reasons : [...reasons, `not known of ${formatProcessCount(unknownTo)}`];
 }
 
-function countOf(processes: number): string {
+function formatProcessCount(processes: number): string {
   return `${processes} process${processes === 1 ? "" : "es"}`;
 }

@@ -3,19 +3,19 @@ import type { FormatLimitOptions } from "@headgate/core/operate";
 import { formatBreakerOptions, formatLimit } from "@headgate/core/operate";
 import { formatDuration, formatPer } from "./time.ts";
 
-const LONG: FormatLimitOptions = {
+const LONG_WORDING: FormatLimitOptions = {
   formatDuration,
   formatWindow: formatPer,
   defaultSuffix: " for each client",
 };
 
 /** A limit in words: `login: 5 per 15 minutes for each account, blocks for 1 hour (slidingLog)`. */
-export function formatLimit(limit: Limit): string {
-  return formatLimit(limit, LONG);
+export function describeLimit(limit: Limit): string {
+  return formatLimit(limit, LONG_WORDING);
 }
 
 /** The numbers of a limit that an override may replace. */
-export function numbersOfLimit(limit: Limit): Readonly<Record<string, number>> {
+export function overridableNumbers(limit: Limit): Readonly<Record<string, number>> {
   if (limit.algorithm === "tokenBucket") return { capacity: limit.capacity, refill: limit.refill };
   if (limit.algorithm !== "gcra") return { limit: limit.limit };
   return limit.burst === undefined
@@ -24,6 +24,6 @@ export function numbersOfLimit(limit: Limit): Readonly<Record<string, number>> {
 }
 
 /** A breaker's policy in words: `opens below 50 % success of at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`. */
-export function formatBreaker(options: Readonly<Record<string, unknown>>): string {
-  return formatBreakerOptions(options, LONG);
+export function describeBreaker(options: Readonly<Record<string, unknown>>): string {
+  return formatBreakerOptions(options, LONG_WORDING);
 }

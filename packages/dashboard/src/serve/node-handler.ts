@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dashboard } from "../dashboard.ts";
-import { answer } from "../router.ts";
-import type { Answer, Exchange } from "./exchange.ts";
-import { splitUrl } from "./exchange.ts";
+import { handleRequest } from "../router.ts";
+import type { HttpExchange, HttpResponse } from "./http-exchange.ts";
+import { splitUrl } from "./http-exchange.ts";
 
 /** Properties that Express adds to a request. */
 export interface MountedRequest extends IncomingMessage {
@@ -29,35 +29,35 @@ export function createNodeHandler(
 ): NodeHandler {
   return (request: MountedRequest, response, next) => {
     const { path, query } = splitUrl(request.url ?? "/");
-    const below = belowOf(path, mountPath);
+    const below = pathBelowMount(path, mountPath);
     if (below === undefined && next !== undefined) {
       next();
       return;
     }
-    const exchange: Exchange = {
+    const exchange: HttpExchange = {
       raw: request,
       path: (below ?? "/~").slice(1),
       query,
       parsedBody: request.body,
       authorize: async () => authorize(request, response),
-      isAnswered: () => response.headersSent || response.writableEnded,
+      isResponseSent: () => response.headersSent || response.writableEnded,
     };
-    void answer(dashboard, exchange).then((given) => {
-      if (given !== undefined) write(request, response, given);
+    void handleRequest(dashboard, exchange).then((result) => {
+      if (result !== undefined) writeResponse(request, response, result);
     });
   };
 }
 
-function belowOf(path: string, mountPath: string): string | undefined {
+function pathBelowMount(path: string, mountPath: string): string | undefined {
   if (mountPath === "") return path;
   if (path === mountPath) return "";
   return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined;
 }
 
-function write(
+function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, body }: HttpResponse,
 ) {
   if (response.headersSent || response.destroyed) return;
   const bytes = Buffer.from(body);

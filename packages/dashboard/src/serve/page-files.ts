@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative } from "node:path";
-import type { Answer } from "./exchange.ts";
+import type { HttpResponse } from "./http-exchange.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
 /** A file of the page, with its compressed forms. */
@@ -13,7 +13,7 @@ interface PageFile {
   readonly gzip: Buffer | undefined;
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Where the page is, relative to a file of the sources, of the package, or of a chunk in it. */
-const PLACES = ["page", "../page", "../dist/page", "../../dist/page"];
+const PAGE_DIRECTORIES = ["page", "../page", "../dist/page", "../../dist/page"];
 
 /** The files of the page: read once, and looked up only in their own list, so that no path leads out of it. */
 export class PageFiles {
@@ -39,11 +39,11 @@ export class PageFiles {
   }
 
   /** The answer for a file by its path, such as `assets/index-1a2b.js`; undefined if there is none. */
-  answer(
+  respond(
     path: string,
-    accepted: string | undefined,
-    known: string | undefined,
-  ): Answer | undefined {
+    acceptEncoding: string | undefined,
+    ifNoneMatch: string | undefined,
+  ): HttpResponse | undefined {
     const file = this.#read().get(path);
     if (file === undefined) return undefined;
     const headers = {
@@ -53,8 +53,8 @@ export class PageFiles {
       etag: file.etag,
       vary: "Accept-Encoding",
     };
-    if (known === file.etag) return { status: 304, headers, body: "" };
-    const [encoding, body] = choose(file, accepted);
+    if (ifNoneMatch === file.etag) return { status: 304, headers, body: "" };
+    const [encoding, body] = chooseEncoding(file, acceptEncoding);
     return {
       status: 200,
       headers: encoding === "" ? headers : { ...headers, "content-encoding": encoding },
@@ -73,14 +73,14 @@ export class PageFiles {
 }
 
 function findDirectory(): string | undefined {
-  const here = directoryHere();
+  const here = ownDirectory();
   if (here === undefined) return undefined;
-  const places = PLACES.map((place) => join(here, place));
-  return places.find((place) => existsSync(join(place, "index.html")));
+  const candidates = PAGE_DIRECTORIES.map((place) => join(here, place));
+  return candidates.find((place) => existsSync(join(place, "index.html")));
 }
 
 /** The directory of this file; undefined if an application's bundler made an ES module of it, which has no such path. */
-function directoryHere(): string | undefined {
+function ownDirectory(): string | undefined {
   try {
     return import.meta.dirname;
   } catch {
@@ -100,7 +100,7 @@ function readFiles(directory: string | undefined): ReadonlyMap<string, PageFile>
   const read = (name: string): Buffer | undefined =>
     names.has(name) ? readFileSync(join(directory, name)) : undefined;
   for (const name of names) {
-    const type = TYPES[extname(name)];
+    const type = CONTENT_TYPES[extname(name)];
     if (type === undefined) continue;
     const plain = readFileSync(join(directory, name));
     const hash = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
@@ -122,17 +122,17 @@ function cacheControlOf(path: string): string {
 }
 
 /** The smallest form that the client accepts. */
-function choose(
+function chooseEncoding(
   { plain, br, gzip }: PageFile,
-  accepted = "",
+  acceptEncoding = "",
 ): readonly [encoding: string, body: Buffer] {
-  if (br !== undefined && takes(accepted, "br")) return ["br", br];
-  if (gzip !== undefined && takes(accepted, "gzip")) return ["gzip", gzip];
+  if (br !== undefined && accepts(acceptEncoding, "br")) return ["br", br];
+  if (gzip !== undefined && accepts(acceptEncoding, "gzip")) return ["gzip", gzip];
   return ["", plain];
 }
 
-function takes(accepted: string, encoding: string): boolean {
-  return accepted.split(",").some((one) => {
+function accepts(acceptEncoding: string, encoding: string): boolean {
+  return acceptEncoding.split(",").some((one) => {
     const [name = "", ...rest] = one.split(";").map((part) => part.trim().toLowerCase());
     return name === encoding && !rest.some((part) => /^q=0(?:\.0*)?$/.test(part));
   });

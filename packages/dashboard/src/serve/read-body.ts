@@ -1,32 +1,37 @@
 import type { IncomingMessage } from "node:http";
 import { isPlainObject } from "../access/plain-object.ts";
-import type { Exchange } from "./exchange.ts";
-import { badRequest, Refusal } from "./refusal.ts";
+import { badRequest, HttpError } from "./http-error.ts";
+import type { HttpExchange } from "./http-exchange.ts";
 
 /** The most bytes of a body. */
-const MOST_BYTES = 65_536;
+const MAX_BODY_BYTES = 65_536;
 
 /** This much of a longer body is still read, so that the client receives the refusal. */
-const MOST_DISCARDED = 4_194_304;
+const MAX_DISCARDED_BYTES = 4_194_304;
 
 /** The body of a request: a JSON object. Rejects with a `Refusal`. */
-export async function readBody({ raw, parsedBody }: Exchange): Promise<Record<string, unknown>> {
+export async function readBody({
+  raw,
+  parsedBody,
+}: HttpExchange): Promise<Record<string, unknown>> {
   const [type = ""] = (raw.headers["content-type"] ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json") {
     throw badRequest("the body must be application/json");
   }
-  const body = isRead(raw, parsedBody) ? requireShort(parsedBody) : parse(await readBytes(raw));
+  const body = isAlreadyRead(raw, parsedBody)
+    ? requireSize(parsedBody)
+    : parse(await readBytes(raw));
   if (isPlainObject(body)) return body;
   throw badRequest("the body must be a JSON object");
 }
 
 /** Whether something before the dashboard has read the body, as `express.json()` does. */
-function isRead(raw: IncomingMessage, parsedBody: unknown): boolean {
+function isAlreadyRead(raw: IncomingMessage, parsedBody: unknown): boolean {
   return parsedBody !== undefined && (raw.readableEnded || raw.complete);
 }
 
-function requireShort(body: unknown): unknown {
-  if (Buffer.byteLength(stringify(body)) > MOST_BYTES) throw tooLong();
+function requireSize(body: unknown): unknown {
+  if (Buffer.byteLength(stringify(body)) > MAX_BODY_BYTES) throw bodyTooLarge();
   return body;
 }
 
@@ -45,15 +50,15 @@ async function readBytes(raw: IncomingMessage): Promise<Buffer> {
   try {
     for await (const chunk of raw as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (length > MOST_DISCARDED) break;
-      if (length > MOST_BYTES) chunks.length = 0;
+      if (length > MAX_DISCARDED_BYTES) break;
+      if (length > MAX_BODY_BYTES) chunks.length = 0;
       else chunks.push(chunk);
     }
   } catch {
     // The client has gone: nobody reads this, and the application's operator is not told of it.
     throw badRequest("the body has ended early");
   }
-  if (length > MOST_BYTES) throw tooLong();
+  if (length > MAX_BODY_BYTES) throw bodyTooLarge();
   return Buffer.concat(chunks);
 }
 
@@ -65,7 +70,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-function tooLong(): Refusal {
+function bodyTooLarge(): HttpError {
   const headers = { connection: "close" };
-  return new Refusal(413, "TOO_LONG", `a body has at most ${MOST_BYTES} bytes`, { headers });
+  return new HttpError(413, "TOO_LONG", `a body has at most ${MAX_BODY_BYTES} bytes`, { headers });
 }

@@ -1,21 +1,21 @@
 import type { ActiveBlock } from "@headgate/core/operate";
 import type { BlockRow } from "../api.ts";
-import type { Reading } from "../reading.ts";
+import type { FleetReader } from "../fleet-reader.ts";
 
 /** The blocks in force. */
-interface KnownBlocks {
+interface BlockList {
   readonly rows: readonly BlockRow[];
   /** Whether the list is known to be complete. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** The blocks in force. There may be others if a process does not report usage, or if a record cannot be read. */
-export async function readBlocks(reading: Reading): Promise<KnownBlocks> {
-  const [found, coverage] = await Promise.all([reading.blocks(), reading.coverage()]);
+export async function loadBlockRows(reader: FleetReader): Promise<BlockList> {
+  const [found, coverage] = await Promise.all([reader.loadBlocks(), reader.loadCoverage()]);
   const { blocks, isWhole, unknown, unread } = found;
   return {
     rows: blocks.map(toRow),
-    isWhole: isWhole && unknown === 0 && unread.length === 0 && coverage.silent.length === 0,
+    isComplete: isWhole && unknown === 0 && unread.length === 0 && coverage.silent.length === 0,
   };
 }
 

@@ -2,52 +2,52 @@ import { groupBy } from "@headgate/core/internal";
 import type { LogEntry, RegistryBreaker } from "@headgate/core/operate";
 import { formatActor } from "@headgate/core/operate";
 import type { BreakersView, TargetRow } from "../api.ts";
-import { findOptions, look, openBreaker } from "../breakers.ts";
-import { formatStates } from "../format/change.ts";
-import { formatBreaker } from "../format/policy.ts";
+import { createControlBreaker, findBreakerOptions, readTarget } from "../breakers.ts";
+import type { FleetReader } from "../fleet-reader.ts";
+import { formatBeforeAfter } from "../format/change.ts";
+import { describeBreaker } from "../format/policy.ts";
 import type { DashboardOptions } from "../options.ts";
-import type { Reading } from "../reading.ts";
-import { Refusal } from "../serve/refusal.ts";
-import { newestEntries } from "./newest-entries.ts";
+import { HttpError } from "../serve/http-error.ts";
+import { indexNewestEntries } from "./newest-entries.ts";
 
 type Breaker = BreakersView["breakers"][number];
 
 type CreateBreaker = DashboardOptions["createBreaker"];
 
 /** The breakers of the directory. */
-export async function viewBreakers(
-  reading: Reading,
+export async function buildBreakersView(
+  reader: FleetReader,
   createBreaker: CreateBreaker,
 ): Promise<BreakersView> {
   const [registry, { entries }, at] = await Promise.all([
-    reading.directory(),
-    reading.log(),
-    reading.now(),
+    reader.loadRegistry(),
+    reader.loadLog(),
+    reader.serverTime(),
   ]);
-  const ordered = newestEntries(entries, "breaker");
+  const newestOrder = indexNewestEntries(entries, "breaker");
   const breakers = await Promise.all(
     [...groupBy(registry.breakers, (one) => one.name)].map(async ([name, records]) => {
       const policy = records.map(({ isCut, options }) =>
-        isCut === true ? "too long to be listed" : formatBreaker(options),
+        isCut === true ? "too long to be listed" : describeBreaker(options),
       );
-      const { targets, targetsKnown } = await readTargets(reading, name, records, createBreaker);
+      const { targets, hasAllTargets } = await loadTargets(reader, name, records, createBreaker);
       return {
         name,
         policy: [...new Set(policy)],
         processes: new Set(records.flatMap(({ processes }) => processes)).size,
         targets: targets.map((row) => {
-          const entry = ordered(name, { target: row.target });
-          return entry === undefined ? row : { ...row, lastOrder: viewOrder(entry) };
+          const entry = newestOrder(name, { target: row.target });
+          return entry === undefined ? row : { ...row, lastOrder: toLastOrder(entry) };
         }),
-        targetsKnown,
+        hasAllTargets: hasAllTargets,
       };
     }),
   );
-  return { at, breakers, unread: registry.unread.length };
+  return { at, breakers, unreadable: registry.unread.length };
 }
 
-function viewOrder(entry: LogEntry): TargetRow["lastOrder"] {
-  const state = formatStates(entry).after ?? "unknown";
+function toLastOrder(entry: LogEntry): TargetRow["lastOrder"] {
+  const state = formatBeforeAfter(entry).after ?? "unknown";
   return { at: entry.at.getTime(), state, by: formatActor(entry) };
 }
 
@@ -55,48 +55,53 @@ function viewOrder(entry: LogEntry): TargetRow["lastOrder"] {
  * The states of the targets that processes have called. Unknown without `createBreaker`, or if processes have different
  * breakers of this name.
  */
-async function readTargets(
-  reading: Reading,
+async function loadTargets(
+  reader: FleetReader,
   name: string,
   records: readonly RegistryBreaker[],
   createBreaker: CreateBreaker,
-): Promise<Pick<Breaker, "targets" | "targetsKnown">> {
+): Promise<Pick<Breaker, "targets" | "hasAllTargets">> {
   const names = [...new Set(records.flatMap(({ targets = [] }) => targets))].sort();
   if (createBreaker === undefined || names.length === 0) {
-    return { targets: [], targetsKnown: names.length === 0 && records.every(saysTargets) };
+    return { targets: [], hasAllTargets: names.length === 0 && records.every(listsTargets) };
   }
   try {
-    const targets = await reading.shared(`targets ${name}`, () =>
-      lookAtTargets(reading, name, names, createBreaker),
+    const targets = await reader.cacheRead(`targets ${name}`, () =>
+      readTargetRows(reader, name, names, createBreaker),
     );
-    return { targets, targetsKnown: records.every(saysAllTargets) };
+    return { targets, hasAllTargets: records.every(listsAllTargets) };
   } catch (error) {
-    if (error instanceof Refusal && error.status !== 503)
-      return { targets: [], targetsKnown: false };
+    if (error instanceof HttpError && error.status !== 503)
+      return { targets: [], hasAllTargets: false };
     throw error;
   }
 }
 
-function saysTargets({ targets }: RegistryBreaker): boolean {
+function listsTargets({ targets }: RegistryBreaker): boolean {
   return targets !== undefined;
 }
 
-function saysAllTargets(breaker: RegistryBreaker): boolean {
-  return saysTargets(breaker) && breaker.moreTargets === undefined;
+function listsAllTargets(breaker: RegistryBreaker): boolean {
+  return listsTargets(breaker) && breaker.moreTargets === undefined;
 }
 
-async function lookAtTargets(
-  reading: Reading,
+async function readTargetRows(
+  reader: FleetReader,
   name: string,
   names: readonly string[],
   createBreaker: NonNullable<CreateBreaker>,
 ): Promise<readonly TargetRow[]> {
-  const breaker = openBreaker(reading, createBreaker, await findOptions(reading, name), name);
+  const breaker = createControlBreaker(
+    reader,
+    createBreaker,
+    await findBreakerOptions(reader, name),
+    name,
+  );
   try {
-    const at = await reading.now();
+    const at = await reader.serverTime();
     return await Promise.all(
       names.map(async (target): Promise<TargetRow> => {
-        const { state, successRate, calls, retryAfterMs } = await look(breaker.for(target));
+        const { state, successRate, calls, retryAfterMs } = await readTarget(breaker.for(target));
         return {
           target,
           state,

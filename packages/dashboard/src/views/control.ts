@@ -1,23 +1,23 @@
 import type { ControlView } from "../api.ts";
-import type { Reading } from "../reading.ts";
-import { readBlocks } from "./blocks.ts";
-import { viewDenied } from "./denied-rows.ts";
-import { viewOverrides } from "./override-rows.ts";
+import type { FleetReader } from "../fleet-reader.ts";
+import { loadBlockRows } from "./blocks.ts";
+import { toDenyListRows } from "./denied-rows.ts";
+import { toOverrideRows } from "./override-rows.ts";
 
 /** Everything in force that operators and limits have set. */
-export async function viewControl(reading: Reading): Promise<ControlView> {
+export async function buildControlView(reader: FleetReader): Promise<ControlView> {
   const [{ record }, registry, log, blocks, at] = await Promise.all([
-    reading.control(),
-    reading.directory(),
-    reading.log(),
-    readBlocks(reading),
-    reading.now(),
+    reader.loadControl(),
+    reader.loadRegistry(),
+    reader.loadLog(),
+    loadBlockRows(reader),
+    reader.serverTime(),
   ]);
   return {
     at,
-    overrides: viewOverrides(record.overrides, registry, log.entries),
+    overrides: toOverrideRows(record.overrides, registry, log.entries),
     blocks: blocks.rows,
-    blocksKnown: blocks.isWhole,
-    denied: viewDenied(record.denied),
+    hasAllBlocks: blocks.isComplete,
+    denyList: toDenyListRows(record.denied),
   };
 }

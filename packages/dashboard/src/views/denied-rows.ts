@@ -1,10 +1,10 @@
 import { toMilliseconds } from "@headgate/core/internal";
 import type { DeniedNetwork } from "@headgate/core/operate";
-import type { DeniedRow } from "../api.ts";
+import type { DenyListRow } from "../api.ts";
 import { endMs } from "../format/time.ts";
 
 /** Entries of the deny list. */
-export function viewDenied(denied: readonly DeniedNetwork[] = []): readonly DeniedRow[] {
+export function toDenyListRows(denied: readonly DeniedNetwork[] = []): readonly DenyListRow[] {
   return denied.map(({ network, from, until, by, reason }) => ({
     id: network,
     network,

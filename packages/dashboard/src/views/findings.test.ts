@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
-import { findingsWithin } from "./findings.ts";
+import { findingsWithTimeout } from "./findings.ts";
 
 const report = { checks: [{ findings: [{ status: "ok", found: "all is well" }] }] };
 
 test("a doctor that never answers is a finding itself", async () => {
-  expect(await findingsWithin(1, () => new Promise(() => {}))).toEqual([
+  expect(await findingsWithTimeout(1, () => new Promise(() => {}))).toEqual([
     { level: "warning", title: "The doctor has not answered within 0.001 seconds" },
   ]);
 });
 
 test("a doctor in time has its findings, or fails", async () => {
-  expect(await findingsWithin(60_000, async () => report)).toMatchObject([
+  expect(await findingsWithTimeout(60_000, async () => report)).toMatchObject([
     { level: "ok", title: "all is well" },
   ]);
   const failing = () => Promise.reject(new Error("ill"));
-  await expect(findingsWithin(60_000, failing)).rejects.toThrow("ill");
+  await expect(findingsWithTimeout(60_000, failing)).rejects.toThrow("ill");
 });

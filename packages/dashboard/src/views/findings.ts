@@ -2,7 +2,7 @@ import { withTimeout } from "@headgate/core/internal";
 import type { Finding } from "../api.ts";
 import type { DoctorReport } from "../options.ts";
 
-const LEVELS: Readonly<Record<string, Finding["level"]>> = {
+const LEVEL_BY_STATUS: Readonly<Record<string, Finding["level"]>> = {
   ok: "ok",
   note: "note",
   unknown: "note",
@@ -11,15 +11,15 @@ const LEVELS: Readonly<Record<string, Finding["level"]>> = {
 };
 
 /** The findings of the application's doctor; one that says so if it has not answered within some milliseconds. */
-export function findingsWithin(
-  ms: number,
+export function findingsWithTimeout(
+  timeoutMs: number,
   doctor: () => Promise<DoctorReport>,
 ): Promise<readonly Finding[]> {
   const late: Finding = {
     level: "warning",
-    title: `The doctor has not answered within ${ms / 1_000} seconds`,
+    title: `The doctor has not answered within ${timeoutMs / 1_000} seconds`,
   };
-  return withTimeout(ms, findingsOf(doctor), () => [late]);
+  return withTimeout(timeoutMs, findingsOf(doctor), () => [late]);
 }
 
 async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly Finding[]> {
@@ -27,16 +27,18 @@ async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly
   return checks.flatMap(({ findings, docs }) =>
     findings.map(
       ({ status, message, impact, fix, commands = [] }): Finding => ({
-        level: Object.hasOwn(LEVELS, status) ? (LEVELS[status] ?? "note") : "note",
+        level: Object.hasOwn(LEVEL_BY_STATUS, status)
+          ? (LEVEL_BY_STATUS[status] ?? "note")
+          : "note",
         title: message,
-        means: impact,
-        mend: fix === undefined && commands.length === 0 ? undefined : mendOf(fix, commands),
-        see: docs,
+        impact,
+        fix: fix === undefined && commands.length === 0 ? undefined : formatFix(fix, commands),
+        docs: docs,
       }),
     ),
   );
 }
 
-function mendOf(mend: string | undefined, commands: readonly string[]): string {
-  return [...(mend === undefined ? [] : [mend]), ...commands].join("\n");
+function formatFix(fix: string | undefined, commands: readonly string[]): string {
+  return [...(fix === undefined ? [] : [fix]), ...commands].join("\n");
 }

@@ -1,30 +1,30 @@
 import { groupBy, isInShadow } from "@headgate/core/internal";
 import type { LimiterUsage, RegistryLimiter, TopSubject } from "@headgate/core/operate";
 import { formatPolicy } from "@headgate/core/operate";
-import { NOTHING } from "../api/usage.ts";
-import type { LimiterView, PolicyView, Span, TopRow } from "../api.ts";
-import { formatLimit, numbersOfLimit } from "../format/policy.ts";
-import { formatUse } from "../format/use.ts";
-import { namedLimits } from "../named-limits.ts";
-import type { Reading } from "../reading.ts";
-import { unknownLimiter } from "../serve/refusal.ts";
-import { viewOverrides } from "./override-rows.ts";
-import { viewProcesses } from "./processes.ts";
+import { NO_DECISIONS } from "../api/usage.ts";
+import type { LimiterView, PolicyView, Span, TopSubjectRow } from "../api.ts";
+import type { FleetReader } from "../fleet-reader.ts";
+import { formatHttpUse } from "../format/http-use.ts";
+import { describeLimit, overridableNumbers } from "../format/policy.ts";
+import { namedLimitsOf } from "../named-limits.ts";
+import { unknownLimiter } from "../serve/http-error.ts";
+import { toOverrideRows } from "./override-rows.ts";
+import { toProcessSummaries } from "./processes.ts";
 import { coverageOf, lastMinuteOf, pointsOf, STEP_MS } from "./usage-series.ts";
 
 /** One limiter: its policies, its decisions, and their subjects. Rejects with a `Refusal` if the reading does not have it. */
-export async function viewLimiter(
-  reading: Reading,
+export async function buildLimiterView(
+  reader: FleetReader,
   name: string,
   span: Span,
 ): Promise<LimiterView> {
-  if (!(await isKnown(reading, name, span))) throw unknownLimiter();
+  if (!(await isKnown(reader, name, span))) throw unknownLimiter();
   const [usage, registry, control, log, reports] = await Promise.all([
-    reading.limiterUsage(name, span),
-    reading.directory(),
-    reading.control(),
-    reading.log(),
-    reading.coverage(),
+    reader.loadLimiterUsage(name, span),
+    reader.loadRegistry(),
+    reader.loadControl(),
+    reader.loadLog(),
+    reader.loadCoverage(),
   ]);
   const records = registry.limiters.filter((one) => one.name === name);
   const own = usage.limiters.find((one) => one.name === name);
@@ -37,28 +37,28 @@ export async function viewLimiter(
     span,
     name,
     shadow: isInShadow(name, records, control.record.overrides),
-    policies: viewPolicies(records),
-    totals: own?.total ?? NOTHING,
+    policies: toPolicyViews(records),
+    totals: own?.total ?? NO_DECISIONS,
     stepMs: STEP_MS[span],
     series: own === undefined ? [] : pointsOf(own, span),
-    lastMinute: own === undefined ? NOTHING : lastMinuteOf(own, usage.at),
+    lastMinute: own === undefined ? NO_DECISIONS : lastMinuteOf(own, usage.at),
     byLimit: denialsByLimit(own),
-    used: own?.subjects.used.top.map(toRow) ?? [],
-    denied: own?.subjects.denied.top.map(toRow) ?? [],
-    topsFrom: own?.subjects.from ?? usage.at,
-    overrides: viewOverrides(overrides, registry, log.entries),
-    processes: viewProcesses(processes, reports),
+    used: own?.subjects.used.top.map(toTopSubjectRow) ?? [],
+    denied: own?.subjects.denied.top.map(toTopSubjectRow) ?? [],
+    topSubjectsFrom: own?.subjects.from ?? usage.at,
+    overrides: toOverrideRows(overrides, registry, log.entries),
+    processes: toProcessSummaries(processes, reports),
     coverage: coverageOf(usage, span, processes, reports),
-    unread: usage.unread.length + registry.unread.length,
+    unreadable: usage.unread.length + registry.unread.length,
   };
 }
 
 /** Whether a limiter may have this name, judging by data already read for all views: guessing names costs Redis nothing. */
-async function isKnown(reading: Reading, name: string, span: Span): Promise<boolean> {
+async function isKnown(reader: FleetReader, name: string, span: Span): Promise<boolean> {
   const isOf = (one: { readonly name: string }): boolean => one.name === name;
-  const { limiters } = await reading.directory();
+  const { limiters } = await reader.loadRegistry();
   if (limiters.some(isOf)) return true;
-  const usage = await reading.usage(span);
+  const usage = await reader.loadUsage(span);
   return usage.limiters.some(isOf) || usage.others !== undefined;
 }
 
@@ -75,7 +75,7 @@ function denialsByLimit(usage: LimiterUsage | undefined): LimiterView["byLimit"]
 }
 
 /** Each policy that processes have under the name, with those processes, whatever their version of Headgate. */
-function viewPolicies(records: readonly RegistryLimiter[]): readonly PolicyView[] {
+function toPolicyViews(records: readonly RegistryLimiter[]): readonly PolicyView[] {
   const groups = groupBy(records, (one) =>
     JSON.stringify([one.policy, one.shadow, one.extends ?? null]),
   );
@@ -84,23 +84,29 @@ function viewPolicies(records: readonly RegistryLimiter[]): readonly PolicyView[
     const { limits, shadow } = first;
     const isCut = first.isCut === true;
     return {
-      words: isCut ? ["too long to be listed"] : limits.map(formatLimit),
+      limits: isCut ? ["too long to be listed"] : limits.map(describeLimit),
       code: isCut ? "" : formatPolicy(limits),
       numbers: isCut ? {} : numbersOf(first),
       processes: [...new Set(same.flatMap(({ processes }) => processes))],
       shadow,
       extends: first.extends,
-      uses: [...new Set(same.flatMap(({ uses }) => uses.map(formatUse)))],
+      uses: [...new Set(same.flatMap(({ uses }) => uses.map(formatHttpUse)))],
     };
   });
 }
 
 function numbersOf(record: RegistryLimiter): PolicyView["numbers"] {
   return Object.fromEntries(
-    namedLimits(record).map(([name, limit]) => [name, numbersOfLimit(limit)]),
+    namedLimitsOf(record).map(([name, limit]) => [name, overridableNumbers(limit)]),
   );
 }
 
-function toRow({ dimension, subject, hash, count, error }: TopSubject): TopRow {
-  return { dimension, subject: subject ?? null, hash: hash ?? null, count, error };
+function toTopSubjectRow({
+  dimension,
+  subject,
+  hash,
+  count,
+  error: maxError,
+}: TopSubject): TopSubjectRow {
+  return { dimension, subject: subject ?? null, hash: hash ?? null, count, maxError };
 }

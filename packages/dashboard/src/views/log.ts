@@ -1,23 +1,23 @@
 import type { LogEntry } from "@headgate/core/operate";
 import { formatActor } from "@headgate/core/operate";
 import type { LogRow, LogView } from "../api.ts";
-import { formatStates, textOf } from "../format/change.ts";
-import type { Reading } from "../reading.ts";
-import { badRequest } from "../serve/refusal.ts";
+import type { FleetReader } from "../fleet-reader.ts";
+import { formatBeforeAfter, textOf } from "../format/change.ts";
+import { badRequest } from "../serve/http-error.ts";
 
 /** The most rows in an answer. */
-const MOST_ROWS = 100;
+const MAX_ROWS = 100;
 
 /** Operators' actions. `before` is the `next` of the previous page. */
-export async function viewLog(reading: Reading, before: string | null): Promise<LogView> {
-  const [{ entries, unreadable }, at] = await Promise.all([reading.log(), reading.now()]);
+export async function buildLogView(reader: FleetReader, before: string | null): Promise<LogView> {
+  const [{ entries, unreadable }, at] = await Promise.all([reader.loadLog(), reader.serverTime()]);
   const start = startOf(entries, before);
-  const rows = entries.slice(start, start + MOST_ROWS);
-  const isLast = start + MOST_ROWS >= entries.length;
+  const rows = entries.slice(start, start + MAX_ROWS);
+  const isLast = start + MAX_ROWS >= entries.length;
   return {
     at,
     rows: rows.map(toLogRow),
-    next: isLast ? null : cursorAfter(entries, start + MOST_ROWS),
+    next: isLast ? null : cursorAfter(entries, start + MAX_ROWS),
     unreadable,
   };
 }
@@ -33,7 +33,7 @@ export function toLogRow(entry: LogEntry): LogRow {
     network: textOf(network),
     by: formatActor(entry),
     reason: textOf(reason),
-    ...formatStates(entry),
+    ...formatBeforeAfter(entry),
   };
 }
 

@@ -2,7 +2,7 @@ import type { LogEntry } from "@headgate/core/operate";
 import { formatOverrideKey } from "@headgate/core/operate";
 
 /** Finds the newest entry of a kind about a limiter and a subject, or about a breaker and its target. */
-export function newestEntries(
+export function indexNewestEntries(
   log: readonly LogEntry[],
   kind: LogEntry["kind"],
 ): (name: string, subject: LogEntry["subject"]) => LogEntry | undefined {

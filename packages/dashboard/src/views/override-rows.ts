@@ -3,33 +3,33 @@ import type { LogEntry, Override, Registry } from "@headgate/core/operate";
 import { formatOverride, formatOverrideKey, overrideCoverageOf } from "@headgate/core/operate";
 import type { OverrideRow } from "../api.ts";
 import { textOf } from "../format/change.ts";
-import { formatIgnored } from "../format/override.ts";
+import { formatIgnoredReasons } from "../format/override.ts";
 import { endMs } from "../format/time.ts";
-import { newestEntries } from "./newest-entries.ts";
+import { indexNewestEntries } from "./newest-entries.ts";
 
 /** Overrides with the processes that apply them and, from the log, who set them and why. */
-export function viewOverrides(
+export function toOverrideRows(
   overrides: readonly Override[],
   registry: Registry,
   log: readonly LogEntry[],
 ): readonly OverrideRow[] {
-  const setBy = newestEntries(log, "setOverride");
+  const newestSetEntry = indexNewestEntries(log, "setOverride");
   return overrides.map((override): OverrideRow => {
     const { limiter, subject, from, until } = override;
-    const reach = overrideCoverageOf(override, registry);
-    const { by, reason } = setBy(limiter, subject) ?? {};
+    const coverage = overrideCoverageOf(override, registry);
+    const { by, reason } = newestSetEntry(limiter, subject) ?? {};
     return {
       id: formatOverrideKey(override),
       limiter,
       subject,
-      what: formatOverride(override),
+      change: formatOverride(override),
       from: toMilliseconds(from),
       until: endMs(until),
       by: textOf(by),
       reason: textOf(reason),
-      reach: reach.state,
-      appliedBy: reach.appliedBy,
-      ignored: formatIgnored(reach),
+      coverage: coverage.state,
+      appliedBy: coverage.appliedBy,
+      ignoredReasons: formatIgnoredReasons(coverage),
     };
   });
 }

@@ -7,34 +7,34 @@ import type {
   UsageSummary,
 } from "@headgate/core/operate";
 import { overrideCoverageOf } from "@headgate/core/operate";
-import { NOTHING, sumOf } from "../api/usage.ts";
+import { NO_DECISIONS, sumCounts } from "../api/usage.ts";
 import type { LimiterSummary, Overview, Span } from "../api.ts";
-import { formatIgnored } from "../format/override.ts";
-import { formatLimit } from "../format/policy.ts";
-import type { Reading, TimedControl } from "../reading.ts";
-import { readBlocks } from "./blocks.ts";
-import { viewProcesses } from "./processes.ts";
+import type { FleetReader, TimedControl } from "../fleet-reader.ts";
+import { formatIgnoredReasons } from "../format/override.ts";
+import { describeLimit } from "../format/policy.ts";
+import { loadBlockRows } from "./blocks.ts";
+import { toProcessSummaries } from "./processes.ts";
 import {
-  addUp,
+  countDeniedAsAllowed,
   coverageOf,
-  LINE_STEP_MS,
   lastMinuteOf,
-  letThrough,
+  mergeSeries,
   pointsOf,
+  SPARKLINE_STEP_MS,
   STEP_MS,
 } from "./usage-series.ts";
 
 /** How many limiters have a line: those with the most denials. */
-const MOST_LINES = 100;
+const MAX_SPARKLINES = 100;
 
 /** The whole prefix, as far as the reading includes it. */
-export async function viewOverview(reading: Reading, span: Span): Promise<Overview> {
+export async function buildOverview(reader: FleetReader, span: Span): Promise<Overview> {
   const [usage, registry, control, blocks, reports] = await Promise.all([
-    reading.usage(span),
-    reading.directory(),
-    reading.control(),
-    readBlocks(reading),
-    reading.coverage(),
+    reader.loadUsage(span),
+    reader.loadRegistry(),
+    reader.loadControl(),
+    loadBlockRows(reader),
+    reader.loadCoverage(),
   ]);
   const { others } = usage;
   const summaries = summarise(usage.limiters, registry, control, span);
@@ -44,20 +44,20 @@ export async function viewOverview(reading: Reading, span: Span): Promise<Overvi
     store: { latencyMs: control.latencyMs },
     stepMs: STEP_MS[span],
     ...decisionsOf(usage, summaries, span),
-    lineStepMs: LINE_STEP_MS[span],
+    sparklineStepMs: SPARKLINE_STEP_MS[span],
     limiters: summaries,
     others: others?.total ?? null,
-    processes: viewProcesses(registry.processes, reports),
-    mixed: mixedOf(registry),
-    ignoredOverrides: ignoredOf(control, registry),
-    inForce: {
+    processes: toProcessSummaries(registry.processes, reports),
+    mixedVersions: mixedVersionsOf(registry),
+    ignoredOverrides: ignoredOverridesOf(control, registry),
+    active: {
       overrides: control.record.overrides.length,
       blocks: blocks.rows.length,
-      denied: control.record.denied?.length ?? 0,
-      blocksKnown: blocks.isWhole,
+      denyListEntries: control.record.denied?.length ?? 0,
+      hasAllBlocks: blocks.isComplete,
     },
     coverage: coverageOf(usage, span, registry.processes, reports),
-    unread: usage.unread.length + registry.unread.length,
+    unreadable: usage.unread.length + registry.unread.length,
   };
 }
 
@@ -85,21 +85,21 @@ function decisionsOf(
   const effective = all.map((one) =>
     one.isInShadow
       ? {
-          total: letThrough(one.total),
-          points: one.points.map(letThrough),
-          lastMinute: letThrough(one.lastMinute),
+          total: countDeniedAsAllowed(one.total),
+          points: one.points.map(countDeniedAsAllowed),
+          lastMinute: countDeniedAsAllowed(one.lastMinute),
         }
       : one,
   );
-  const together = (some: readonly Pick<(typeof all)[number], "total" | "lastMinute">[]) => ({
-    totals: sumOf(some.map(({ total }) => total)),
-    lastMinute: sumOf(some.map(({ lastMinute }) => lastMinute)),
+  const sumTotals = (some: readonly Pick<(typeof all)[number], "total" | "lastMinute">[]) => ({
+    totals: sumCounts(some.map(({ total }) => total)),
+    lastMinute: sumCounts(some.map(({ lastMinute }) => lastMinute)),
   });
-  const series = addUp(
+  const series = mergeSeries(
     effective.map(({ points }) => points),
     STEP_MS[span],
   );
-  return { ...together(effective), series, shadow: together(inShadow) };
+  return { ...sumTotals(effective), series, shadow: sumTotals(inShadow) };
 }
 
 /** Limiters with usage, and those that are only listed: the most denied first, those in shadow mode last. */
@@ -116,7 +116,7 @@ function summarise(
   const sorted = [...names]
     .map((name) => ({
       name,
-      totals: used.get(name)?.total ?? NOTHING,
+      totals: used.get(name)?.total ?? NO_DECISIONS,
       shadow: isInShadow(name, listed.get(name) ?? [], record.overrides),
     }))
     .sort(
@@ -127,13 +127,14 @@ function summarise(
         (one.name < other.name ? -1 : 1),
     );
   return sorted.map(({ name, totals, shadow }, i): LimiterSummary => {
-    const usage = i < MOST_LINES ? used.get(name) : undefined;
+    const usage = i < MAX_SPARKLINES ? used.get(name) : undefined;
     const records = listed.get(name) ?? [];
     return {
       name,
       totals,
-      series: usage === undefined ? [] : addUp([pointsOf(usage, span)], LINE_STEP_MS[span]),
-      words: records[0]?.limits.map(formatLimit) ?? [],
+      series:
+        usage === undefined ? [] : mergeSeries([pointsOf(usage, span)], SPARKLINE_STEP_MS[span]),
+      limits: records[0]?.limits.map(describeLimit) ?? [],
       versions: versionsOf(records),
       processes: new Set(records.flatMap(({ processes }) => processes)).size,
       shadow,
@@ -146,7 +147,7 @@ function versionsOf(records: readonly RegistryLimiter[]): number {
   return new Set(records.map(({ policy }) => policy)).size;
 }
 
-function mixedOf({ limiters }: Registry): Overview["mixed"] {
+function mixedVersionsOf({ limiters }: Registry): Overview["mixedVersions"] {
   const mixed = limiters.filter(({ isMixed }) => isMixed);
   return [...groupBy(mixed, ({ name }) => name)].map(([name, records]) => ({
     name,
@@ -154,13 +155,16 @@ function mixedOf({ limiters }: Registry): Overview["mixed"] {
   }));
 }
 
-function ignoredOf({ record }: TimedControl, registry: Registry): Overview["ignoredOverrides"] {
+function ignoredOverridesOf(
+  { record }: TimedControl,
+  registry: Registry,
+): Overview["ignoredOverrides"] {
   return record.overrides
     .map((override) => ({ override, reach: overrideCoverageOf(override, registry) }))
     .filter(({ reach }) => reach.state === "ignored" || reach.state === "partly")
     .map(({ override: { limiter, subject }, reach }) => ({
       limiter,
       subject,
-      why: formatIgnored(reach).join("; "),
+      why: formatIgnoredReasons(reach).join("; "),
     }));
 }

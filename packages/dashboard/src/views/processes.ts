@@ -2,7 +2,7 @@ import type { RegistryProcess, UsageCoverage } from "@headgate/core/operate";
 import type { ProcessSummary } from "../api.ts";
 
 /** Processes of the directory, and when each reported usage last. */
-export function viewProcesses(
+export function toProcessSummaries(
   processes: readonly RegistryProcess[],
   { reporting, silent }: UsageCoverage,
 ): readonly ProcessSummary[] {

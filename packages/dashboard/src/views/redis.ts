@@ -1,41 +1,45 @@
 import { withTimeout } from "@headgate/core/internal";
 import type { Visitor } from "../access/visitor.ts";
 import type { RedisView } from "../api.ts";
+import type { FleetReader } from "../fleet-reader.ts";
 import type { DoctorReport } from "../options.ts";
-import type { Reading } from "../reading.ts";
-import { findingsWithin } from "./findings.ts";
+import { findingsWithTimeout } from "./findings.ts";
 
 /** The shortest interval between two runs of the doctor. */
-const DOCTOR_EVERY_MS = 30_000;
+const DOCTOR_INTERVAL_MS = 30_000;
 
 /** How long one may take, in milliseconds. */
-const DOCTOR_WITHIN_MS = 20_000;
+const DOCTOR_TIMEOUT_MS = 20_000;
 
 /**
  * The state of the server, and the findings of the application's doctor. Findings name limiters, and the server's load comes
  * from all of them, so a visitor who may not see all limiters gets neither.
  */
-export async function viewRedis(
-  reading: Reading,
-  { isLimited }: Visitor,
+export async function buildRedisView(
+  reader: FleetReader,
+  { isRestricted }: Visitor,
   doctor: (() => Promise<DoctorReport>) | undefined,
 ): Promise<RedisView> {
   const nothing = (): RedisView["server"] => ({});
-  const known = reading.shared("server", () => readServer(reading.client));
+  const known = reader.cacheRead("server", () => readServer(reader.client));
   const [control, at, server, findings] = await Promise.all([
-    reading.control(),
-    reading.now(),
-    withTimeout(reading.timeoutMs, known.catch(nothing), nothing),
-    doctor === undefined || isLimited
+    reader.loadControl(),
+    reader.serverTime(),
+    withTimeout(reader.timeoutMs, known.catch(nothing), nothing),
+    doctor === undefined || isRestricted
       ? []
-      : reading.shared("doctor", () => findingsWithin(DOCTOR_WITHIN_MS, doctor), DOCTOR_EVERY_MS),
+      : reader.cacheRead(
+          "doctor",
+          () => findingsWithTimeout(DOCTOR_TIMEOUT_MS, doctor),
+          DOCTOR_INTERVAL_MS,
+        ),
   ]);
-  const shown = isLimited ? withoutLoad(server) : server;
+  const shown = isRestricted ? withoutLoad(server) : server;
   return { at, findings, server: shown, latencyMs: control.latencyMs };
 }
 
 /** The fields of INFO that are shown, by their names in the page. */
-const FIELDS: Readonly<Record<string, string>> = {
+const INFO_FIELDS: Readonly<Record<string, string>> = {
   redis_version: "version",
   valkey_version: "version",
   redis_mode: "mode",
@@ -50,7 +54,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   instantaneous_ops_per_sec: "commandsPerSecond",
 };
 
-const WITHOUT_LOAD: readonly string[] = [
+const FIELDS_WITHOUT_LOAD: readonly string[] = [
   "version",
   "mode",
   "role",
@@ -59,21 +63,23 @@ const WITHOUT_LOAD: readonly string[] = [
 ];
 
 function withoutLoad(server: RedisView["server"]): RedisView["server"] {
-  return Object.fromEntries(Object.entries(server).filter(([name]) => WITHOUT_LOAD.includes(name)));
+  return Object.fromEntries(
+    Object.entries(server).filter(([name]) => FIELDS_WITHOUT_LOAD.includes(name)),
+  );
 }
 
 /** The part of a client that describes its server. */
-interface Describes {
+interface InfoClient {
   info?(): Promise<unknown>;
 }
 
 /** The server's description of itself. Rejects if the client may not ask; empty if there are several servers. */
-async function readServer(client: Describes): Promise<RedisView["server"]> {
+async function readServer(client: InfoClient): Promise<RedisView["server"]> {
   const info = await client.info?.();
   const server: Record<string, string | number> = {};
   if (typeof info !== "string") return server;
   for (const [, name = "", value = ""] of info.matchAll(/^([a-z_]+):(.*?)\r?$/gm)) {
-    const known = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+    const known = Object.hasOwn(INFO_FIELDS, name) ? INFO_FIELDS[name] : undefined;
     if (known === undefined) continue;
     server[known] = /^\d{1,15}$/.test(value) ? Number(value) : value;
   }

@@ -2,8 +2,8 @@ import type { Visitor } from "../access/visitor.ts";
 import type { Session } from "../api.ts";
 
 /** What the page needs first. It asks Redis nothing, and so is there without it. */
-export function viewSession(
-  { by, actions, isLimited }: Visitor,
+export function buildSession(
+  { by, actions, isRestricted }: Visitor,
   options: {
     readonly prefix: string;
     readonly title: string;
@@ -17,6 +17,6 @@ export function viewSession(
     prefix,
     title,
     pollMs: 5_000,
-    hasDoctor: hasDoctor && !isLimited,
+    hasDoctor: hasDoctor && !isRestricted,
   };
 }

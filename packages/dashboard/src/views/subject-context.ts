@@ -1,9 +1,9 @@
 import type { ControlRecord, LimiterDefinition, LogEntry, Registry } from "@headgate/core/operate";
 import { overridesFor } from "@headgate/core/operate";
-import type { BlockRow, LogRow, OverrideRow, SubjectOf } from "../api.ts";
+import type { BlockRow, LogRow, OverrideRow, SubjectByDimension } from "../api.ts";
 import { textOf } from "../format/change.ts";
 import { toLogRow } from "./log.ts";
-import { viewOverrides } from "./override-rows.ts";
+import { toOverrideRows } from "./override-rows.ts";
 
 /** Data about a prefix for looking up a subject. */
 export interface SubjectContext {
@@ -14,33 +14,33 @@ export interface SubjectContext {
 }
 
 /** The most actions in a history. */
-const MOST_HISTORY = 20;
+const MAX_HISTORY = 20;
 
 /** Operators' actions on a subject of a limiter, or on all of its subjects. */
 export function historyOf(
   { log }: SubjectContext,
   limiter: string,
-  subject: SubjectOf,
+  subject: SubjectByDimension,
 ): readonly LogRow[] {
   return log
     .filter((entry) => entry.limiter === limiter && entry.kind !== "breaker")
-    .filter((entry) => entry.subject === undefined || sharesPart(entry.subject, subject))
-    .slice(0, MOST_HISTORY)
+    .filter((entry) => entry.subject === undefined || sharesDimension(entry.subject, subject))
+    .slice(0, MAX_HISTORY)
     .map(toLogRow);
 }
 
 /** Who set a subject's block by hand, and why, from the log. */
-export function setBy(
+export function manualBlockAuthor(
   { log }: SubjectContext,
   limiter: string,
-  subject: SubjectOf,
+  subject: SubjectByDimension,
 ): Pick<BlockRow, "by" | "reason"> {
   const entry = log.find(
     (one) =>
       one.kind === "block" &&
       one.limiter === limiter &&
       one.subject !== undefined &&
-      sharesPart(one.subject, subject),
+      sharesDimension(one.subject, subject),
   );
   if (entry === undefined) return {};
   return { by: textOf(entry.by), reason: textOf(entry.reason) };
@@ -50,12 +50,12 @@ export function setBy(
 export function overrideFor(
   { record, directory: registry, log, at }: SubjectContext,
   { name }: LimiterDefinition,
-  subject: SubjectOf,
+  subject: SubjectByDimension,
 ): OverrideRow | undefined {
   const most = overridesFor(record, name, subject, at).at(-1);
-  return most === undefined ? undefined : viewOverrides([most], registry, log)[0];
+  return most === undefined ? undefined : toOverrideRows([most], registry, log)[0];
 }
 
-function sharesPart(one: SubjectOf, subject: SubjectOf): boolean {
+function sharesDimension(one: SubjectByDimension, subject: SubjectByDimension): boolean {
   return Object.entries(one).some(([per, text]) => subject[per] === text);
 }

@@ -7,68 +7,70 @@ import type {
   SubjectQuery,
 } from "@headgate/core/operate";
 import { dimensionsOf, GLOBAL_SUBJECT, limiterVersionsOf } from "@headgate/core/operate";
-import type { BlockRow, LimitRow, SubjectInLimiter, SubjectOf, SubjectView } from "../api.ts";
-import { formatLimit } from "../format/policy.ts";
-import { namedLimits } from "../named-limits.ts";
-import type { Reading } from "../reading.ts";
-import { unknownLimiter } from "../serve/refusal.ts";
-import { makeSubjects } from "../subjects/make-subjects.ts";
-import type { Question } from "../subjects/read-question.ts";
-import { viewDenied } from "./denied-rows.ts";
+import type { BlockRow, LimitRow, SubjectByDimension, SubjectStatus, SubjectView } from "../api.ts";
+import type { FleetReader } from "../fleet-reader.ts";
+import { describeLimit } from "../format/policy.ts";
+import { namedLimitsOf } from "../named-limits.ts";
+import { unknownLimiter } from "../serve/http-error.ts";
+import { deriveSubjects } from "../subjects/derive-subjects.ts";
+import type { ParsedLookup } from "../subjects/parse-lookup.ts";
+import { toDenyListRows } from "./denied-rows.ts";
 import type { SubjectContext } from "./subject-context.ts";
-import { historyOf, overrideFor, setBy } from "./subject-context.ts";
+import { historyOf, manualBlockAuthor, overrideFor } from "./subject-context.ts";
 
 /** How many limiters are looked up at once. */
-const TOGETHER = 16;
+const MAX_CONCURRENT_LOOKUPS = 16;
 
-type Asked = readonly [known: LimiterVersion, subject: SubjectOf];
+type LookupTask = readonly [known: LimiterVersion, subject: SubjectByDimension];
 
 /**
  * The answer of each limiter in the reading about a subject; `spend` receives the number of lookups before they are made.
  * Rejects with a `Refusal` if the question names another limiter.
  */
-export async function viewSubject(
-  reading: Reading,
-  { client, asked, limiter }: Question,
-  spend: (looks: number) => Promise<void>,
+export async function buildSubjectView(
+  reader: FleetReader,
+  { client, asked, limiter }: ParsedLookup,
+  spend: (lookups: number) => Promise<void>,
 ): Promise<SubjectView> {
   const [registry, { record }, log, at] = await Promise.all([
-    reading.directory(),
-    reading.control(),
-    reading.log(),
-    reading.now(),
+    reader.loadRegistry(),
+    reader.loadControl(),
+    reader.loadLog(),
+    reader.serverTime(),
   ]);
   const known = limiterVersionsOf(registry.limiters, limiter);
   if (limiter !== undefined && known.length === 0) throw unknownLimiter();
-  const made = await Promise.all(
-    known.map(async (one) => ({ one, ...(await makeSubjects(one, client)) })),
+  const derived = await Promise.all(
+    known.map(async (one) => ({ one, ...(await deriveSubjects(one, client)) })),
   );
-  const tasks = distinct(
-    made.flatMap(({ one, subjects }) => subjects.map((subject): Asked => [one, subject])),
+  const tasks = distinctTasks(
+    derived.flatMap(({ one, subjects }) => subjects.map((subject): LookupTask => [one, subject])),
   );
   await spend(tasks.length + 1);
-  const denied = await deniedFor(reading, client);
+  const denied = await findDenyListEntries(reader, client);
   const context: SubjectContext = { at, record, directory: registry, log: log.entries };
-  const limiters: SubjectInLimiter[] = [];
-  for (let i = 0; i < tasks.length; i += TOGETHER) {
-    const some = tasks.slice(i, i + TOGETHER);
-    limiters.push(...(await Promise.all(some.map((one) => look(reading, one, denied, context)))));
+  const limiters: SubjectStatus[] = [];
+  for (let i = 0; i < tasks.length; i += MAX_CONCURRENT_LOOKUPS) {
+    const some = tasks.slice(i, i + MAX_CONCURRENT_LOOKUPS);
+    limiters.push(
+      ...(await Promise.all(some.map((one) => lookUpSubject(reader, one, denied, context)))),
+    );
   }
   return {
     at,
     asked,
     limiters,
-    skipped: made
+    skipped: derived
       .filter(({ subjects }) => subjects.length === 0)
       .map(({ one, needs }) => ({ name: one.limiter.name, needs })),
-    denyList: viewDenied(denied),
+    denyList: toDenyListRows(denied),
   };
 }
 
 /** Policies that differ only in their numbers have the same counters. */
-function distinct(asked: readonly Asked[]): readonly Asked[] {
-  const byCounters = new Map<string, Asked>();
-  for (const one of asked) {
+function distinctTasks(tasks: readonly LookupTask[]): readonly LookupTask[] {
+  const byCounters = new Map<string, LookupTask>();
+  for (const one of tasks) {
     const [{ limiter, counterIdentity }, subject] = one;
     const id = JSON.stringify([limiter.name, counterIdentity, subject]);
     if (!byCounters.has(id)) byCounters.set(id, one);
@@ -77,33 +79,33 @@ function distinct(asked: readonly Asked[]): readonly Asked[] {
 }
 
 /** The entries of the deny list that contain an address, or the first address of a subject's network. */
-async function deniedFor(
-  { denyList }: Reading,
+async function findDenyListEntries(
+  { findDenyListEntries }: FleetReader,
   { ip, text = "" }: SubjectQuery,
 ): Promise<readonly DeniedNetwork[]> {
   const address = (ip ?? text).split("/")[0]?.replace(/%.*$/s, "") ?? "";
-  return isIP(address) === 0 ? [] : denyList(address);
+  return isIP(address) === 0 ? [] : findDenyListEntries(address);
 }
 
-async function look(
-  { operator: admin }: Reading,
-  [{ limiter, others, uses }, subject]: Asked,
+async function lookUpSubject(
+  { operator: admin }: FleetReader,
+  [{ limiter, others, uses }, subject]: LookupTask,
   denied: readonly DeniedNetwork[],
   context: SubjectContext,
-): Promise<SubjectInLimiter> {
+): Promise<SubjectStatus> {
   const { name, limits } = limiter;
   // A limit shared by all clients may deny this one.
   const isShared = dimensionsOf(limits).includes("global");
-  const asked = isShared ? { ...subject, global: GLOBAL_SUBJECT } : subject;
+  const fullSubject = isShared ? { ...subject, global: GLOBAL_SUBJECT } : subject;
   const [used, decision, inspection] = await Promise.all([
-    admin.peek(limiter, asked, { cost: 0 }),
-    admin.peek(limiter, asked),
-    admin.inspect(limiter, asked),
+    admin.peek(limiter, fullSubject, { cost: 0 }),
+    admin.peek(limiter, fullSubject),
+    admin.inspect(limiter, fullSubject),
   ]);
   const words = new Map(
     limits
-      .filter(({ per = "default" }) => Object.hasOwn(asked, per))
-      .map((limit, i) => [used.limits[i]?.name, formatLimit(limit)] as const),
+      .filter(({ per = "default" }) => Object.hasOwn(fullSubject, per))
+      .map((limit, i) => [used.limits[i]?.name, describeLimit(limit)] as const),
   );
   const isDenied = denied.length > 0 && uses.length > 0;
   return {
@@ -118,29 +120,34 @@ async function look(
       ...inspection.limits
         .slice(used.limits.length)
         .map((state) =>
-          toLimitRow(state, forOneUnit(state), wordsAmong(others, state.name), context.at),
+          toLimitRow(
+            state,
+            decisionForOneUnit(state),
+            otherShapeDescription(others, state.name),
+            context.at,
+          ),
         ),
     ],
-    blocked: viewBlocks(name, asked, inspection, context),
+    blocks: toBlockRows(name, fullSubject, inspection, context),
     override: overrideFor(context, limiter, subject),
     allowed: decision.allowed && !isDenied,
-    shadow: decision.shadow && !decision.wouldAllow,
-    ...verdictOf(decision, inspection, isDenied ? denied : [], context.at),
+    wouldDeny: decision.shadow && !decision.wouldAllow,
+    ...denialOf(decision, inspection, isDenied ? denied : [], context.at),
     history: historyOf(context, name, subject),
   };
 }
 
 /** A limit of another shape in words; undefined if several are called so. */
-function wordsAmong(others: LimiterVersion["others"], name: string): string | undefined {
-  const named = others.flatMap(namedLimits).filter(([own]) => own === name);
-  const [words, ...more] = new Set(named.map(([, limit]) => formatLimit(limit)));
+function otherShapeDescription(others: LimiterVersion["others"], name: string): string | undefined {
+  const named = others.flatMap(namedLimitsOf).filter(([own]) => own === name);
+  const [words, ...more] = new Set(named.map(([, limit]) => describeLimit(limit)));
   return more.length === 0 ? words : undefined;
 }
 
-type NextUnit = Pick<LimitState, "allowed" | "retryAfterMs">;
+type NextUnitDecision = Pick<LimitState, "allowed" | "retryAfterMs">;
 
 /** A limit that was asked for no unit, as it would answer for one. When a slot is free again is unknown. */
-function forOneUnit(state: LimitState): NextUnit {
+function decisionForOneUnit(state: LimitState): NextUnitDecision {
   const { allowed, remaining, retryAfterMs, refillAfterMs, windowMs } = state;
   if (remaining > 0) return { allowed, retryAfterMs };
   const grows = windowMs === 0 ? Number.POSITIVE_INFINITY : refillAfterMs;
@@ -149,8 +156,8 @@ function forOneUnit(state: LimitState): NextUnit {
 
 function toLimitRow(
   state: LimitState,
-  next: NextUnit,
-  words: string | undefined,
+  next: NextUnitDecision,
+  description: string | undefined,
   at: number,
 ): LimitRow {
   const { name, per, limit, remaining, overdrawn, windowMs, resetAfterMs } = state;
@@ -158,19 +165,19 @@ function toLimitRow(
   return {
     limit: name,
     per,
-    words: words ?? name,
-    most: limit,
+    description: description ?? name,
+    capacity: limit,
     used: limit - remaining + overdrawn,
     remaining,
     allowed: next.allowed,
-    allowsAt: Number.isFinite(wait) ? at + wait : null,
-    unusedAt: windowMs === 0 ? null : at + resetAfterMs,
+    nextAllowedAt: Number.isFinite(wait) ? at + wait : null,
+    recoversFullyAt: windowMs === 0 ? null : at + resetAfterMs,
   };
 }
 
-function viewBlocks(
+function toBlockRows(
   limiter: string,
-  subject: SubjectOf,
+  subject: SubjectByDimension,
   { blocks }: Inspection,
   context: SubjectContext,
 ): readonly BlockRow[] {
@@ -181,18 +188,18 @@ function viewBlocks(
       subject: { [per]: subject[per] ?? "" },
       until: context.at + endsInMs,
       setAs: limit ?? "hand",
-      ...(limit === undefined ? setBy(context, limiter, subject) : {}),
+      ...(limit === undefined ? manualBlockAuthor(context, limiter, subject) : {}),
     }),
   );
 }
 
 /** What denies the next request, and until when. */
-function verdictOf(
+function denialOf(
   { wouldAllow, limits, retryAfterMs }: Decision,
   { blocks }: Inspection,
   denied: readonly DeniedNetwork[],
   at: number,
-): Pick<SubjectInLimiter, "deniedBy" | "until"> {
+): Pick<SubjectStatus, "deniedBy" | "until"> {
   if (denied.length > 0) {
     const ends = denied.map(({ until }) => until ?? Number.POSITIVE_INFINITY);
     return { deniedBy: "deny list", ...untilOf(Math.max(...ends) / 1_000) };

@@ -4,7 +4,7 @@ import type {
   UsageSeries,
   UsageSummary,
 } from "@headgate/core/operate";
-import { NOTHING, plus, REPORTED_AFTER, SPAN_MS, sumOf } from "../api/usage.ts";
+import { addCounts, NO_DECISIONS, REPORT_DELAY_MS, SPAN_MS, sumCounts } from "../api/usage.ts";
 import type { Counts, Coverage, Point, Span } from "../api.ts";
 
 /** The length of a step of a series, in milliseconds. */
@@ -15,17 +15,17 @@ export const STEP_MS: Readonly<Record<Span, number>> = {
 };
 
 /** The length of a step of the small line of a limiter. */
-export const LINE_STEP_MS: Readonly<Record<Span, number>> = {
+export const SPARKLINE_STEP_MS: Readonly<Record<Span, number>> = {
   "1h": 60_000,
   "24h": 1_800_000,
   "30d": 43_200_000,
 };
 
-const STEPS = { "1h": "tenSeconds", "24h": "tenMinutes", "30d": "hours" } as const;
+const RESOLUTIONS = { "1h": "tenSeconds", "24h": "tenMinutes", "30d": "hours" } as const;
 
 /** The steps of a series in a span. */
 export function pointsOf(series: UsageSeries, span: Span): readonly Point[] {
-  return series[STEPS[span]].map(({ from, allowed, denied, degraded }) => ({
+  return series[RESOLUTIONS[span]].map(({ from, allowed, denied, degraded }) => ({
     at: from,
     allowed,
     denied,
@@ -36,23 +36,26 @@ export function pointsOf(series: UsageSeries, span: Span): readonly Point[] {
 /** The decisions of the last minute that all processes have reported. */
 export function lastMinuteOf(series: Pick<UsageSeries, "tenSeconds">, at: number): Counts {
   const step = STEP_MS["1h"];
-  const end = Math.floor((at - REPORTED_AFTER) / step) * step;
-  return sumOf(series.tenSeconds.filter(({ from }) => from >= end - 60_000 && from < end));
+  const end = Math.floor((at - REPORT_DELAY_MS) / step) * step;
+  return sumCounts(series.tenSeconds.filter(({ from }) => from >= end - 60_000 && from < end));
 }
 
 /** Several series as one, in steps of a given length. */
-export function addUp(series: readonly (readonly Point[])[], stepMs: number): readonly Point[] {
+export function mergeSeries(
+  series: readonly (readonly Point[])[],
+  stepMs: number,
+): readonly Point[] {
   const steps = new Map<number, Point>();
   for (const point of series.flat()) {
     const at = Math.floor(point.at / stepMs) * stepMs;
-    const before = steps.get(at) ?? { at, ...NOTHING };
-    steps.set(at, { at, ...plus(before, point) });
+    const before = steps.get(at) ?? { at, ...NO_DECISIONS };
+    steps.set(at, { at, ...addCounts(before, point) });
   }
   return [...steps.values()].sort((one, other) => one.at - other.at);
 }
 
 /** The same counts, with requests that were let through as allowed. */
-export function letThrough<Some extends Counts>(counts: Some): Some {
+export function countDeniedAsAllowed<Some extends Counts>(counts: Some): Some {
   return { ...counts, allowed: counts.allowed + counts.denied, denied: 0 };
 }
 
@@ -67,6 +70,6 @@ export function coverageOf(
   return {
     from: at - SPAN_MS[span],
     processes: processes.length,
-    silent: silent.filter(({ id }) => ids.has(id)).length,
+    silentProcesses: silent.filter(({ id }) => ids.has(id)).length,
   };
 }

@@ -4,12 +4,12 @@ import type { LimitOverride } from "../../../src/api.ts";
 export type Numbers = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** The typed texts, by limit and field. */
-export type Typed = Readonly<Record<string, Readonly<Record<string, string>>>>;
+export type TypedNumbers = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The typed numbers; undefined if there are none, or if one is not a whole number. */
 export function changedLimits(
   numbers: Numbers,
-  typed: Typed,
+  typed: TypedNumbers,
 ): Readonly<Record<string, LimitOverride>> | undefined {
   const limits: [string, LimitOverride][] = [];
   for (const [limit, fields] of Object.entries(numbers)) {

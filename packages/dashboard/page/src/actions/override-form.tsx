@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Action, LimiterView } from "../../../src/api.ts";
+import type { ActionDraft } from "../page-context.ts";
+import { PageContext } from "../page-context.ts";
 import { Name } from "../parts/text.tsx";
-import type { Draft } from "../visit.ts";
-import { PageContext } from "../visit.ts";
-import type { Numbers, Typed } from "./changed-limits.ts";
+import type { Numbers, TypedNumbers } from "./changed-limits.ts";
 import { changedLimits } from "./changed-limits.ts";
-import { LengthField } from "./length-field.tsx";
+import { DurationField } from "./duration-field.tsx";
 
-type OverrideDraft = Extract<Draft, { form: "override" }>;
+type OverrideDraft = Extract<ActionDraft, { form: "override" }>;
 
 const FIELDS: Readonly<Record<string, string>> = {
   limit: "limit",
@@ -30,10 +30,10 @@ export function OverrideForm({
 }): JSX.Element {
   const { limiter, subject } = draft;
   const [numbers, isKnown] = useNumbers(draft);
-  const [typed, setTyped] = useState<Typed>({});
+  const [typed, setTyped] = useState<TypedNumbers>({});
   const [forMs, setForMs] = useState<number | null | undefined>(3_600_000);
   const limits = changedLimits(numbers ?? {}, typed);
-  const first = useFocused(numbers !== undefined);
+  const first = useFirstFieldFocus(numbers !== undefined);
   useEffect(() => {
     const isComplete = limits !== undefined && forMs !== undefined;
     const of = subject ? { limiter, subject } : { limiter };
@@ -76,13 +76,13 @@ export function OverrideForm({
       <p class="quiet">
         A field left empty keeps its number. An override replaces the one that was there.
       </p>
-      <LengthField value={forMs} onChange={setForMs} canLast />
+      <DurationField value={forMs} onChange={setForMs} canLast />
     </>
   );
 }
 
 /** Focuses the first field when the numbers have arrived, unless the operator has already typed elsewhere. */
-function useFocused(isThere: boolean): { current: HTMLFieldSetElement | null } {
+function useFirstFieldFocus(isThere: boolean): { current: HTMLFieldSetElement | null } {
   const box = useRef<HTMLFieldSetElement>(null);
   useEffect(() => {
     const { activeElement } = document;

@@ -1,7 +1,7 @@
-import type { Draft } from "../visit.ts";
+import type { ActionDraft } from "../page-context.ts";
 
 /** The title of the dialog for a draft, and the label of its button. */
-export function titleOf(draft: Draft): string {
+export function titleOf(draft: ActionDraft): string {
   switch (draft.form) {
     case "fixed":
       return draft.title;

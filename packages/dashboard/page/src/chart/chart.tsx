@@ -3,10 +3,10 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { SPAN_MS } from "../../../src/api/usage.ts";
 import type { Coverage, Span } from "../../../src/api.ts";
 import { formatRate } from "../format/numbers.ts";
-import type { Columns, Series } from "../format/rates.ts";
-import { columnsOf } from "../format/rates.ts";
-import { formatMoment } from "../format/time.ts";
-import { Figures } from "./figures.tsx";
+import type { ChartColumns, Series } from "../format/rates.ts";
+import { chartColumns } from "../format/rates.ts";
+import { formatShortTime } from "../format/time.ts";
+import { ChartTable } from "./chart-table.tsx";
 import { Plot } from "./plot.tsx";
 
 /** Allowed, denied and degraded decisions for each second, over the span. */
@@ -23,7 +23,7 @@ export function Chart({
 }): JSX.Element {
   const from = at - SPAN_MS[span];
   const columns = useMemo(
-    () => columnsOf(series, from, at, coverage.from),
+    () => chartColumns(series, from, at, coverage.from),
     [series.points, from, at],
   );
   const [hovered, setHovered] = useState<number>();
@@ -41,7 +41,7 @@ export function Chart({
           <Plot columns={columns} width={width} hovered={hovered} onHover={setHovered} />
         )}
       </div>
-      <Figures series={series} from={from} to={at} span={span} knownFrom={coverage.from} />
+      <ChartTable series={series} from={from} to={at} span={span} knownFrom={coverage.from} />
     </>
   );
 }
@@ -69,7 +69,7 @@ function Legend({
   hovered,
   at,
 }: {
-  columns: Columns;
+  columns: ChartColumns;
   hovered: number | undefined;
   at: number;
 }): JSX.Element {
@@ -85,7 +85,7 @@ function Legend({
       <span class="key denied">denied{figure(denied)}</span>
       <span class="key degraded">decided without Redis{figure(degraded)}</span>
       <span class="quiet">
-        a second{time === undefined ? "" : `, ${formatMoment(time * 1_000, at)}`}
+        a second{time === undefined ? "" : `, ${formatShortTime(time * 1_000, at)}`}
       </span>
     </p>
   );

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { areasOf, linesOf, rateTicks, timeTicks } from "./geometry.ts";
+import { areaPath, linePath, rateTicks, timeTicks } from "./geometry.ts";
 
 const x = (i: number) => i * 10;
 const y = (value: number) => 100 - value;
 
 test("nothing is drawn where nothing is known", () => {
   const values = [null, 1, 2, null, 0, null];
-  expect(linesOf(values, x, y)).toBe("M10 99L20 98M40 100");
-  expect(areasOf(values, x, y)).toBe("M10 100L10 99L20 98L20 100ZM40 100L40 100L40 100Z");
-  expect(linesOf([], x, y)).toBe("");
+  expect(linePath(values, x, y)).toBe("M10 99L20 98M40 100");
+  expect(areaPath(values, x, y)).toBe("M10 100L10 99L20 98L20 100ZM40 100L40 100L40 100Z");
+  expect(linePath([], x, y)).toBe("");
 });
 
 test("rates are marked at round numbers", () => {

@@ -9,14 +9,14 @@ export interface Tick {
 type Scale = (value: number) => number;
 
 /** The lines through the known points: one for each unbroken run of them. */
-export function linesOf(values: readonly (number | null)[], x: Scale, y: Scale): string {
+export function linePath(values: readonly (number | null)[], x: Scale, y: Scale): string {
   return runsOf(values)
     .map((run) => `M${run.map((i) => pointOf(values, i, x, y)).join("L")}`)
     .join("");
 }
 
 /** The areas under them. */
-export function areasOf(values: readonly (number | null)[], x: Scale, y: Scale): string {
+export function areaPath(values: readonly (number | null)[], x: Scale, y: Scale): string {
   const base = round(y(0));
   return runsOf(values)
     .map((run) => {

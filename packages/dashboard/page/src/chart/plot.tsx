@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { formatShort } from "../format/numbers.ts";
-import type { Columns } from "../format/rates.ts";
-import { areasOf, linesOf, rateTicks, timeTicks } from "./geometry.ts";
+import type { ChartColumns } from "../format/rates.ts";
+import { areaPath, linePath, rateTicks, timeTicks } from "./geometry.ts";
 
 const HEIGHT = 230;
 const LEFT = 52;
@@ -21,7 +21,7 @@ export function Plot({
   hovered,
   onHover,
 }: {
-  columns: Columns;
+  columns: ChartColumns;
   width: number;
   hovered: number | undefined;
   onHover: (index: number | undefined) => void;
@@ -48,7 +48,7 @@ export function Plot({
 }
 
 /** The positions of a column and a rate, in pixels. */
-function positionsOf({ times, requests }: Columns, right: number) {
+function positionsOf({ times, requests }: ChartColumns, right: number) {
   const most = Math.max(0.1, ...requests.map((rate) => (rate ?? 0) * 1.08));
   const last = Math.max(1, times.length - 1);
   return {
@@ -58,7 +58,7 @@ function positionsOf({ times, requests }: Columns, right: number) {
   };
 }
 
-function Drawing({ columns, right }: { columns: Columns; right: number }): JSX.Element {
+function Drawing({ columns, right }: { columns: ChartColumns; right: number }): JSX.Element {
   return useMemo(() => {
     const { requests, allowed, degraded, times } = columns;
     const { x, y, most } = positionsOf(columns, right);
@@ -84,11 +84,11 @@ function Drawing({ columns, right }: { columns: Columns; right: number }): JSX.E
               {label}
             </text>
           ))}
-        <path class="denied area" d={areasOf(requests, x, y)} />
-        <path class="allowed area" d={areasOf(allowed, x, y)} />
-        <path class="denied line" d={linesOf(requests, x, y)} />
-        <path class="allowed line" d={linesOf(allowed, x, y)} />
-        <path class="degraded line" d={linesOf(drawn, x, y)} />
+        <path class="denied area" d={areaPath(requests, x, y)} />
+        <path class="allowed area" d={areaPath(allowed, x, y)} />
+        <path class="denied line" d={linePath(requests, x, y)} />
+        <path class="allowed line" d={linePath(allowed, x, y)} />
+        <path class="degraded line" d={linePath(drawn, x, y)} />
       </>
     );
   }, [columns, right]);
@@ -99,7 +99,7 @@ function Cursor({
   right,
   at,
 }: {
-  columns: Columns;
+  columns: ChartColumns;
   right: number;
   at: number;
 }): JSX.Element {

@@ -23,7 +23,7 @@ export class Failure extends Error {
 }
 
 /** Reads the body of an answer with an error status; anything but the server's own format has no message. */
-export function failureOf(status: number, body: unknown, retryAfter: string | null): Failure {
+export function parseFailure(status: number, body: unknown, retryAfter: string | null): Failure {
   const { error, preview } = (body ?? {}) as Partial<ApiError>;
   const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
   return new Failure(status, typeof error?.message === "string" ? error.message : "", {
@@ -37,7 +37,7 @@ export function asFailure(error: unknown): Failure {
   return error instanceof Failure ? error : new Failure(0, "");
 }
 
-const WORDS: Readonly<Record<number, string>> = {
+const MESSAGES: Readonly<Record<number, string>> = {
   0: "The dashboard's server does not answer.",
   400: "The server did not understand the question.",
   401: "You are not signed in. Sign in, then load this page again.",
@@ -50,8 +50,8 @@ const WORDS: Readonly<Record<number, string>> = {
 };
 
 /** What happened, in the server's words if it sent any. */
-export function failureInWords({ status, message, retryAfterMs }: Failure): string {
-  const known = WORDS[status] ?? `The server answered with ${status}.`;
+export function formatFailure({ status, message, retryAfterMs }: Failure): string {
+  const known = MESSAGES[status] ?? `The server answered with ${status}.`;
   const words = message === "" ? known : `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
   const wait =
     retryAfterMs === undefined ? "" : ` Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`;
@@ -62,6 +62,6 @@ export function failureInWords({ status, message, retryAfterMs }: Failure): stri
  * Whether the same request will fail again, however often it is repeated. A missing item may appear: a limiter is listed ten
  * seconds after its process began, and again after Redis has lost its data.
  */
-export function isFinal({ status }: Failure): boolean {
+export function isPermanent({ status }: Failure): boolean {
   return [400, 401, 403, 413].includes(status);
 }

@@ -1,11 +1,11 @@
-import { Failure, failureOf } from "./failure.ts";
-import type { Source } from "./source.ts";
+import type { DataSource } from "./data-source.ts";
+import { Failure, parseFailure } from "./failure.ts";
 
 /** An answer that takes longer than this many milliseconds counts as missing. */
-const LONGEST = 15_000;
+const TIMEOUT_MS = 15_000;
 
 /** Asks the server at `base`, a folder relative to the page. */
-export function httpSource(base: string): Source {
+export function httpSource(base: string): DataSource {
   const get = <T>(path: string, signal: AbortSignal, query: Record<string, string> = {}) => {
     const search = new URLSearchParams(query).toString();
     return fetchJson<T>(`${base}${path}${search === "" ? "" : `?${search}`}`, { signal });
@@ -21,7 +21,7 @@ export function httpSource(base: string): Source {
     session: (signal) => get("session", signal),
     overview: (span, signal) => get("overview", signal, { span }),
     limiter: (name, span, signal) => get("limiter", signal, { name, span }),
-    subject: (question, signal) => post("subject", question, signal),
+    subject: (lookup, signal) => post("subject", lookup, signal),
     breakers: (signal) => get("breakers", signal),
     control: (signal) => get("control", signal),
     log: (before, signal) => get("log", signal, before === undefined ? {} : { before }),
@@ -35,16 +35,17 @@ async function fetchJson<T>(
   url: string,
   options: RequestInit & { signal: AbortSignal },
 ): Promise<T> {
-  const tooLong = AbortSignal.timeout(LONGEST);
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(url, {
       ...options,
-      signal: AbortSignal.any([options.signal, tooLong]),
+      signal: AbortSignal.any([options.signal, timeout]),
       credentials: "same-origin",
       cache: "no-store",
     });
     const body: unknown = await response.json().catch(() => undefined);
-    if (!response.ok) throw failureOf(response.status, body, response.headers.get("retry-after"));
+    if (!response.ok)
+      throw parseFailure(response.status, body, response.headers.get("retry-after"));
     // A proxy's sign-in page is not an answer.
     if (body === undefined) throw new Failure(response.redirected ? 401 : 0, "");
     return body as T;

@@ -1,32 +1,32 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { Failure } from "./failure.ts";
-import type { Polled } from "./polling.ts";
+import type { PollState } from "./polling.ts";
 import { Polling, pauseAfter } from "./polling.ts";
 
-interface Question {
+interface PendingRequest {
   readonly signal: AbortSignal;
   readonly answer: (value: number) => Promise<void>;
   readonly fail: (error: unknown) => Promise<void>;
 }
 
 describe("polling", () => {
-  let questions: Question[];
+  let requests: PendingRequest[];
   let timers: { run: () => void; ms: number }[];
-  let seen: Polled<number>[];
+  let seen: PollState<number>[];
   let polling: Polling<number>;
 
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
   beforeEach(() => {
-    questions = [];
+    requests = [];
     timers = [];
     seen = [];
     polling = new Polling<number>({
       pollMs: 5_000,
-      onChange: (polled) => seen.push(polled),
+      onChange: (state) => seen.push(state),
       load: (signal) =>
         new Promise((resolve, reject) => {
-          questions.push({
+          requests.push({
             signal,
             answer: (value) => {
               resolve(value);
@@ -47,13 +47,13 @@ describe("polling", () => {
     polling.load();
   });
 
-  const last = (): Question => questions.at(-1) as Question;
+  const last = (): PendingRequest => requests.at(-1) as PendingRequest;
 
   test("asks one question at a time, and the next after a pause", async () => {
     polling.load();
-    expect(questions).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     await last().answer(1);
-    expect(questions).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     await last().answer(2);
     expect(timers.map(({ ms }) => ms)).toEqual([5_000]);
     expect(seen.map(({ data }) => data)).toEqual([1, 2]);
@@ -83,9 +83,9 @@ describe("polling", () => {
     await last().answer(1);
     expect(timers).toHaveLength(0);
     polling.resume();
-    expect(questions).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     polling.resume();
-    expect(questions).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   test("aborts the question under way when it stops, and says nothing more", async () => {

@@ -1,11 +1,11 @@
 import type { Failure } from "./failure.ts";
-import { asFailure, isFinal } from "./failure.ts";
+import { asFailure, isPermanent } from "./failure.ts";
 
 /** The longest pause between two requests while they fail, in milliseconds. */
-const LONGEST_PAUSE = 60_000;
+const MAX_PAUSE_MS = 60_000;
 
 /** The state of polling after each answer. */
-export interface Polled<T> {
+export interface PollState<T> {
   /** The last successful answer; it stays while later requests fail. */
   readonly data: T | undefined;
   /** Why the last request failed. */
@@ -17,10 +17,10 @@ export interface PollingOptions<T> {
   readonly load: (signal: AbortSignal) => Promise<T>;
   /** The pause between an answer and the next request, in milliseconds. */
   readonly pollMs: number;
-  readonly onChange: (polled: Polled<T>) => void;
+  readonly onChange: (state: PollState<T>) => void;
   readonly schedule: (run: () => void, ms: number) => () => void;
   /** A cached answer to start with. */
-  readonly first?: T | undefined;
+  readonly initialData?: T | undefined;
 }
 
 /**
@@ -29,9 +29,9 @@ export interface PollingOptions<T> {
  */
 export class Polling<T> {
   readonly #options: PollingOptions<T>;
-  readonly #leaving = new AbortController();
-  #polled: Polled<T>;
-  #failed = 0;
+  readonly #abortController = new AbortController();
+  #state: PollState<T>;
+  #failureCount = 0;
   #isLoading = false;
   #isPaused = false;
   #isDue = false;
@@ -39,7 +39,7 @@ export class Polling<T> {
 
   constructor(options: PollingOptions<T>) {
     this.#options = options;
-    this.#polled = { data: options.first, failure: undefined };
+    this.#state = { data: options.initialData, failure: undefined };
   }
 
   /** Sends a request now, or right after the one in progress; also while paused. */
@@ -62,25 +62,25 @@ export class Polling<T> {
 
   stop(): void {
     this.#cancel();
-    this.#leaving.abort();
+    this.#abortController.abort();
   }
 
   async #loadOnce(): Promise<void> {
-    const { signal } = this.#leaving;
+    const { signal } = this.#abortController;
     if (signal.aborted) return;
     this.#isLoading = true;
     this.#isDue = false;
     try {
       const data = await this.#options.load(signal);
-      this.#failed = 0;
-      this.#polled = { data, failure: undefined };
+      this.#failureCount = 0;
+      this.#state = { data, failure: undefined };
     } catch (error) {
-      this.#failed += 1;
-      this.#polled = { ...this.#polled, failure: asFailure(error) };
+      this.#failureCount += 1;
+      this.#state = { ...this.#state, failure: asFailure(error) };
     }
     this.#isLoading = false;
     if (signal.aborted) return;
-    this.#options.onChange(this.#polled);
+    this.#options.onChange(this.#state);
     this.#loadLater();
   }
 
@@ -89,15 +89,15 @@ export class Polling<T> {
       this.load();
       return;
     }
-    const { failure } = this.#polled;
-    if (this.#isPaused || (failure && isFinal(failure))) return;
-    const pause = pauseAfter(this.#failed, this.#options.pollMs, failure?.retryAfterMs);
+    const { failure } = this.#state;
+    if (this.#isPaused || (failure && isPermanent(failure))) return;
+    const pause = pauseAfter(this.#failureCount, this.#options.pollMs, failure?.retryAfterMs);
     this.#cancel = this.#options.schedule(() => this.load(), pause);
   }
 }
 
 /** Milliseconds until the next request: twice as long after each failure, up to a minute. */
-export function pauseAfter(failed: number, pollMs: number, retryAfterMs = 0): number {
-  const doubled = pollMs * 2 ** Math.min(failed, 10);
-  return Math.max(failed === 0 ? pollMs : Math.min(doubled / 2, LONGEST_PAUSE), retryAfterMs);
+export function pauseAfter(failureCount: number, pollMs: number, retryAfterMs = 0): number {
+  const doubled = pollMs * 2 ** Math.min(failureCount, 10);
+  return Math.max(failureCount === 0 ? pollMs : Math.min(doubled / 2, MAX_PAUSE_MS), retryAfterMs);
 }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { movedBy } from "./recorded-source.ts";
+import { shiftTimes } from "./recorded-source.ts";
 
 test("a recording's times move, and its other figures stay", () => {
   const at = Date.UTC(2026, 0, 1);
   const recorded = { at, rows: [{ until: at + 1, count: 12_345, who: "ann" }], none: null };
-  expect(movedBy(recorded, 1_000)).toEqual({
+  expect(shiftTimes(recorded, 1_000)).toEqual({
     at: at + 1_000,
     rows: [{ until: at + 1_001, count: 12_345, who: "ann" }],
     none: null,

@@ -10,8 +10,8 @@ import type {
   Span,
   SubjectView,
 } from "../../../src/api.ts";
+import type { DataSource } from "./data-source.ts";
 import { Failure } from "./failure.ts";
-import type { Source } from "./source.ts";
 
 /** Answers of a server, so that the page can be shown without one. */
 export interface Recording {
@@ -32,17 +32,18 @@ export interface Recording {
 }
 
 /** Answers from a recording, as if it had just been made. Refuses every action. */
-export async function recordedSource(url: string): Promise<Source> {
+export async function recordedSource(url: string): Promise<DataSource> {
   const recording = (await (await fetch(url)).json()) as Recording;
   const now = async <T>(answer: T | undefined): Promise<T> => {
     if (answer === undefined) throw new Failure(404, "The recording does not have it.");
-    return movedBy(answer, Date.now() - recording.at) as T;
+    return shiftTimes(answer, Date.now() - recording.at) as T;
   };
   return {
     session: () => now(recording.session),
     overview: (span) => now(recording.overview[span]),
     limiter: (name, span) => now(recording.limiters[name]?.[span]),
-    subject: ({ subject }) => now(recording.subjects[subject] ?? nobody(recording, subject)),
+    subject: ({ subject }) =>
+      now(recording.subjects[subject] ?? emptySubjectView(recording, subject)),
     breakers: () => now(recording.breakers),
     control: () => now(recording.control),
     log: () => now(recording.log),
@@ -54,7 +55,7 @@ export async function recordedSource(url: string): Promise<Source> {
   };
 }
 
-function nobody({ at }: Recording, asked: string): SubjectView {
+function emptySubjectView({ at }: Recording, asked: string): SubjectView {
   return { at, asked, limiters: [], skipped: [], denyList: [] };
 }
 
@@ -62,9 +63,11 @@ function nobody({ at }: Recording, asked: string): SubjectView {
  * A copy with every time shifted by `ms`. Any number that is a time in this century is taken for one; no other figure is that
  * large.
  */
-export function movedBy(value: unknown, ms: number): unknown {
+export function shiftTimes(value: unknown, ms: number): unknown {
   if (typeof value === "number") return value > 1.5e12 && value < 4.1e12 ? value + ms : value;
-  if (Array.isArray(value)) return value.map((one) => movedBy(one, ms));
+  if (Array.isArray(value)) return value.map((one) => shiftTimes(one, ms));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, movedBy(one, ms)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, shiftTimes(one, ms)]),
+  );
 }

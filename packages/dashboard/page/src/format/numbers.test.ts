@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import {
-  counted,
   formatBytes,
   formatCount,
   formatRate,
   formatShare,
   formatShort,
+  pluralize,
 } from "./numbers.ts";
 
 test.each([
@@ -45,8 +45,8 @@ test.each([
 ])("%d is %s", (count, text) => expect(formatCount(count)).toBe(text));
 
 test("one is one", () => {
-  expect(counted(1, "process", "processes")).toBe("1 process");
-  expect(counted(2_000, "process", "processes")).toBe("2,000 processes");
+  expect(pluralize(1, "process", "processes")).toBe("1 process");
+  expect(pluralize(2_000, "process", "processes")).toBe("2,000 processes");
 });
 
 test("bytes", () => {

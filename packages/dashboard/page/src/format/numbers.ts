@@ -4,7 +4,7 @@ export function formatCount(count: number): string {
 }
 
 /** `1 process`, `2,000 processes`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function pluralize(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 

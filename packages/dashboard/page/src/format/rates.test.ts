@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsOf, inParts, lineParts, ofMinute } from "./rates.ts";
+import { chartColumns, ratesOfMinute, sparklineBuckets, toBuckets } from "./rates.ts";
 
 const point = (at: number, allowed: number, denied = 0, degraded = 0) => ({
   at,
@@ -9,12 +9,12 @@ const point = (at: number, allowed: number, denied = 0, degraded = 0) => ({
 });
 
 test("of a minute, what was decided in each second", () => {
-  expect(ofMinute(point(0, 120, 12, 3))).toEqual({ allowed: 2, denied: 0.2, degraded: 0.05 });
+  expect(ratesOfMinute(point(0, 120, 12, 3))).toEqual({ allowed: 2, denied: 0.2, degraded: 0.05 });
 });
 
 test("a chart has 0 where nothing was decided, and nothing where it is not known", () => {
   const series = { stepMs: 10_000, points: [point(20_000, 30, 10), point(40_000, 5)] };
-  const columns = columnsOf(series, 0, 64_000, 15_000);
+  const columns = chartColumns(series, 0, 64_000, 15_000);
   expect(columns.times).toEqual([5, 15, 25, 35, 45, 57, 62]);
   expect(columns.requests).toEqual([null, 0, 4, 0, 0.5, null, null]);
   expect(columns.allowed).toEqual([null, 0, 3, 0, 0.5, null, null]);
@@ -22,29 +22,29 @@ test("a chart has 0 where nothing was decided, and nothing where it is not known
 
 test("an hour that is not over is drawn by its rate so far, from its first minute on", () => {
   const series = { stepMs: 3_600_000, points: [point(3_600_000, 600, 60)] };
-  const early = columnsOf(series, 0, 3_600_000 + 65_000, 0);
+  const early = chartColumns(series, 0, 3_600_000 + 65_000, 0);
   expect(early.requests).toEqual([0, null]);
-  const later = columnsOf(series, 0, 3_600_000 + 600_000, 0);
+  const later = chartColumns(series, 0, 3_600_000 + 600_000, 0);
   expect([later.times, later.requests]).toEqual([
     [1_800, 3_900],
     [0, 1.1],
   ]);
   const half = { stepMs: 43_200_000, points: [point(43_200_000, 30, 6)] };
-  const parts = lineParts(half, 30 * 86_400_000, 43_200_000 + 4_320_000);
+  const parts = sparklineBuckets(half, 30 * 86_400_000, 43_200_000 + 4_320_000);
   expect(parts).toHaveLength(59);
   expect(parts.at(-1)).toEqual({ allowed: 300, denied: 60, degraded: 0 });
 });
 
 test("a small line has whole steps, several together where there are many", () => {
   const points = Array.from({ length: 60 }, (_, i) => point(i * 60_000, 1));
-  const minutes = lineParts({ stepMs: 60_000, points }, 3_600_000, 3_600_000 + 7_000);
+  const minutes = sparklineBuckets({ stepMs: 60_000, points }, 3_600_000, 3_600_000 + 7_000);
   expect(minutes).toHaveLength(59);
   expect(new Set(minutes.map(({ allowed }) => allowed))).toEqual(new Set([1]));
-  const hours = lineParts({ stepMs: 600_000, points: [] }, 30 * 86_400_000, 40 * 86_400_000);
+  const hours = sparklineBuckets({ stepMs: 600_000, points: [] }, 30 * 86_400_000, 40 * 86_400_000);
   expect(hours).toHaveLength(59);
 });
 
 test("parts take no point that is outside", () => {
-  const parts = inParts([point(-1, 1), point(0, 2), point(99, 3), point(100, 4)], 0, 100, 2);
+  const parts = toBuckets([point(-1, 1), point(0, 2), point(99, 3), point(100, 4)], 0, 100, 2);
   expect(parts.map(({ allowed }) => allowed)).toEqual([2, 3]);
 });

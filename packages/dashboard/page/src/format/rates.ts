@@ -1,4 +1,4 @@
-import { NOTHING, REPORTED_AFTER, sumOf } from "../../../src/api/usage.ts";
+import { NO_DECISIONS, REPORT_DELAY_MS, sumCounts } from "../../../src/api/usage.ts";
 import type { Counts, Point } from "../../../src/api.ts";
 
 /** Decisions over time. */
@@ -9,10 +9,10 @@ export interface Series {
 }
 
 /** A long step is drawn by its rate so far once a minute of it has passed: milliseconds. */
-const LEAST_DRAWN = 60_000;
+const MIN_DRAWN_MS = 60_000;
 
 /** Decisions per second, from those of a minute. */
-export function ofMinute(minute: Counts): Counts {
+export function ratesOfMinute(minute: Counts): Counts {
   return perSecond(minute, 60_000);
 }
 
@@ -22,7 +22,7 @@ function perSecond({ allowed, denied, degraded }: Counts, ms: number): Counts {
 }
 
 /** The columns of a chart, as rates per second. */
-export interface Columns {
+export interface ChartColumns {
   /** Seconds since the epoch: the middle of each step. */
   readonly times: number[];
   readonly requests: (number | null)[];
@@ -34,25 +34,35 @@ export interface Columns {
  * A value for each step of a span: 0 if nothing was decided, null before `knownFrom` and for a step that has hardly begun at
  * `to`.
  */
-export function columnsOf(
+export function chartColumns(
   { stepMs, points }: Series,
   from: number,
   to: number,
   knownFrom: number,
-): Columns {
+): ChartColumns {
   const byStep = new Map(points.map((point) => [Math.floor(point.at / stepMs), point]));
-  const columns: Columns = { times: [], requests: [], allowed: [], degraded: [] };
+  const columns: ChartColumns = { times: [], requests: [], allowed: [], degraded: [] };
   for (let step = Math.ceil(from / stepMs); step * stepMs < to; step += 1) {
-    const isOver = (step + 1) * stepMs <= to - REPORTED_AFTER;
+    const isOver = (step + 1) * stepMs <= to - REPORT_DELAY_MS;
     const lasted = isOver ? stepMs : to - step * stepMs;
     const isKnown =
-      (step + 1) * stepMs > knownFrom && (isOver || lasted >= LEAST_DRAWN + REPORTED_AFTER);
-    addStep(columns, step * stepMs, lasted, isKnown ? (byStep.get(step) ?? NOTHING) : undefined);
+      (step + 1) * stepMs > knownFrom && (isOver || lasted >= MIN_DRAWN_MS + REPORT_DELAY_MS);
+    addStep(
+      columns,
+      step * stepMs,
+      lasted,
+      isKnown ? (byStep.get(step) ?? NO_DECISIONS) : undefined,
+    );
   }
   return columns;
 }
 
-function addStep(columns: Columns, from: number, lasted: number, counts: Counts | undefined): void {
+function addStep(
+  columns: ChartColumns,
+  from: number,
+  lasted: number,
+  counts: Counts | undefined,
+): void {
   const rates = counts && perSecond(counts, lasted);
   columns.times.push((from + lasted / 2) / 1_000);
   columns.requests.push(rates ? rates.allowed + rates.denied : null);
@@ -61,35 +71,35 @@ function addStep(columns: Columns, from: number, lasted: number, counts: Counts 
 }
 
 /** The most parts of a small line. */
-const MOST_PARTS = 60;
+const MAX_BUCKETS = 60;
 
 /** The parts of a small line up to `at`: steps, merged if there are many; the unfinished last one is scaled to full length. */
-export function lineParts(
+export function sparklineBuckets(
   { stepMs, points }: Series,
   spanMs: number,
   at: number,
 ): readonly Counts[] {
   const steps = Math.max(1, Math.round(spanMs / stepMs));
-  const length = Math.ceil(steps / MOST_PARTS) * stepMs;
+  const length = Math.ceil(steps / MAX_BUCKETS) * stepMs;
   // The first would begin before the span does.
   const parts = Math.max(2, Math.floor((steps * stepMs) / length) - 1);
-  const before = Math.floor((at - REPORTED_AFTER) / stepMs) * stepMs;
+  const before = Math.floor((at - REPORT_DELAY_MS) / stepMs) * stepMs;
   const lasted = at - before;
-  if (lasted >= stepMs || lasted < LEAST_DRAWN + REPORTED_AFTER) {
-    return inParts(points, before - parts * length, before, parts);
+  if (lasted >= stepMs || lasted < MIN_DRAWN_MS + REPORT_DELAY_MS) {
+    return toBuckets(points, before - parts * length, before, parts);
   }
   const to = before + stepMs;
-  const counts = inParts(points, to - parts * length, to, parts);
+  const counts = toBuckets(points, to - parts * length, to, parts);
   const last = length - (to - at);
-  return counts.map((one, i) => (i === parts - 1 ? times(one, length / last) : one));
+  return counts.map((one, i) => (i === parts - 1 ? scaleCounts(one, length / last) : one));
 }
 
-function times({ allowed, denied, degraded }: Counts, factor: number): Counts {
+function scaleCounts({ allowed, denied, degraded }: Counts, factor: number): Counts {
   return { allowed: allowed * factor, denied: denied * factor, degraded: degraded * factor };
 }
 
 /** The points from `from` to `to`, merged into `parts` of equal length. */
-export function inParts(
+export function toBuckets(
   points: readonly Point[],
   from: number,
   to: number,
@@ -99,5 +109,5 @@ export function inParts(
   for (const point of points) {
     groups[Math.floor(((point.at - from) / (to - from)) * parts)]?.push(point);
   }
-  return groups.map(sumOf);
+  return groups.map(sumCounts);
 }

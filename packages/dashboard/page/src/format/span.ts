@@ -1,7 +1,7 @@
 import type { Span } from "../../../src/api.ts";
 
 /** For a sentence: `in the last hour`. */
-export const SPAN_WORDS: Readonly<Record<Span, string>> = {
+export const SPAN_PHRASES: Readonly<Record<Span, string>> = {
   "1h": "in the last hour",
   "24h": "in the last 24 hours",
   "30d": "in the last 30 days",

@@ -1,11 +1,11 @@
 import { afterEach, expect, test, vi } from "vitest";
 import {
-  formatFromNow,
-  formatFully,
-  formatLength,
-  formatMeasured,
-  formatMoment,
-  parseLength,
+  formatDuration,
+  formatFullTime,
+  formatLatency,
+  formatRelativeTime,
+  formatShortTime,
+  parseDuration,
 } from "./time.ts";
 
 const NOON = Date.UTC(2026, 10, 23, 12, 0, 0);
@@ -18,7 +18,7 @@ test.each([
   [3_599_500, "1 h"],
   [7_500_000, "2 h 5 min"],
   [90_000_000, "1 d 1 h"],
-])("%d ms are %s", (ms, text) => expect(formatLength(ms)).toBe(text));
+])("%d ms are %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -26,30 +26,30 @@ afterEach(() => {
 
 test("a moment is as short as it is clear", () => {
   vi.stubEnv("TZ", "UTC");
-  expect(formatMoment(NOON - 1_000, NOON)).toBe("11:59:59");
-  expect(formatMoment(NOON - 86_400_000, NOON)).toBe("22 Nov, 12:00");
-  expect(formatMoment(NOON - 400 * 86_400_000, NOON)).toBe("19 Oct 2025");
-  expect(formatMoment(Number.MAX_VALUE, NOON)).toBe("unknown");
+  expect(formatShortTime(NOON - 1_000, NOON)).toBe("11:59:59");
+  expect(formatShortTime(NOON - 86_400_000, NOON)).toBe("22 Nov, 12:00");
+  expect(formatShortTime(NOON - 400 * 86_400_000, NOON)).toBe("19 Oct 2025");
+  expect(formatShortTime(Number.MAX_VALUE, NOON)).toBe("unknown");
 });
 
 test("a moment is by the clock of this machine", () => {
   vi.stubEnv("TZ", "Europe/Berlin");
-  expect(formatMoment(NOON, NOON)).toBe("13:00:00");
+  expect(formatShortTime(NOON, NOON)).toBe("13:00:00");
   // Midnight is over there.
-  expect(formatMoment(NOON + 11.5 * 3_600_000, NOON)).toBe("24 Nov, 00:30");
-  expect(formatFully(NOON)).toMatch(/^Mon.* 13:00:00.*; 2026-11-23 12:00:00 UTC$/);
+  expect(formatShortTime(NOON + 11.5 * 3_600_000, NOON)).toBe("24 Nov, 00:30");
+  expect(formatFullTime(NOON)).toMatch(/^Mon.* 13:00:00.*; 2026-11-23 12:00:00 UTC$/);
 });
 
 test("from now", () => {
-  expect(formatFromNow(NOON + 500, NOON)).toBe("now");
-  expect(formatFromNow(NOON + 3_000, NOON)).toBe("in 3 s");
-  expect(formatFromNow(NOON - 3_000, NOON)).toBe("3 s ago");
+  expect(formatRelativeTime(NOON + 500, NOON)).toBe("now");
+  expect(formatRelativeTime(NOON + 3_000, NOON)).toBe("in 3 s");
+  expect(formatRelativeTime(NOON - 3_000, NOON)).toBe("3 s ago");
 });
 
 test("what is measured keeps its decimals", () => {
-  expect(formatMeasured(0.421)).toBe("0.42 ms");
-  expect(formatMeasured(250.4)).toBe("250 ms");
-  expect(formatMeasured(1_500)).toBe("1.5 s");
+  expect(formatLatency(0.421)).toBe("0.42 ms");
+  expect(formatLatency(250.4)).toBe("250 ms");
+  expect(formatLatency(1_500)).toBe("1.5 s");
 });
 
 test.each([
@@ -61,4 +61,4 @@ test.each([
   ["0s", undefined],
   ["1w", undefined],
   ["", undefined],
-])("%j is a length of %s", (text, ms) => expect(parseLength(text)).toBe(ms));
+])("%j is a length of %s", (text, ms) => expect(parseDuration(text)).toBe(ms));

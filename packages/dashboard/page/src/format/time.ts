@@ -6,7 +6,7 @@ const UNITS = [
 ] as const;
 
 /** Milliseconds in at most two units: `2 h 5 min`, `45 s`; less than a second is `1 s`. Seconds are rounded up, larger units to the nearest. */
-export function formatLength(ms: number): string {
+export function formatDuration(ms: number): string {
   const whole = Math.max(1_000, ms);
   const largest = UNITS.findIndex(([, size]) => whole >= size);
   const units = UNITS.slice(largest, largest + 2);
@@ -14,7 +14,7 @@ export function formatLength(ms: number): string {
   const rounded = (smallest === 1_000 ? Math.ceil : Math.round)(whole / smallest) * smallest;
   // 59.5 minutes are an hour.
   if (rounded >= (UNITS[largest - 1]?.[1] ?? Number.POSITIVE_INFINITY))
-    return formatLength(rounded);
+    return formatDuration(rounded);
   let left = rounded;
   return units
     .flatMap(([unit, size]) => {
@@ -26,15 +26,15 @@ export function formatLength(ms: number): string {
 }
 
 /** A measured time, with its decimals: `0.42 ms`, `250 ms`, `1.5 s`. */
-export function formatMeasured(ms: number): string {
+export function formatLatency(ms: number): string {
   if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${ms < 10 ? Number(ms.toFixed(2)) : Math.round(ms)} ms`;
 }
 
 /** `in 2 h 5 min`, `3 s ago`, `now`. */
-export function formatFromNow(at: number, now: number): string {
+export function formatRelativeTime(at: number, now: number): string {
   if (Math.abs(at - now) < 1_000) return "now";
-  return at > now ? `in ${formatLength(at - now)}` : `${formatLength(now - at)} ago`;
+  return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
 }
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
@@ -56,8 +56,8 @@ function twoDigits(number: number): string {
 }
 
 /** A moment, as brief as is unambiguous: `14:03:12` today, `21 Nov, 14:03` within half a year, otherwise `21 Nov 2025`. */
-export function formatMoment(at: number, now: number): string {
-  if (!isMoment(at)) return "unknown";
+export function formatShortTime(at: number, now: number): string {
+  if (!isValidTime(at)) return "unknown";
   const time = new Date(at);
   if (time.toDateString() === new Date(now).toDateString()) {
     return `${formatClock(at)}:${twoDigits(time.getSeconds())}`;
@@ -69,8 +69,8 @@ export function formatMoment(at: number, now: number): string {
 let full: Intl.DateTimeFormat | undefined;
 
 /** A moment with its date and zone, and in UTC: for a title. */
-export function formatFully(at: number): string {
-  if (!isMoment(at)) return "unknown";
+export function formatFullTime(at: number): string {
+  if (!isValidTime(at)) return "unknown";
   // Creating a format is slow, and a page has many moments.
   full ??= new Intl.DateTimeFormat("en-GB", {
     weekday: "short",
@@ -87,16 +87,16 @@ export function formatFully(at: number): string {
 }
 
 /** Whether a date can be formed from it. */
-function isMoment(at: number): boolean {
+function isValidTime(at: number): boolean {
   return Math.abs(at) <= 8.64e15;
 }
 
-const LENGTH = /^\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|d)\s*$/;
+const DURATION = /^\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|d)\s*$/;
 const SIZES = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Milliseconds of `90s`, `15m`, `2 h`, `7d`; undefined for any other text, and for less than a millisecond or more than 366 days. */
-export function parseLength(text: string): number | undefined {
-  const [, number, unit] = LENGTH.exec(text) ?? [];
+export function parseDuration(text: string): number | undefined {
+  const [, number, unit] = DURATION.exec(text) ?? [];
   if (unit === undefined) return undefined;
   const ms = Math.round(Number(number) * SIZES[unit as keyof typeof SIZES]);
   return ms >= 1 && ms <= 366 * SIZES.d ? ms : undefined;

@@ -30,7 +30,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
         class="menu-list"
         onBeforeToggle={(event) => {
           if ((event as unknown as ToggleEvent).newState === "open")
-            place(list.current, button.current);
+            positionList(list.current, button.current);
         }}
       >
         {items.map(({ title, run }) => (
@@ -51,7 +51,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
 }
 
 /** Places the list below its button or, if there is no room, above it. */
-function place(list: HTMLElement | null, button: HTMLElement | null): void {
+function positionList(list: HTMLElement | null, button: HTMLElement | null): void {
   if (!list || !button) return;
   const { right, bottom, top } = button.getBoundingClientRect();
   const height = 40 * list.childElementCount + 12;

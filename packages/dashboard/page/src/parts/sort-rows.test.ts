@@ -12,15 +12,15 @@ const rows = [
   { name: "api", count: 3 },
 ];
 
-const names = (order?: { title: string; isUp: boolean }) =>
+const names = (order?: { title: string; isAscending: boolean }) =>
   sortRows(rows, columns, order).map(({ name }) => name);
 
 test("rows are sorted by a column, with numbers in names as numbers", () => {
-  expect(names({ title: "Name", isUp: true })).toEqual(["api", "web-2", "web-10"]);
-  expect(names({ title: "Count", isUp: false })).toEqual(["web-2", "api", "web-10"]);
+  expect(names({ title: "Name", isAscending: true })).toEqual(["api", "web-2", "web-10"]);
+  expect(names({ title: "Count", isAscending: false })).toEqual(["web-2", "api", "web-10"]);
 });
 
 test("without an order they stay", () => {
   expect(names()).toEqual(["web-10", "web-2", "api"]);
-  expect(names({ title: "Other", isUp: true })).toEqual(["web-10", "web-2", "api"]);
+  expect(names({ title: "Other", isAscending: true })).toEqual(["web-10", "web-2", "api"]);
 });

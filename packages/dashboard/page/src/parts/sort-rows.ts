@@ -1,25 +1,25 @@
 /** The sort order of a table, by the title of a column. */
-export interface Order {
+export interface SortOrder {
   readonly title: string;
-  readonly isUp: boolean;
+  readonly isAscending: boolean;
 }
 
 /** A column's sort key. */
 export interface Sortable<Row> {
   readonly title: string;
   /** Missing if the column cannot be sorted. */
-  readonly by?: (row: Row) => number | string;
+  readonly sortKey?: (row: Row) => number | string;
 }
 
 /** The rows in an order; equal ones keep their positions. */
 export function sortRows<Row>(
   rows: readonly Row[],
   columns: readonly Sortable<Row>[],
-  order: Order | undefined,
+  order: SortOrder | undefined,
 ): readonly Row[] {
-  const by = columns.find(({ title }) => title === order?.title)?.by;
+  const by = columns.find(({ title }) => title === order?.title)?.sortKey;
   if (by === undefined || order === undefined) return rows;
-  const sign = order.isUp ? 1 : -1;
+  const sign = order.isAscending ? 1 : -1;
   return [...rows].sort((a, b) => sign * compare(by(a), by(b)));
 }
 

@@ -1,22 +1,22 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount } from "../format/numbers.ts";
-import type { Order, Sortable } from "./sort-rows.ts";
+import type { Sortable, SortOrder } from "./sort-rows.ts";
 import { sortRows } from "./sort-rows.ts";
 
 /** The most rows shown at first, where nothing else is said. */
-const FIRST = 100;
+const DEFAULT_ROWS = 100;
 
 export interface Column<Row> extends Sortable<Row> {
   /** A title for screen readers only. */
-  readonly isSilent?: boolean;
+  readonly isTitleHidden?: boolean;
   readonly cell: (row: Row) => ComponentChildren;
   readonly kind?: "number" | "wide" | "wide spare" | "tools";
 }
 
 /** The last column, with what may be done to a row. */
 export function toolsColumn<Row>(cell: Column<Row>["cell"]): Column<Row> {
-  return { title: "Actions", isSilent: true, kind: "tools", cell };
+  return { title: "Actions", isTitleHidden: true, kind: "tools", cell };
 }
 
 /** A table that scrolls in its own box. */
@@ -26,13 +26,13 @@ export function Table<Row>({
   rows,
   keyOf,
   order: given,
-  first = FIRST,
+  first = DEFAULT_ROWS,
 }: {
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  order?: Order;
+  order?: SortOrder;
   /** The most rows shown at first. */
   first?: number;
 }): JSX.Element {
@@ -74,30 +74,30 @@ export function Table<Row>({
 }
 
 function Head<Row>({
-  column: { title, by, kind, isSilent },
+  column: { title, sortKey, kind, isTitleHidden },
   order,
   setOrder,
 }: {
   column: Column<Row>;
-  order: Order | undefined;
-  setOrder: (order: Order) => void;
+  order: SortOrder | undefined;
+  setOrder: (order: SortOrder) => void;
 }): JSX.Element {
-  if (by === undefined) {
+  if (sortKey === undefined) {
     return (
       <th scope="col" class={kind}>
-        {isSilent ? <span class="silent">{title}</span> : title}
+        {isTitleHidden ? <span class="silent">{title}</span> : title}
       </th>
     );
   }
   const isSorted = order?.title === title;
-  const sort = isSorted ? (order.isUp ? "ascending" : "descending") : "none";
-  const isUp = isSorted ? !order.isUp : kind !== "number";
+  const sort = isSorted ? (order.isAscending ? "ascending" : "descending") : "none";
+  const isAscending = isSorted ? !order.isAscending : kind !== "number";
   return (
     <th scope="col" class={kind} aria-sort={sort}>
-      <button type="button" class="sort" onClick={() => setOrder({ title, isUp })}>
+      <button type="button" class="sort" onClick={() => setOrder({ title, isAscending })}>
         {title}
         <span class="arrow" aria-hidden="true">
-          {isSorted ? (order.isUp ? "↑" : "↓") : "↕"}
+          {isSorted ? (order.isAscending ? "↑" : "↓") : "↕"}
         </span>
       </button>
     </th>

@@ -1,9 +1,11 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { BreakersView, TargetRow } from "../../../src/api.ts";
-import { usePolled } from "../client/use-polled.ts";
-import { counted, formatCount, formatShare } from "../format/numbers.ts";
-import { visibleStart } from "../format/visible.ts";
+import { usePolling } from "../client/use-polling.ts";
+import { formatCount, formatShare, pluralize } from "../format/numbers.ts";
+import { truncateVisible } from "../format/visible.ts";
+import type { PageState } from "../page-context.ts";
+import { PageContext } from "../page-context.ts";
 import type { Tone } from "../parts/badge.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Loading } from "../parts/loading.tsx";
@@ -12,30 +14,29 @@ import { Menu } from "../parts/menu.tsx";
 import { Empty, Notice, Panel } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table, toolsColumn } from "../parts/table.tsx";
-import { Ago, Name, Until, Words } from "../parts/text.tsx";
-import type { PageState } from "../visit.ts";
-import { PageContext } from "../visit.ts";
+import { EndTime, Name, ServerText, TimeAgo } from "../parts/text.tsx";
 
 type Breaker = BreakersView["breakers"][number];
 
 /** The guarded upstreams, and which of them are cut off. */
 export function Breakers(): JSX.Element {
-  const { data, failure } = usePolled<BreakersView>("breakers", (source, signal) =>
+  const { data, failure } = usePolling<BreakersView>("breakers", (source, signal) =>
     source.breakers(signal),
   );
   if (data === undefined) return <Loading title="Breakers" failure={failure} />;
   return (
     <>
-      <BreakersAnswer view={data} />
-      {data.unread > 0 && (
+      <BreakersHeadline view={data} />
+      {data.unreadable > 0 && (
         <Notice>
-          {counted(data.unread, "record")} could not be read, so a breaker may be missing here.
+          {pluralize(data.unreadable, "record")} could not be read, so a breaker may be missing
+          here.
         </Notice>
       )}
       {data.breakers.map((breaker) => (
         <Panel
           key={breaker.name}
-          title={visibleStart(breaker.name, 120)}
+          title={truncateVisible(breaker.name, 120)}
           note={<Policy breaker={breaker} />}
         >
           <Targets breaker={breaker} />
@@ -45,14 +46,14 @@ export function Breakers(): JSX.Element {
   );
 }
 
-function BreakersAnswer({ view: { breakers } }: { view: BreakersView }): JSX.Element {
+function BreakersHeadline({ view: { breakers } }: { view: BreakersView }): JSX.Element {
   const targets = breakers.flatMap((one) => one.targets);
   const open = breakers.flatMap(({ name, targets: own }) =>
     own
       .filter(({ state }) => Object.hasOwn(STATES, state))
       .map(({ target, state }) => ({ name, target, state })),
   );
-  const isKnown = breakers.every(({ targetsKnown }) => targetsKnown);
+  const isKnown = breakers.every(({ hasAllTargets }) => hasAllTargets);
   const [first] = open;
   if (breakers.length === 0) {
     return (
@@ -108,11 +109,11 @@ const STATES: Readonly<Record<string, string>> = {
 function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.Element {
   return (
     <>
-      In {counted(processes, "process", "processes")}
+      In {pluralize(processes, "process", "processes")}
       {policy.map((sentence, i) => (
         <span key={sentence}>
           {i === 0 ? ": " : "; or "}
-          <Words of={sentence} />
+          <ServerText of={sentence} />
         </span>
       ))}
       . {policy.length > 1 && <Badge tone="warn">{policy.length} policies</Badge>}
@@ -120,21 +121,21 @@ function Policy({ breaker: { policy, processes } }: { breaker: Breaker }): JSX.E
   );
 }
 
-function Targets({ breaker: { name, targets, targetsKnown } }: { breaker: Breaker }): JSX.Element {
-  const { may, open } = useContext(PageContext);
-  const columns = may("breaker") ? [...COLUMNS, toolsOf(name, open)] : COLUMNS;
+function Targets({ breaker: { name, targets, hasAllTargets } }: { breaker: Breaker }): JSX.Element {
+  const { isPermitted, openDialog } = useContext(PageContext);
+  const columns = isPermitted("breaker") ? [...COLUMNS, toolsOf(name, openDialog)] : COLUMNS;
   return (
     <>
-      {!targetsKnown && (
+      {!hasAllTargets && (
         <p class="note">Not all targets are known: these are the ones that could be found.</p>
       )}
       {targets.length === 0 ? (
         <Empty>
-          {targetsKnown ? "It has not called any target yet." : "Its targets are not known."}
+          {hasAllTargets ? "It has not called any target yet." : "Its targets are not known."}
         </Empty>
       ) : (
         <Table
-          label={visibleStart(`Targets of ${name}`, 160)}
+          label={truncateVisible(`Targets of ${name}`, 160)}
           columns={columns}
           rows={targets}
           keyOf={({ target }) => target}
@@ -157,19 +158,19 @@ const COLUMNS: readonly Column<TargetRow>[] = [
   {
     title: "Target",
     kind: "wide",
-    by: ({ target }) => target,
+    sortKey: ({ target }) => target,
     cell: ({ target }) => <Name of={target} />,
   },
   {
     title: "State",
-    by: ({ state }) => state,
+    sortKey: ({ state }) => state,
     cell: ({ state, until }) => (
       <>
-        <Badge tone={TONES[state] ?? "plain"}>{visibleStart(state, 40)}</Badge>
+        <Badge tone={TONES[state] ?? "plain"}>{truncateVisible(state, 40)}</Badge>
         {until !== undefined && (
           <span class="quiet">
             {" "}
-            <Until at={until} />
+            <EndTime at={until} />
           </span>
         )}
       </>
@@ -178,25 +179,25 @@ const COLUMNS: readonly Column<TargetRow>[] = [
   {
     title: "Success",
     kind: "number",
-    by: ({ successRate }) => successRate ?? -1,
+    sortKey: ({ successRate }) => successRate ?? -1,
     cell: ({ successRate }) =>
       successRate === null ? <span class="quiet">no calls</span> : formatShare(successRate, 1),
   },
   {
     title: "Calls",
     kind: "number",
-    by: ({ calls }) => calls,
+    sortKey: ({ calls }) => calls,
     cell: ({ calls }) => formatCount(calls),
   },
   {
     title: "Last order",
-    by: ({ lastOrder }) => lastOrder?.at ?? 0,
+    sortKey: ({ lastOrder }) => lastOrder?.at ?? 0,
     cell: ({ lastOrder }) =>
       lastOrder === undefined ? (
         <span class="quiet">none</span>
       ) : (
         <>
-          {visibleStart(lastOrder.state, 40)}, <Ago at={lastOrder.at} />
+          {truncateVisible(lastOrder.state, 40)}, <TimeAgo at={lastOrder.at} />
           {lastOrder.by !== "" && (
             <span class="quiet">
               {" "}
@@ -208,7 +209,7 @@ const COLUMNS: readonly Column<TargetRow>[] = [
   },
 ];
 
-function toolsOf(breaker: string, open: PageState["open"]): Column<TargetRow> {
+function toolsOf(breaker: string, open: PageState["openDialog"]): Column<TargetRow> {
   return toolsColumn(({ target }) => {
     const item = (title: string, order: "open" | "close" | "reset", note: string): MenuItem => ({
       title: `${title}…`,
@@ -228,6 +229,6 @@ function toolsOf(breaker: string, open: PageState["open"]): Column<TargetRow> {
         "Closes the breaker and forgets what was measured. It decides by itself again.",
       ),
     ];
-    return <Menu label={`Orders for ${visibleStart(target, 60)}`} items={items} />;
+    return <Menu label={`Orders for ${truncateVisible(target, 60)}`} items={items} />;
   });
 }

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { SPAN_MS } from "../../../src/api/usage.ts";
 import type { Coverage, Span } from "../../../src/api.ts";
-import { When } from "../parts/text.tsx";
+import { ShortTime } from "../parts/text.tsx";
 
 /** The part of the span that the figures cover, if not all of it. */
 export function CoverageNote({
@@ -16,7 +16,7 @@ export function CoverageNote({
   const isShort = from > at - SPAN_MS[span] * 0.98;
   return isShort ? (
     <>
-      Counts begin at <When at={from} />: nothing before it is kept.
+      Counts begin at <ShortTime at={from} />: nothing before it is kept.
     </>
   ) : null;
 }

@@ -1,12 +1,12 @@
 import type { JSX } from "preact";
 import type { LogRow, LogView } from "../../../src/api.ts";
-import { DID } from "../actions/names.ts";
-import { usePolled } from "../client/use-polled.ts";
-import { counted } from "../format/numbers.ts";
-import { subjectInWords } from "../format/subject.ts";
+import { PAST_TENSE } from "../actions/past-tense.ts";
+import { usePolling } from "../client/use-polling.ts";
+import { pluralize } from "../format/numbers.ts";
+import { formatSubject } from "../format/subject.ts";
 import { Loading } from "../parts/loading.tsx";
 import { Empty, Panel } from "../parts/panel.tsx";
-import { Lines, Name, Subject, When, Words } from "../parts/text.tsx";
+import { Name, ServerLines, ServerText, ShortTime, Subject } from "../parts/text.tsx";
 import type { Route } from "../route.ts";
 import { hrefOf } from "../route.ts";
 import { replaceHash } from "../use-route.ts";
@@ -14,7 +14,7 @@ import { replaceHash } from "../use-route.ts";
 /** Operators' actions, newest first. */
 export function Log({ route }: { route: Route }): JSX.Element {
   const { before, find = "" } = route.params;
-  const { data, failure } = usePolled<LogView>(`log ${before ?? ""}`, (source, signal) =>
+  const { data, failure } = usePolling<LogView>(`log ${before ?? ""}`, (source, signal) =>
     source.log(before, signal),
   );
   if (data === undefined) return <Loading title="What operators did" failure={failure} />;
@@ -37,7 +37,7 @@ export function Log({ route }: { route: Route }): JSX.Element {
         }
         note={
           data.unreadable > 0 &&
-          `${counted(data.unreadable, "entry", "entries")} could not be read: another version of Headgate, or another program, wrote them.`
+          `${pluralize(data.unreadable, "entry", "entries")} could not be read: another version of Headgate, or another program, wrote them.`
         }
       >
         {rows.length === 0 ? <NoRows isFiltered={data.rows.length > 0} /> : <Actions rows={rows} />}
@@ -63,8 +63,8 @@ function NoRows({ isFiltered }: { isFiltered: boolean }): JSX.Element {
 }
 
 function textOf({ kind, limiter, subject, network, by, reason, before, after }: LogRow): string {
-  const who = subject === undefined ? "" : subjectInWords(subject);
-  return [kind, ...(DID[kind] ?? []), limiter, who, network, by, reason, before, after]
+  const who = subject === undefined ? "" : formatSubject(subject);
+  return [kind, ...(PAST_TENSE[kind] ?? []), limiter, who, network, by, reason, before, after]
     .join(" ")
     .toLowerCase();
 }
@@ -82,18 +82,18 @@ export function Actions({
       {rows.map((row, i) => (
         <li key={`${row.at} ${i}`}>
           <div class="at">
-            <When at={row.at} />
+            <ShortTime at={row.at} />
           </div>
           <div class="did">
             <p>
               <strong>
                 <Name of={row.by} plain />
               </strong>{" "}
-              {DID[row.kind]?.[0] ?? row.kind}
-              {!isOfOne && <Whom row={row} />}
+              {PAST_TENSE[row.kind]?.[0] ?? row.kind}
+              {!isOfOne && <EntryTarget row={row} />}
               {row.reason && (
                 <>
-                  : “<Words of={row.reason} />”
+                  : “<ServerText of={row.reason} />”
                 </>
               )}
             </p>
@@ -114,13 +114,13 @@ function State({ title, of }: { title: string; of: string | undefined }): JSX.El
   return (
     <div>
       <span class="quiet">{title}</span>
-      <div>{of ? <Lines of={of} /> : "nothing"}</div>
+      <div>{of ? <ServerLines of={of} /> : "nothing"}</div>
     </div>
   );
 }
 
-function Whom({ row: { kind, limiter, subject, network } }: { row: LogRow }): JSX.Element {
-  const place = limiter !== undefined && (
+function EntryTarget({ row: { kind, limiter, subject, network } }: { row: LogRow }): JSX.Element {
+  const limiterLink = limiter !== undefined && (
     <>
       {" "}
       {subject ? "in " : ""}
@@ -129,7 +129,7 @@ function Whom({ row: { kind, limiter, subject, network } }: { row: LogRow }): JS
       </a>
     </>
   );
-  const [, of = "", after = ""] = DID[kind] ?? [];
+  const [, of = "", after = ""] = PAST_TENSE[kind] ?? [];
   return (
     <>
       {of && ` ${of}`}
@@ -145,7 +145,7 @@ function Whom({ row: { kind, limiter, subject, network } }: { row: LogRow }): JS
           <Subject of={subject} />
         </>
       )}
-      {place}
+      {limiterLink}
       {after && ` ${after}`}
     </>
   );

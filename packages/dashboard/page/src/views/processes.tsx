@@ -4,7 +4,7 @@ import { Badge, Unknown } from "../parts/badge.tsx";
 import { Empty } from "../parts/panel.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Table } from "../parts/table.tsx";
-import { Ago, Name, When } from "../parts/text.tsx";
+import { Name, ShortTime, TimeAgo } from "../parts/text.tsx";
 
 /** The processes of the fleet, or of one limiter. */
 export function Processes({
@@ -31,7 +31,7 @@ export function Processes({
 function policyColumn(policyOf: (id: string) => string | undefined): Column<ProcessSummary> {
   return {
     title: "Policy",
-    by: ({ id }) => policyOf(id) ?? "",
+    sortKey: ({ id }) => policyOf(id) ?? "",
     cell: ({ id }) => policyOf(id) ?? <Unknown />,
   };
 }
@@ -40,32 +40,32 @@ const COLUMNS: readonly Column<ProcessSummary>[] = [
   {
     title: "Process",
     kind: "wide",
-    by: ({ host, pid }) => `${host} ${pid}`,
-    cell: ({ host, pid, more }) => (
+    sortKey: ({ host, pid }) => `${host} ${pid}`,
+    cell: ({ host, pid, unlistedCount }) => (
       <>
         <Name of={host} /> <span class="quiet">pid {pid}</span>
-        {more > 0 && <Badge>{more} more not listed</Badge>}
+        {unlistedCount > 0 && <Badge>{unlistedCount} more not listed</Badge>}
       </>
     ),
   },
   {
     title: "Headgate",
-    by: ({ version }) => version,
+    sortKey: ({ version }) => version,
     cell: ({ version }) => <Name of={version} plain />,
   },
   {
     title: "Started",
-    by: ({ startedAt }) => startedAt,
-    cell: ({ startedAt }) => <When at={startedAt} />,
+    sortKey: ({ startedAt }) => startedAt,
+    cell: ({ startedAt }) => <ShortTime at={startedAt} />,
   },
-  { title: "Seen", by: ({ seenAt }) => seenAt, cell: ({ seenAt }) => <Ago at={seenAt} /> },
+  { title: "Seen", sortKey: ({ seenAt }) => seenAt, cell: ({ seenAt }) => <TimeAgo at={seenAt} /> },
   {
     title: "Reported",
-    by: ({ reportedAt }) => reportedAt ?? 0,
-    cell: ({ reportedAt, silent }) => (
+    sortKey: ({ reportedAt }) => reportedAt ?? 0,
+    cell: ({ reportedAt, isSilent }) => (
       <>
-        <Ago at={reportedAt} />
-        {silent && <Badge tone="warn">silent</Badge>}
+        <TimeAgo at={reportedAt} />
+        {isSilent && <Badge tone="warn">silent</Badge>}
       </>
     ),
   },

@@ -1,16 +1,16 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { Finding, RedisView } from "../../../src/api.ts";
-import { usePolled } from "../client/use-polled.ts";
-import { counted, formatBytes, formatCount } from "../format/numbers.ts";
-import { formatLength, formatMeasured } from "../format/time.ts";
-import { visibleStart } from "../format/visible.ts";
+import { usePolling } from "../client/use-polling.ts";
+import { formatBytes, formatCount, pluralize } from "../format/numbers.ts";
+import { formatDuration, formatLatency } from "../format/time.ts";
+import { truncateVisible } from "../format/visible.ts";
+import { PageContext } from "../page-context.ts";
 import type { Tone } from "../parts/badge.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Empty, Panel } from "../parts/panel.tsx";
-import { Name, Words } from "../parts/text.tsx";
-import { PageContext } from "../visit.ts";
+import { Name, ServerText } from "../parts/text.tsx";
 
 const LEVELS = ["error", "warning", "note", "ok"] as const;
 
@@ -35,9 +35,9 @@ const FACTS: Readonly<Record<string, readonly [title: string, unit?: "bytes" | "
   commandsPerSecond: ["Commands a second"],
 };
 
-function factInWords(value: string | number, unit: "bytes" | "seconds" | undefined): JSX.Element {
+function formatFact(value: string | number, unit: "bytes" | "seconds" | undefined): JSX.Element {
   if (typeof value === "string") return <Name of={value} plain />;
-  if (unit === "seconds") return <>{formatLength(value * 1_000)}</>;
+  if (unit === "seconds") return <>{formatDuration(value * 1_000)}</>;
   if (unit === "bytes") return <>{value === 0 ? "no limit" : formatBytes(value)}</>;
   return <>{formatCount(value)}</>;
 }
@@ -45,7 +45,9 @@ function factInWords(value: string | number, unit: "bytes" | "seconds" | undefin
 /** The doctor's findings on Redis. */
 export function RedisFindings(): JSX.Element {
   const { session } = useContext(PageContext);
-  const { data, failure } = usePolled<RedisView>("redis", (source, signal) => source.redis(signal));
+  const { data, failure } = usePolling<RedisView>("redis", (source, signal) =>
+    source.redis(signal),
+  );
   if (data === undefined) return <Loading title="Redis" failure={failure} />;
   const { findings, server, latencyMs } = data;
   const bad = findings.filter(({ level }) => level === "error" || level === "warning");
@@ -55,12 +57,12 @@ export function RedisFindings(): JSX.Element {
       <div class="answer">
         <h1>
           {bad.length > 0
-            ? `${counted(bad.length, "finding needs", "findings need")} attention.`
+            ? `${pluralize(bad.length, "finding needs", "findings need")} attention.`
             : findings.length > 0
               ? "Redis is in order."
-              : `Redis answers in ${formatMeasured(latencyMs)}.`}
+              : `Redis answers in ${formatLatency(latencyMs)}.`}
         </h1>
-        {findings.length > 0 && <p>It answers in {formatMeasured(latencyMs)}.</p>}
+        {findings.length > 0 && <p>It answers in {formatLatency(latencyMs)}.</p>}
       </div>
       {bad.length > 0 && <Findings title="Needs attention" findings={bad} />}
       {rest.length > 0 && (
@@ -77,8 +79,8 @@ export function RedisFindings(): JSX.Element {
         <dl class="facts">
           {Object.entries(server).map(([name, value]) => (
             <div key={name}>
-              <dt>{FACTS[name]?.[0] ?? visibleStart(name, 60)}</dt>
-              <dd>{factInWords(value, FACTS[name]?.[1])}</dd>
+              <dt>{FACTS[name]?.[0] ?? truncateVisible(name, 60)}</dt>
+              <dd>{formatFact(value, FACTS[name]?.[1])}</dd>
             </div>
           ))}
         </dl>
@@ -98,35 +100,35 @@ function Findings({
   return (
     <Panel title={title}>
       <ul class="findings">
-        {sorted.map(({ level, title: found, means, mend, see }) => (
+        {sorted.map(({ level, title: found, impact, fix, docs }) => (
           <li key={found}>
             <Badge tone={TONES[level]}>{level}</Badge>
             <div>
               <p class={level === "ok" ? "found is-ok" : "found"}>
-                <Words of={found} />
+                <ServerText of={found} />
               </p>
-              {means && (
+              {impact && (
                 <p>
-                  <Words of={means} />
+                  <ServerText of={impact} />
                 </p>
               )}
-              {mend && (
+              {fix && (
                 <p>
                   <strong>To fix it: </strong>
-                  {mend.split("\n").map((line, i) =>
+                  {fix.split("\n").map((line, i) =>
                     i === 0 ? (
-                      <Words key={i} of={line} />
+                      <ServerText key={i} of={line} />
                     ) : (
                       <code class="command" key={i}>
-                        {visibleStart(line, 500)}
+                        {truncateVisible(line, 500)}
                       </code>
                     ),
                   )}
                 </p>
               )}
-              {see && (
+              {docs && (
                 <p class="quiet">
-                  <Words of={see} />
+                  <ServerText of={docs} />
                 </p>
               )}
             </div>

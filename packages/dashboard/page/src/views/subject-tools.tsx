@@ -1,12 +1,12 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { SubjectOf } from "../../../src/api.ts";
-import { NOTES } from "../format/notes.ts";
-import { subjectInWords } from "../format/subject.ts";
-import { visibleStart } from "../format/visible.ts";
+import type { SubjectByDimension } from "../../../src/api.ts";
+import { ACTION_NOTES } from "../format/notes.ts";
+import { formatSubject } from "../format/subject.ts";
+import { truncateVisible } from "../format/visible.ts";
+import type { ActionDraft } from "../page-context.ts";
+import { PageContext } from "../page-context.ts";
 import { Menu } from "../parts/menu.tsx";
-import type { Draft } from "../visit.ts";
-import { PageContext } from "../visit.ts";
 
 /** The actions on a subject of a limiter that the visitor is allowed. */
 export function SubjectTools({
@@ -14,23 +14,23 @@ export function SubjectTools({
   subject,
 }: {
   limiter: string;
-  subject: SubjectOf;
+  subject: SubjectByDimension;
 }): JSX.Element | null {
-  const { may, open } = useContext(PageContext);
+  const { isPermitted, openDialog } = useContext(PageContext);
   const items = draftsOf(limiter, subject)
-    .filter(([, kind]) => may(kind))
-    .map(([title, , draft]) => ({ title, run: () => open(draft) }));
+    .filter(([, kind]) => isPermitted(kind))
+    .map(([title, , draft]) => ({ title, run: () => openDialog(draft) }));
   if (items.length === 0) return null;
-  return <Menu label={`Actions on ${visibleStart(subjectInWords(subject), 60)}`} items={items} />;
+  return <Menu label={`Actions on ${truncateVisible(formatSubject(subject), 60)}`} items={items} />;
 }
 
 type Item = readonly [
   title: string,
   kind: "block" | "unblock" | "reset" | "forget" | "setOverride",
-  draft: Draft,
+  draft: ActionDraft,
 ];
 
-function draftsOf(limiter: string, subject: SubjectOf): readonly Item[] {
+function draftsOf(limiter: string, subject: SubjectByDimension): readonly Item[] {
   const fixed = (kind: "unblock" | "reset" | "forget", title: string, note: string): Item => [
     `${title}…`,
     kind,
@@ -43,8 +43,8 @@ function draftsOf(limiter: string, subject: SubjectOf): readonly Item[] {
       "Unblock",
       "Ends its blocks, also those that a limit has set. What it has used stays used.",
     ),
-    fixed("reset", "Reset", NOTES.reset),
+    fixed("reset", "Reset", ACTION_NOTES.reset),
     ["Override its limits…", "setOverride", { form: "override", limiter, subject }],
-    fixed("forget", "Forget", NOTES.forget),
+    fixed("forget", "Forget", ACTION_NOTES.forget),
   ];
 }

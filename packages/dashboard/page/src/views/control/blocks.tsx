@@ -1,15 +1,15 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { BlockRow } from "../../../../src/api.ts";
-import { subjectInWords } from "../../format/subject.ts";
+import { formatSubject } from "../../format/subject.ts";
+import { PageContext } from "../../page-context.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name, Subject } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { PageContext } from "../../visit.ts";
-import { ActionButton, ENDS, LIMITER, WHY } from "./cells.tsx";
+import { ActionButton, END_COLUMN, LIMITER_COLUMN, REASON_COLUMN } from "./columns.tsx";
 
 /** Blocks in force. */
 export function Blocks({
@@ -19,7 +19,7 @@ export function Blocks({
   blocks: readonly BlockRow[];
   isKnown: boolean;
 }): JSX.Element {
-  const { may } = useContext(PageContext);
+  const { isPermitted } = useContext(PageContext);
   if (blocks.length === 0) {
     return (
       <Empty>
@@ -33,7 +33,7 @@ export function Blocks({
       // A subject can only be unblocked if its text is known.
       hash === undefined && (
         <ActionButton
-          label={`Unblock ${subjectInWords(subject)} in ${limiter}`}
+          label={`Unblock ${formatSubject(subject)} in ${limiter}`}
           title="Unblock"
           action={{ kind: "unblock", limiter, subject }}
         >
@@ -44,7 +44,7 @@ export function Blocks({
   return (
     <Table
       label="Blocks"
-      columns={may("unblock") ? [...COLUMNS, unblock] : COLUMNS}
+      columns={isPermitted("unblock") ? [...COLUMNS, unblock] : COLUMNS}
       rows={blocks}
       keyOf={({ id }) => id}
     />
@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<BlockRow>[] = [
   {
     title: "Subject",
     kind: "wide",
-    by: ({ subject, hash }) => hash ?? subjectInWords(subject),
+    sortKey: ({ subject, hash }) => hash ?? formatSubject(subject),
     cell: ({ subject, limiter, hash }) => {
       if (hash !== undefined) {
         return (
@@ -75,17 +75,17 @@ const COLUMNS: readonly Column<BlockRow>[] = [
     },
   },
   {
-    ...LIMITER,
+    ...LIMITER_COLUMN,
     cell: (row) => (
       <>
-        {LIMITER.cell(row)}
+        {LIMITER_COLUMN.cell(row)}
         {row.shadow && <Badge tone="info">shadow: denies nobody</Badge>}
       </>
     ),
   },
   {
     title: "Set by",
-    by: ({ setAs, by }) => by ?? setAs,
+    sortKey: ({ setAs, by }) => by ?? setAs,
     cell: ({ setAs, by }) =>
       setAs === "hand" ? (
         by === undefined ? (
@@ -99,6 +99,6 @@ const COLUMNS: readonly Column<BlockRow>[] = [
         </>
       ),
   },
-  WHY,
-  ENDS,
+  REASON_COLUMN,
+  END_COLUMN,
 ];

@@ -1,18 +1,18 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { DeniedRow } from "../../../../src/api.ts";
+import type { DenyListRow } from "../../../../src/api.ts";
+import { PageContext } from "../../page-context.ts";
 import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
 import { Name } from "../../parts/text.tsx";
-import { PageContext } from "../../visit.ts";
-import { ActionButton, ENDS, SET_BY, WHY } from "./cells.tsx";
+import { ActionButton, END_COLUMN, REASON_COLUMN, SET_BY_COLUMN } from "./columns.tsx";
 
 /** The networks that are refused by all limiters. */
-export function DenyList({ denied }: { denied: readonly DeniedRow[] }): JSX.Element {
-  const { may } = useContext(PageContext);
+export function DenyList({ denied }: { denied: readonly DenyListRow[] }): JSX.Element {
+  const { isPermitted } = useContext(PageContext);
   if (denied.length === 0) return <Empty>No address is on the deny list.</Empty>;
-  const remove = toolsColumn<DeniedRow>(({ network }) => (
+  const remove = toolsColumn<DenyListRow>(({ network }) => (
     <ActionButton
       label={`Remove ${network} from the deny list`}
       title="Remove from the deny list"
@@ -24,16 +24,20 @@ export function DenyList({ denied }: { denied: readonly DeniedRow[] }): JSX.Elem
   return (
     <Table
       label="Deny list"
-      columns={may("removeFromDenyList") ? [...COLUMNS, remove] : COLUMNS}
+      columns={isPermitted("removeFromDenyList") ? [...COLUMNS, remove] : COLUMNS}
       rows={denied}
       keyOf={({ id }) => id}
     />
   );
 }
 
-const COLUMNS: readonly Column<DeniedRow>[] = [
-  { title: "Network", by: ({ network }) => network, cell: ({ network }) => <Name of={network} /> },
-  SET_BY,
-  WHY,
-  ENDS,
+const COLUMNS: readonly Column<DenyListRow>[] = [
+  {
+    title: "Network",
+    sortKey: ({ network }) => network,
+    cell: ({ network }) => <Name of={network} />,
+  },
+  SET_BY_COLUMN,
+  REASON_COLUMN,
+  END_COLUMN,
 ];

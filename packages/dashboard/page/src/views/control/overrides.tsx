@@ -1,15 +1,21 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import type { OverrideRow } from "../../../../src/api.ts";
-import { counted } from "../../format/numbers.ts";
-import { subjectInWords } from "../../format/subject.ts";
+import { pluralize } from "../../format/numbers.ts";
+import { formatSubject } from "../../format/subject.ts";
+import { PageContext } from "../../page-context.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
-import { Subject, Words } from "../../parts/text.tsx";
-import { PageContext } from "../../visit.ts";
-import { ActionButton, ENDS, LIMITER, SET_BY, WHY } from "./cells.tsx";
+import { ServerText, Subject } from "../../parts/text.tsx";
+import {
+  ActionButton,
+  END_COLUMN,
+  LIMITER_COLUMN,
+  REASON_COLUMN,
+  SET_BY_COLUMN,
+} from "./columns.tsx";
 
 /** Overrides in force, and whether processes apply them. */
 export function Overrides({
@@ -20,7 +26,7 @@ export function Overrides({
   /** Whether all of them belong to one limiter, whose name is then left out. */
   isOfOne?: boolean;
 }): JSX.Element {
-  const { may } = useContext(PageContext);
+  const { isPermitted } = useContext(PageContext);
   if (overrides.length === 0) {
     return (
       <Empty>
@@ -32,18 +38,18 @@ export function Overrides({
   }
   const remove = toolsColumn<OverrideRow>(({ limiter, subject }) => (
     <ActionButton
-      label={`Remove the override of ${limiter} for ${subjectInWords(subject)}`}
+      label={`Remove the override of ${limiter} for ${formatSubject(subject)}`}
       title="Remove the override"
       action={{ kind: "unsetOverride", limiter, ...(subject ? { subject } : {}) }}
     >
       Remove…
     </ActionButton>
   ));
-  const columns = isOfOne ? COLUMNS.filter((one) => one !== LIMITER) : COLUMNS;
+  const columns = isOfOne ? COLUMNS.filter((one) => one !== LIMITER_COLUMN) : COLUMNS;
   return (
     <Table
       label="Overrides"
-      columns={may("unsetOverride") ? [...columns, remove] : columns}
+      columns={isPermitted("unsetOverride") ? [...columns, remove] : columns}
       rows={overrides}
       keyOf={({ id }) => id}
     />
@@ -51,37 +57,41 @@ export function Overrides({
 }
 
 const COLUMNS: readonly Column<OverrideRow>[] = [
-  LIMITER,
+  LIMITER_COLUMN,
   {
     title: "For",
-    by: ({ subject }) => subjectInWords(subject),
+    sortKey: ({ subject }) => formatSubject(subject),
     cell: ({ subject }) => <Subject of={subject} />,
   },
   { title: "Change", kind: "wide", cell: (row) => <Change row={row} /> },
-  SET_BY,
-  WHY,
-  ENDS,
+  SET_BY_COLUMN,
+  REASON_COLUMN,
+  END_COLUMN,
 ];
 
-function Change({ row: { what, reach, appliedBy, ignored } }: { row: OverrideRow }): JSX.Element {
+function Change({
+  row: { change, coverage, appliedBy, ignoredReasons },
+}: {
+  row: OverrideRow;
+}): JSX.Element {
   return (
     <>
-      <Words of={what} />
+      <ServerText of={change} />
       <div>
-        {reach === "ignored" && <Badge tone="bad">no process applies it</Badge>}
-        {reach === "partly" && (
+        {coverage === "ignored" && <Badge tone="bad">no process applies it</Badge>}
+        {coverage === "partly" && (
           <Badge tone="warn">
-            only {counted(appliedBy, "process applies", "processes apply")} it
+            only {pluralize(appliedBy, "process applies", "processes apply")} it
           </Badge>
         )}
-        {reach === "unknown" && <Badge>not known whether it applies</Badge>}
-        {reach === "in-force" && (
-          <span class="quiet">applied by {counted(appliedBy, "process", "processes")}</span>
+        {coverage === "unknown" && <Badge>not known whether it applies</Badge>}
+        {coverage === "in-force" && (
+          <span class="quiet">applied by {pluralize(appliedBy, "process", "processes")}</span>
         )}
       </div>
-      {ignored.map((why) => (
+      {ignoredReasons.map((why) => (
         <div key={why} class="quiet">
-          <Words of={why} />
+          <ServerText of={why} />
         </div>
       ))}
     </>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { LimiterView } from "../../../../src/api.ts";
 import { Chart } from "../../chart/chart.tsx";
-import { usePolled } from "../../client/use-polled.ts";
+import { usePolling } from "../../client/use-polling.ts";
 import { Empty, Panel } from "../../parts/panel.tsx";
 import { SpanSwitch } from "../../parts/span-switch.tsx";
 import { Name } from "../../parts/text.tsx";
@@ -10,15 +10,15 @@ import { hrefOf, spanOf } from "../../route.ts";
 import { Overrides } from "../control/overrides.tsx";
 import { CoverageNote } from "../coverage-note.tsx";
 import { Processes } from "../processes.tsx";
-import { LimiterAnswer } from "./answer.tsx";
 import { ByLimit } from "./by-limit.tsx";
+import { LimiterHeadline } from "./headline.tsx";
 import { Policies } from "./policies.tsx";
 import { TopSubjects } from "./top-subjects.tsx";
 
 /** One limiter: its denials, by subject and by limit, and the processes that have it. */
 export function Limiter({ route, name }: { route: Route; name: string }): JSX.Element {
   const span = spanOf(route);
-  const { data, failure } = usePolled<LimiterView>(`limiter ${span} ${name}`, (source, signal) =>
+  const { data, failure } = usePolling<LimiterView>(`limiter ${span} ${name}`, (source, signal) =>
     source.limiter(name, span, signal),
   );
   if (data === undefined) {
@@ -49,7 +49,7 @@ function Found({ view, route }: { view: LimiterView; route: Route }): JSX.Elemen
   };
   return (
     <>
-      <LimiterAnswer view={view} />
+      <LimiterHeadline view={view} />
       <Panel
         title="Decisions a second"
         tools={<SpanSwitch route={route} span={span} />}

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
-import { usePolled } from "../../client/use-polled.ts";
+import { usePolling } from "../../client/use-polling.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SpanSwitch } from "../../parts/span-switch.tsx";
@@ -13,7 +13,7 @@ import { LimiterTable } from "../overview/limiter-table.tsx";
 export function Limiters({ route }: { route: Route }): JSX.Element {
   const span = spanOf(route);
   const find = route.params["find"] ?? "";
-  const { data, failure } = usePolled<Overview>(`overview ${span}`, (source, signal) =>
+  const { data, failure } = usePolling<Overview>(`overview ${span}`, (source, signal) =>
     source.overview(span, signal),
   );
   if (data === undefined) return <Loading title="Limiters" failure={failure} />;

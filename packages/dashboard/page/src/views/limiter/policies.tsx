@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import { escapeHidden } from "../../../../../cli/src/output/terminal-text.ts";
 import type { LimiterView, PolicyView } from "../../../../src/api.ts";
-import { counted } from "../../format/numbers.ts";
+import { pluralize } from "../../format/numbers.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
-import { Name, When, Words } from "../../parts/text.tsx";
+import { Name, ServerText, ShortTime } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 
 /** The limits in words and as code; if there are several versions, each of them. */
@@ -24,10 +24,10 @@ export function Policies({
               <h3>
                 Policy {String.fromCharCode(65 + i)}{" "}
                 <span class="quiet">
-                  in {counted(policy.processes.length, "process", "processes")}
+                  in {pluralize(policy.processes.length, "process", "processes")}
                 </span>
               </h3>
-              <Where of={processes.filter(({ id }) => policy.processes.includes(id))} />
+              <PolicyProcesses of={processes.filter(({ id }) => policy.processes.includes(id))} />
             </>
           )}
           <Policy policy={policy} label={`Policy ${String.fromCharCode(65 + i)} as code`} />
@@ -38,19 +38,19 @@ export function Policies({
 }
 
 /** So many processes are named; the table at the end of the view has all. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** The processes that have a policy, with their starts: a deploy has not reached the older ones. */
-function Where({ of }: { of: LimiterView["processes"] }): JSX.Element {
+function PolicyProcesses({ of }: { of: LimiterView["processes"] }): JSX.Element {
   return (
     <p class="note">
-      {of.slice(0, MOST_NAMED).map(({ id, host, pid, startedAt }, i) => (
+      {of.slice(0, MAX_NAMED).map(({ id, host, pid, startedAt }, i) => (
         <span key={id}>
           {i > 0 && "; "}
-          <Name of={host} /> pid {pid}, started <When at={startedAt} />
+          <Name of={host} /> pid {pid}, started <ShortTime at={startedAt} />
         </span>
       ))}
-      {of.length > MOST_NAMED && `; and ${of.length - MOST_NAMED} more`}
+      {of.length > MAX_NAMED && `; and ${of.length - MAX_NAMED} more`}
     </p>
   );
 }
@@ -59,9 +59,9 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
   return (
     <>
       <ul class="sentences">
-        {policy.words.map((sentence) => (
+        {policy.limits.map((sentence) => (
           <li key={sentence}>
-            <Words of={sentence} />
+            <ServerText of={sentence} />
           </li>
         ))}
       </ul>
@@ -79,7 +79,7 @@ function Policy({ policy, label }: { policy: PolicyView; label: string }): JSX.E
       </p>
       {policy.uses.map((use) => (
         <p class="note" key={use}>
-          Used by <Words of={use} />
+          Used by <ServerText of={use} />
         </p>
       ))}
       {policy.code !== "" && <Code of={policy.code} label={label} />}

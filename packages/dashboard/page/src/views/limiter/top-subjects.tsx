@@ -1,15 +1,15 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { LimiterView, TopRow } from "../../../../src/api.ts";
+import type { LimiterView, TopSubjectRow } from "../../../../src/api.ts";
 import { formatCount, formatShare } from "../../format/numbers.ts";
-import { isPlain } from "../../format/subject.ts";
+import { isUnnamedDimension } from "../../format/subject.ts";
+import { PageContext } from "../../page-context.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel } from "../../parts/panel.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table, toolsColumn } from "../../parts/table.tsx";
-import { Name, When } from "../../parts/text.tsx";
+import { Name, ShortTime } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
-import { PageContext } from "../../visit.ts";
 import { SubjectTools } from "../subject-tools.tsx";
 
 const TITLES = { denied: "Most denied", used: "Most requests" } as const;
@@ -22,17 +22,17 @@ export function TopSubjects({
   view: LimiterView;
   kind: "denied" | "used";
 }): JSX.Element {
-  const { may } = useContext(PageContext);
+  const { isPermitted } = useContext(PageContext);
   const rows = view[kind];
   const total = kind === "denied" ? view.totals.denied : view.totals.allowed + view.totals.denied;
   const columns = columnsOf(view, kind, total);
-  const canAct = (["block", "reset", "forget", "setOverride"] as const).some(may);
+  const canAct = (["block", "reset", "forget", "setOverride"] as const).some(isPermitted);
   return (
     <Panel
       title={TITLES[kind]}
       note={
         <>
-          Since <When at={view.topsFrom} />; each count is a lower bound.
+          Since <ShortTime at={view.topSubjectsFrom} />; each count is a lower bound.
         </>
       }
     >
@@ -59,17 +59,17 @@ function columnsOf(
   { name }: LimiterView,
   kind: "denied" | "used",
   total: number,
-): readonly Column<TopRow>[] {
+): readonly Column<TopSubjectRow>[] {
   return [
     { title: "Subject", kind: "wide", cell: (row) => <TopName row={row} limiter={name} /> },
     {
       title: kind === "denied" ? "Denied" : "Requests",
       kind: "number",
-      by: ({ count }) => count,
-      cell: ({ count, error }) => (
-        <span title={error > 0 ? `At most ${formatCount(count + error)}` : undefined}>
+      sortKey: ({ count }) => count,
+      cell: ({ count, maxError }) => (
+        <span title={maxError > 0 ? `At most ${formatCount(count + maxError)}` : undefined}>
           {formatCount(count)}
-          {error > 0 && <span class="quiet">+</span>}
+          {maxError > 0 && <span class="quiet">+</span>}
         </span>
       ),
     },
@@ -86,7 +86,7 @@ function TopName({
   row: { subject, hash, dimension },
   limiter,
 }: {
-  row: TopRow;
+  row: TopSubjectRow;
   limiter: string;
 }): JSX.Element {
   return (
@@ -100,7 +100,7 @@ function TopName({
           <Name of={subject} />
         </a>
       )}
-      {!isPlain(dimension) && (
+      {!isUnnamedDimension(dimension) && (
         <span class="quiet">
           {" "}
           <Name of={dimension} plain />
@@ -110,7 +110,7 @@ function TopName({
   );
 }
 
-function toolsOf(limiter: string): Column<TopRow> {
+function toolsOf(limiter: string): Column<TopSubjectRow> {
   return toolsColumn(({ subject, dimension }) =>
     subject === null ? null : <SubjectTools limiter={limiter} subject={{ [dimension]: subject }} />,
   );

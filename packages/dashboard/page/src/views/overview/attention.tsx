@@ -1,12 +1,12 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
-import { counted } from "../../format/numbers.ts";
-import { SPAN_WORDS } from "../../format/span.ts";
-import { Name, Subject, Words } from "../../parts/text.tsx";
+import { pluralize } from "../../format/numbers.ts";
+import { SPAN_PHRASES } from "../../format/span.ts";
+import { Name, ServerText, Subject } from "../../parts/text.tsx";
 import { hrefOf } from "../../route.ts";
 
 /** The most items of one kind that are listed. */
-const MOST = 5;
+const MAX_ITEMS = 5;
 
 /** Items that need an operator's attention; nothing if all is well. */
 export function Attention({ overview }: { overview: Overview }): JSX.Element | null {
@@ -25,35 +25,39 @@ export function Attention({ overview }: { overview: Overview }): JSX.Element | n
 }
 
 function itemsOf(overview: Overview): readonly JSX.Element[] {
-  const { mixed, ignoredOverrides, totals, coverage, unread, span } = overview;
+  const { mixedVersions, ignoredOverrides, totals, coverage, unreadable, span } = overview;
   const items: JSX.Element[] = [];
-  for (const { name, versions } of mixed.slice(0, MOST)) items.push(mixedItem(name, versions));
-  for (const ignored of ignoredOverrides.slice(0, MOST)) items.push(ignoredItem(ignored));
-  const more = Math.max(0, mixed.length - MOST) + Math.max(0, ignoredOverrides.length - MOST);
+  for (const { name, versions } of mixedVersions.slice(0, MAX_ITEMS))
+    items.push(mixedItem(name, versions));
+  for (const ignored of ignoredOverrides.slice(0, MAX_ITEMS)) items.push(ignoredItem(ignored));
+  const more =
+    Math.max(0, mixedVersions.length - MAX_ITEMS) +
+    Math.max(0, ignoredOverrides.length - MAX_ITEMS);
   if (more > 0)
     items.push(
-      <>{counted(more, "more policy or override", "more policies and overrides")} of this kind</>,
+      <>{pluralize(more, "more policy or override", "more policies and overrides")} of this kind</>,
     );
   if (totals.degraded > 0) {
     items.push(
       <>
-        {counted(totals.degraded, "decision was", "decisions were")} made without Redis{" "}
-        {SPAN_WORDS[span]}.
+        {pluralize(totals.degraded, "decision was", "decisions were")} made without Redis{" "}
+        {SPAN_PHRASES[span]}.
       </>,
     );
   }
-  if (coverage.silent > 0) {
+  if (coverage.silentProcesses > 0) {
     items.push(
       <>
-        {counted(coverage.silent, "process", "processes")} of {coverage.processes} did not report
-        usage in the last minute: the counts here are too low.
+        {pluralize(coverage.silentProcesses, "process", "processes")} of {coverage.processes} did
+        not report usage in the last minute: the counts here are too low.
       </>,
     );
   }
-  if (unread > 0) {
+  if (unreadable > 0) {
     items.push(
       <>
-        {counted(unread, "record", "records")} could not be read, so something may be missing here.
+        {pluralize(unreadable, "record", "records")} could not be read, so something may be missing
+        here.
       </>,
     );
   }
@@ -85,7 +89,7 @@ function ignoredItem({ limiter, subject, why }: Overview["ignoredOverrides"][num
           for <Subject of={subject} />
         </>
       )}{" "}
-      is ignored: <Words of={why} />
+      is ignored: <ServerText of={why} />
     </>
   );
 }

@@ -1,15 +1,15 @@
 import type { JSX } from "preact";
 import { SPAN_MS } from "../../../../src/api/usage.ts";
 import type { LimiterSummary, Overview } from "../../../../src/api.ts";
-import { counted, formatCount, formatShare, formatShort } from "../../format/numbers.ts";
-import { lineParts } from "../../format/rates.ts";
-import { limitInWords } from "../../format/subject.ts";
+import { formatCount, formatShare, formatShort, pluralize } from "../../format/numbers.ts";
+import { sparklineBuckets } from "../../format/rates.ts";
+import { shortenLimit } from "../../format/subject.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/panel.tsx";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Name, Words } from "../../parts/text.tsx";
+import { Name, ServerText } from "../../parts/text.tsx";
 import type { Route } from "../../route.ts";
 import { hrefOf } from "../../route.ts";
 
@@ -73,7 +73,7 @@ function NoLimiters({ find }: { find: string }): JSX.Element {
 }
 
 function columnsOf(
-  { span, at, lineStepMs }: Overview,
+  { span, at, sparklineStepMs }: Overview,
   route: Route,
 ): readonly Column<LimiterSummary>[] {
   const requests = ({ totals }: LimiterSummary): number => totals.allowed + totals.denied;
@@ -81,13 +81,13 @@ function columnsOf(
     {
       title: "Limiter",
       kind: "wide",
-      by: ({ name }) => name,
+      sortKey: ({ name }) => name,
       cell: (row) => <Limiter row={row} span={route.params["span"]} />,
     },
     {
       title: "Denied",
       kind: "number",
-      by: ({ totals }) => totals.denied,
+      sortKey: ({ totals }) => totals.denied,
       cell: ({ totals: { denied }, shadow }) => (
         <span
           title={`${formatCount(denied)}${shadow ? ", if it were not in shadow" : ""}`}
@@ -100,23 +100,25 @@ function columnsOf(
     {
       title: "Share",
       kind: "number",
-      by: (row) => row.totals.denied / Math.max(1, requests(row)),
+      sortKey: (row) => row.totals.denied / Math.max(1, requests(row)),
       cell: (row) => formatShare(row.totals.denied, requests(row)),
     },
     {
       title: "Requests",
       kind: "number",
-      by: requests,
+      sortKey: requests,
       cell: (row) => <span title={formatCount(requests(row))}>{formatShort(requests(row))}</span>,
     },
     {
       title: "Over time",
       cell: ({ series }) =>
         series.length === 0 ? null : (
-          <Sparkline parts={lineParts({ stepMs: lineStepMs, points: series }, SPAN_MS[span], at)} />
+          <Sparkline
+            parts={sparklineBuckets({ stepMs: sparklineStepMs, points: series }, SPAN_MS[span], at)}
+          />
         ),
     },
-    { title: "Limits", kind: "wide spare", cell: ({ words }) => <Limits words={words} /> },
+    { title: "Limits", kind: "wide spare", cell: ({ limits }) => <Limits words={limits} /> },
   ];
 }
 
@@ -128,7 +130,7 @@ function Limiter({ row, span }: { row: LimiterSummary; span: string | undefined 
       </a>
       {row.shadow && <Badge tone="info">shadow</Badge>}
       {row.versions > 1 && <Badge tone="warn">{row.versions} policies</Badge>}
-      {row.overrides > 0 && <Badge>{counted(row.overrides, "override")}</Badge>}
+      {row.overrides > 0 && <Badge>{pluralize(row.overrides, "override")}</Badge>}
       {row.processes === 0 && <Badge>in no process</Badge>}
     </>
   );
@@ -140,7 +142,7 @@ function Limits({ words }: { words: readonly string[] }): JSX.Element {
     <ul class="plain">
       {words.slice(0, 3).map((sentence) => (
         <li key={sentence}>
-          <Words of={limitInWords(sentence, "")} />
+          <ServerText of={shortenLimit(sentence, "")} />
         </li>
       ))}
       {words.length > 3 && <li class="quiet">and {words.length - 3} more</li>}

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { Overview } from "../../../../src/api.ts";
 import { Chart } from "../../chart/chart.tsx";
-import { usePolled } from "../../client/use-polled.ts";
+import { usePolling } from "../../client/use-polling.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SpanSwitch } from "../../parts/span-switch.tsx";
@@ -9,23 +9,23 @@ import type { Route } from "../../route.ts";
 import { hrefOf, spanOf } from "../../route.ts";
 import { CoverageNote } from "../coverage-note.tsx";
 import { Processes } from "../processes.tsx";
-import { OverviewAnswer } from "./answer.tsx";
 import { Attention } from "./attention.tsx";
-import { Figures } from "./figures.tsx";
+import { OverviewHeadline } from "./headline.tsx";
 import { LimiterTable } from "./limiter-table.tsx";
+import { OverviewTiles } from "./tiles.tsx";
 
 /** The fleet: what is denied, by which limiter, and what needs attention. */
 export function OverviewView({ route }: { route: Route }): JSX.Element {
   const span = spanOf(route);
-  const { data, failure } = usePolled<Overview>(`overview ${span}`, (source, signal) =>
+  const { data, failure } = usePolling<Overview>(`overview ${span}`, (source, signal) =>
     source.overview(span, signal),
   );
   if (data === undefined) return <Loading title="Overview" failure={failure} />;
   return (
     <>
-      <OverviewAnswer overview={data} />
+      <OverviewHeadline overview={data} />
       <Attention overview={data} />
-      <Figures overview={data} />
+      <OverviewTiles overview={data} />
       <Panel
         title="Decisions a second"
         tools={<SpanSwitch route={route} span={span} />}

@@ -1,16 +1,16 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Notice } from "../../parts/panel.tsx";
-import { Name, Words } from "../../parts/text.tsx";
-import { DrawnReport } from "./drawn-report.tsx";
-import type { Opened } from "./opened.ts";
-import { openReport } from "./opened.ts";
+import { Name, ServerText } from "../../parts/text.tsx";
+import type { OpenedReport } from "./open-report.ts";
+import { openReport } from "./open-report.ts";
+import { ReportFrame } from "./report-frame.tsx";
 
 /** Kept for visitors who return to this view. */
-let last: Opened | undefined;
+let last: OpenedReport | undefined;
 
 /** Reports of the command, opened from the visitor's files. */
-export function Reports(): JSX.Element {
+export function ReportView(): JSX.Element {
   const [opened, setOpened] = useState(last);
   const [isOver, setOver] = useState(false);
   const open = async (file: File | null | undefined): Promise<void> => {
@@ -20,7 +20,7 @@ export function Reports(): JSX.Element {
     setOpened(last);
   };
   useDrops(setOver, open);
-  const isDrawn = opened !== undefined && typeof opened.drawn !== "string";
+  const isDrawn = opened !== undefined && typeof opened.drawing !== "string";
   return (
     <>
       {!isDrawn && <Introduction />}
@@ -39,12 +39,12 @@ export function Reports(): JSX.Element {
           </span>
         )}
       </div>
-      {opened && typeof opened.drawn === "string" && (
+      {opened && typeof opened.drawing === "string" && (
         <Notice tone="bad" title="Not opened.">
-          <Words of={opened.drawn} />
+          <ServerText of={opened.drawing} />
         </Notice>
       )}
-      {opened && typeof opened.drawn !== "string" && <DrawnReport drawn={opened.drawn} />}
+      {opened && typeof opened.drawing !== "string" && <ReportFrame drawn={opened.drawing} />}
     </>
   );
 }

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { SubjectQuestion } from "../../../../src/api.ts";
-import { kindOf } from "./question.ts";
+import type { SubjectLookup } from "../../../../src/api.ts";
+import { kindOf } from "./lookup.ts";
 
-type Kind = SubjectQuestion["as"];
+type Kind = SubjectLookup["as"];
 
 /** The form that asks for a client. */
 export function SubjectForm({
@@ -11,7 +11,7 @@ export function SubjectForm({
   onAsk,
 }: {
   params: Readonly<Record<string, string>>;
-  onAsk: (question: SubjectQuestion) => void;
+  onAsk: (lookup: SubjectLookup) => void;
 }): JSX.Element {
   const [chosen, setChosen] = useState<Kind | undefined>(
     (["text", "address", "header"] as const).find((one) => one === params["as"]),

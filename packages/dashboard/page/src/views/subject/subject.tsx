@@ -1,29 +1,29 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { SubjectQuestion, SubjectView } from "../../../../src/api.ts";
-import { usePolled } from "../../client/use-polled.ts";
+import type { SubjectLookup, SubjectView } from "../../../../src/api.ts";
+import { usePolling } from "../../client/use-polling.ts";
 import { Empty } from "../../parts/panel.tsx";
 import type { Route } from "../../route.ts";
 import { hrefOf } from "../../route.ts";
-import { SubjectAnswer } from "./answer.tsx";
 import { SubjectForm } from "./form.tsx";
-import { paramsOf, questionOf } from "./question.ts";
+import { lookupFromParams, paramsOfLookup } from "./lookup.ts";
+import { SubjectResult } from "./result.tsx";
 
 /** Why a client is denied: searches by its address, its key, or a header's value. */
 export function SubjectSearch({ route }: { route: Route }): JSX.Element {
   // Only in memory, because it must not be in the URL: it is gone with the view.
-  const [secret, setSecret] = useState<SubjectQuestion & { asked: number }>();
-  const question = route.params["as"] === "header" ? secret : questionOf(route.params);
-  const ask = (asked: SubjectQuestion): void => {
-    setSecret(asked.as === "header" ? { ...asked, asked: Date.now() } : undefined);
-    location.hash = hrefOf("subject", paramsOf(asked));
+  const [secret, setSecret] = useState<SubjectLookup & { asked: number }>();
+  const lookup = route.params["as"] === "header" ? secret : lookupFromParams(route.params);
+  const search = (lookup: SubjectLookup): void => {
+    setSecret(lookup.as === "header" ? { ...lookup, asked: Date.now() } : undefined);
+    location.hash = hrefOf("subject", paramsOfLookup(lookup));
   };
   return (
     <>
-      <h1 class={question ? "silent" : ""}>Why is a client denied?</h1>
-      <SubjectForm key={JSON.stringify(route.params)} params={route.params} onAsk={ask} />
-      {question ? (
-        <Answered key={secret?.asked ?? 0} question={question} />
+      <h1 class={lookup ? "silent" : ""}>Why is a client denied?</h1>
+      <SubjectForm key={JSON.stringify(route.params)} params={route.params} onAsk={search} />
+      {lookup ? (
+        <LookupResult key={secret?.asked ?? 0} question={lookup} />
       ) : (
         <Empty>
           {route.params["as"] === "header"
@@ -35,15 +35,15 @@ export function SubjectSearch({ route }: { route: Route }): JSX.Element {
   );
 }
 
-function Answered({ question }: { question: SubjectQuestion }): JSX.Element | null {
-  const { asked: _, ...body } = question as SubjectQuestion & { asked?: number };
+function LookupResult({ question: lookup }: { question: SubjectLookup }): JSX.Element | null {
+  const { asked: _, ...body } = lookup as SubjectLookup & { asked?: number };
   const isSecret = body.as === "header";
   const key = isSecret ? "subject by header" : `subject ${JSON.stringify(body)}`;
-  const { data, failure } = usePolled<SubjectView>(
+  const { data, failure } = usePolling<SubjectView>(
     key,
     (source, signal) => source.subject(body, signal),
     isSecret,
   );
-  if (data) return <SubjectAnswer view={data} />;
+  if (data) return <SubjectResult view={data} />;
   return failure ? null : <p class="quiet">Loading…</p>;
 }

@@ -1,0 +1,167 @@
+import type { JSX } from "preact";
+import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Action } from "../../../src/api.ts";
+import type { ActionDraft } from "../page-context.ts";
+import { PageContext } from "../page-context.ts";
+import { Name, ServerText, Subject } from "../parts/text.tsx";
+import { ActionForm } from "./action-form.tsx";
+import { Preview } from "./preview.tsx";
+import { Result } from "./result.tsx";
+import { titleOf } from "./title.ts";
+import { useAction } from "./use-action.ts";
+
+/**
+ * The dialog of an action: asks for the subject and the reason, shows what would change, performs the action, and tells when it
+ * takes effect.
+ */
+export function ActionDialog({
+  draft,
+  onClose,
+}: {
+  draft: ActionDraft;
+  onClose: (done: boolean) => void;
+}): JSX.Element {
+  const { session } = useContext(PageContext);
+  const [action, setAction] = useState<Action | undefined>(
+    draft.form === "fixed" ? draft.action : undefined,
+  );
+  const [reason, setReason] = useState("");
+  const acting = useAction(action);
+  const id = useId();
+  const box = useModal();
+  const { state } = acting;
+  const isDone = state.step === "done";
+  const confirm = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (state.step === "shown") acting.act(reason.trim());
+  };
+  return (
+    <dialog
+      ref={box}
+      class="action"
+      aria-labelledby={id}
+      onClose={() => onClose(isDone)}
+      onCancel={(event) => state.step === "acting" && event.preventDefault()}
+    >
+      <form onSubmit={confirm}>
+        <h2 id={id}>{titleOf(draft)}</h2>
+        <ActionTarget draft={draft} />
+        {isDone ? (
+          <Result done={state.done} />
+        ) : (
+          <>
+            {draft.form === "fixed" && draft.note && <p>{draft.note}</p>}
+            <ActionForm draft={draft} onChange={setAction} />
+            <Reason value={reason} onInput={setReason} />
+            <Preview state={state} isComplete={action !== undefined} retry={acting.retry} />
+            <p class="quiet">
+              Logged as <Name of={session.by ?? ""} plain />.
+            </p>
+          </>
+        )}
+        <Buttons
+          isDone={isDone}
+          isBusy={state.step === "acting"}
+          canAct={state.step === "shown" && reason.trim() !== ""}
+          isDangerous={isDangerous(action)}
+          label={titleOf(draft)}
+          close={() => box.current?.close()}
+        />
+      </form>
+    </dialog>
+  );
+}
+
+function Reason({
+  value,
+  onInput,
+}: {
+  value: string;
+  onInput: (value: string) => void;
+}): JSX.Element {
+  return (
+    <label class="field">
+      <span>Reason, for the log</span>
+      <input
+        required
+        maxLength={1_000}
+        value={value}
+        autocomplete="off"
+        placeholder="Ticket, incident, or what you saw"
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** Opens the dialog over the page as soon as it is rendered. */
+function useModal(): { current: HTMLDialogElement | null } {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const { current } = box;
+    if (current && !current.open) current.showModal();
+  }, []);
+  return box;
+}
+
+function isDangerous(action: Action | undefined): boolean {
+  if (action?.kind === "breaker") return action.order === "open";
+  return action !== undefined && ["block", "forget", "addToDenyList"].includes(action.kind);
+}
+
+function ActionTarget({ draft }: { draft: ActionDraft }): JSX.Element | null {
+  const of = draft.form === "fixed" ? draft.action : draft;
+  if ("breaker" in of) {
+    return (
+      <p class="whom">
+        <Name of={of.target} /> <span class="quiet">of the breaker</span> <Name of={of.breaker} />
+      </p>
+    );
+  }
+  if ("limiter" in of) {
+    return (
+      <p class="whom">
+        {"subject" in of && of.subject ? (
+          <Subject of={of.subject} />
+        ) : (
+          <ServerText of="All subjects" />
+        )}{" "}
+        <span class="quiet">in</span> <Name of={of.limiter} />
+      </p>
+    );
+  }
+  return of.network === undefined ? null : (
+    <p class="whom">
+      <Name of={of.network} />
+    </p>
+  );
+}
+
+function Buttons({
+  isDone,
+  isBusy,
+  canAct,
+  isDangerous: dangerous,
+  label,
+  close,
+}: {
+  isDone: boolean;
+  isBusy: boolean;
+  canAct: boolean;
+  isDangerous: boolean;
+  label: string;
+  close: () => void;
+}): JSX.Element {
+  return (
+    <div class="buttons">
+      <button type="button" disabled={isBusy} onClick={close} class={isDone ? "primary" : ""}>
+        {isDone ? "Close" : "Cancel"}
+      </button>
+      {!isDone && (
+        <button type="submit" class={dangerous ? "danger" : "primary"} disabled={!canAct}>
+          {isBusy ? "Working…" : label}
+        </button>
+      )}
+    </div>
+  );
+}

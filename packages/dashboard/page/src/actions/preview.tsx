@@ -1,0 +1,88 @@
+import type { JSX } from "preact";
+import { formatFailure } from "../client/failure.ts";
+import { formatDuration } from "../format/time.ts";
+import { ServerLines } from "../parts/text.tsx";
+import type { ActionState, ShownPreview } from "./use-action.ts";
+
+/** The change that an action would make, or why there is no preview. */
+export function Preview({
+  state,
+  isComplete,
+  retry,
+}: {
+  state: ActionState;
+  isComplete: boolean;
+  retry: () => void;
+}): JSX.Element {
+  return (
+    <div class="preview" aria-live="polite">
+      {(!isComplete || state.step === "incomplete") && (
+        <p class="quiet">Fill in the rest to see what would change.</p>
+      )}
+      {isComplete && state.step === "asking" && <p class="quiet">Looking at what would change…</p>}
+      {isComplete && state.step === "refused" && (
+        <div class="notice bad">
+          <strong>{formatFailure(state.failure)}</strong> {formatConsequence(state.failure.status)}{" "}
+          <button type="button" onClick={retry}>
+            Look again
+          </button>
+        </div>
+      )}
+      {isComplete && (state.step === "shown" || state.step === "acting") && (
+        <>
+          {state.step === "shown" && state.failure && (
+            <div class="notice warn">
+              <strong>{formatFailure(state.failure)}</strong>{" "}
+              {state.failure.status === 409
+                ? "Nothing was done. This is how it is now: read it, and confirm again."
+                : "Nothing was done."}
+            </div>
+          )}
+          <BeforeAfter before={state.preview.before} after={state.preview.after} isDone={false} />
+          <p class="quiet">{formatDelay(state.preview)}</p>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Whether the action may have happened, as far as is known. */
+function formatConsequence(status: number): string {
+  if (status === 0 || status >= 500) {
+    return "It is not known whether it was done. Look at the state again before you repeat it.";
+  }
+  return "Nothing was done.";
+}
+
+function formatDelay({ delayMs }: ShownPreview): string {
+  return delayMs === 0
+    ? "In force in every process at once."
+    : `In force in every process ${formatDuration(delayMs)} after you confirm.`;
+}
+
+export function BeforeAfter({
+  before,
+  after,
+  isDone,
+}: {
+  before: string;
+  after: string;
+  isDone: boolean;
+}): JSX.Element {
+  return (
+    <dl class="before-after">
+      <div>
+        <dt>Before</dt>
+        <dd>
+          <ServerLines of={before} />
+        </dd>
+      </div>
+      <div class="new">
+        <dt>{isDone ? "Now" : "After"}</dt>
+        <dd>
+          <ServerLines of={after} />
+        </dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,30 @@
+import type { JSX } from "preact";
+import type { CompletedAction } from "../../../src/api.ts";
+import { ShortTime } from "../parts/text.tsx";
+import { useNow } from "../parts/use-now.ts";
+import { BeforeAfter } from "./preview.tsx";
+
+/** The completed action, with a countdown until every process follows it. */
+export function Result({
+  done: { before, after, inForceAt },
+}: {
+  done: CompletedAction;
+}): JSX.Element {
+  const now = useNow();
+  const left = Math.ceil((inForceAt - now) / 1_000);
+  return (
+    <div role="status">
+      <p class="done">
+        <span class={left > 0 ? "countdown" : "countdown over"} aria-hidden="true">
+          {left > 0 ? left : "✓"}
+        </span>
+        <span>
+          <strong>Done. </strong>
+          In force everywhere {left > 0 ? "at" : "since"} <ShortTime at={inForceAt} />
+          {left > 0 && `, in ${left} s`}.
+        </span>
+      </p>
+      <BeforeAfter before={before} after={after} isDone />
+    </div>
+  );
+}

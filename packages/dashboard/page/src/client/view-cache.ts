@@ -1,0 +1,16 @@
+/** The most answers kept. */
+const MAX_VIEWS = 20;
+
+const views = new Map<string, unknown>();
+
+/** Caches a view's last answer, so that it can be shown at once when the visitor returns to it. The oldest ones are dropped. */
+export function cacheView(view: string, answer: unknown): void {
+  views.delete(view);
+  views.set(view, answer);
+  const [oldest] = views.keys();
+  if (views.size > MAX_VIEWS && oldest !== undefined) views.delete(oldest);
+}
+
+export function cachedView(view: string): unknown {
+  return views.get(view);
+}

@@ -1,0 +1,149 @@
+import type { JSX } from "preact";
+import type { DenyListRow, SubjectStatus, SubjectView } from "../../../../src/api.ts";
+import { pluralize } from "../../format/numbers.ts";
+import { Empty, Notice } from "../../parts/panel.tsx";
+import { EndTime, Name, ServerText, ShortTime } from "../../parts/text.tsx";
+import { hrefOf } from "../../route.ts";
+import { DenialCause } from "./denial-cause.tsx";
+import { askedInWords } from "./lookup.ts";
+import { StatusPanel } from "./status-panel.tsx";
+
+/** Whether the client is denied, by what, and until when; then the answer of each limiter. */
+export function SubjectResult({ view }: { view: SubjectView }): JSX.Element {
+  const { limiters, skipped, denyList, asked } = view;
+  const sorted = [...limiters].sort((a, b) => rank(a) - rank(b));
+  return (
+    <>
+      <div class="answer" aria-live="polite">
+        <Verdict view={view} denied={sorted.filter(({ allowed }) => !allowed)} />
+      </div>
+      {denyList.map((row) => (
+        <OnDenyList key={row.id} row={row} />
+      ))}
+      {limiters.length === 0 && (
+        <Empty>
+          No limiter counts “<Name of={askedInWords(asked)} plain />
+          ”. Check the spelling; an API key that is sent in a header is found as “Header”. Whom a
+          limiter counts by stands in <a href={hrefOf("limiter")}>its policy</a>.
+        </Empty>
+      )}
+      {sorted.map((status) => (
+        <StatusPanel
+          key={`${status.name} ${status.dimension} ${sorted.indexOf(status)}`}
+          one={status}
+          policies={sorted.filter((other) => isSame(status, other)).length}
+        />
+      ))}
+      {skipped.length > 0 && <Skipped skipped={skipped} />}
+    </>
+  );
+}
+
+function isSame(status: SubjectStatus, other: SubjectStatus): boolean {
+  return status.name === other.name && status.dimension === other.dimension;
+}
+
+/** Denied first, then denied only in shadow mode, then the rest. */
+function rank({ allowed, wouldDeny, limits }: SubjectStatus): number {
+  if (!allowed) return 0;
+  if (wouldDeny) return 1;
+  return limits.some(({ used }) => used > 0) ? 2 : 3;
+}
+
+function Verdict({
+  view,
+  denied,
+}: {
+  view: SubjectView;
+  denied: readonly SubjectStatus[];
+}): JSX.Element {
+  const { asked, limiters, denyList } = view;
+  const [first, ...others] = denied;
+  const subject = <Name of={askedInWords(asked)} plain />;
+  if (denyList.length > 0) {
+    return <h1 class="is-denied">{subject} is refused everywhere: it is on the deny list.</h1>;
+  }
+  if (first === undefined) {
+    return (
+      <>
+        <h1>
+          {limiters.length === 0 ? <>{subject} is not counted.</> : <>{subject} is allowed now.</>}
+        </h1>
+        {limiters.length > 0 && (
+          <p>
+            A next request of one unit passes in{" "}
+            {limiters.length === 1 ? "the limiter" : `all ${limiters.length} limiters`} that may
+            count it.
+          </p>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      <h1 class="is-denied">
+        {subject} is denied by <DenialCause one={first} />
+      </h1>
+      {others.length > 0 && (
+        <p>
+          Also denied in {pluralize(others.length, "other limiter")}:{" "}
+          {others.map(({ name, until }, i) => (
+            <span key={i}>
+              {i > 0 && ", "}
+              <Name of={name} />
+              {until !== undefined && (
+                <>
+                  {" "}
+                  until <ShortTime at={until} />
+                </>
+              )}
+            </span>
+          ))}
+          .
+        </p>
+      )}
+    </>
+  );
+}
+
+function OnDenyList({ row }: { row: DenyListRow }): JSX.Element {
+  return (
+    <Notice tone="bad">
+      <strong>
+        <Name of={row.network} /> is on the deny list
+      </strong>{" "}
+      <EndTime at={row.until} />
+      {row.by && (
+        <>
+          , added by <Name of={row.by} plain />
+        </>
+      )}
+      {row.reason && (
+        <>
+          : <ServerText of={row.reason} />
+        </>
+      )}
+      . All HTTP limiters answer 403. <a href={hrefOf("control")}>Deny list</a>
+    </Notice>
+  );
+}
+
+function Skipped({ skipped }: { skipped: SubjectView["skipped"] }): JSX.Element {
+  return (
+    <details class="skipped">
+      <summary>
+        {pluralize(skipped.length, "limiter")} not looked at: they count by something else
+      </summary>
+      <ul class="sentences">
+        {skipped.map(({ name, countsBy }) => (
+          <li key={name}>
+            <a href={hrefOf("limiter", { name })}>
+              <Name of={name} />
+            </a>
+            : <ServerText of={countsBy} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

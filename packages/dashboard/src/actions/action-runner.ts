@@ -1,0 +1,114 @@
+import type { Limiter } from "@headgate/core";
+import { createLimiter, memoryStore, slidingLog } from "@headgate/core";
+import type { Visitor } from "../access/visitor.ts";
+import type { Action, ActionPreview, CompletedAction } from "../api.ts";
+import type { FleetReader } from "../fleet-reader.ts";
+import { badRequest, HttpError } from "../serve/http-error.ts";
+import { parseAction } from "./parse-action.ts";
+import type { ActionContext, ActionOutcome } from "./perform-action.ts";
+import { performAction } from "./perform-action.ts";
+import type { PreviewTokens } from "./preview-tokens.ts";
+
+const MAX_REASON_LENGTH = 1_000;
+
+/** Previews actions and performs them, within the part of a reading that each visitor may see. */
+export class ActionRunner {
+  readonly #createBreaker: ActionContext["createBreaker"];
+  readonly #tokens: PreviewTokens;
+  /** Limits each visitor's actions; in memory, so that it works while Redis is slow. */
+  readonly #limiter: Limiter;
+
+  constructor(createBreaker: ActionContext["createBreaker"], tokens: PreviewTokens) {
+    this.#createBreaker = createBreaker;
+    this.#tokens = tokens;
+    this.#limiter = createLimiter({
+      name: "dashboard-actions",
+      limits: slidingLog({ limit: 60, window: "1m" }),
+      store: memoryStore(),
+    });
+  }
+
+  /** Previews an action, with a token for it. Rejects with a `Refusal`. */
+  async preview(
+    reading: FleetReader,
+    visitor: Visitor,
+    body: Record<string, unknown>,
+  ): Promise<ActionPreview> {
+    const action = parseAction(body["action"]);
+    const by = requirePermission(visitor, action);
+    return (await this.#createPreview(this.#contextOf(reading), action, by)).preview;
+  }
+
+  /** Performs an action if its preview still holds. Rejects with a `Refusal`. */
+  async act(
+    reading: FleetReader,
+    visitor: Visitor,
+    body: Record<string, unknown>,
+  ): Promise<CompletedAction> {
+    const action = parseAction(body["action"]);
+    const by = requirePermission(visitor, action);
+    const reason = parseReason(body["reason"]);
+    const { token } = body;
+    if (typeof token !== "string") throw badRequest("token must be that of a preview");
+    await this.#limitRate(by);
+    const isPreviewed = this.#tokens.redeem(token, action, by);
+    const context = this.#contextOf(reading);
+    const { preview, performed: outcome } = await this.#createPreview(context, action, by);
+    if (isPreviewed === undefined) {
+      const message = "this preview is not valid any more, or was used already: look again";
+      throw new HttpError(409, "PREVIEW_EXPIRED", message, { preview });
+    }
+    if (!isPreviewed(outcome.state)) {
+      const message = "the state has changed since it was shown: look again";
+      throw new HttpError(409, "STATE_CHANGED", message, { preview });
+    }
+    const outcome = await performAction(context, action, { reason, by });
+    reading.clearCache();
+    return { ...statesOf(outcome), at: await reading.serverTime() };
+  }
+
+  #contextOf(reader: FleetReader): ActionContext {
+    return { reader, createBreaker: this.#createBreaker };
+  }
+
+  async #createPreview(
+    context: ActionContext,
+    action: Action,
+    by: string,
+  ): Promise<{ readonly preview: ActionPreview; readonly performed: ActionOutcome }> {
+    const outcome = await performAction(context, action, { by, dryRun: true });
+    const token = this.#tokens.sign(action, by, outcome.state);
+    return { performed: outcome, preview: { ...statesOf(outcome), token } };
+  }
+
+  async #limitRate(by: string): Promise<void> {
+    const { allowed, retryAfterMs } = await this.#limiter.consume(by);
+    if (allowed) return;
+    const headers = { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
+    throw new HttpError(429, "TOO_MANY_ACTIONS", "at most 60 actions a minute", { headers });
+  }
+}
+
+function statesOf({ before, after, inForceAt }: ActionOutcome) {
+  return {
+    before: before.join("\n"),
+    after: after.join("\n"),
+    inForceAt: inForceAt.getTime(),
+  };
+}
+
+/**
+ * Throws a `Refusal` unless the visitor may take this kind of action. Does not check the limiter: a hidden one is not in the
+ * visitor's reading, and is answered like one that does not exist. Returns the visitor's name.
+ */
+function requirePermission({ by, actions }: Visitor, action: Action): string {
+  if (by !== null && actions.includes(action.kind)) return by;
+  throw new HttpError(403, "ACTION_FORBIDDEN", "you may not take this action");
+}
+
+function parseReason(reason: unknown): string {
+  const isReason =
+    typeof reason === "string" && reason.trim() !== "" && reason.length <= MAX_REASON_LENGTH;
+  if (isReason) return reason;
+  throw badRequest(`reason must be a text of 1 to ${MAX_REASON_LENGTH} characters`);
+}

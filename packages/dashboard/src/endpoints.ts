@@ -1,0 +1,71 @@
+import type { Visitor } from "./access/visitor.ts";
+import { SPANS } from "./api/usage.ts";
+import type { Span } from "./api.ts";
+import type { Dashboard } from "./dashboard.ts";
+import type { FleetReader } from "./fleet-reader.ts";
+import { badRequest } from "./serve/http-error.ts";
+import { parseLookup } from "./subjects/parse-lookup.ts";
+import { buildBreakersView } from "./views/breakers.ts";
+import { buildControlView } from "./views/control.ts";
+import { buildLimiterView } from "./views/limiter.ts";
+import { buildLogView } from "./views/log.ts";
+import { buildOverview } from "./views/overview.ts";
+import { buildRedisView } from "./views/redis.ts";
+import { buildSession } from "./views/session.ts";
+import { buildSubjectView } from "./views/subject.ts";
+
+/** The input of an endpoint: the dashboard, with the part of its reading that this visitor may see. */
+export interface EndpointContext {
+  readonly dashboard: Dashboard;
+  readonly visitor: Visitor;
+  readonly reader: FleetReader;
+}
+
+/** An endpoint that reads: GET, with a query. */
+type ReadEndpoint = (asking: EndpointContext, query: URLSearchParams) => object | Promise<object>;
+
+/** An endpoint with a body, only for requests from the page itself: POST. */
+type WriteEndpoint = (asking: EndpointContext, body: Record<string, unknown>) => Promise<object>;
+
+/** The endpoints below `api/` for reading. */
+export const READ_ENDPOINTS: Readonly<Record<string, ReadEndpoint>> = {
+  session: ({ dashboard, visitor }) => buildSession(visitor, dashboard),
+  overview({ reader }, query) {
+    const span = parseSpan(query);
+    return reader.cacheResult(`overview ${span}`, () => buildOverview(reader, span));
+  },
+  async limiter({ dashboard, visitor, reader }, query) {
+    const name = query.get("name");
+    if (name === null || name === "") throw badRequest("name must be the name of a limiter");
+    await dashboard.readBudget.spend(visitor, LIMITER_LOOKUPS);
+    return buildLimiterView(reader, name, parseSpan(query));
+  },
+  breakers: ({ dashboard, reader }) => buildBreakersView(reader, dashboard.createBreaker),
+  control: ({ reader }) => buildControlView(reader),
+  log: ({ reader }, query) => buildLogView(reader, query.get("before")),
+  redis: ({ dashboard, visitor, reader }) => buildRedisView(reader, visitor, dashboard.doctor),
+};
+
+/** The endpoints below `api/` with a body. */
+export const WRITE_ENDPOINTS: Readonly<Record<string, WriteEndpoint>> = {
+  subject: ({ dashboard, visitor, reader }, body) =>
+    buildSubjectView(reader, parseLookup(body, dashboard.hashSecret), (units) =>
+      dashboard.readBudget.spend(visitor, units),
+    ),
+  async preview({ dashboard, visitor, reader }, body) {
+    await dashboard.readBudget.spend(visitor, PREVIEW_LOOKUPS);
+    return dashboard.actions.preview(reader, visitor, body);
+  },
+  act: ({ dashboard, visitor, reader }, body) => dashboard.actions.act(reader, visitor, body),
+};
+
+/** In lookups of a limiter. */
+const LIMITER_LOOKUPS = 10;
+const PREVIEW_LOOKUPS = 5;
+
+function parseSpan(query: URLSearchParams): Span {
+  const given = query.get("span") ?? "1h";
+  const span = SPANS.find((one) => one === given);
+  if (span === undefined) throw badRequest(`span must be ${SPANS.join(", ")}`);
+  return span;
+}

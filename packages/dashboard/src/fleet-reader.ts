@@ -1,0 +1,135 @@
+import type { Duration, Store } from "@headgate/core";
+import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
+import type {
+  ActionLog,
+  ActiveBlocks,
+  Admin,
+  ControlRecord,
+  DeniedNetwork,
+  Registry,
+  Usage,
+  UsageCoverage,
+  UsageSummary,
+} from "@headgate/core/operate";
+import {
+  createAdmin,
+  readBlocks,
+  readRegistry,
+  readUsage,
+  readUsageCoverage,
+} from "@headgate/core/operate";
+import type { Span } from "./api.ts";
+import { SnapshotCache } from "./snapshot-cache.ts";
+
+/** The data read from Redis, for all visitors. */
+export interface FleetReader {
+  readonly store: Store;
+  /** The Redis client of the store. */
+  readonly client: object;
+  readonly operator: Admin;
+  /** The longest wait for each call. */
+  readonly timeout: Duration;
+  readonly timeoutMs: number;
+  /** Numbers of decisions of all limiters, without subjects. */
+  loadUsage(span: Span): Promise<UsageSummary>;
+  /** Numbers of decisions of one limiter, with its subjects. */
+  loadLimiterUsage(limiter: string, span: Span): Promise<Usage>;
+  loadRegistry(): Promise<Registry>;
+  /** The blocks in force. */
+  loadBlocks(): Promise<ActiveBlocks>;
+  /** The processes that report usage. */
+  loadCoverage(): Promise<UsageCoverage>;
+  loadControl(): Promise<TimedControl>;
+  loadLog(): Promise<ActionLog>;
+  /** The entries of the deny list that contain an address. */
+  findDenyListEntries(address: string): Promise<readonly DeniedNetwork[]>;
+  /** The server's clock, in milliseconds since the epoch. */
+  serverTime(): Promise<number>;
+  /** What is made of this data: once while the data is kept, for all visitors who see the same. */
+  cacheResult<T>(key: string, make: () => Promise<T>): Promise<T>;
+  /** Other data that no action changes; each key is read at most once in `everyMs`. */
+  cacheRead<T>(key: string, read: () => Promise<T>, everyMs?: number): Promise<T>;
+  /** Drops cached data, after an action. */
+  clearCache(): void;
+}
+
+/** The control record, and how long it took to read. */
+export interface TimedControl {
+  readonly record: ControlRecord;
+  readonly latencyMs: number;
+}
+
+/** Reads from a store. Throws `HEADGATE_INVALID_OPTION`. Everything that it returns rejects with the errors of stores. */
+export function createFleetReader(store: Store, timeout: Duration = "2s"): FleetReader {
+  const admin = createAdmin(store, { storeTimeout: timeout });
+  const client = requireStore(store).owner;
+  const timeoutMs = toMilliseconds(
+    parseDuration(timeout, "storeTimeout", "HEADGATE_INVALID_OPTION"),
+  );
+  const snapshots = new SnapshotCache();
+  /** Data that no action changes. */
+  const actionIndependent = new SnapshotCache();
+  const cacheRead: FleetReader["cacheRead"] = (key, read, everyMs) =>
+    actionIndependent.get(key, read, everyMs);
+  const loadRegistry: FleetReader["loadRegistry"] = () =>
+    snapshots.get("directory", () => readRegistry(store, { timeout }));
+  return {
+    store,
+    client,
+    operator: admin,
+    timeout,
+    timeoutMs,
+    cacheRead,
+    cacheResult: (key, make) => snapshots.get(`made ${key}`, make),
+    loadUsage: (span) =>
+      snapshots.get(`usage ${span}`, () => readUsage(store, { span, timeout, numbersOnly: true })),
+    loadLimiterUsage: (limiter, span) =>
+      snapshots.get(`limiter ${span} ${limiter}`, () =>
+        readUsage(store, { limiter, span, timeout }),
+      ),
+    loadBlocks: () =>
+      snapshots.get("blocks", async () =>
+        readBlocks(store, { timeout, directory: await loadRegistry() }),
+      ),
+    loadCoverage: () =>
+      snapshots.get("coverage", async () =>
+        readUsageCoverage(store, { timeout, directory: await loadRegistry() }),
+      ),
+    loadRegistry,
+    loadControl: () => snapshots.get("control", () => readControl(admin)),
+    loadLog: () => snapshots.get("log", () => admin.log()),
+    findDenyListEntries: (address) => admin.denyList(address),
+    async serverTime() {
+      const here = (): number => Date.now() - performance.now();
+      const known = cacheRead("clock", () => readClockOffset(client));
+      const offset = await withTimeout(timeoutMs, known.catch(here), here);
+      return Math.floor(offset + performance.now());
+    },
+    clearCache: () => snapshots.clear(),
+  };
+}
+
+async function readControl(admin: Admin): Promise<TimedControl> {
+  const began = performance.now();
+  const record = await admin.readControl();
+  return { record, latencyMs: Math.round((performance.now() - began) * 100) / 100 };
+}
+
+/** The part of a client that tells the time: ioredis returns texts, node-redis a date. */
+interface TimeClient {
+  time?(): Promise<unknown>;
+}
+
+/** How far the server's clock is ahead of `performance.now()`, in milliseconds. */
+async function readClockOffset(client: TimeClient): Promise<number> {
+  const answer = await client.time?.();
+  return parseServerTime(answer) - performance.now();
+}
+
+/** This machine's time if the client may not ask for the server's. */
+function parseServerTime(answer: unknown): number {
+  if (answer instanceof Date) return answer.getTime();
+  if (!Array.isArray(answer)) return Date.now();
+  const [seconds, microseconds] = answer as readonly unknown[];
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from "node:http";
+
+/** A request, as passed by an adapter. */
+export interface HttpExchange {
+  /** The request with its stream. */
+  readonly raw: IncomingMessage;
+  /** Below the mount path, without a leading slash: `""` for the page, `api/overview`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The body, if something before the dashboard has already read it. */
+  readonly parsedBody: unknown;
+  /** The result of the application's function about the visitor; undefined if it has answered the request itself. */
+  authorize(): Promise<unknown>;
+  /** Whether the application has answered the request itself. */
+  isResponseSent(): boolean;
+}
+
+/** The answer for an adapter to write. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | string;
+}
+
+/** Splits the URL of a request: it may be absolute, and contain any bytes. */
+export function splitUrl(url: string): { readonly path: string; readonly query: URLSearchParams } {
+  const [target = ""] = url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "").split("#");
+  const at = target.indexOf("?");
+  if (at === -1) return { path: target || "/", query: new URLSearchParams() };
+  return { path: target.slice(0, at) || "/", query: new URLSearchParams(target.slice(at + 1)) };
+}

@@ -1,0 +1,46 @@
+import { isIP } from "node:net";
+import type { SubjectQuery } from "@headgate/core/operate";
+import { badRequest } from "../serve/http-error.ts";
+
+/** A question about a subject. */
+export interface ParsedLookup {
+  readonly client: SubjectQuery;
+  /** In words, without the value of a header. */
+  readonly asked: string;
+  readonly limiter: string | undefined;
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
+
+/** Reads a question. Throws a `Refusal`, which does not contain the value of a header. */
+export function parseLookup(
+  { subject, as, header, limiter }: Record<string, unknown>,
+  hashSecret: string | undefined,
+): ParsedLookup {
+  if (typeof subject !== "string" || subject === "") {
+    throw badRequest("subject must be a text that is not empty");
+  }
+  if (limiter !== undefined && typeof limiter !== "string") {
+    throw badRequest("limiter must be the name of a limiter");
+  }
+  if (as === "text") return { client: { text: subject }, asked: subject, limiter };
+  if (as === "address") {
+    const address = subject.trim();
+    if (isIP(address.replace(/%.*$/s, "")) === 0) {
+      throw badRequest("subject must be an IP address, as 203.0.113.7 or 2001:db8::7");
+    }
+    return { client: { ip: address }, asked: `address ${address}`, limiter };
+  }
+  if (as !== "header") throw badRequest('as must be "text", "address" or "header"');
+  // Not shown, because it may contain the value.
+  if (typeof header !== "string" || !HEADER_NAME.test(header)) {
+    throw badRequest("header must be the name of a header");
+  }
+  const name = header.toLowerCase();
+  const client: SubjectQuery = {
+    header: { name, value: subject },
+    hasHashSecret: hashSecret !== undefined,
+    hashSecret: () => hashSecret,
+  };
+  return { client, asked: `header ${name}`, limiter };
+}
