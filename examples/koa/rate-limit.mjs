@@ -1,10 +1,10 @@
 // Headgate for Koa.
 
 import {
+  addHeadersToError,
   clientOf,
   createHttpGuard,
-  HeadgateDenied,
-  keepHeaders,
+  HeadgateDeniedError,
   setHeaders,
 } from "@headgate/core/http";
 
@@ -56,13 +56,13 @@ export function rateLimit(options) {
  * @param {Context} ctx
  * @param {Denied} verdict
  */
-async function deny(onDenied, ctx, { decision, headers, conclude }) {
-  conclude?.(false);
+async function deny(onDenied, ctx, { decision, headers, recordOutcome }) {
+  recordOutcome?.(false);
   try {
-    if (onDenied === "error") throw new HeadgateDenied(decision);
+    if (onDenied === "error") throw new HeadgateDeniedError(decision);
     await onDenied(ctx, decision);
   } catch (error) {
     // When Koa answers an error, it drops the headers of the response and sends those of the error.
-    throw keepHeaders(error, headers);
+    throw addHeadersToError(error, headers);
   }
 }

@@ -7,7 +7,7 @@
 //   curl -i http://localhost:3000/login -H "content-type: application/json" -d '{"email":"ada@example.org","password":"?"}'
 
 import { redisStore } from "@headgate/core/redis";
-import { byAll, byIp, rateLimit, slidingLog } from "@headgate/express";
+import { byIp, combineKeys, rateLimit, slidingLog } from "@headgate/express";
 import express from "express";
 import { Redis } from "ioredis";
 
@@ -40,7 +40,7 @@ const login = rateLimit({
     // Guesses at many accounts from one place.
     slidingLog({ limit: 20, window: "1h", name: "ip", per: "ip" }),
   ],
-  key: { pair: byAll(byIp(), account), account },
+  key: { pair: combineKeys(byIp(), account), account },
   missingKey: "reject",
   count: "failed",
 });

@@ -25,7 +25,7 @@ export function rateLimit(options, addressOf = () => undefined) {
     (handler) =>
     async (request, ...rest) => {
       const hasLeft = () => request.signal.aborted;
-      const client = { address: addressOf(request), peer: undefined, hasLeft };
+      const client = { address: addressOf(request), peer: undefined, isDisconnected: hasLeft };
       const verdict = await guard.check(request, client);
       if (verdict.kind === "pass") return handler(request, ...rest);
       if (verdict.kind === "left") return new Response(null);

@@ -6,7 +6,7 @@ import { createHttpGuard } from "@headgate/core/http";
 import type { RegistryLimiter } from "@headgate/core/operate";
 import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
-import { byAll, byHeader, byIp, byTier, perRequest, rateLimit } from "@headgate/express";
+import { byHeader, byIp, byTier, combineKeys, perRequest, rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
 import express from "express";
 import Fastify from "fastify";
@@ -142,7 +142,7 @@ describe("how subjects are made", () => {
       key: {
         ip: byIp({ ipv6Prefix: 56 }),
         key: byHeader("X-Api-Key", { hashSecret: "a very secret secret" }),
-        login: byAll(byHeader("authorization"), byIp(), (request) => request.ip),
+        login: combineKeys(byHeader("authorization"), byIp(), (request) => request.ip),
         own: (request) => request.ip,
       },
       missingKey: "skip",

@@ -2,7 +2,7 @@ import { createBreaker } from "@headgate/breaker";
 import { createLimiter, gcra } from "@headgate/core";
 import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
-import { byAll, byHeader, byIp, rateLimit } from "@headgate/express";
+import { byHeader, byIp, combineKeys, rateLimit } from "@headgate/express";
 import { beforeAll, expect, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { writeDirectory } from "../support/write-directory.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const route = createLimiter({ name: "route", store, limits, extends: site });
   const limit = rateLimit({
     limiter: route,
-    key: byAll(byIp(), byHeader("x-user"), byHeader("x-key", { hashSecret: "s" }), () => "u"),
+    key: combineKeys(byIp(), byHeader("x-user"), byHeader("x-key", { hashSecret: "s" }), () => "u"),
     address: { header: "x-client", trust: ["10.0.0.1"] },
     allowList: ["10.0.0.2"],
     denyList: () => false,

@@ -1,7 +1,7 @@
 import { createLimiter, fixedWindow, gcra, memoryStore } from "@headgate/core";
 import { subjectOfAddress } from "@headgate/core/http";
 import { redisStore } from "@headgate/core/redis";
-import { byAll, byIp, byTier, perRequest } from "@headgate/express";
+import { byIp, byTier, combineKeys, perRequest } from "@headgate/express";
 import { describe, expect, test, vi } from "vitest";
 import { describeAdapters } from "./support/describe-frameworks.ts";
 import { hearDecisions } from "./support/hear-decisions.ts";
@@ -81,7 +81,7 @@ describeAdapters(({ serve }) => {
 
     test("one who is blocked by address and account keeps nobody else from either", async () => {
       const clock = manualClock();
-      const key = byAll(byIp(), (request: { readonly headers: unknown }) => {
+      const key = combineKeys(byIp(), (request: { readonly headers: unknown }) => {
         return (request.headers as Record<string, string>)["x-account"];
       });
       const { ask } = await serve({

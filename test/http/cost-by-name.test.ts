@@ -148,7 +148,7 @@ describe("behind Fastify", () => {
     await app.register(headgate, { name: "api", limits: requests, cost: { requests: 1 } });
     const own = { limits: tokens, extend: true, cost: { tokens: 500 } };
     app.get("/", { config: { rateLimit: own } }, async (request) => {
-      const settled = await app.headgate.of(request)?.settle({ tokens: 731 });
+      const settled = await app.headgate.decisionOf(request)?.settle({ tokens: 731 });
       const again = await app.headgate.limiter.peek("127.0.0.1", { cost: 0 });
       return { ...settled, left: again.remaining };
     });

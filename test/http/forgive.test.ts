@@ -52,7 +52,7 @@ const serveNestOn =
       { imports, controllers: [controller({ page: [] })] },
       platform,
     );
-    return { ask, forgive: () => app.get(HeadgateGuard).forgive(last) };
+    return { ask, forgive: () => app.get(HeadgateGuard).resetClient(last) };
   };
 
 const FRAMEWORKS: readonly [string, Serve][] = [

@@ -1,5 +1,5 @@
 import { gcra } from "@headgate/core";
-import { HeadgateDenied } from "@headgate/core/http";
+import { HeadgateDeniedError } from "@headgate/core/http";
 import { expect, test } from "vitest";
 import { describeFrameworks } from "./support/describe-frameworks.ts";
 import { secondsLeft } from "./support/seconds-left.ts";
@@ -12,7 +12,7 @@ describeFrameworks(({ serve }) => {
     await ask();
     const denied = await ask();
     expect(errors).toHaveLength(1);
-    expect(errors[0]).toBeInstanceOf(HeadgateDenied);
+    expect(errors[0]).toBeInstanceOf(HeadgateDeniedError);
     expect(errors[0]).toMatchObject({
       code: "HEADGATE_DENIED",
       status: 429,

@@ -160,7 +160,7 @@ describe("a limiter's own word", () => {
   test("gives back what its request was charged", async () => {
     const app = Fastify();
     await app.register(headgate, { limits: once, shadow: true });
-    app.get("/", async (request) => app.headgate.of(request)?.refund());
+    app.get("/", async (request) => app.headgate.decisionOf(request)?.refund());
     const ask = await start(app);
     for (let i = 0; i < 2; i += 1) expect((await ask("/")).json()).toBe(true);
     expect(await app.headgate.limiter.peek("127.0.0.1")).toMatchObject({ wouldAllow: true });
@@ -170,7 +170,7 @@ describe("a limiter's own word", () => {
     const app = Fastify();
     await app.register(headgate, { name: "api", limits: once });
     const answer = async (request: object) => {
-      const own = app.headgate.of(request);
+      const own = app.headgate.decisionOf(request);
       return own && seen(own);
     };
     app.get("/", answer);

@@ -5,24 +5,29 @@ export { formatReceived, invalidOption, invalidValue } from "./common/errors.ts"
 export { fingerprint } from "./common/key.ts";
 export type { LogFunction } from "./common/operator-log.ts";
 export { emitWarning } from "./common/operator-log.ts";
-export { shownDecision, valueBehind } from "./http/answer.ts";
-export type { StandIn } from "./http/client.ts";
-export { carriedBy, HTTP } from "./http/client.ts";
-export { rejectUnreadKeys } from "./http/conflicts.ts";
+export type { RequestWrapper } from "./http/client.ts";
+export { unwrapRequest, WRAPPED_REQUEST } from "./http/client.ts";
 export type { Failure } from "./http/denied-response.ts";
-export { BODY_HEADERS, DENIAL_HEADERS, DeniedResponse, letAnswer } from "./http/denied-response.ts";
+export {
+  BODY_HEADERS,
+  DENIAL_HEADERS,
+  DeniedResponse,
+  runOnDenied,
+} from "./http/denied-response.ts";
 export type { Guard } from "./http/guard.ts";
 export { applyVerdict, createGuard } from "./http/guard.ts";
 export type { GuardLimiters } from "./http/guard-limiters.ts";
-export { areReady, makeGuardLimiters, readStore } from "./http/guard-limiters.ts";
+export { createGuardLimiters, readStore, waitUntilReady } from "./http/guard-limiters.ts";
 export type { CheckedGuardTimes } from "./http/guard-options.ts";
-export type { AdapterGuard, OwnParts } from "./http/http-guard.ts";
+export type { AdapterGuard, InternalParts } from "./http/http-guard.ts";
 export { createAdapterGuard } from "./http/http-guard.ts";
-export type { GuardSettings } from "./http/parse-guard.ts";
-export { parseGuard } from "./http/parse-guard.ts";
-export type { ReplyOnRaw, ShownHeaders } from "./http/raw-headers.ts";
-export { showOnRaw } from "./http/raw-headers.ts";
+export type { MirroredHeaders, ReplyWithRaw } from "./http/mirror-headers.ts";
+export { mirrorHeaders } from "./http/mirror-headers.ts";
+export { rejectUnusedKeys } from "./http/option-conflicts.ts";
+export type { GuardSettings } from "./http/parse-guard-options.ts";
+export { parseGuardOptions } from "./http/parse-guard-options.ts";
+export { reportedDecision, resolveHeaderValue } from "./http/rate-limit-response.ts";
 export { watchResponse } from "./http/response/response-end.ts";
-export { isFirst, lateAnswerWarner, toError, warnOnce } from "./http/warn.ts";
+export { createLateWarning, isFirstWarning, toError, warnOnce } from "./http/warn.ts";
 export { internalsOf } from "./limiter/limiter-internals.ts";
 export { withTimeout } from "./store/with-timeout.ts";

@@ -44,14 +44,14 @@ export {
   byHeader,
   byIp,
   combineSubjects,
-  HeadgateDenied,
+  HeadgateDeniedError,
   subjectOf,
   subjectOfAddress,
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";
 export type { OnDenied } from "./on-denied.ts";
-export { byAll, byTier, perRequest } from "./policies.ts";
+export { byTier, combineKeys, perRequest } from "./policies.ts";
 export type {
   RateLimit,
   RateLimitOptions,

@@ -4,10 +4,10 @@ import { sendRejection, setHeaders } from "@headgate/core/http";
 import type { Failure } from "@headgate/core/internal-http";
 import {
   BODY_HEADERS,
+  createLateWarning,
   DENIAL_HEADERS,
   DeniedResponse,
-  lateAnswerWarner,
-  letAnswer,
+  runOnDenied,
 } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 
@@ -21,31 +21,31 @@ export type OnDenied = (req: Request, res: Response, decision: Decision) => unkn
  * Lets `onDenied` answer a denied request, and answers if it did not. Resolves with whether the request goes on. Rejects with what
  * goes to the error handler.
  */
-export async function answerDenied(
+export async function handleDenial(
   onDenied: OnDenied,
   req: Request,
   res: Response,
-  { decision, headers, rejection, conclude }: Verdict & { readonly kind: "denied" },
+  { decision, headers, rejection, recordOutcome }: Verdict & { readonly kind: "denied" },
   warn: Warn,
 ): Promise<boolean> {
   const before = DENIAL_HEADERS.map((name) => [name, res.getHeader(name) as string] as const);
   setHeaders(res, headers);
   res.statusCode = rejection.status;
-  const onLate = lateAnswerWarner(warn, req);
-  const response = new DeniedResponse(res, onLate, () => conclude?.(false));
-  const giveUp = watchMethods(req, res, response);
+  const onLate = createLateWarning(warn, req);
+  const response = new DeniedResponse(res, onLate, () => recordOutcome?.(false));
+  const stopWatching = watchMethods(req, res, response);
   let result: unknown;
   try {
-    result = await letAnswer(response, () => onDenied(req, res, decision));
+    result = await runOnDenied(response, () => onDenied(req, res, decision));
   } catch (error) {
-    giveUp();
+    stopWatching();
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     res.statusCode = 200;
     throw error;
   }
-  if (response.isUnderWay) return false;
-  if (response.isLetOnBy(result)) {
-    giveUp();
+  if (response.hasBegun) return false;
+  if (response.isAllowedBy(result)) {
+    stopWatching();
     res.statusCode = 200;
     setHeaders(res, before);
     return true;
@@ -55,62 +55,62 @@ export async function answerDenied(
   return false;
 }
 
-type Over = (failure?: Failure) => void;
+type Done = (failure?: Failure) => void;
 type Callback = (error: unknown, text: string) => unknown;
-type AnswerLater = (path: string, options: object, done: Callback) => unknown;
+type DeferredMethod = (path: string, options: object, done: Callback) => unknown;
 
 /**
  * Watches the methods of a response that answer some time later. Once the returned function has been called, it is the
  * error handler that answers: what fails then goes to the next one, as usual.
  */
 function watchMethods(req: Request, res: Response, response: DeniedResponse): () => void {
-  const methods = res as unknown as Record<string, AnswerLater | undefined>;
-  let isGivenUp = false;
+  const methods = res as unknown as Record<string, DeferredMethod | undefined>;
+  let isStopped = false;
 
   // Express would hand it to the next error handler while onDenied may still answer, as one that looks like a denial.
-  function fail(over: Over, reason: unknown): void {
-    const isOfHandler = isGivenUp && !res.writableEnded;
+  function fail(over: Done, reason: unknown): void {
+    const isOfHandler = isStopped && !res.writableEnded;
     over(isOfHandler ? undefined : { reason });
     if (isOfHandler) req.next?.(reason);
   }
 
   /** `end` is what a method does if the application gave it no callback. */
-  function watch(name: string, end: (over: Over, ...args: Parameters<Callback>) => void): void {
+  function watch(name: string, end: (over: Done, ...args: Parameters<Callback>) => void): void {
     const method = methods[name];
     if (method === undefined) return;
     methods[name] = (path: string, ...rest: unknown[]) => {
       const callback = rest.find((one) => typeof one === "function") as Callback | undefined;
       const options = rest.find((one) => typeof one === "object") ?? {};
-      const over = response.expect();
+      const over = response.addPending();
       const done: Callback = (error, text) => {
         if (callback === undefined) end(over, error, text);
-        else void settle(over, () => callback(error, text));
+        else void runCallback(over, () => callback(error, text));
       };
-      start(over, () => method.call(res, path, options, done));
+      startCall(over, () => method.call(res, path, options, done));
     };
   }
 
   watch("render", (over, error, text) => {
     if (error) fail(over, error);
-    else void settle(over, () => res.send(text));
+    else void runCallback(over, () => res.send(text));
   });
   // res.download calls it, too. Express would let a denied request go on where the path is a directory's.
   for (const name of ["sendFile", "sendfile"]) {
-    watch(name, (over, error) => (isOfFile(error) ? fail(over, error) : over()));
+    watch(name, (over, error) => (isFileError(error) ? fail(over, error) : over()));
   }
   return () => {
-    isGivenUp = true;
+    isStopped = true;
   };
 }
 
 /** Whether an error came from the file, not from a client that left meanwhile. Express tells them apart in the same way. */
-function isOfFile(error: unknown): boolean {
+function isFileError(error: unknown): boolean {
   const { code, syscall } = Object(error) as NodeJS.ErrnoException;
   return error !== undefined && code !== "ECONNABORTED" && syscall !== "write";
 }
 
 /** Begins something that calls back; what it throws at once is the caller's. */
-function start(over: Over, begin: () => void): void {
+function startCall(over: Done, begin: () => void): void {
   try {
     begin();
   } catch (error) {
@@ -120,7 +120,7 @@ function start(over: Over, begin: () => void): void {
 }
 
 /** Runs a callback of the application, which is over when it has returned and its promise has settled. */
-async function settle(over: Over, callback: () => unknown): Promise<void> {
+async function runCallback(over: Done, callback: () => unknown): Promise<void> {
   try {
     await callback();
     over();

@@ -8,7 +8,7 @@ import type {
   TierPolicy,
   Verdict,
 } from "@headgate/core/http";
-import { clientOf, HeadgateDenied, sendRejection, setHeaders } from "@headgate/core/http";
+import { clientOf, HeadgateDeniedError, sendRejection, setHeaders } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import {
   applyVerdict,
@@ -18,15 +18,15 @@ import {
 } from "@headgate/core/internal-http";
 import type { Request, Response } from "express";
 import type { Next, RequestLike, ResponseLike } from "./express-like.ts";
-import { watchMaking } from "./made-per-request.ts";
+import { detectPerRequestLimiter } from "./limiter-per-request.ts";
 import type { OnDenied } from "./on-denied.ts";
-import { answerDenied } from "./on-denied.ts";
-import { decorate, decorated } from "./request-decoration.ts";
+import { handleDenial } from "./on-denied.ts";
+import { decoratedPrototypes, decorateRequest } from "./request-decoration.ts";
 
 /** The options of `rateLimit` other than `limits` and `limiter`. */
 interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Request, Dimension>, "limits"> {
-  /** Answers denied requests in your way; `"error"` passes a `HeadgateDenied` to the application's error handler. */
+  /** Answers denied requests in your way; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
   /** Which answers count; a function gets `(req, res)` when the response has been ended. */
   readonly count?: CountOption<Request, Response> | undefined;
@@ -84,31 +84,39 @@ export function rateLimit(
   const guard = createAdapterGuard<Request>(OWNER, options, adapter);
   const { check, limiter: only, tiers, of, forgive, ready, close } = guard;
   const { onDenied, store, limiter } = options;
-  const making = store === undefined && limiter === undefined ? watchMaking(warn) : undefined;
+  const detector =
+    store === undefined && limiter === undefined ? detectPerRequestLimiter(warn) : undefined;
 
   function middleware(req: RequestLike, res: ResponseLike, next: Next): void {
-    if (typeof next !== "function") throw withoutNext(next);
+    if (typeof next !== "function") throw missingNextError(next);
     const request = req as Request;
-    if (making?.isNew) making.note(request);
+    if (detector?.isNew) detector.note(request);
     // On a request of Express, `request.ip` would take longer: V8's caches do not know its hidden class.
     const address: string | undefined = Reflect.get(request, "ip");
     const decided = check(request, clientOf(address, request), res);
-    applyVerdict(decided, "then" in decided ? answerLater : answer, request, res as Response, next);
+    applyVerdict(
+      decided,
+      "then" in decided ? respondLater : respond,
+      request,
+      res as Response,
+      next,
+    );
   }
 
   /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
-  function answer(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
+  function respond(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
     if (verdict.kind === "left") return false;
     if (verdict.kind === "pass") return !res.writableEnded;
-    if (verdict.kind !== "allowed" && res.headersSent) return stop(res);
-    const owner = decorated.get(Object.getPrototypeOf(req));
+    if (verdict.kind !== "allowed" && res.headersSent) return endResponse(res);
+    const owner = decoratedPrototypes.get(Object.getPrototypeOf(req));
     const isShown =
       owner !== undefined &&
       Object.prototype.isPrototypeOf.call(owner, req) &&
       !Object.hasOwn(req, "rateLimit");
-    if (verdict.kind !== "refused" && !isShown && !decorate(req)) req.rateLimit = verdict.decision;
+    if (verdict.kind !== "refused" && !isShown && !decorateRequest(req))
+      req.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof onDenied === "function") {
-      return answerDenied(onDenied, req, res, verdict, warn);
+      return handleDenial(onDenied, req, res, verdict, warn);
     }
     try {
       setHeaders(res, verdict.headers);
@@ -120,15 +128,15 @@ export function rateLimit(
     if (verdict.kind === "allowed") return verdict.headers.length > 0 || !res.writableEnded;
     res.statusCode = verdict.rejection.status;
     if (verdict.kind === "denied" && onDenied === "error") {
-      throw new HeadgateDenied(verdict.decision);
+      throw new HeadgateDeniedError(verdict.decision);
     }
     sendRejection(res, verdict.rejection);
     return false;
   }
 
   /** Something else may have answered meanwhile, for example on a timeout. */
-  function answerLater(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
-    return res.writableEnded ? false : answer(verdict, req, res);
+  function respondLater(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
+    return res.writableEnded ? false : respond(verdict, req, res);
   }
 
   const handle = only === undefined ? { tiers } : { limiter: only };
@@ -147,13 +155,13 @@ function routeOf({ method, baseUrl, route }: Request): string | undefined {
 }
 
 /** Stops a request that something else has begun to answer: it is too late for headers. */
-function stop(res: Response): boolean {
+function endResponse(res: Response): boolean {
   if (!res.writableEnded) res.end();
   return false;
 }
 
 /** Without `next`, the request can neither go on nor fail. */
-function withoutNext(received: unknown): HeadgateError {
+function missingNextError(received: unknown): HeadgateError {
   return invalidOption(
     `${OWNER}: the middleware must be called as (req, res, next), got ${typeof received} for next; mount it with app.use or on a route, or call limiter.consume(subject) yourself`,
   );

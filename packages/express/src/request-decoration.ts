@@ -1,4 +1,4 @@
-import { shownDecision } from "@headgate/core/internal-http";
+import { reportedDecision } from "@headgate/core/internal-http";
 import type { Request } from "express";
 
 /*
@@ -9,7 +9,7 @@ import type { Request } from "express";
 const ACCESSOR = {
   configurable: true,
   get(this: object) {
-    return shownDecision(this);
+    return reportedDecision(this);
   },
   // What the application or another library sets is read until the next decision.
   set(this: object, value: unknown) {
@@ -22,22 +22,22 @@ const ACCESSOR = {
  * The prototypes of requests that show their decision by the accessor, each with Express's own, which has it: an application that
  * is mounted in one of another Express inherits from that one instead.
  */
-export const decorated: WeakMap<object, object> = new WeakMap();
+export const decoratedPrototypes: WeakMap<object, object> = new WeakMap();
 
 /** Lets requests like this one show their decision by the accessor, and returns whether this one does. */
-export function decorate(request: Request): boolean {
+export function decorateRequest(request: Request): boolean {
   const prototype: object = Object.getPrototypeOf(request);
-  const shared = sharedBy(prototype);
+  const shared = findSharedPrototype(prototype);
   if (shared === undefined) return false;
   // Refused if it is frozen.
   if (!("rateLimit" in shared)) Reflect.defineProperty(shared, "rateLimit", ACCESSOR);
   if (!hasAccessor(request)) return false;
-  decorated.set(prototype, shared);
+  decoratedPrototypes.set(prototype, shared);
   return true;
 }
 
 /** Each application has a prototype for its requests, which inherits from Express's own: the last that has `subdomains`. */
-function sharedBy(prototype: object): object | undefined {
+function findSharedPrototype(prototype: object): object | undefined {
   let shared: object | undefined;
   for (let one = prototype; one !== null; one = Object.getPrototypeOf(one)) {
     if (Object.hasOwn(one, "subdomains")) shared = one;

@@ -18,7 +18,7 @@ export interface Headgate extends Pick<HttpGuard<object>, "forgive"> {
    * Returns what the plugin, or the route's own config, decided about a request, whatever other limiters it passed; undefined if nothing was
    * asked, for example because of `skip`.
    */
-  of(request: object): RequestDecision | undefined;
+  decisionOf(request: object): RequestDecision | undefined;
   /**
    * Prepares the stores of the plugin and its routes for the first request, as the plugin does by itself before the application listens.
    * Resolves with whether all answered.
@@ -34,19 +34,19 @@ export interface RateLimitHook extends Pick<HttpGuard<object>, "of" | "forgive">
 /** `limiters` are the plugin's, if it has limits. `ruleOf` finds the rule of a request; undefined for one that is not limited. */
 export function createHeadgate(
   limiters: GuardLimiters | undefined,
-  ruleOf: (request: FastifyRequest) => Rule | undefined,
+  findRule: (request: FastifyRequest) => Rule | undefined,
   ready: () => Promise<boolean>,
 ): Headgate {
   return {
     ready,
     get limiter() {
       if (limiters === undefined) return undefined as never;
-      if (limiters.only !== undefined) return limiters.only;
+      if (limiters.single !== undefined) return limiters.single;
       throw invalidOption("the limits of this plugin depend on the tier: use app.headgate.tiers");
     },
     tiers: limiters?.tiers ?? new Map(),
-    of: (request) => ruleOf(request as FastifyRequest)?.guard.of(request),
+    decisionOf: (request) => findRule(request as FastifyRequest)?.guard.of(request),
     forgive: async (request) =>
-      (await ruleOf(request as FastifyRequest)?.guard.forgive(request)) ?? false,
+      (await findRule(request as FastifyRequest)?.guard.forgive(request)) ?? false,
   };
 }

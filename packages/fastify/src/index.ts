@@ -46,7 +46,7 @@ export {
   byHeader,
   byIp,
   combineSubjects,
-  HeadgateDenied,
+  HeadgateDeniedError,
   subjectOf,
   subjectOfAddress,
   subjectOfHeader,
@@ -56,7 +56,7 @@ export type { Headgate, RateLimitHook } from "./headgate.ts";
 export { headgate as default } from "./headgate-plugin.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
-export { byAll, byTier, perRequest } from "./policies.ts";
+export { byTier, combineKeys, perRequest } from "./policies.ts";
 
 /**
  * Returns the plugin's options unchanged, checked by the compiler: a limit `per` a dimension that `key` does not have is a type error, and so is a misspelt duration.

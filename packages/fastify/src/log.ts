@@ -2,7 +2,7 @@ import type { Warn } from "@headgate/core/http";
 import type { GuardLimiters, LogFunction } from "@headgate/core/internal-http";
 import {
   internalsOf,
-  isFirst,
+  isFirstWarning,
   toError,
   emitWarning as warnProcess,
 } from "@headgate/core/internal-http";
@@ -22,9 +22,9 @@ function write(
 }
 
 /** Warns each code once for a server: several plugins may run on it. */
-export function warnOf(app: FastifyInstance): Warn {
+export function createWarn(app: FastifyInstance): Warn {
   return (code, message, _, reason) => {
-    if (!isFirst(app.server, code)) return;
+    if (!isFirstWarning(app.server, code)) return;
     write(app, "warn", code, message, reason === undefined ? undefined : toError(reason));
   };
 }

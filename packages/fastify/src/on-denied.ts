@@ -2,11 +2,11 @@ import type { Decision } from "@headgate/core";
 import type { Verdict, Warn } from "@headgate/core/http";
 import {
   BODY_HEADERS,
+  createLateWarning,
   DENIAL_HEADERS,
   DeniedResponse,
-  lateAnswerWarner,
-  letAnswer,
-  showOnRaw,
+  mirrorHeaders,
+  runOnDenied,
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isPayload, reject, setHeaders } from "./reply.ts";
@@ -26,24 +26,24 @@ export type OnDenied = (
  * Lets `onDenied` answer a denied request, and answers if it did not. Resolves with whether the request goes on. Rejects with what
  * goes to the error handler.
  */
-export async function answerDenied(
+export async function handleDenial(
   onDenied: OnDenied,
   request: FastifyRequest,
   reply: FastifyReply,
-  { decision, headers, rejection, conclude }: Verdict & { readonly kind: "denied" },
+  { decision, headers, rejection, recordOutcome }: Verdict & { readonly kind: "denied" },
   warn: Warn,
 ): Promise<boolean> {
   const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
   setHeaders(reply, headers);
   // Not with code(): a redirect without its own status would take it for the application's choice.
   reply.raw.statusCode = rejection.status;
-  const shown = showOnRaw(reply, headers);
-  const onLate = lateAnswerWarner(warn, request);
-  const response = new DeniedResponse(reply.raw, onLate, () => conclude?.(false));
+  const mirrored = mirrorHeaders(reply, headers);
+  const onLate = createLateWarning(warn, request);
+  const response = new DeniedResponse(reply.raw, onLate, () => recordOutcome?.(false));
   const watched = watchReply(reply, response);
   let result: unknown;
   try {
-    result = await letAnswer(response, () => {
+    result = await runOnDenied(response, () => {
       const returned = onDenied(request, reply, decision);
       // A reply is thenable: if nothing is sent, awaiting it would never end.
       return returned === reply ? undefined : returned;
@@ -51,19 +51,19 @@ export async function answerDenied(
   } catch (error) {
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     reply.raw.statusCode = 200;
-    shown.takeOver();
+    mirrored.copyBack();
     throw error;
   }
   if (watched.hasSent || reply.sent) return false;
-  if (response.isUnderWay) {
+  if (response.hasBegun) {
     // The application writes to the raw response, and owns it from now on.
     reply.hijack();
     return false;
   }
-  if (response.isLetOnBy(result)) {
+  if (response.isAllowedBy(result)) {
     reply.raw.statusCode = 200;
     setHeaders(reply, before);
-    shown.hide();
+    mirrored.restore();
     return true;
   }
   if (isPayload(result)) {

@@ -10,7 +10,7 @@ export type HookName = (typeof HOOKS)[number];
 
 interface FastifyGuardOptions<Dimension extends string>
   extends GuardOptions<FastifyRequest, Dimension> {
-  /** Answers denied requests in your way; `"error"` passes a `HeadgateDenied` to the application's error handler. */
+  /** Answers denied requests in your way; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
   /** Which answers count; a function gets `(request, reply)` when the response has been ended. */
   readonly count?: CountOption<FastifyRequest, FastifyReply> | undefined;

@@ -1,55 +1,55 @@
 import type { HeadgateError } from "@headgate/core";
-import { invalidOption, rejectUnreadKeys } from "@headgate/core/internal-http";
+import { invalidOption, rejectUnusedKeys } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { RateLimitHook } from "./headgate.ts";
-import {
-  areRoutesKnown,
-  forgetRoute,
-  notePlugin,
-  noteRoute,
-  rejectUncoveredRoutes,
-  routesIn,
-} from "./known-routes.ts";
-import { warnOf } from "./log.ts";
+import { createWarn } from "./log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import { routeName } from "./route-name.ts";
 import type { Done } from "./rule.ts";
 import { parseRoute, requireOwnLimits } from "./rule.ts";
-import { Scope } from "./scope.ts";
-import { reopen } from "./watched-reply.ts";
+import { PluginScope } from "./scope.ts";
+import {
+  areRoutesTracked,
+  markLimited,
+  rejectUncoveredRoutes,
+  routesIn,
+  trackRoute,
+  untrackRoute,
+} from "./tracked-routes.ts";
+import { reopenReply } from "./watched-reply.ts";
 
 /** Limits every request of a scope; without limits, only the routes that have their own. */
 export async function headgatePlugin(
   app: FastifyInstance,
   options: HeadgateOptions,
 ): Promise<void> {
-  const warn = warnOf(app);
-  const scope = new Scope(app, options, warn);
+  const warn = createWarn(app);
+  const scope = new PluginScope(app, options, warn);
   const { rule, name } = scope.plugin;
-  if (rule === undefined && Object.hasOwn(app, "headgate")) throw withoutRoutes();
-  notePlugin(app);
+  if (rule === undefined && Object.hasOwn(app, "headgate")) throw secondPluginError();
+  markLimited(app);
   /** Whether all routes are there. */
   let isReady = false;
 
   decorate(app, scope, (routeOptions) => {
     // Kept until the application is closed: one for each request would fill the memory.
-    if (routeOptions !== undefined && isReady) throw lateRateLimit();
-    const asked =
+    if (routeOptions !== undefined && isReady) throw lateRateLimitError();
+    const chosen =
       routeOptions === undefined && rule !== undefined
         ? rule
         : addHookRule(scope, routeOptions ?? {});
-    const { of, forgive } = asked.guard;
-    return Object.assign(hookOf(asked.decide), { of, forgive });
+    const { of, forgive } = chosen.guard;
+    return Object.assign(toHook(chosen.decide), { of, forgive });
   });
   app.addHook("onRoute", function (this: FastifyInstance, route) {
     try {
       readRoute(app, scope, this, route);
     } catch (error) {
-      forgetRoute(this, route);
+      untrackRoute(this, route);
       throw error;
     }
-    noteRoute(this, route);
+    trackRoute(this, route);
   });
   // Not before all scopes exist: one of them may have its own plugin, which then reads its routes' config.
   app.addHook("onReady", async () => {
@@ -60,24 +60,25 @@ export async function headgatePlugin(
       scope.routeRuleOf(route, limit, () => routeName(name, route.options));
     }
     // The keys that unknown routes read are not known either.
-    if (!areRoutesKnown(app)) rejectUncoveredRoutes(app);
-    else if (scope.rules.length > 0) rejectUnreadKeys("headgate", options.key, scope.keyed);
+    if (!areRoutesTracked(app)) rejectUncoveredRoutes(app);
+    else if (scope.rules.length > 0)
+      rejectUnusedKeys("headgate", options.key, scope.limitersWithPluginKey);
     else warn("HEADGATE_NOTHING_LIMITED", NOTHING_LIMITED, app);
-    await scope.awaitStores();
+    await scope.waitForStores();
   });
   app.addHook("onError", (_, reply, __, done) => {
-    reopen(reply);
+    reopenReply(reply);
     done();
   });
   useHooks(app, scope);
   // Before the server closes, which waits for requests.
   app.addHook("preClose", async () => {
-    for (const { guard } of scope.rules) void guard.end();
+    for (const { guard } of scope.rules) void guard.drain();
   });
   app.addHook("onClose", () => scope.close());
 }
 
-function addHookRule(scope: Scope, options: RouteRateLimitOptions) {
+function addHookRule(scope: PluginScope, options: RouteRateLimitOptions) {
   const owner = "app.rateLimit";
   const settings = parseRoute(owner, options, scope.plugin);
   return scope.addRule(owner, settings, options.key === undefined);
@@ -86,7 +87,7 @@ function addHookRule(scope: Scope, options: RouteRateLimitOptions) {
 /** Checks the limit of a route that is added, and uses the hook that it names. */
 function readRoute(
   app: FastifyInstance,
-  scope: Scope,
+  scope: PluginScope,
   routeScope: FastifyInstance,
   { url, config }: RouteOptions,
 ): void {
@@ -100,20 +101,20 @@ function readRoute(
   useHook(app, scope, settings.hook);
 }
 
-function useHook(app: FastifyInstance, scope: Scope, hook: HookName): void {
+function useHook(app: FastifyInstance, scope: PluginScope, hook: HookName): void {
   if (scope.usedHooks.has(hook)) return;
   scope.usedHooks.add(hook);
-  const decide = hookOf((request, reply, done) => scope.decideIn(hook, request, reply, done));
+  const decide = toHook((request, reply, done) => scope.decideIn(hook, request, reply, done));
   app.addHook(hook as "onRequest", decide);
 }
 
 /** Uses the hooks of the plugin, and of routes that exist already. */
-function useHooks(app: FastifyInstance, scope: Scope): void {
+function useHooks(app: FastifyInstance, scope: PluginScope): void {
   // Anything but options is refused once all routes exist.
   const named = routesIn(app).map(({ options }) => Object(options.config?.rateLimit).hook);
   for (const hook of HOOKS) {
     // An unknown route may name any of them.
-    const isNamed = !areRoutesKnown(app) || named.includes(hook);
+    const isNamed = !areRoutesTracked(app) || named.includes(hook);
     if (hook === "onRequest" || hook === scope.plugin.hook || isNamed) useHook(app, scope, hook);
   }
 }
@@ -129,17 +130,17 @@ function isLimited(
 }
 
 /** A hook for any place in a request's life: preParsing hands over a payload before `done`. */
-function hookOf(
+function toHook(
   decide: (request: FastifyRequest, reply: FastifyReply, done: Done) => void,
 ): (request: object, reply: object, done: Done) => void {
   return (request: object, reply: object, payload: unknown, done = payload) => {
-    if (typeof done !== "function") throw withoutDone(done);
+    if (typeof done !== "function") throw missingDoneError(done);
     decide(request as FastifyRequest, reply as FastifyReply, done as Done);
   };
 }
 
 /** Without `done`, the request can neither go on nor fail. */
-function withoutDone(received: unknown): HeadgateError {
+function missingDoneError(received: unknown): HeadgateError {
   return invalidOption(
     `app.rateLimit: the hook must be called as (request, reply, done), got ${typeof received} for done; put it in a route's hooks, or call app.headgate.limiter.consume(subject) yourself`,
   );
@@ -148,7 +149,7 @@ function withoutDone(received: unknown): HeadgateError {
 /** A second plugin in the same scope does not replace it: the first one reads the routes' config. */
 function decorate(
   app: FastifyInstance,
-  { headgate }: Scope,
+  { headgate }: PluginScope,
   rateLimit: (options?: RouteRateLimitOptions) => RateLimitHook,
 ): void {
   if (Object.hasOwn(app, "headgate")) return;
@@ -158,13 +159,13 @@ function decorate(
 }
 
 /** If another plugin reads the routes' config, a plugin without limits has nothing to do. */
-function withoutRoutes(): HeadgateError {
+function secondPluginError(): HeadgateError {
   return invalidOption(
     "headgate: limits or a limiter is required for a second plugin in one scope, because the first one reads the config of its routes",
   );
 }
 
-function lateRateLimit(): HeadgateError {
+function lateRateLimitError(): HeadgateError {
   return invalidOption(
     "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or call a limiter made by createLimiter in the handler",
   );

@@ -7,7 +7,7 @@ import type { FastifyRequest } from "fastify";
  * Counts by several keys together, such as address and account: `byAll(byIp(), (request) => request.user.email)`. Each combination
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
-export function byAll(
+export function combineKeys(
   ...keys: readonly KeyFunction<FastifyRequest>[]
 ): KeyFunction<FastifyRequest> {
   return http.combineKeys(...keys);

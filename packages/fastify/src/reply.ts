@@ -1,5 +1,5 @@
 import type { Header, Rejection } from "@headgate/core/http";
-import { valueBehind } from "@headgate/core/internal-http";
+import { resolveHeaderValue } from "@headgate/core/internal-http";
 import type { FastifyReply } from "fastify";
 
 /** Header names as Fastify keeps them; it would convert them for every request. */
@@ -9,7 +9,7 @@ const fields = new Map<string, string>();
 export function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
   for (const header of headers) {
     const [name, plain, added] = header;
-    const value = added === undefined ? plain : valueBehind(header, reply.getHeader(name));
+    const value = added === undefined ? plain : resolveHeaderValue(header, reply.getHeader(name));
     let field = fields.get(name);
     if (field === undefined) {
       field = name.toLowerCase();

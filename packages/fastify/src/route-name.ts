@@ -17,7 +17,7 @@ export function routeName(plugin: string, { method, url, constraints }: NamedRou
  * The name of a route whose constraints are unknown, because the application was created before Headgate was loaded: if any route
  * has constraints, its limits tell it from others of the same path. Routes with equal limits share a budget.
  */
-export function unknownRouteName(
+export function untrackedRouteName(
   plugin: string,
   route: NamedRoute,
   limits: unknown,

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { HeadgateOptions, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import type { Rule } from "./rule.ts";
-import { makePluginRule, makeRouteRule, parseRoute } from "./rule.ts";
+import { createPluginRule, createRouteRule, parseRoute } from "./rule.ts";
 
 const limits = fixedWindow({ limit: 3, window: "1m" });
 const own = fixedWindow({ limit: 2, window: "1h", name: "own" });
@@ -14,18 +14,18 @@ const own = fixedWindow({ limit: 2, window: "1h", name: "own" });
 const OWNER = "headgate on api GET /x";
 
 function ruleOf(options: HeadgateOptions): Rule {
-  return makePluginRule("headgate", options, vi.fn()).rule as Rule;
+  return createPluginRule("headgate", options, vi.fn()).rule as Rule;
 }
 
 /** A plugin and a maker of rules for its routes. */
 function pluginOf(options: HeadgateOptions) {
-  const plugin = makePluginRule("headgate", options, vi.fn());
+  const plugin = createPluginRule("headgate", options, vi.fn());
   return {
     plugin,
     rule: plugin.rule as Rule,
     store: plugin.store,
     route: (route: RouteRateLimitOptions, name = "api GET /x") =>
-      makeRouteRule(OWNER, parseRoute(OWNER, route, plugin), name, plugin, vi.fn()),
+      createRouteRule(OWNER, parseRoute(OWNER, route, plugin), name, plugin, vi.fn()),
   };
 }
 
@@ -38,7 +38,7 @@ function errorOf(make: () => unknown): HeadgateError {
   throw new Error("nothing was thrown");
 }
 
-const client = { address: "1.2.3.4", peer: "1.2.3.4", hasLeft: () => false };
+const client = { address: "1.2.3.4", peer: "1.2.3.4", isDisconnected: () => false };
 
 function request(headers: Record<string, string> = {}) {
   return { ip: "1.2.3.4", headers } as never;
@@ -78,7 +78,7 @@ describe("the plugin's rule", () => {
       expect(errorOf(() => ruleOf(none)).code).toBe("HEADGATE_INVALID_OPTION");
     }
     const limiter = createLimiter({ limits });
-    expect(ruleOf({ limiter }).limiters.only).toBe(limiter);
+    expect(ruleOf({ limiter }).limiters.single).toBe(limiter);
   });
 });
 
@@ -86,7 +86,7 @@ describe("a route's rule", () => {
   test("without limits asks the plugin's limiter, which it does not close", async () => {
     const { rule, route } = pluginOf({ name: "api", limits });
     const { limiters, guard } = route({ cost: 2 });
-    expect(limiters.only).toBe(rule.limiters.only);
+    expect(limiters.single).toBe(rule.limiters.single);
     await limiters.close();
     expect(await guard.check(request(), client)).toMatchObject({ decision: { remaining: 1 } });
   });
@@ -94,26 +94,28 @@ describe("a route's rule", () => {
   test("with limits asks its own, under the route's name, on the plugin's store", async () => {
     const { rule, store, route } = pluginOf({ name: "api", limits });
     const { limiters } = route({ limits: own });
-    const limiter = limiters.only as Limiter;
+    const limiter = limiters.single as Limiter;
     expect(limiter.name).toBe("api GET /x");
     expect(limiter.limits.map(({ name }) => name)).toEqual(["own"]);
     expect(internalsOf(limiter).policy.store).toBe(store);
     await limiter.consume("1.2.3.4");
-    expect((await rule.limiters.only?.consume("1.2.3.4"))?.remaining).toBe(2);
-    expect(route({ limits: own, name: "mine" }).limiters.only?.name).toBe("mine");
+    expect((await rule.limiters.single?.consume("1.2.3.4"))?.remaining).toBe(2);
+    expect(route({ limits: own, name: "mine" }).limiters.single?.name).toBe("mine");
     const elsewhere = memoryStore();
-    const other = route({ limits: own, store: elsewhere }).limiters.only as Limiter;
+    const other = route({ limits: own, store: elsewhere }).limiters.single as Limiter;
     expect(internalsOf(other).policy.store).toBe(elsewhere);
   });
 
   test("with limits and extend decides the plugin's with its own, all or nothing", async () => {
     const { rule, route } = pluginOf({ name: "api", limits });
     const { limiters } = route({ limits: own, extend: true });
-    expect(limiters.only?.limits).toHaveLength(2);
-    await limiters.only?.consume("x", { cost: 2 });
-    expect((await limiters.only?.consume("x"))?.allowed).toBe(false);
-    expect((await rule.limiters.only?.consume("x"))?.remaining).toBe(0);
-    expect(route({ limits: own, extend: false, name: "b" }).limiters.only?.limits).toHaveLength(1);
+    expect(limiters.single?.limits).toHaveLength(2);
+    await limiters.single?.consume("x", { cost: 2 });
+    expect((await limiters.single?.consume("x"))?.allowed).toBe(false);
+    expect((await rule.limiters.single?.consume("x"))?.remaining).toBe(0);
+    expect(route({ limits: own, extend: false, name: "b" }).limiters.single?.limits).toHaveLength(
+      1,
+    );
   });
 
   test("extends only what is on the same store", () => {
@@ -125,7 +127,7 @@ describe("a route's rule", () => {
   });
 
   test("is in shadow as the plugin is, unless it says otherwise", () => {
-    const isShadow = (rule: Rule) => internalsOf(rule.limiters.only).policy.shadow;
+    const isShadow = (rule: Rule) => internalsOf(rule.limiters.single).policy.shadow;
     const { rule, route } = pluginOf({ name: "api", limits, shadow: true });
     expect(isShadow(rule)).toBe(true);
     expect(isShadow(route({ limits: own, name: "a" }))).toBe(true);
@@ -139,10 +141,10 @@ describe("a route's rule", () => {
 
   test("without limits and with shadow asks in shadow under the plugin's name, on its counters", async () => {
     const { rule, route } = pluginOf({ name: "api", limits });
-    const { only } = route({ shadow: true }).limiters;
-    expect(only?.name).toBe("api");
-    await rule.limiters.only?.consume("x", { cost: 3 });
-    expect(await only?.consume("x")).toMatchObject({ allowed: true, wouldAllow: false });
+    const { single } = route({ shadow: true }).limiters;
+    expect(single?.name).toBe("api");
+    await rule.limiters.single?.consume("x", { cost: 3 });
+    expect(await single?.consume("x")).toMatchObject({ allowed: true, wouldAllow: false });
   });
 
   test("is not in shadow where what it extends is not", () => {
@@ -185,7 +187,7 @@ describe("a route's rule", () => {
     const { route } = pluginOf({ name: "api", limits });
     const limiter = createLimiter({ limits: own });
     const { limiters } = route({ limiter });
-    expect(limiters.only).toBe(limiter);
+    expect(limiters.single).toBe(limiter);
     await limiters.close();
     expect((await limiter.consume("x")).allowed).toBe(true);
     for (const more of [
@@ -275,8 +277,8 @@ describe("a route's rule", () => {
   test("has one budget with another of the same name and policy", async () => {
     const { route } = pluginOf({ name: "api", limits });
     const [one, other] = [route({ limits: own }, "shared"), route({ limits: own }, "shared")];
-    await one.limiters.only?.consume("x");
-    expect((await other.limiters.only?.consume("x"))?.remaining).toBe(0);
+    await one.limiters.single?.consume("x");
+    expect((await other.limiters.single?.consume("x"))?.remaining).toBe(0);
     expect(errorOf(() => route({ limits }, "shared")).code).toBe("HEADGATE_DUPLICATE_NAME");
   });
 });

@@ -1,21 +1,21 @@
 import type { HeadgateError, Store } from "@headgate/core";
 import type { Verdict, Warn } from "@headgate/core/http";
-import { clientOf, HeadgateDenied } from "@headgate/core/http";
+import { clientOf, HeadgateDeniedError } from "@headgate/core/http";
 import type { Awaitable, Guard, GuardLimiters, GuardSettings } from "@headgate/core/internal-http";
 import {
   applyVerdict,
   createGuard,
+  createGuardLimiters,
   internalsOf,
   invalidOption,
   invalidValue,
-  makeGuardLimiters,
-  parseGuard,
+  mirrorHeaders,
+  parseGuardOptions,
   readStore,
-  showOnRaw,
 } from "@headgate/core/internal-http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OnDenied } from "./on-denied.ts";
-import { answerDenied } from "./on-denied.ts";
+import { handleDenial } from "./on-denied.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
 import { HOOKS } from "./options.ts";
 import { reject, setHeaders } from "./reply.ts";
@@ -54,18 +54,18 @@ export interface RouteSettings extends Settings {
  * Creates the plugin's rule. Its keys may be for its routes: whether all are read is known once these are known. Throws
  * what `createLimiter` throws.
  */
-export function makePluginRule(owner: string, options: HeadgateOptions, warn: Warn): PluginRule {
-  const settings = parseGuard<FastifyRequest>(owner, options, undefined, ["hook"]);
+export function createPluginRule(owner: string, options: HeadgateOptions, warn: Warn): PluginRule {
+  const settings = parseGuardOptions<FastifyRequest>(owner, options, undefined, ["hook"]);
   const hook = readHook(owner, options.hook) ?? "onRequest";
   const name = settings.name ?? "limiter";
   // Limits that are given but undefined are a mistake.
   if (!settings.hasLimits) {
     return { settings, rule: undefined, hook, name, store: readStore(settings) };
   }
-  const limiters = makeGuardLimiters(owner, settings);
+  const limiters = createGuardLimiters(owner, settings);
   const { store } = internalsOf(limiters.all[0]).policy;
-  const rule = ruleFor(owner, limiters, { ...settings, ownKey: undefined }, hook, warn);
-  return { settings, rule, hook, name: settings.name ?? limiters.only?.name ?? name, store };
+  const rule = createRule(owner, limiters, { ...settings, ownKey: undefined }, hook, warn);
+  return { settings, rule, hook, name: settings.name ?? limiters.single?.name ?? name, store };
 }
 
 /** Reads the options of a route, which inherits the plugin's. Throws `HEADGATE_INVALID_OPTION` for options that no plugin would take. */
@@ -74,7 +74,7 @@ export function parseRoute(
   options: RouteRateLimitOptions,
   plugin: Pick<PluginRule, "settings" | "hook">,
 ): RouteSettings {
-  const settings = parseGuard(owner, options, plugin.settings, ["hook", "extend"]);
+  const settings = parseGuardOptions(owner, options, plugin.settings, ["hook", "extend"]);
   const hook = readHook(owner, options.hook) ?? plugin.hook;
   const { extend = false, limiter, limits } = options;
   if (limiter !== undefined) rejectOptions(owner, options, ["extend"], "beside a limiter");
@@ -98,7 +98,7 @@ export function requireOwnLimits(owner: string, { limits, limiter, extend }: Rou
  * Creates a route's rule. Without its own limits it asks the plugin's limiter. `name` is the default name of its counters.
  * Throws what `createLimiter` throws.
  */
-export function makeRouteRule(
+export function createRouteRule(
   owner: string,
   route: RouteSettings,
   name: string | undefined,
@@ -106,39 +106,51 @@ export function makeRouteRule(
   warn: Warn,
 ): Rule {
   if (plugin.rule === undefined) requireOwnLimits(owner, route);
-  return ruleFor(owner, limitersFor(owner, route, name, plugin), route, route.hook, warn);
+  return createRule(
+    owner,
+    createRouteLimiters(owner, route, name, plugin),
+    route,
+    route.hook,
+    warn,
+  );
 }
 
-function limitersFor(
+function createRouteLimiters(
   owner: string,
   route: RouteSettings,
   name: string | undefined,
   plugin: PluginRule,
 ): GuardLimiters {
-  if (route.limiter !== undefined) return makeGuardLimiters(owner, route);
+  if (route.limiter !== undefined) return createGuardLimiters(owner, route);
   const { settings, store } = plugin;
-  const behaviour = { ...settings.behaviour, ...route.behaviour };
+  const limiterOptions = { ...settings.limiterOptions, ...route.limiterOptions };
   if (route.limits === undefined) {
-    const [named] = Object.keys(route.behaviour);
+    const [named] = Object.keys(route.limiterOptions);
     // The plugin's limiters, which the plugin closes.
     if (named === undefined) return { ...(plugin.rule as Rule).limiters, close: async () => {} };
-    if (settings.limiter !== undefined) throw withLimiter(owner, named);
+    if (settings.limiter !== undefined) throw pluginLimiterError(owner, named);
     // The same name and limits share the plugin's counts, whatever happens to its decisions.
     const { count } = route;
-    return makeGuardLimiters(owner, { ...settings, behaviour, count, name: plugin.name, store });
+    return createGuardLimiters(owner, {
+      ...settings,
+      limiterOptions,
+      count,
+      name: plugin.name,
+      store,
+    });
   }
-  const own = { ...route, store: route.store ?? store, behaviour, name: route.name ?? name };
+  const own = { ...route, store: route.store ?? store, limiterOptions, name: route.name ?? name };
   /** Its own name begins with the plugin's. */
   const namedAfter = route.name === undefined ? plugin.name : undefined;
-  if (!route.extend) return makeGuardLimiters(owner, own, undefined, namedAfter);
-  const { only, choose } = (plugin.rule as Rule).limiters;
-  if (only !== undefined && choose === undefined) {
-    return makeGuardLimiters(owner, own, only, namedAfter);
+  if (!route.extend) return createGuardLimiters(owner, own, undefined, namedAfter);
+  const { single, choose } = (plugin.rule as Rule).limiters;
+  if (single !== undefined && choose === undefined) {
+    return createGuardLimiters(owner, own, single, namedAfter);
   }
   throw invalidOption(`${owner}: extend needs a plugin whose limits do not depend on the request`);
 }
 
-function ruleFor(
+function createRule(
   owner: string,
   limiters: GuardLimiters,
   settings: Settings,
@@ -149,7 +161,7 @@ function ruleFor(
   const { onDenied } = settings;
 
   /** Applies a verdict to the reply, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
-  function answer(
+  function respond(
     verdict: Verdict,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -163,15 +175,15 @@ function ruleFor(
     if (reply.sent) return false;
     if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof onDenied === "function") {
-      return answerDenied(onDenied as OnDenied, request, reply, verdict, warn);
+      return handleDenial(onDenied as OnDenied, request, reply, verdict, warn);
     }
     setHeaders(reply, verdict.headers);
     if (verdict.kind === "allowed") return true;
     if (verdict.kind === "denied" && onDenied === "error") {
       reply.raw.statusCode = verdict.rejection.status;
       // An error handler may answer on the raw response.
-      showOnRaw(reply, verdict.headers);
-      throw new HeadgateDenied(verdict.decision);
+      mirrorHeaders(reply, verdict.headers);
+      throw new HeadgateDeniedError(verdict.decision);
     }
     reject(reply, verdict.rejection);
     return false;
@@ -183,7 +195,7 @@ function ruleFor(
     hook,
     decide(request, reply, done) {
       const client = clientOf(request.ip, request.raw);
-      applyVerdict(guard.check(request, client, reply.raw, reply), answer, request, reply, done);
+      applyVerdict(guard.check(request, client, reply.raw, reply), respond, request, reply, done);
     },
   };
 }
@@ -194,7 +206,7 @@ function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | un
 }
 
 /** A limiter that was passed in has its own options for outages of its store. */
-function withLimiter(owner: string, option: string): HeadgateError {
+function pluginLimiterError(owner: string, option: string): HeadgateError {
   return invalidOption(
     `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is made`,
   );

@@ -1,35 +1,35 @@
 import type { HeadgateError, Limiter } from "@headgate/core";
 import type { Warn } from "@headgate/core/http";
 import {
-  areReady,
   formatReceived,
   invalidOption,
   toError,
+  waitUntilReady,
   withTimeout,
 } from "@headgate/core/internal-http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Headgate } from "./headgate.ts";
 import { createHeadgate } from "./headgate.ts";
-import { routeOf } from "./known-routes.ts";
 import type { StoreLog } from "./log.ts";
 import { logStores } from "./log.ts";
 import type { HeadgateOptions, HookName, RouteRateLimitOptions } from "./options.ts";
-import { routeName, unknownRouteName } from "./route-name.ts";
+import { routeName, untrackedRouteName } from "./route-name.ts";
 import type { Done, PluginRule, RouteSettings, Rule } from "./rule.ts";
-import { makePluginRule, makeRouteRule, parseRoute } from "./rule.ts";
+import { createPluginRule, createRouteRule, parseRoute } from "./rule.ts";
+import { trackedRouteOf } from "./tracked-routes.ts";
 
 /** Fastify's own default, in milliseconds. */
 const PLUGIN_TIMEOUT_MS = 10_000;
 
 /** One registration of the plugin: its rule, the rules of its routes, and the hooks that they use. */
-export class Scope {
+export class PluginScope {
   readonly plugin: PluginRule;
   readonly headgate: Headgate;
   readonly storeLog: StoreLog;
   /** Every rule made here. */
   readonly rules: Rule[] = [];
   /** The limiters that are asked with the plugin's keys. */
-  readonly keyed: Limiter[] = [];
+  readonly limitersWithPluginKey: Limiter[] = [];
   /** The hooks in which any rule decides: an unused hook would cost every request time. */
   readonly usedHooks: Set<HookName> = new Set();
   readonly #app: FastifyInstance;
@@ -42,27 +42,27 @@ export class Scope {
   constructor(app: FastifyInstance, options: HeadgateOptions, warn: Warn) {
     this.#app = app;
     this.#warn = warn;
-    this.plugin = makePluginRule("headgate", options, warn);
+    this.plugin = createPluginRule("headgate", options, warn);
     this.storeLog = logStores(app);
     const { rule } = this.plugin;
     this.headgate = createHeadgate(
       rule?.limiters,
-      (request) => this.#ruleOf(request),
-      () => areReady(this.#limiters()),
+      (request) => this.#findRule(request),
+      () => waitUntilReady(this.#limiters()),
     );
     if (rule !== undefined) this.#add(rule, true);
   }
 
   #add(rule: Rule, isKeyed: boolean): Rule {
     this.rules.push(rule);
-    if (isKeyed) this.keyed.push(...rule.limiters.all);
+    if (isKeyed) this.limitersWithPluginKey.push(...rule.limiters.all);
     this.storeLog.listen(rule.limiters);
     return rule;
   }
 
   /** Makes a rule for `app.rateLimit` or a route. `name` is the default name of its counters. */
   addRule(owner: string, settings: RouteSettings, isKeyed: boolean, name?: string): Rule {
-    return this.#add(makeRouteRule(owner, settings, name, this.plugin, this.#warn), isKeyed);
+    return this.#add(createRouteRule(owner, settings, name, this.plugin, this.#warn), isKeyed);
   }
 
   /** Reads a route's options, again only if they were changed. Throws `HEADGATE_INVALID_OPTION`. */
@@ -82,7 +82,7 @@ export class Scope {
     const owner = `headgate on ${name}`;
     const settings = this.settingsOf(owner, options);
     // Better no answer than an unlimited one.
-    if (!this.usedHooks.has(settings.hook)) throw lateHook(owner, options.hook);
+    if (!this.usedHooks.has(settings.hook)) throw lateHookError(owner, options.hook);
     const added = this.addRule(owner, settings, options.key === undefined, name);
     this.#routeRules.set(key, added);
     return added;
@@ -93,20 +93,20 @@ export class Scope {
     return scope.headgate === this.headgate;
   }
 
-  #ruleOf(request: FastifyRequest): Rule | undefined {
+  #findRule(request: FastifyRequest): Rule | undefined {
     const { config, method, url } = request.routeOptions;
     const limit = config?.rateLimit;
     const { rule, name } = this.plugin;
     if (limit === undefined) return rule;
     if (limit === false) return undefined;
     if (!this.isOwner(request.server)) return rule;
-    const known = routeOf(config);
+    const known = trackedRouteOf(config);
     if (known !== undefined) {
       return this.routeRuleOf(known, limit, () => routeName(name, known.options));
     }
     const route = { method: method ?? "GET", url: url ?? "" };
     return this.routeRuleOf(config, limit, () =>
-      unknownRouteName(name, route, limit.limits, this.#app),
+      untrackedRouteName(name, route, limit.limits, this.#app),
     );
   }
 
@@ -117,7 +117,7 @@ export class Scope {
     let rule: Rule | undefined;
     let failure: Error | undefined;
     try {
-      rule = this.#ruleOf(request);
+      rule = this.#findRule(request);
     } catch (error) {
       failure = toError(error);
     }
@@ -133,9 +133,9 @@ export class Scope {
    * Prepares the stores of limiters for the first request. A store that is away does not keep the application from
    * starting, nor does one that takes half of the time that Fastify gives a hook.
    */
-  async awaitStores(): Promise<void> {
+  async waitForStores(): Promise<void> {
     const { pluginTimeout = PLUGIN_TIMEOUT_MS } = this.#app.initialConfig;
-    const ready = areReady(this.#limiters()).catch(() => false);
+    const ready = waitUntilReady(this.#limiters()).catch(() => false);
     await (pluginTimeout === 0 ? ready : withTimeout(pluginTimeout / 2, ready, () => false));
   }
 
@@ -153,7 +153,7 @@ function isSame(one: object, other: object): boolean {
   );
 }
 
-function lateHook(owner: string, hook: HookName | undefined): HeadgateError {
+function lateHookError(owner: string, hook: HookName | undefined): HeadgateError {
   return invalidOption(
     `${owner}: hook ${formatReceived(hook)} was set after the route had been added; set it where the route is added`,
   );

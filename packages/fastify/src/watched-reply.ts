@@ -14,15 +14,15 @@ export interface WatchedReply {
 type Method = (...args: unknown[]) => unknown;
 
 /** What sends some time later, and returns the reply at once: of Fastify, and of @fastify/static. */
-const SEND_LATER = ["callNotFound", "sendFile", "download"];
+const DEFERRED_METHODS = ["callNotFound", "sendFile", "download"];
 
 /** Replies that Headgate has answered, until the answer fails on its way. */
-const closed = new WeakMap<FastifyReply, DeniedResponse>();
+const closedReplies = new WeakMap<FastifyReply, DeniedResponse>();
 
 /** If Headgate's answer fails on its way, in a hook of the application, the error handler answers instead. */
-export function reopen(reply: FastifyReply): void {
-  closed.get(reply)?.letGo();
-  closed.delete(reply);
+export function reopenReply(reply: FastifyReply): void {
+  closedReplies.get(reply)?.unlockHead();
+  closedReplies.delete(reply);
 }
 
 /** Notices which methods of a reply answer, or may answer before long, and drops what is sent after an answer. */
@@ -33,17 +33,17 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
     const result = response.begin(call);
     hasSent = true;
     // Fastify ends what it was given.
-    response.expect();
+    response.addPending();
     return result;
   }
 
   const { send } = reply;
   // Stays: until the last onSend hook is done, Fastify would take another payload.
   reply.send = (payload?: unknown) => {
-    const isLate = closed.has(reply) || reply.sent;
-    holdErrors(payload, isLate);
+    const isLate = closedReplies.has(reply) || reply.sent;
+    ignoreStreamErrors(payload, isLate);
     if (isLate) {
-      if (!reply.raw.headersSent) putBack(reply);
+      if (!reply.raw.headersSent) resetPayloadHeaders(reply);
       response.reportLate();
       return reply;
     }
@@ -57,8 +57,8 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
     }
     return reply;
   };
-  for (const name of SEND_LATER) {
-    around(
+  for (const name of DEFERRED_METHODS) {
+    wrapMethod(
       reply,
       name,
       (call) =>
@@ -73,14 +73,14 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
       return hasSent;
     },
     close(status) {
-      closed.set(reply, response);
-      response.keep(status, {});
+      closedReplies.set(reply, response);
+      response.lockHead(status, {});
     },
   };
 }
 
 /** Puts something around a method of a reply, if it has one of that name. */
-function around(reply: FastifyReply, name: string, wrap: (call: Method) => Method): void {
+function wrapMethod(reply: FastifyReply, name: string, wrap: (call: Method) => Method): void {
   const method = (reply as unknown as Record<string, Method>)[name];
   if (typeof method !== "function") return;
   const value = wrap((...args) => method.apply(reply, args));
@@ -90,11 +90,11 @@ function around(reply: FastifyReply, name: string, wrap: (call: Method) => Metho
 /** An asynchronous decorator may send, whatever its name, as that of @fastify/view does. */
 function watchDecorators(reply: FastifyReply, response: DeniedResponse): void {
   for (const name of decoratorsOf(reply)) {
-    around(reply, name, (call) => (...args) => {
+    wrapMethod(reply, name, (call) => (...args) => {
       const result = call(...args);
       // A reply is thenable too, and only settles when it has been sent: decorators return it to be chained.
       if (result !== reply && isPromiseLike(result)) {
-        const over = response.expect();
+        const over = response.addPending();
         // Its caller handles what goes wrong.
         result.then(
           () => over(),
@@ -107,11 +107,11 @@ function watchDecorators(reply: FastifyReply, response: DeniedResponse): void {
 }
 
 /** What comes with an answer and no onSend hook would set. */
-const OF_AN_ANSWER = ["location", "content-disposition", "content-range", "last-modified"];
+const PAYLOAD_HEADERS = ["location", "content-disposition", "content-range", "last-modified"];
 
 /** Takes back what was set for an answer that is dropped. */
-function putBack(reply: FastifyReply): void {
-  for (const name of OF_AN_ANSWER) reply.removeHeader(name);
+function resetPayloadHeaders(reply: FastifyReply): void {
+  for (const name of PAYLOAD_HEADERS) reply.removeHeader(name);
   reply.header("content-type", PROBLEM_JSON);
 }
 
@@ -119,7 +119,7 @@ function putBack(reply: FastifyReply): void {
  * A stream may fail while onSend hooks run, when nobody listens yet, and end the process; Fastify finds out when it reads it.
  * One that nobody will read is released.
  */
-function holdErrors(payload: unknown, isDropped: boolean): void {
+function ignoreStreamErrors(payload: unknown, isDropped: boolean): void {
   const { on, destroy } = Object(payload) as { on?: unknown; destroy?: unknown };
   if (typeof on !== "function") return;
   on.call(payload, "error", () => {});

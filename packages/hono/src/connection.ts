@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client, HttpRequest } from "@headgate/core/http";
 import { clientOf } from "@headgate/core/http";
-import type { StandIn } from "@headgate/core/internal-http";
-import { HTTP } from "@headgate/core/internal-http";
+import type { RequestWrapper } from "@headgate/core/internal-http";
+import { WRAPPED_REQUEST } from "@headgate/core/internal-http";
 import type { Context } from "hono";
 import type { GetConnInfo } from "hono/conninfo";
 import { FetchResponse } from "./fetch-response.ts";
@@ -26,7 +26,7 @@ export interface Connection {
   /** Node's response, or what stands in for it; undefined if it is not needed. */
   readonly response: ServerResponse | FetchResponse | undefined;
   /** What has to be called with the answer; undefined if another limiter does that, or the server itself. */
-  readonly made: FetchResponse | undefined;
+  readonly created: FetchResponse | undefined;
 }
 
 /** The server that took a request, if it is known. */
@@ -40,7 +40,7 @@ export function serverOf({ env }: Context): object | undefined {
 const responses = new WeakMap<Context, FetchResponse>();
 
 /** Finds out who sent a request, before anything is awaited. `connInfo` is that of the platform, if the application gave it. */
-export function connect(
+export function readConnection(
   c: Context,
   needsResponse: boolean,
   connInfo: GetConnInfo | undefined,
@@ -48,20 +48,20 @@ export function connect(
   const env = (c.env ?? {}) as Bindings;
   const { incoming, outgoing, requestIP, remoteAddr } = env.server ?? env;
   // Node's own request has its headers at hand; those of the Fetch API would be made of them.
-  (c as StandIn)[HTTP] ??= (incoming ?? c.req.raw) as HttpRequest;
+  (c as RequestWrapper)[WRAPPED_REQUEST] ??= (incoming ?? c.req.raw) as HttpRequest;
   const given = connInfo?.(c).remote.address;
   if (incoming !== undefined) {
     const address = connInfo === undefined ? incoming.socket.remoteAddress : given;
-    return { client: clientOf(address, incoming), response: outgoing, made: undefined };
+    return { client: clientOf(address, incoming), response: outgoing, created: undefined };
   }
   const { raw } = c.req;
   const own = requestIP?.call(env.server ?? env, raw)?.address ?? remoteAddr?.hostname;
   const address = connInfo === undefined ? own : given;
   const client = { address, peer: own ?? address, hasLeft: () => raw.signal.aborted };
-  if (!needsResponse) return { client, response: undefined, made: undefined };
+  if (!needsResponse) return { client, response: undefined, created: undefined };
   const known = responses.get(c);
-  if (known !== undefined) return { client, response: known, made: undefined };
-  const made = new FetchResponse(raw.signal);
-  responses.set(c, made);
-  return { client, response: made, made };
+  if (known !== undefined) return { client, response: known, created: undefined };
+  const created = new FetchResponse(raw.signal);
+  responses.set(c, created);
+  return { client, response: created, created };
 }

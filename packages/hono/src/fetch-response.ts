@@ -27,14 +27,14 @@ export class FetchResponse extends EventEmitter {
   }
 
   /** Returns the same answer, with a body that is watched. */
-  watch(response: Response): Response {
+  watchResponse(response: Response): Response {
     this.statusCode = response.status;
-    if (response.body !== null) return new Response(this.#around(response.body), response);
+    if (response.body !== null) return new Response(this.#watchBody(response.body), response);
     this.end();
     return response;
   }
 
-  #around(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  #watchBody(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
     const reader = body.getReader();
     return new ReadableStream({
       pull: async (controller) => {

@@ -42,16 +42,16 @@ export type {
 } from "@headgate/core/http";
 export {
   combineSubjects,
-  HeadgateDenied,
+  HeadgateDeniedError,
   subjectOf,
   subjectOfAddress,
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";
-export type { OnDenied } from "./denied.ts";
-export { byAll, byHeader, byIp, byTier, perRequest } from "./policies.ts";
+export type { OnDenied } from "./on-denied.ts";
+export { byHeader, byIp, byTier, combineKeys, perRequest } from "./policies.ts";
 export type {
-  Ended,
+  EndedResponse,
   RateLimit,
   RateLimitOptions,
   TieredRateLimit,

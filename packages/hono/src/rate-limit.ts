@@ -11,33 +11,33 @@ import type {
 } from "@headgate/core/http";
 import type { CheckedGuardTimes } from "@headgate/core/internal-http";
 import {
-  carriedBy,
   createAdapterGuard,
   invalidValue,
   toError,
+  unwrapRequest,
   warnOnce,
 } from "@headgate/core/internal-http";
 import type { Context, MiddlewareHandler, Next } from "hono";
 import type { GetConnInfo } from "hono/conninfo";
 import { matchedRoutes } from "hono/route";
 import type { HonoRequest } from "./connection.ts";
-import { connect, serverOf } from "./connection.ts";
-import type { OnDenied } from "./denied.ts";
-import { answerDenied, deniedError, reject, setHeaders } from "./denied.ts";
+import { readConnection, serverOf } from "./connection.ts";
 import type { FetchResponse } from "./fetch-response.ts";
+import type { OnDenied } from "./on-denied.ts";
+import { deniedError, handleDenial, reject, setHeaders } from "./on-denied.ts";
 
 /** The end of a response, for `count`. */
-export interface Ended {
+export interface EndedResponse {
   readonly statusCode: number;
 }
 
 /** The options of `rateLimit` other than `limits`. */
 interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Context, Dimension>, "limits"> {
-  /** Answers denied requests in your way; `"error"` throws a `HeadgateDenied` to the application's `onError`. */
+  /** Answers denied requests in your way; `"error"` throws a `HeadgateDeniedError` to the application's `onError`. */
   readonly onDenied?: OnDenied | "error" | undefined;
   /** Which answers count; a function gets `(c, { statusCode })` when the response has been ended. */
-  readonly count?: CountOption<Context, Ended> | undefined;
+  readonly count?: CountOption<Context, EndedResponse> | undefined;
   /**
    * Reads the address of the connection, as `getConnInfo` of a platform does. By default that of @hono/node-server,
    * `Bun.serve` and `Deno.serve`.
@@ -97,7 +97,7 @@ export function rateLimit(
 ): RateLimit | TieredRateLimit {
   const guard = createAdapterGuard<HonoRequest>(OWNER, options, ADAPTER, {
     optionNames: ["connInfo"],
-    carriedBy,
+    carriedBy: unwrapRequest,
   });
   const { check, needsResponse, limiter: only, tiers, of, forgive, ready, close } = guard;
   const { onDenied, connInfo } = options;
@@ -105,14 +105,14 @@ export function rateLimit(
   const needsEnd = needsResponse || typeof onDenied === "function";
 
   async function middleware(c: Context, next: Next): Promise<Response | undefined> {
-    const { client, response, made } = connect(c, needsEnd, connInfo);
+    const { client, response, created } = readConnection(c, needsEnd, connInfo);
     const verdict = await decide(c as HonoRequest, client, response);
     // Something else may have answered meanwhile, for example on a timeout.
     if (verdict.kind === "left" || c.finalized || response?.headersSent) return c.body(null);
-    const answer = await answerTo(c, verdict, response);
+    const answer = await respond(c, verdict, response);
     if (answer !== undefined) return answer;
-    if (made === undefined) await next();
-    else await followed(c, next, made);
+    if (created === undefined) await next();
+    else await runNext(c, next, created);
     return undefined;
   }
 
@@ -125,7 +125,7 @@ export function rateLimit(
   }
 
   /** The answer to a request that does not go on. */
-  async function answerTo(
+  async function respond(
     c: Context,
     verdict: Verdict,
     response: object | undefined,
@@ -133,7 +133,7 @@ export function rateLimit(
     if (verdict.kind === "pass" || verdict.kind === "left") return undefined;
     if (verdict.kind !== "refused") c.set("rateLimit", verdict.decision);
     if (verdict.kind === "denied" && typeof onDenied === "function") {
-      return answerDenied(onDenied, c, response as object, verdict);
+      return handleDenial(onDenied, c, response as object, verdict);
     }
     setHeaders(c, verdict.headers);
     if (verdict.kind === "allowed") return undefined;
@@ -148,7 +148,7 @@ export function rateLimit(
 }
 
 /** Lets a request on whose answer is one of the Fetch API, and watches that. */
-async function followed(c: Context, next: Next, made: FetchResponse): Promise<void> {
+async function runNext(c: Context, next: Next, made: FetchResponse): Promise<void> {
   try {
     await next();
   } catch (error) {
@@ -157,7 +157,7 @@ async function followed(c: Context, next: Next, made: FetchResponse): Promise<vo
     made.end();
     throw error;
   }
-  const watched = made.watch(c.res);
+  const watched = made.watchResponse(c.res);
   if (watched !== c.res) c.res = watched;
 }
 

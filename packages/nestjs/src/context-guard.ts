@@ -1,11 +1,11 @@
 import type { Limiter } from "@headgate/core";
 import type { GuardOptions, RequestDecision, Verdict } from "@headgate/core/http";
-import { HeadgateDenied } from "@headgate/core/http";
-import type { AdapterGuard, OwnParts } from "@headgate/core/internal-http";
-import { carriedBy, createAdapterGuard, toError, warnOnce } from "@headgate/core/internal-http";
+import { HeadgateDeniedError } from "@headgate/core/http";
+import type { AdapterGuard, InternalParts } from "@headgate/core/internal-http";
+import { createAdapterGuard, toError, unwrapRequest, warnOnce } from "@headgate/core/internal-http";
 import type { ExecutionContext } from "@nestjs/common";
-import type { Limited, NestRequest } from "./limited.ts";
-import { carrierOf, limitedIn, routeOf, serverOf } from "./limited.ts";
+import type { LimitedContext, NestRequest } from "./limited-context.ts";
+import { readContext, requestOf, routeOf, serverOf } from "./limited-context.ts";
 import type { OnDenied } from "./on-denied.ts";
 import { callOnDenied } from "./on-denied.ts";
 import { exceptionFor } from "./rate-limit-exception.ts";
@@ -14,7 +14,7 @@ import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 const ADAPTER = { name: "nestjs", warn, routeOf, onDenied: true, count: true } as const;
 
 /** For a request that has been answered, or needs no answer: Nest itself would answer if its guard said no. */
-function never(): Promise<boolean> {
+function neverResolve(): Promise<boolean> {
   return new Promise(() => {});
 }
 
@@ -24,8 +24,15 @@ export class ContextGuard {
   readonly #onDenied: unknown;
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`. */
-  constructor(owner: string, options: GuardOptions<NestRequest>, parts: OwnParts<NestRequest>) {
-    this.#guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, { ...parts, carriedBy });
+  constructor(
+    owner: string,
+    options: GuardOptions<NestRequest>,
+    parts: InternalParts<NestRequest>,
+  ) {
+    this.#guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, {
+      ...parts,
+      carriedBy: unwrapRequest,
+    });
     this.#onDenied = options?.onDenied ?? parts.inherited?.onDenied;
   }
 
@@ -39,7 +46,7 @@ export class ContextGuard {
 
   /** Resolves with whether it goes on. Rejects with what goes to the exception filters. */
   async decide(context: ExecutionContext): Promise<boolean> {
-    const limited = limitedIn(context);
+    const limited = readContext(context);
     let verdict: Verdict;
     try {
       verdict = await this.#guard.check(context as NestRequest, limited.client, limited.response);
@@ -48,17 +55,17 @@ export class ContextGuard {
     }
     if (verdict.kind === "pass") return true;
     // Something else may have answered meanwhile, for example on a timeout.
-    if (verdict.kind === "left" || isAnswered(limited)) return never();
-    return this.#answer(context, limited, verdict);
+    if (verdict.kind === "left" || isAnswered(limited)) return neverResolve();
+    return this.#respond(context, limited, verdict);
   }
 
-  async #answer(
+  async #respond(
     context: ExecutionContext,
-    limited: Limited,
+    limited: LimitedContext,
     verdict: Exclude<Verdict, { readonly kind: "pass" | "left" }>,
   ): Promise<boolean> {
-    const { reply, carrier } = limited;
-    if (verdict.kind !== "refused") carrier.rateLimit = verdict.decision;
+    const { reply, request } = limited;
+    if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof this.#onDenied === "function") {
       const outcome = await callOnDenied(
         this.#onDenied as OnDenied,
@@ -67,7 +74,7 @@ export class ContextGuard {
         verdict,
         warn,
       );
-      if (outcome === "answered") return never();
+      if (outcome === "answered") return neverResolve();
       if (outcome === "allowed") return true;
     } else if (reply !== undefined) {
       const set = verdict.kind === "allowed" ? setReplyHeaders : setDenialHeaders;
@@ -75,17 +82,17 @@ export class ContextGuard {
     }
     if (verdict.kind === "allowed") return true;
     if (verdict.kind === "denied" && this.#onDenied === "error") {
-      throw new HeadgateDenied(verdict.decision);
+      throw new HeadgateDeniedError(verdict.decision);
     }
     throw await exceptionFor(context, verdict);
   }
 
-  of(what: object): RequestDecision | undefined {
-    return this.#guard.of(carrierOf(what));
+  decisionOf(target: object): RequestDecision | undefined {
+    return this.#guard.of(requestOf(target));
   }
 
-  forgive(what: object): Promise<boolean> {
-    return this.#guard.forgive(carrierOf(what));
+  resetClient(target: object): Promise<boolean> {
+    return this.#guard.forgive(requestOf(target));
   }
 
   ready(): Promise<boolean> {
@@ -97,7 +104,7 @@ export class ContextGuard {
   }
 }
 
-function isAnswered({ reply }: Limited): boolean {
+function isAnswered({ reply }: LimitedContext): boolean {
   if (reply === undefined) return false;
   const { headersSent, writableEnded } = nodeOf(reply);
   return headersSent || writableEnded;

@@ -4,10 +4,10 @@ import type { ReflectableDecorator } from "@nestjs/core";
 import { Reflector } from "@nestjs/core";
 
 /** Where a guard stands. */
-export type Level = "application" | "controller" | "route";
+export type GuardLevel = "application" | "controller" | "route";
 
 /** Units, or a function that returns them. */
-export type CostOfContext = Cost | ((context: ExecutionContext) => Cost | Promise<Cost>);
+export type ContextCost = Cost | ((context: ExecutionContext) => Cost | Promise<Cost>);
 
 /**
  * Lifts the limits around what it stands above: of a route those of its controller and of the application, of a controller those of
@@ -23,13 +23,13 @@ export const SkipRateLimit: ReflectableDecorator<boolean | undefined, boolean> =
  * or a function of the context. It takes the place of the module's `cost`. A request with invalid units fails with
  * `HEADGATE_INVALID_COST`.
  */
-export const RateLimitCost: ReflectableDecorator<CostOfContext> =
-  Reflector.createDecorator<CostOfContext>();
+export const RateLimitCost: ReflectableDecorator<ContextCost> =
+  Reflector.createDecorator<ContextCost>();
 
 const reflector = new Reflector();
 
 /** Whether `@SkipRateLimit` lifts a limit that stands at a level. */
-export function isLifted(context: ExecutionContext, level: Level): boolean {
+export function isSkipped(context: ExecutionContext, level: GuardLevel): boolean {
   if (level === "route") return false;
   const byRoute = reflector.get(SkipRateLimit, context.getHandler());
   if (level === "controller") return byRoute ?? false;

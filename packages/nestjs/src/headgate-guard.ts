@@ -1,7 +1,7 @@
 import type { Limiter } from "@headgate/core";
 import type { GuardOptions, RequestDecision } from "@headgate/core/http";
 import type { GuardSettings } from "@headgate/core/internal-http";
-import { invalidOption, parseGuard } from "@headgate/core/internal-http";
+import { invalidOption, parseGuardOptions } from "@headgate/core/internal-http";
 import type {
   CanActivate,
   ExecutionContext,
@@ -10,8 +10,8 @@ import type {
 } from "@nestjs/common";
 import { Inject } from "@nestjs/common";
 import { ContextGuard } from "./context-guard.ts";
-import { costOf, isLifted } from "./decorators.ts";
-import type { NestRequest } from "./limited.ts";
+import { costOf, isSkipped } from "./decorators.ts";
+import type { NestRequest } from "./limited-context.ts";
 import type { RateLimitOptions } from "./options.ts";
 
 /** The token of the module's options. */
@@ -34,7 +34,7 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
   readonly #guard: ContextGuard | undefined;
 
   constructor(options: RateLimitOptions) {
-    const own = parseGuard(OWNER, options as GuardOptions<NestRequest>);
+    const own = parseGuardOptions(OWNER, options as GuardOptions<NestRequest>);
     settings.set(this, own);
     if (!own.hasLimits) return;
     this.#guard = new ContextGuard(OWNER, options as GuardOptions<NestRequest>, { costOf });
@@ -54,8 +54,8 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
   }
 
   /** The decision on a request, or on the `info` of a GraphQL field; undefined if it was not asked. */
-  of(what: object): RequestDecision | undefined {
-    return this.#guard?.of(what);
+  decisionOf(target: object): RequestDecision | undefined {
+    return this.#guard?.decisionOf(target);
   }
 
   /**
@@ -63,12 +63,12 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
    * after a good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects
    * with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */
-  async forgive(what: object): Promise<boolean> {
-    return (await this.#guard?.forgive(what)) ?? false;
+  async resetClient(target: object): Promise<boolean> {
+    return (await this.#guard?.resetClient(target)) ?? false;
   }
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (this.#guard === undefined || isLifted(context, "application")) return true;
+    if (this.#guard === undefined || isSkipped(context, "application")) return true;
     return this.#guard.decide(context);
   }
 

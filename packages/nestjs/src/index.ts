@@ -40,23 +40,23 @@ export type {
 } from "@headgate/core/http";
 export {
   combineSubjects,
-  HeadgateDenied,
+  HeadgateDeniedError,
   subjectOf,
   subjectOfAddress,
   subjectOfHeader,
   toProblem,
 } from "@headgate/core/http";
-export type { CostOfContext } from "./decorators.ts";
+export type { ContextCost } from "./decorators.ts";
 export { RateLimitCost, SkipRateLimit } from "./decorators.ts";
 export { HeadgateGuard } from "./headgate-guard.ts";
 export { HeadgateModule } from "./headgate-module.ts";
 export type { OnDenied } from "./on-denied.ts";
 export type {
-  Ended,
+  EndedResponse,
   HeadgateAsyncOptions,
   HeadgateOptionsFactory,
   RateLimitOptions,
 } from "./options.ts";
-export { byAll, byHeader, byIp, byTier, perRequest } from "./policies.ts";
+export { byHeader, byIp, byTier, combineKeys, perRequest } from "./policies.ts";
 export { RateLimit } from "./rate-limit.ts";
 export { RateLimitException, RateLimitFilter } from "./rate-limit-exception.ts";

@@ -2,14 +2,14 @@ import type { Decision } from "@headgate/core";
 import type { Verdict, Warn } from "@headgate/core/http";
 import {
   BODY_HEADERS,
+  createLateWarning,
   DENIAL_HEADERS,
   DeniedResponse,
-  lateAnswerWarner,
-  letAnswer,
+  runOnDenied,
   toError,
 } from "@headgate/core/internal-http";
 import type { ExecutionContext } from "@nestjs/common";
-import type { Limited } from "./limited.ts";
+import type { LimitedContext } from "./limited-context.ts";
 import type { Reply } from "./reply.ts";
 import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 
@@ -21,7 +21,7 @@ import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 export type OnDenied = (context: ExecutionContext, decision: Decision) => unknown;
 
 /** How a denial ended: it is let on, something has answered it, or Headgate is to answer. */
-export type Outcome = "allowed" | "answered" | "denied";
+export type DenialOutcome = "allowed" | "answered" | "denied";
 
 type Denied = Verdict & { readonly kind: "denied" };
 
@@ -29,58 +29,58 @@ type Denied = Verdict & { readonly kind: "denied" };
 export async function callOnDenied(
   onDenied: OnDenied,
   context: ExecutionContext,
-  { reply }: Limited,
+  { reply }: LimitedContext,
   verdict: Denied,
   warn: Warn,
-): Promise<Outcome> {
-  const { decision, conclude } = verdict;
+): Promise<DenialOutcome> {
+  const { decision, recordOutcome } = verdict;
   if (reply !== undefined)
-    return answerOn(reply, () => onDenied(context, decision), verdict, context, warn);
+    return callWithReply(reply, () => onDenied(context, decision), verdict, context, warn);
   try {
     const isAllowed = (await onDenied(context, decision)) === "allow";
-    conclude?.(isAllowed);
+    recordOutcome?.(isAllowed);
     return isAllowed ? "allowed" : "denied";
   } catch (error) {
-    conclude?.(false);
+    recordOutcome?.(false);
     throw toError(error);
   }
 }
 
-async function answerOn(
+async function callWithReply(
   reply: Reply,
   onDenied: () => unknown,
-  { headers, rejection, conclude }: Denied,
+  { headers, rejection, recordOutcome }: Denied,
   context: ExecutionContext,
   warn: Warn,
-): Promise<Outcome> {
+): Promise<DenialOutcome> {
   const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
   const node = nodeOf(reply);
-  const shown = setDenialHeaders(reply, headers);
+  const mirrored = setDenialHeaders(reply, headers);
   node.statusCode = rejection.status;
-  const onLate = lateAnswerWarner(warn, context);
-  const response = new DeniedResponse(node as never, onLate, () => conclude?.(false));
+  const onLate = createLateWarning(warn, context);
+  const response = new DeniedResponse(node as never, onLate, () => recordOutcome?.(false));
   const restore = watchSend(reply, response);
   try {
-    const result = await letAnswer(response, onDenied);
-    if (response.isUnderWay) {
-      conclude?.(false);
+    const result = await runOnDenied(response, onDenied);
+    if (response.hasBegun) {
+      recordOutcome?.(false);
       return "answered";
     }
-    if (response.isLetOnBy(result)) {
+    if (response.isAllowedBy(result)) {
       node.statusCode = 200;
       setReplyHeaders(reply, before);
-      shown?.hide();
-      conclude?.(true);
+      mirrored?.restore();
+      recordOutcome?.(true);
       return "allowed";
     }
     for (const name of BODY_HEADERS) reply.removeHeader(name);
-    conclude?.(false);
+    recordOutcome?.(false);
     return "denied";
   } catch (error) {
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     node.statusCode = 200;
-    shown?.takeOver();
-    conclude?.(false);
+    mirrored?.copyBack();
+    recordOutcome?.(false);
     throw toError(error);
   } finally {
     restore();

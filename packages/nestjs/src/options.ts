@@ -10,7 +10,7 @@ import type { ExecutionContext, ModuleMetadata, Type } from "@nestjs/common";
 import type { OnDenied } from "./on-denied.ts";
 
 /** The end of a response, for `count`. */
-export interface Ended {
+export interface EndedResponse {
   readonly statusCode: number;
 }
 
@@ -23,10 +23,10 @@ export interface RateLimitOptions<Dimension extends string = string>
     | TierPolicy<ExecutionContext, NoInfer<Dimension> | KnownDimension>
     | RequestPolicy<ExecutionContext, NoInfer<Dimension> | KnownDimension>
     | undefined;
-  /** Answers denials in your way; `"error"` throws a `HeadgateDenied` to the exception filters. */
+  /** Answers denials in your way; `"error"` throws a `HeadgateDeniedError` to the exception filters. */
   readonly onDenied?: OnDenied | "error" | undefined;
   /** Which answers count; a function gets `(context, { statusCode })` when the response has been ended. */
-  readonly count?: CountOption<ExecutionContext, Ended> | undefined;
+  readonly count?: CountOption<ExecutionContext, EndedResponse> | undefined;
 }
 
 /** Makes options in a class of the application. */

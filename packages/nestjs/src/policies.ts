@@ -8,7 +8,7 @@ import type {
 } from "@headgate/core/http";
 import * as http from "@headgate/core/http";
 import type { ExecutionContext } from "@nestjs/common";
-import type { NestRequest } from "./limited.ts";
+import type { NestRequest } from "./limited-context.ts";
 
 /**
  * Counts by client address, as the platform's proxy trust gives it. An IPv4 address inside IPv6 counts as IPv4; IPv6 counts per network of
@@ -30,7 +30,7 @@ export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<E
  * Counts by several keys together, such as address and account: `byAll(byIp(), (context) => emailOf(context))`. Each combination
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
-export function byAll(
+export function combineKeys(
   ...keys: readonly KeyFunction<ExecutionContext>[]
 ): KeyFunction<ExecutionContext> {
   return http.combineKeys<NestRequest>(...keys) as KeyFunction<ExecutionContext>;

@@ -2,7 +2,7 @@ import type { Decision } from "@headgate/core";
 import type { Rejection, Verdict } from "@headgate/core/http";
 import type { ArgumentsHost, ExceptionFilter } from "@nestjs/common";
 import { Catch, HttpException } from "@nestjs/common";
-import { kindOf } from "./limited.ts";
+import { kindOf } from "./limited-context.ts";
 import type { Reply } from "./reply.ts";
 import { reject } from "./reply.ts";
 

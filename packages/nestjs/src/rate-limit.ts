@@ -9,10 +9,10 @@ import type {
 } from "@nestjs/common";
 import { Inject, mixin, Optional, UseGuards } from "@nestjs/common";
 import { ContextGuard } from "./context-guard.ts";
-import type { Level } from "./decorators.ts";
-import { isLifted } from "./decorators.ts";
+import type { GuardLevel } from "./decorators.ts";
+import { isSkipped } from "./decorators.ts";
 import { HeadgateGuard, settingsOf } from "./headgate-guard.ts";
-import type { NestRequest } from "./limited.ts";
+import type { NestRequest } from "./limited-context.ts";
 import type { RateLimitOptions } from "./options.ts";
 
 /**
@@ -29,25 +29,33 @@ export function RateLimit<
   // biome-ignore lint/suspicious/noExplicitAny: a class, or a method of any type.
   return (target: any, method?: string | symbol, descriptor?: TypedPropertyDescriptor<any>) => {
     const isRoute = descriptor !== undefined;
-    const place = isRoute ? `${target.constructor.name}.${String(method)}` : target.name;
+    const handlerName = isRoute ? `${target.constructor.name}.${String(method)}` : target.name;
     const level = isRoute ? "route" : "controller";
-    UseGuards(guardFor(options, place, level))(target, method as string, descriptor as never);
+    UseGuards(createGuardClass(options, handlerName, level))(
+      target,
+      method as string,
+      descriptor as never,
+    );
   };
 }
 
 /** Makes the class of a guard, which Nest makes once for each module that uses it. */
-function guardFor(options: RateLimitOptions, place: string, level: Level): Type<CanActivate> {
+function createGuardClass(
+  options: RateLimitOptions,
+  handlerName: string,
+  level: GuardLevel,
+): Type<CanActivate> {
   class RateLimitGuard implements CanActivate, OnApplicationBootstrap, OnModuleDestroy {
     readonly #guard: ContextGuard;
 
     constructor(application?: HeadgateGuard) {
       const inherited = settingsOf(application);
-      const own = inherit(options, place, inherited) as GuardOptions<NestRequest>;
-      this.#guard = new ContextGuard(`RateLimit on ${place}`, own, { inherited });
+      const own = inheritOptions(options, handlerName, inherited) as GuardOptions<NestRequest>;
+      this.#guard = new ContextGuard(`RateLimit on ${handlerName}`, own, { inherited });
     }
 
     canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-      return isLifted(context, level) || this.#guard.decide(context);
+      return isSkipped(context, level) || this.#guard.decide(context);
     }
 
     async onApplicationBootstrap(): Promise<void> {
@@ -63,15 +71,15 @@ function guardFor(options: RateLimitOptions, place: string, level: Level): Type<
   return mixin(RateLimitGuard);
 }
 
-/** The store, a name in it, and what happens when it fails. `parseGuard` inherits the rest. */
-function inherit(
+/** The store, a name in it, and what happens when it fails. `parseGuardOptions` inherits the rest. */
+function inheritOptions(
   options: RateLimitOptions,
-  place: string,
+  handlerName: string,
   inherited: GuardSettings<NestRequest> | undefined,
 ): RateLimitOptions {
   if (inherited === undefined || options?.limiter !== undefined) return options;
-  const { store, name = "limiter", behaviour } = inherited;
-  const own = { ...behaviour, ...options };
+  const { store, name = "limiter", limiterOptions } = inherited;
+  const own = { ...limiterOptions, ...options };
   if (store === undefined) return own;
-  return { ...own, store: options.store ?? store, name: options.name ?? `${name} ${place}` };
+  return { ...own, store: options.store ?? store, name: options.name ?? `${name} ${handlerName}` };
 }

@@ -1,7 +1,7 @@
 import type { Header, Rejection } from "@headgate/core/http";
 import { sendRejection, setHeaders } from "@headgate/core/http";
-import type { ReplyOnRaw, ShownHeaders } from "@headgate/core/internal-http";
-import { showOnRaw } from "@headgate/core/internal-http";
+import type { MirroredHeaders, ReplyWithRaw } from "@headgate/core/internal-http";
+import { mirrorHeaders } from "@headgate/core/internal-http";
 
 type HeaderMethod = (name: string, value: string) => unknown;
 
@@ -56,9 +56,9 @@ export function setReplyHeaders(reply: Reply, headers: readonly Header[]): void 
 export function setDenialHeaders(
   reply: Reply,
   headers: readonly Header[],
-): ShownHeaders | undefined {
+): MirroredHeaders | undefined {
   setReplyHeaders(reply, headers);
-  return reply.raw === undefined ? undefined : showOnRaw(reply as ReplyOnRaw, headers);
+  return reply.raw === undefined ? undefined : mirrorHeaders(reply as ReplyWithRaw, headers);
 }
 
 /** Answers a request that does not go on. */

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { parseGuard } from "@headgate/core/internal-http";
+import { parseGuardOptions } from "@headgate/core/internal-http";
 import { redisStore } from "@headgate/core/redis";
 import headgate, { fixedWindow, memoryStore, slidingLog } from "@headgate/fastify";
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from "fastify";
@@ -181,7 +181,7 @@ describe("the options", () => {
     expect(namesIn(tables)).toEqual(expect.arrayContaining(ofRoutes));
   });
 
-  describeErrors(tables, (options) => parseGuard("headgate", options, undefined, ["hook"]), [
+  describeErrors(tables, (options) => parseGuardOptions("headgate", options, undefined, ["hook"]), [
     "allowList",
     "hook",
     "store",

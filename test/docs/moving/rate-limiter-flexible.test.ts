@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow, gcra, memoryStore, slidingLog } from "@headgate/core";
-import { parseGuard } from "@headgate/core/internal-http";
+import { parseGuardOptions } from "@headgate/core/internal-http";
 import { redisStore } from "@headgate/core/redis";
 import {
   BurstyRateLimiter,
@@ -241,7 +241,7 @@ describe("its types", () => {
     (more) => createLimiter({ limits, ...more }),
     [],
   );
-  describeErrors(under("Lists"), (more) => parseGuard("rateLimit", { limits, ...more }), [
+  describeErrors(under("Lists"), (more) => parseGuardOptions("rateLimit", { limits, ...more }), [
     "limiter",
   ]);
 });

@@ -112,14 +112,16 @@ test("a route inherits count, and may name its own", async () => {
       return "ok";
     });
   }
-  const ofs = new Map<string, ReturnType<typeof app.headgate.of>>();
+  const ofs = new Map<string, ReturnType<typeof app.headgate.decisionOf>>();
   app.addHook("preHandler", async (request) => {
-    ofs.set(request.url, app.headgate.of(request));
+    ofs.set(request.url, app.headgate.decisionOf(request));
   });
   const ask = await start(app);
   for (const url of Object.keys(routes)) {
     await ask(url);
-    const { limiter, subject } = ofs.get(url) as NonNullable<ReturnType<typeof app.headgate.of>>;
+    const { limiter, subject } = ofs.get(url) as NonNullable<
+      ReturnType<typeof app.headgate.decisionOf>
+    >;
     const { limits: looked } = await limiter.peek(subject, { cost: 0 });
     used.push(Math.max(...looked.map(({ limit, remaining }) => limit - remaining)));
     for (const forget of [limiter, app.headgate.limiter]) await forget.reset(subject);

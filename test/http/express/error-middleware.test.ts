@@ -1,5 +1,5 @@
 import { gcra, memoryStore } from "@headgate/core";
-import { HeadgateDenied, rateLimit } from "@headgate/express";
+import { HeadgateDeniedError, rateLimit } from "@headgate/express";
 import type { ErrorRequestHandler } from "express";
 import { expect, test } from "vitest";
 import { secondsLeft } from "../support/seconds-left.ts";
@@ -17,7 +17,7 @@ describeExpress(({ make, serve }) => {
     const note =
       (name: string): ErrorRequestHandler =>
       (error, _req, _res, next) => {
-        seen.push(`${name} ${error instanceof HeadgateDenied}`);
+        seen.push(`${name} ${error instanceof HeadgateDeniedError}`);
         next(error);
       };
     const { ask } = await serve((app) => {

@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import headgate, { gcra, HeadgateDenied } from "@headgate/fastify";
+import headgate, { gcra, HeadgateDeniedError } from "@headgate/fastify";
 import { Type } from "@sinclair/typebox";
 import type { FastifyInstance } from "fastify";
 import Fastify from "fastify";
@@ -129,7 +129,7 @@ test('with onDenied "error", the error handler of the route\'s scope is asked', 
   app.setErrorHandler(async () => "the application's");
   app.register(async (scope) => {
     scope.setErrorHandler(async (error, _request, reply) => {
-      const denied = error instanceof HeadgateDenied;
+      const denied = error instanceof HeadgateDeniedError;
       return reply.send({ denied, status: reply.statusCode });
     });
     scope.get("/", async () => ({ ok: true }));

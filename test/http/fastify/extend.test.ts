@@ -145,7 +145,7 @@ test("of(request) names the limiter that was asked", async () => {
   app.get(
     "/",
     { config: { rateLimit: { extend: true, name: "own", limits } } },
-    async (request) => app.headgate.of(request)?.limiter.name,
+    async (request) => app.headgate.decisionOf(request)?.limiter.name,
   );
   const ask = await start(app);
   expect((await ask("/", under("staff"))).text).toBe("site");

@@ -17,7 +17,7 @@ function seen(own: RequestDecision | undefined) {
 test("app.headgate.of is the plugin's word, the route's own where it has limits, both where it extends", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits: wide });
-  const answer = async (request: object) => seen(app.headgate.of(request)) ?? "nothing";
+  const answer = async (request: object) => seen(app.headgate.decisionOf(request)) ?? "nothing";
   app.get("/", answer);
   app.get("/own", { config: { rateLimit: { limits: narrow } } }, answer);
   app.get("/both", { config: { rateLimit: { limits: narrow, extend: true } } }, answer);
@@ -38,7 +38,7 @@ test("a hook has a word of its own, beside the plugin's", async () => {
   const exportLimit = app.rateLimit({ name: "export", limits: narrow });
   app.get("/export", { preHandler: exportLimit }, async (request) => {
     const given = await exportLimit.of(request)?.refund();
-    return [seen(app.headgate.of(request)), seen(exportLimit.of(request)), given];
+    return [seen(app.headgate.decisionOf(request)), seen(exportLimit.of(request)), given];
   });
   app.get("/", async (request) => ({ asked: exportLimit.of(request) !== undefined }));
   const ask = await start(app);
@@ -58,7 +58,7 @@ test("it settles what the request really cost, also of two limiters in one decis
   await app.register(headgate, { name: "api", limits: wide, cost: 10 });
   const route = fixedWindow({ limit: 50, window: "1h", name: "route" });
   app.get("/", { config: { rateLimit: { limits: route, extend: true } } }, async (request) => {
-    const own = app.headgate.of(request);
+    const own = app.headgate.decisionOf(request);
     const settled = [await own?.settle(30), await own?.settle(0)];
     const { limits } = (await own?.limiter.peek(own.subject, { cost: 0 })) ?? { limits: [] };
     return [settled, limits.map(({ remaining, overdrawn }) => remaining - overdrawn)];
@@ -78,7 +78,11 @@ test("a hook settles what it charged, beside the plugin's", async () => {
     const settled = await tokens.of(request)?.settle(90);
     const { limiter, subject } = tokens.of(request) ?? {};
     const left = await limiter?.peek(subject ?? "", { cost: 0 });
-    return [settled?.charged, left?.remaining, app.headgate.of(request)?.decision.remaining];
+    return [
+      settled?.charged,
+      left?.remaining,
+      app.headgate.decisionOf(request)?.decision.remaining,
+    ];
   });
   const ask = await start(app);
   expect((await ask("/")).json()).toEqual([90, 10, 99]);
@@ -90,12 +94,12 @@ test("it is heard in onDenied, in scopes inside, and of tiers", async () => {
   await app.register(headgate, {
     limits: byTier({ free: fixedWindow({ limit: 1, window: "1h", name: "free" }) }, () => "free"),
     onDenied: (request, reply) => {
-      reply.send([seen(request.server.headgate.of(request)), app.headgate.tiers.size]);
+      reply.send([seen(request.server.headgate.decisionOf(request)), app.headgate.tiers.size]);
     },
   });
   app.register(async (scope) => {
     scope.get("/", async (request) => {
-      return app.headgate.of(request)?.limiter === app.headgate.tiers.get("free");
+      return app.headgate.decisionOf(request)?.limiter === app.headgate.tiers.get("free");
     });
   });
   const ask = await start(app);
@@ -152,7 +156,7 @@ test("a limiter that was handed to a route has its word there", async () => {
   await app.register(headgate, { limits: wide });
   const limiter = createLimiter({ limits: narrow });
   app.get("/", { config: { rateLimit: { limiter } } }, async (request) => {
-    return app.headgate.of(request)?.limiter === limiter;
+    return app.headgate.decisionOf(request)?.limiter === limiter;
   });
   const ask = await start(app);
   expect((await ask()).json()).toBe(true);

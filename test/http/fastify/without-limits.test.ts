@@ -80,10 +80,10 @@ describe("a plugin without limits", () => {
     const app = appOf();
     const seen: unknown[] = [];
     app.get("/limited", { config: { rateLimit: { limits: two } } }, async (request) => {
-      seen.push(app.headgate.of(request)?.limiter.name);
+      seen.push(app.headgate.decisionOf(request)?.limiter.name);
     });
     app.get("/free", async (request) => {
-      seen.push(app.headgate.of(request));
+      seen.push(app.headgate.decisionOf(request));
     });
     const ask = await start(app);
     await ask("/limited");

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { useLosableRedis } from "../support/losable-redis.ts";
 
 const redis = useLosableRedis();
-const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: () => false };
+const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", isDisconnected: () => false };
 
 test("a good login does not fail because Redis is away; this process forgives it", async () => {
   const store = await redis.openStore();

@@ -1,6 +1,6 @@
 import type { Decision } from "@headgate/core";
 import { gcra } from "@headgate/core";
-import { HeadgateDenied } from "@headgate/core/http";
+import { HeadgateDeniedError } from "@headgate/core/http";
 import { expect, test } from "vitest";
 import type { Answer } from "../support/ask.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
@@ -153,7 +153,7 @@ describeAdapters(({ serve }) => {
       expect(answer.headers).toMatchObject({ "retry-after": "1", "cache-control": "no-store" });
       expect(site.handled).toEqual([]);
       if (!ownErrorHandler) return;
-      expect(site.errors[0]).toBeInstanceOf(HeadgateDenied);
+      expect(site.errors[0]).toBeInstanceOf(HeadgateDeniedError);
       expect(site.errors).toMatchObject([
         { code: "HEADGATE_DENIED", status: 503, statusCode: 503, decision: { source: "deny" } },
       ]);

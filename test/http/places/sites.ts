@@ -87,7 +87,7 @@ async function fastifySite(site: SiteOptions): Promise<PlacesSite> {
     void site.handle({
       request: request.raw,
       response: reply.raw,
-      own: app.headgate.of(request),
+      own: app.headgate.decisionOf(request),
     });
   });
   await app.listen({ host: "127.0.0.1", port: 0 });

@@ -69,7 +69,7 @@ function onFastify(http2: boolean): Serve {
           url: isLimited ? "/limited/*" : "/free/*",
           handler(request, reply) {
             reply.hijack();
-            const own = isLimited ? scope.headgate.of(request) : undefined;
+            const own = isLimited ? scope.headgate.decisionOf(request) : undefined;
             handle({ request: request.raw, response: reply.raw, own });
           },
         });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import * as ourBreaker from "@headgate/breaker";
 import * as ours from "@headgate/core";
-import { HeadgateDenied } from "@headgate/core/http";
+import { HeadgateDeniedError } from "@headgate/core/http";
 import * as ourRedis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";
@@ -82,7 +82,7 @@ app.use(rateLimit({ limiter, onDenied: "error" }));
 app.use(otherExpress.rateLimit({ limiter }));
 app.get("/", (req, res) => res.json(req.rateLimit.remaining));
 app.use((error, _req, res, _next) => {
-  assert(error instanceof HeadgateDenied);
+  assert(error instanceof HeadgateDeniedError);
   res.status(error.status).json(error.code);
 });
 const server = app.listen(0, "127.0.0.1");

@@ -6,7 +6,7 @@ import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
 import { parseNetwork, positionOf } from "../net/network.ts";
 import type { NetworkSet } from "../net/network-set.ts";
 import { createNetworkSet } from "../net/network-set.ts";
-import type { Arrival, Client, HttpRequest, TrustWatch } from "./client.ts";
+import type { Client, HttpRequest, ReceivedRequest, TrustCheck } from "./client.ts";
 import { headerValue } from "./client.ts";
 import { requireHeaderName } from "./keys.ts";
 import type { GuardStep } from "./request-context.ts";
@@ -49,26 +49,26 @@ export function readAddressOption(owner: string, option: AddressOption): Address
 /** The step that reads the client's address from the header. `watchTrust` checks the framework's address if that one is used. */
 export function createAddressStep<Request extends HttpRequest>(
   address: AddressHeader,
-  watchTrust: TrustWatch | undefined,
+  checkTrust: TrustCheck | undefined,
   warn: Warn,
 ): GuardStep<Request> {
   return (context) => {
     context.client = readAddressHeader(address, context, warn);
-    return context.client === context.connected ? watchTrust?.(context) : undefined;
+    return context.client === context.frameworkClient ? checkTrust?.(context) : undefined;
   };
 }
 
 /** Returns the client with the address from the header, or the same client if there is none to trust. */
 function readAddressHeader(
   { header, trusts }: AddressHeader,
-  { request, carried, connected: client }: Arrival,
+  { request, httpRequest, frameworkClient: client }: ReceivedRequest,
   warn: Warn,
 ): Client {
   const { peer } = client;
-  const value = headerValue(carried.headers, header.toLowerCase());
+  const value = headerValue(httpRequest.headers, header.toLowerCase());
   const isTrusted = peer !== undefined && trusts(peer);
   if (isTrusted && typeof value === "string" && isIP(value.trim()) !== 0) {
-    return { address: value.trim(), peer, hasLeft: client.hasLeft };
+    return { address: value.trim(), peer, isDisconnected: client.isDisconnected };
   }
   if (isTrusted) {
     warn(

@@ -1,8 +1,8 @@
 import { HeadgateError } from "../common/errors.ts";
 import type { Connection } from "./response/connection-end.ts";
-import { isGone } from "./response/connection-end.ts";
+import { isDisconnected } from "./response/connection-end.ts";
 import type { Verdict } from "./verdict.ts";
-import { LEFT } from "./verdict.ts";
+import { DISCONNECTED } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
 /** The headers of a request of the Fetch API: `Headers`. */
@@ -24,16 +24,16 @@ export interface HttpRequest {
  * Under this symbol an object carries the request that it stands for, for frameworks that pass an object without headers to the
  * functions in the options: the context of Hono, or of Nest. Decisions are stored on the carried request.
  */
-export const HTTP: unique symbol = Symbol.for("@headgate/core.http") as never;
+export const WRAPPED_REQUEST: unique symbol = Symbol.for("@headgate/core.http") as never;
 
 /** An object that stands for a request. */
-export interface StandIn {
-  [HTTP]?: HttpRequest | undefined;
+export interface RequestWrapper {
+  [WRAPPED_REQUEST]?: HttpRequest | undefined;
 }
 
 /** The request that an object stands for, or the object itself. */
-export function carriedBy<Request extends object>(request: Request): Request {
-  return ((request as StandIn)[HTTP] as Request | undefined) ?? request;
+export function unwrapRequest<Request extends object>(request: Request): Request {
+  return ((request as RequestWrapper)[WRAPPED_REQUEST] as Request | undefined) ?? request;
 }
 
 /** The value of a request's header, whose name is in lower case; undefined if there is none. */
@@ -41,12 +41,12 @@ export function headerValue(
   headers: NodeHeaders | WebHeaders,
   name: string,
 ): string | readonly string[] | undefined {
-  if (areWebHeaders(headers)) return headers.get(name) ?? undefined;
+  if (isWebHeaders(headers)) return headers.get(name) ?? undefined;
   return Object.hasOwn(headers, name) ? headers[name] : undefined;
 }
 
 /** A client may send a header named `get`, whose value is a string. */
-function areWebHeaders(headers: NodeHeaders | WebHeaders): headers is WebHeaders {
+function isWebHeaders(headers: NodeHeaders | WebHeaders): headers is WebHeaders {
   return typeof headers.get === "function";
 }
 
@@ -57,7 +57,7 @@ export interface Client {
   /** The address at the other end of the connection. */
   readonly peer: string | undefined;
   /** Whether the connection is gone. */
-  hasLeft(): boolean;
+  isDisconnected(): boolean;
 }
 
 /** The client that sent a request, with the address from the framework. */
@@ -69,18 +69,18 @@ export function clientOf(
     address,
     peer: request.socket?.remoteAddress,
     // A request of the Fetch API has no connection that could close.
-    hasLeft() {
-      return "socket" in request && isGone(request.socket);
+    isDisconnected() {
+      return "socket" in request && isDisconnected(request.socket);
     },
   };
 }
 
 /** Drops a request without a required address if its client has disconnected. Otherwise throws `HEADGATE_NO_ADDRESS`. */
-export function withoutAddress(owner: string, client: Client, remedy: string): Verdict {
-  if (client.hasLeft()) return LEFT;
+export function handleMissingAddress(owner: string, client: Client, fix: string): Verdict {
+  if (client.isDisconnected()) return DISCONNECTED;
   throw new HeadgateError(
     "HEADGATE_NO_ADDRESS",
-    `${owner}: a request has no client address, as over a unix socket; let the framework trust the proxy in front, or ${remedy}`,
+    `${owner}: a request has no client address, as over a unix socket; let the framework trust the proxy in front, or ${fix}`,
   );
 }
 
@@ -88,24 +88,27 @@ export function withoutAddress(owner: string, client: Client, remedy: string): V
  * More hops than any real chain of proxies has, from address ranges reserved for documentation (RFC
  * 5737).
  */
-const STRANGERS = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);
+const UNTRUSTED_ADDRESSES = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);
 
 /** What says who sent a request; each visit of a guard has it. */
-export interface Arrival {
+export interface ReceivedRequest {
   readonly request: HttpRequest;
-  readonly carried: HttpRequest;
-  readonly connected: Client;
+  readonly httpRequest: HttpRequest;
+  readonly frameworkClient: Client;
 }
 
 /** A step that warns once if the proxy trust would count the wrong address. */
-export type TrustWatch = (arrival: Arrival) => undefined;
+export type TrustCheck = (arrival: ReceivedRequest) => undefined;
 
-export function watchProxyTrust(warn: Warn): TrustWatch {
+export function createTrustCheck(warn: Warn): TrustCheck {
   let seen = 0;
   let warnedUntrusted = false;
-  return ({ request, carried, connected: { address, peer } }) => {
+  return ({ request, httpRequest, frameworkClient: { address, peer } }) => {
     seen += 1;
-    if (seen === 1 && addressFor(carried, "203.0.113.1", STRANGERS) === STRANGERS[0]) {
+    if (
+      seen === 1 &&
+      simulateAddress(httpRequest, "203.0.113.1", UNTRUSTED_ADDRESSES) === UNTRUSTED_ADDRESSES[0]
+    ) {
       warn(
         "HEADGATE_TRUST_EVERYBODY",
         "every client is trusted to name its own address in X-Forwarded-For, so a client can evade its limits by sending another one; trust the addresses of your proxies instead",
@@ -115,9 +118,13 @@ export function watchProxyTrust(warn: Warn): TrustWatch {
     if (address !== peer || peer === undefined || warnedUntrusted) return;
     // A proxy forwards every request with the header, so later it is found in one of a few.
     if (seen > 1_000 && seen % 17 !== 0) return;
-    if (!isForwarded(carried.headers)) return;
+    if (!isForwarded(httpRequest.headers)) return;
     // A trusted proxy may forward requests of a client with its own address.
-    if (addressFor(carried, peer, [STRANGERS[0] as string]) === STRANGERS[0]) return;
+    if (
+      simulateAddress(httpRequest, peer, [UNTRUSTED_ADDRESSES[0] as string]) ===
+      UNTRUSTED_ADDRESSES[0]
+    )
+      return;
     warnedUntrusted = true;
     warn(
       "HEADGATE_NO_PROXY_TRUST",
@@ -136,7 +143,7 @@ function isForwarded(headers: HttpRequest["headers"]): boolean {
 }
 
 /** The address that the framework itself would read from a request like this one, forwarded by `peer`. */
-function addressFor(
+function simulateAddress(
   request: HttpRequest,
   peer: string,
   forwardedFor: readonly string[],

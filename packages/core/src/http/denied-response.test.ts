@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { BODY_HEADERS, DeniedResponse, letAnswer } from "./denied-response.ts";
+import { BODY_HEADERS, DeniedResponse, runOnDenied } from "./denied-response.ts";
 
 type OnDenied = (res: ServerResponse, denied: DeniedResponse) => unknown;
 
@@ -15,7 +15,7 @@ interface Denial {
   readonly text: string;
   /** What was reported. */
   readonly late: readonly unknown[];
-  /** What `letAnswer` rejected with. */
+  /** What `runOnDenied` rejected with. */
   readonly failure: unknown;
 }
 
@@ -38,11 +38,11 @@ async function deny(
       () => {},
     );
     try {
-      await letAnswer(denied, () => onDenied(res, denied));
+      await runOnDenied(denied, () => onDenied(res, denied));
     } catch (error) {
       failure = error;
     }
-    if (!denied.isUnderWay) res.end(HEADGATE);
+    if (!denied.hasBegun) res.end(HEADGATE);
   }
   const server = createServer((_, res) => void answerRequest(res));
   onTestFinished(() => {
@@ -97,7 +97,7 @@ describe("an answer of the application's", () => {
     [
       "is expected, when something else came to nothing",
       (res, denied) => {
-        const [first, second] = [denied.expect(), denied.expect()];
+        const [first, second] = [denied.addPending(), denied.addPending()];
         setTimeout(first, 2);
         setTimeout(() => second(void res.end("mine")), 5);
       },
@@ -105,7 +105,7 @@ describe("an answer of the application's", () => {
     [
       "is expected, when something else came to nothing and says so twice",
       (res, denied) => {
-        const [first, second] = [denied.expect(), denied.expect()];
+        const [first, second] = [denied.addPending(), denied.addPending()];
         first();
         first();
         setTimeout(() => second(void res.end("mine")), 5);
@@ -129,7 +129,7 @@ describe("an answer of the application's", () => {
     });
     const answer = deny((res, denied) => {
       source.pipe(res);
-      void denied.settled().then(begin);
+      void denied.waitForResponse().then(begin);
     });
     source.write("mi");
     // For ever, if it were known only when the rest has come.
@@ -160,7 +160,7 @@ describe("an answer of the application's", () => {
 describe("Headgate's answer", () => {
   test.each<[string, OnDenied]>([
     ["nothing is begun", () => {}],
-    ["what was expected comes to nothing", (_, denied) => void setTimeout(denied.expect(), 2)],
+    ["what was expected comes to nothing", (_, denied) => void setTimeout(denied.addPending(), 2)],
     [
       "a source breaks off before its first byte",
       (res) => {
@@ -257,18 +257,18 @@ describe("what goes wrong", () => {
   test.each<[string, OnDenied]>([
     ["the function throws", fail("a bug")],
     ["it rejects later", () => after(2).then(fail("a bug"))],
-    ["what is expected fails", (_, denied) => denied.expect()({ reason: new Error("a bug") })],
+    ["what is expected fails", (_, denied) => denied.addPending()({ reason: new Error("a bug") })],
     [
       "it rejects, and so does what is expected",
       async (_, denied) => {
-        setTimeout(denied.expect(), 5, { reason: new Error("another bug") });
+        setTimeout(denied.addPending(), 5, { reason: new Error("another bug") });
         throw new Error("a bug");
       },
     ],
     [
       "what is expected fails twice",
       (_, denied) => {
-        const [first, second] = [denied.expect(), denied.expect()];
+        const [first, second] = [denied.addPending(), denied.addPending()];
         first({ reason: new Error("a bug") });
         second({ reason: new Error("another bug") });
       },
@@ -279,7 +279,7 @@ describe("what goes wrong", () => {
 
   test("is not for the error handler where something else answers", async () => {
     const { text, late, failure } = await deny((res, denied) => {
-      const [first, second] = [denied.expect(), denied.expect()];
+      const [first, second] = [denied.addPending(), denied.addPending()];
       first({ reason: new Error("a bug") });
       setTimeout(() => second(void res.end("mine")), 5);
     });
@@ -334,8 +334,8 @@ describe("what goes wrong", () => {
 
 test("an answer that was kept gives way to another when it has failed", async () => {
   const { text, status } = await deny((res, denied) => {
-    denied.keep(503, {});
-    denied.letGo();
+    denied.lockHead(503, {});
+    denied.unlockHead();
     res.end("mine");
   });
   expect([text, status]).toEqual(["mine", 429]);

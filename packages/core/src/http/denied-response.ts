@@ -1,7 +1,7 @@
 import { watchResponse } from "./response/response-end.ts";
 
 /** A stream that is piped into a response. */
-interface Source {
+interface PipedSource {
   once(event: "error", listener: (reason: unknown) => void): unknown;
   once(event: "close", listener: () => void): unknown;
   listenerCount(event: "error"): number;
@@ -14,7 +14,7 @@ export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
   getHeaders(): Readonly<Record<string, unknown>>;
-  on(event: "pipe" | "unpipe", listener: (source: Source) => void): unknown;
+  on(event: "pipe" | "unpipe", listener: (source: PipedSource) => void): unknown;
   destroy(): unknown;
 }
 
@@ -56,19 +56,19 @@ export class DeniedResponse {
   readonly #methods: Record<string, Method>;
   readonly #onLate: (error: unknown) => void;
   /** Whether anything was written, or handed to something that will write it. */
-  #isBegun = false;
+  #hasBegun = false;
   #isEnded = false;
   #isClosed = false;
   /** The status and headers to send, even if others are set in the meantime. */
-  #head: Head | undefined;
+  #lockedHead: Head | undefined;
   /** How many pending sources may still answer: templates, files, pipes. */
-  #expected = 0;
+  #pending = 0;
   #failure: Failure | undefined;
   #wake: (() => void) | undefined;
   /** Whether `settled` has stopped waiting for an answer to begin. */
   #isSettled = false;
   /** Functions to call when a source is unpiped. */
-  readonly #leavers = new WeakMap<Source, () => void>();
+  readonly #unpipeListeners = new WeakMap<PipedSource, () => void>();
 
   /**
    * `onLate` is called with errors that were thrown too late and, for a write that comes too late, an error whose stack shows
@@ -79,72 +79,74 @@ export class DeniedResponse {
     this.#methods = response as unknown as Record<string, Method>;
     this.#onLate = onLate;
     for (const name of HEAD_METHODS) {
-      this.#around(name, (call, args) => (response.headersSent ? this.#drop(args) : call(...args)));
+      this.#wrap(name, (call, args) => (response.headersSent ? this.#drop(args) : call(...args)));
     }
-    this.#around("writeHead", (call, args) => {
+    this.#wrap("writeHead", (call, args) => {
       if (response.headersSent) return this.#drop(args);
-      return call(...(this.#head === undefined ? args : this.#withHead(this.#head, args)));
+      return call(
+        ...(this.#lockedHead === undefined ? args : this.#headArguments(this.#lockedHead, args)),
+      );
     });
-    this.#around("write", (call, args) => {
+    this.#wrap("write", (call, args) => {
       if (this.#isTooLate) {
         this.#drop(args);
         return true;
       }
       return this.begin(() => call(...args));
     });
-    this.#around("end", (call, args) => {
+    this.#wrap("end", (call, args) => {
       if (this.#isTooLate) return this.#drop(args);
       // In HTTP/2 this writes synchronously.
       const result = this.begin(() => call(...args));
       this.#isEnded = true;
       // Middleware may hold the response back, for example until a session is saved.
-      if (!response.headersSent) this.keep(response.statusCode, response.getHeaders());
+      if (!response.headersSent) this.lockHead(response.statusCode, response.getHeaders());
       return result;
     });
-    response.on("pipe", (source) => this.#follow(source));
+    response.on("pipe", (source) => this.#trackSource(source));
     const close = (): void => {
       this.#isClosed = true;
       onClose();
     };
     watchResponse(response, { onSent: close, onLeft: close });
-    response.on("unpipe", (source) => this.#leavers.get(source)?.());
+    response.on("unpipe", (source) => this.#unpipeListeners.get(source)?.());
   }
 
   /** Whether an answer has begun. */
-  get isUnderWay(): boolean {
-    return this.#isBegun || this.#response.headersSent;
+  get hasBegun(): boolean {
+    return this.#hasBegun || this.#response.headersSent;
   }
 
   /** Whether the result of `onDenied` lets the request through unanswered; not if its client has disconnected. */
-  isLetOnBy(result: unknown): boolean {
+  isAllowedBy(result: unknown): boolean {
     return result === "allow" && !this.#isClosed;
   }
 
   /** Makes a call that begins an answer, unless it throws. */
   begin<T>(call: () => T): T {
     const result = call();
-    this.#isBegun = true;
+    this.#hasBegun = true;
     this.#wake?.();
     return result;
   }
 
   /** Records that something will answer, or end an answer that has begun. The returned function ends this. */
-  expect(): (failure?: Failure) => void {
-    this.#expected += 1;
+  addPending(): (failure?: Failure) => void {
+    this.#pending += 1;
     let isOver = false;
     return (failure) => {
       if (isOver) return;
       isOver = true;
-      this.#expected -= 1;
-      if (failure !== undefined && this.#isSettled) this.breakOff(failure.reason);
+      this.#pending -= 1;
+      if (failure !== undefined && this.#isSettled) this.abort(failure.reason);
       else this.#failure ??= failure;
       this.#wake?.();
     };
   }
 
   /** Resolves when an answer has begun, or when none is expected any more. Rejects with an error that came before that. */
-  async settled(): Promise<void> {
-    while (!this.#isBegun && this.#expected > 0) {
+  async waitForResponse(): Promise<void> {
+    while (!this.#hasBegun && this.#pending > 0) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -154,13 +156,13 @@ export class DeniedResponse {
   }
 
   /** Ensures that the response is sent with this status and these headers, even if others are set too late. */
-  keep(status: number, headers: Head["headers"]): void {
-    this.#head = { status, headers };
+  lockHead(status: number, headers: Head["headers"]): void {
+    this.#lockedHead = { status, headers };
   }
 
   /** Allows another answer in place of a held one that failed. */
-  letGo(): void {
-    this.#head = undefined;
+  unlockHead(): void {
+    this.#lockedHead = undefined;
   }
 
   /** Reports a write or an error after the answer. */
@@ -172,17 +174,17 @@ export class DeniedResponse {
    * Reports an error after an answer has begun. If nothing will end that answer, closes it, so that the client does not wait
    * for the rest.
    */
-  breakOff(reason: unknown): void {
+  abort(reason: unknown): void {
     this.reportLate(reason);
-    if (!this.#isEnded && this.#expected === 0) this.#response.destroy();
+    if (!this.#isEnded && this.#pending === 0) this.#response.destroy();
   }
 
   /** Whether a write now would be too late: an answer has ended, or is held back. */
   get #isTooLate(): boolean {
-    return this.#isEnded || (this.#head !== undefined && !this.#response.headersSent);
+    return this.#isEnded || (this.#lockedHead !== undefined && !this.#response.headersSent);
   }
 
-  #around(name: string, around: (call: Method, args: unknown[]) => unknown): void {
+  #wrap(name: string, around: (call: Method, args: unknown[]) => unknown): void {
     const method = this.#methods[name];
     if (method === undefined) return;
     const call: Method = (...args) => method.apply(this.#response, args);
@@ -198,7 +200,7 @@ export class DeniedResponse {
   }
 
   /** The arguments of `writeHead` for an answer that was held back. */
-  #withHead({ status, headers }: Head, [, ...rest]: readonly unknown[]): unknown[] {
+  #headArguments({ status, headers }: Head, [, ...rest]: readonly unknown[]): unknown[] {
     for (const name of BODY_HEADERS) {
       if (!Object.hasOwn(headers, name)) this.#methods["removeHeader"]?.(name);
     }
@@ -207,13 +209,13 @@ export class DeniedResponse {
   }
 
   /** If a source fails without a listener, Node would end the process. */
-  #follow(source: Source): void {
-    const over = this.expect();
+  #trackSource(source: PipedSource): void {
+    const over = this.addPending();
     source.once("error", (reason) =>
       over(source.listenerCount("error") > 0 ? undefined : { reason }),
     );
     source.once("close", () => over());
-    this.#leavers.set(source, over);
+    this.#unpipeListeners.set(source, over);
   }
 }
 
@@ -221,7 +223,7 @@ export class DeniedResponse {
  * Lets a function of the application answer a denied request. Resolves with its result once everything that it started has
  * answered or ended. Rejects with its error, unless an answer is in progress: then the error is reported.
  */
-export async function letAnswer(
+export async function runOnDenied(
   response: DeniedResponse,
   onDenied: () => unknown,
 ): Promise<unknown> {
@@ -233,12 +235,12 @@ export async function letAnswer(
     failure = { reason };
   }
   try {
-    await response.settled();
+    await response.waitForResponse();
   } catch (reason) {
     failure ??= { reason };
   }
   if (failure === undefined) return result;
-  if (!response.isUnderWay) throw failure.reason;
-  response.breakOff(failure.reason);
+  if (!response.hasBegun) throw failure.reason;
+  response.abort(failure.reason);
   return undefined;
 }

@@ -4,11 +4,11 @@ import type { LimiterInternals } from "../limiter/limiter-internals.ts";
 import { parseNetwork, positionOf } from "../net/network.ts";
 import type { NetworkSet } from "../net/network-set.ts";
 import { createNetworkSet } from "../net/network-set.ts";
-import type { HttpRequest, TrustWatch } from "./client.ts";
-import { BLOCKED } from "./refusals.ts";
+import type { HttpRequest, TrustCheck } from "./client.ts";
+import { DENIED_BY_LIST } from "./refused-verdicts.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
 import type { Verdict } from "./verdict.ts";
-import { LEFT } from "./verdict.ts";
+import { DISCONNECTED } from "./verdict.ts";
 
 /**
  * The step that reads operators' changes, and refuses clients on the deny list. `watchTrust` is called before an address is
@@ -16,8 +16,8 @@ import { LEFT } from "./verdict.ts";
  */
 export function createControlStep<Request extends HttpRequest>(
   { control, monitor }: Pick<LimiterInternals, "control" | "monitor">,
-  watchTrust: TrustWatch | undefined,
-  note: (request: Request, list: "denyList") => void,
+  checkTrust: TrustCheck | undefined,
+  onRefused: (request: Request, list: "denyList") => void,
 ): GuardStep<Request> | undefined {
   if (control === undefined) return undefined;
   const { cache } = control;
@@ -28,11 +28,11 @@ export function createControlStep<Request extends HttpRequest>(
     if (denied === undefined) return undefined;
     const { request, client } = context;
     const { address } = client;
-    if (!address) return client.hasLeft() ? LEFT : undefined;
-    if (client === context.connected) watchTrust?.(context);
+    if (!address) return client.isDisconnected() ? DISCONNECTED : undefined;
+    if (client === context.frameworkClient) checkTrust?.(context);
     if (!isDenied(denied, address, cache.now())) return undefined;
-    note(request, "denyList");
-    return BLOCKED;
+    onRefused(request, "denyList");
+    return DENIED_BY_LIST;
   }
 
   async function checkLater(
@@ -41,36 +41,36 @@ export function createControlStep<Request extends HttpRequest>(
   ): Promise<Verdict | undefined> {
     const began = monitor?.now() ?? 0;
     await refreshed;
-    context.controlMs = (monitor?.now() ?? 0) - began;
-    context.isFresh = true;
+    context.controlWaitMs = (monitor?.now() ?? 0) - began;
+    context.isControlFresh = true;
     return check(context);
   }
 
   return (context) => {
     const refreshed = performance.now() >= cache.refreshDueAt ? control.refresh() : undefined;
     if (refreshed !== undefined) return checkLater(context, refreshed);
-    context.isFresh = true;
+    context.isControlFresh = true;
     return cache.record.denied === undefined ? undefined : check(context);
   };
 }
 
 /** The networks of a deny list in force until one of them ends. */
-interface InForce {
+interface ActiveNetworks {
   readonly networks: NetworkSet;
   /** When the first of them ends, in microseconds of the server's clock. */
   readonly until: number;
 }
 
 /** Compiled once for each version of the list, and again when an entry ends. */
-const compiled = new WeakMap<readonly DeniedNetwork[], InForce>();
+const compiled = new WeakMap<readonly DeniedNetwork[], ActiveNetworks>();
 
 /** Whether an address is on a deny list at a time, in microseconds of the server's clock. */
 function isDenied(denied: readonly DeniedNetwork[], address: string, now: number): boolean {
   const position = positionOf(address);
-  return position !== undefined && inForceAt(denied, now).networks.has(position);
+  return position !== undefined && activeNetworksAt(denied, now).networks.has(position);
 }
 
-function inForceAt(denied: readonly DeniedNetwork[], now: number): InForce {
+function activeNetworksAt(denied: readonly DeniedNetwork[], now: number): ActiveNetworks {
   const known = compiled.get(denied);
   if (known !== undefined && now < known.until) return known;
   const lasting = denied.filter((entry) => isActive(entry, now));

@@ -5,17 +5,17 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { makeGuardLimiters } from "./guard-limiters.ts";
+import { createGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import { parseGuard } from "./parse-guard.ts";
+import { parseGuardOptions } from "./parse-guard-options.ts";
 import { byTier, perRequest } from "./request-limits.ts";
 
 const limits = fixedWindow({ limit: 2, window: "1m" });
 const more = fixedWindow({ limit: 5, window: "1h" });
 
 function make(options: object, base?: Limiter) {
-  const settings = parseGuard("rateLimit", options as GuardOptions<unknown>);
-  const limiters = makeGuardLimiters("rateLimit", settings, base);
+  const settings = parseGuardOptions("rateLimit", options as GuardOptions<unknown>);
+  const limiters = createGuardLimiters("rateLimit", settings, base);
   return { ...limiters, of: async (request: unknown) => limiters.choose?.(request) };
 }
 
@@ -30,17 +30,17 @@ function errorOf(options: object): HeadgateError {
 
 describe("limits", () => {
   test("make one limiter, for every request the same", async () => {
-    const { only, all, tiers, choose } = make({ name: "api", limits });
-    expect(only?.name).toBe("api");
-    expect(all).toEqual([only]);
+    const { single, all, tiers, choose } = make({ name: "api", limits });
+    expect(single?.name).toBe("api");
+    expect(all).toEqual([single]);
     expect(tiers.size).toBe(0);
     expect(choose).toBeUndefined();
   });
 
   test("without a name count in this process, apart from all others", async () => {
     const [one, other] = [make({ limits }), make({ limits })];
-    await one.only?.consume("x");
-    expect((await other.only?.peek("x", { cost: 2 }))?.allowed).toBe(true);
+    await one.single?.consume("x");
+    expect((await other.single?.peek("x", { cost: 2 }))?.allowed).toBe(true);
   });
 
   test("on a store need a name, which names their counters", () => {
@@ -56,7 +56,7 @@ describe("limits", () => {
   });
 
   test.each([
-    ["alone", () => make({ limits, maxQueue: 1 }).only],
+    ["alone", () => make({ limits, maxQueue: 1 }).single],
     [
       "in tiers",
       () => make({ limits: byTier({ free: limits }, () => "free"), maxQueue: 1 }).all[0],
@@ -97,17 +97,17 @@ describe("limits", () => {
     const first = make({ name: "api", limits, store });
     expect(errorOf({ name: "api", limits: more, store }).code).toBe("HEADGATE_DUPLICATE_NAME");
     await first.close();
-    expect(make({ name: "api", limits: more, store }).only?.name).toBe("api");
+    expect(make({ name: "api", limits: more, store }).single?.name).toBe("api");
   });
 
   test("extend another limiter's, and are decided with them", async () => {
     const store = memoryStore();
     const base = createLimiter({ name: "base", limits, store });
     const options: GuardOptions<unknown> = { name: "route", limits: more, store };
-    const { only } = make(options, base);
+    const { single } = make(options, base);
     for (const name of ["base", "own"])
-      expect((await only?.consume("x"))?.allowed, name).toBe(true);
-    expect((await only?.consume("x"))?.allowed).toBe(false);
+      expect((await single?.consume("x"))?.allowed, name).toBe(true);
+    expect((await single?.consume("x"))?.allowed).toBe(false);
     expect((await base.peek("x")).allowed).toBe(false);
   });
 });
@@ -115,8 +115,8 @@ describe("limits", () => {
 describe("a limiter", () => {
   test("stands in place of limits, and is not closed with what was made here", async () => {
     const limiter = createLimiter({ limits });
-    const { only, all, choose, close } = make({ limiter });
-    expect([only, ...all, choose]).toEqual([limiter, limiter, undefined]);
+    const { single, all, choose, close } = make({ limiter });
+    expect([single, ...all, choose]).toEqual([limiter, limiter, undefined]);
     await close();
     expect((await limiter.consume("x")).allowed).toBe(true);
   });
@@ -150,7 +150,7 @@ describe("tiers", () => {
 
   test("make a limiter each, on one store, named after the tier", async () => {
     const made = make({ name: "api", limits: tiers });
-    expect(made.only).toBeUndefined();
+    expect(made.single).toBeUndefined();
     expect([...made.tiers.keys()]).toEqual(["free", "premium"]);
     expect(made.all.map(({ name }) => name)).toEqual(["api (free)", "api (premium)"]);
     const free = (await made.of({ plan: "free" }))?.limiter;
@@ -258,10 +258,10 @@ describe("limits of a request", () => {
 
   test("make one limiter, of their base, and are handed on with it", async () => {
     const made = make({ name: "api", limits: policy });
-    expect(made).toMatchObject({ all: [made.only] });
-    expect(made.only?.limits).toMatchObject([{ name: "2-per-1m", limit: 2 }]);
-    expect(await made.of(five)).toEqual({ limiter: made.only, limits: five });
-    expect(await made.of(Promise.resolve(five))).toEqual({ limiter: made.only, limits: five });
+    expect(made).toMatchObject({ all: [made.single] });
+    expect(made.single?.limits).toMatchObject([{ name: "2-per-1m", limit: 2 }]);
+    expect(await made.of(five)).toEqual({ limiter: made.single, limits: five });
+    expect(await made.of(Promise.resolve(five))).toEqual({ limiter: made.single, limits: five });
     expect(await made.of(null)).toBeNull();
     expect(await made.of(Promise.resolve(null))).toBeNull();
   });
@@ -280,8 +280,8 @@ describe("limits of a request", () => {
     const store = memoryStore();
     const other = perRequest(fixedWindow({ limit: 2, window: "60s" }), () => null);
     const [one, two] = [policy, other].map((limits) => make({ name: "api", limits, store }));
-    await one?.only?.consume("x", { cost: 2 });
-    expect((await two?.only?.consume("x"))?.allowed).toBe(false);
+    await one?.single?.consume("x", { cost: 2 });
+    expect((await two?.single?.consume("x"))?.allowed).toBe(false);
     expect(errorOf({ name: "api", limits: perRequest(five, () => null), store }).code).toBe(
       "HEADGATE_DUPLICATE_NAME",
     );
@@ -294,7 +294,7 @@ describe("limits of a request", () => {
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("perRequest"),
     });
-    expect(make({ name: "api", limits: more, store }).only).toBeDefined();
+    expect(make({ name: "api", limits: more, store }).single).toBeDefined();
   });
 
   test("that are null leave those that are decided together with the base", async () => {
@@ -302,6 +302,6 @@ describe("limits of a request", () => {
     const options = { name: "own", limits: policy, store: internalsOf(base).policy.store };
     const made = make(options, base);
     expect(await made.of(null)).toEqual({ limiter: base, limits: undefined });
-    expect(made.all).toEqual([made.only, base]);
+    expect(made.all).toEqual([made.single, base]);
   });
 });

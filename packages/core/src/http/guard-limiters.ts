@@ -10,9 +10,9 @@ import { requireName } from "../policy/names.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { CountingStore, Store } from "../store/store.ts";
 import { requireStore } from "../store/store.ts";
-import { countsAll } from "./count.ts";
-import type { GuardSettings } from "./parse-guard.ts";
-import { LIMITER_OPTIONS } from "./parse-guard.ts";
+import { countsAll } from "./count-option.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
+import { LIMITER_OPTIONS } from "./parse-guard-options.ts";
 import type { RequestPolicy, TierPolicy } from "./request-limits.ts";
 import {
   isRequestPolicy,
@@ -23,7 +23,7 @@ import {
 } from "./request-limits.ts";
 
 /** The limiter chosen for a request. */
-export interface Choice {
+export interface LimiterChoice {
   readonly limiter: LimiterWithInternals;
   /** Limits for this request only; undefined for the limiter's own. */
   readonly limits: Policy | undefined;
@@ -32,14 +32,14 @@ export interface Choice {
 /** The limiters that a guard's settings describe: one, or one for each tier. */
 export interface GuardLimiters {
   /** The one limiter; undefined if there are tiers. */
-  readonly only: LimiterWithInternals | undefined;
+  readonly single: LimiterWithInternals | undefined;
   readonly tiers: ReadonlyMap<string, LimiterWithInternals>;
   readonly all: readonly LimiterWithInternals[];
   /**
    * Chooses the limiter of a request, null for no limit; undefined if all requests have the same. Throws or rejects with
    * `HEADGATE_UNKNOWN_TIER`, `HEADGATE_INVALID_LIMIT`.
    */
-  readonly choose: ((request: unknown) => Awaitable<Choice | null>) | undefined;
+  readonly choose: ((request: unknown) => Awaitable<LimiterChoice | null>) | undefined;
   /** Closes the limiters that were created here; one that was passed in stays open. */
   close(): Promise<void>;
 }
@@ -47,40 +47,40 @@ export interface GuardLimiters {
 /** The settings that describe limiters. */
 export type LimiterSettings = Pick<
   GuardSettings<never>,
-  "name" | "limits" | "limiter" | "store" | "behaviour" | "count"
+  "name" | "limits" | "limiter" | "store" | "limiterOptions" | "count"
 >;
 
 /**
  * Creates the limiters that settings describe; `extended` is decided together with each. `plugin` is the Fastify plugin that a
  * route's name begins with. Throws the errors of `createLimiter`.
  */
-export function makeGuardLimiters(
+export function createGuardLimiters(
   owner: string,
   settings: LimiterSettings,
   extended?: Limiter,
   plugin?: string,
 ): GuardLimiters {
-  const { limiter, limits, behaviour, count } = settings;
+  const { limiter, limits, limiterOptions, count } = settings;
   const parent = extended === undefined ? undefined : requireLimiter(extended);
   if (limiter !== undefined) {
-    rejectWith(owner, settings);
-    return oneLimiter(requireLimiter(limiter), async () => {});
+    rejectLimiterConflicts(owner, settings);
+    return singleLimiter(requireLimiter(limiter), async () => {});
   }
   if (limits === undefined) throw invalidOption(`${owner}: limits or a limiter is required`);
-  const make: MakeLimiter = (own, more) => {
+  const make: LimiterFactory = (own, more) => {
     const { name, store } = { ...settings, ...more };
     const blockOn: BlockOn = countsAll(count) ? "denial" : "settle";
-    const options = { name, limits: own, store, extends: extended, blockOn, ...behaviour };
+    const options = { name, limits: own, store, extends: extended, blockOn, ...limiterOptions };
     return createLimiterForPlugin(options, plugin);
   };
   if (isTierPolicy(limits)) return tierLimiters(owner, limits, settings, parent, make);
   if (isRequestPolicy(limits)) return requestLimiter(owner, limits, settings, parent, make);
   const made = make(limits as Policy);
-  return oneLimiter(made, () => made.close());
+  return singleLimiter(made, () => made.close());
 }
 
 /** Prepares the stores of limiters. Resolves with whether all of them answered. */
-export async function areReady(limiters: readonly Limiter[]): Promise<boolean> {
+export async function waitUntilReady(limiters: readonly Limiter[]): Promise<boolean> {
   const answers = await Promise.all(limiters.map((limiter) => limiter.ready()));
   return answers.every(Boolean);
 }
@@ -95,17 +95,17 @@ export function readStore({ store, name }: Pick<LimiterSettings, "store" | "name
 }
 
 /** Creates a limiter of these limits with the settings' name and store, or with others. */
-type MakeLimiter = (
+type LimiterFactory = (
   limits: Policy,
   place?: { readonly name: string; readonly store: Store },
 ) => LimiterWithInternals;
 
-function oneLimiter(only: LimiterWithInternals, close: () => Promise<void>): GuardLimiters {
-  return { only, tiers: new Map(), all: [only], choose: undefined, close };
+function singleLimiter(single: LimiterWithInternals, close: () => Promise<void>): GuardLimiters {
+  return { single, tiers: new Map(), all: [single], choose: undefined, close };
 }
 
 /** The choice for a request without limits of its own: only the extended limiter. */
-function withoutLimits(extended: LimiterWithInternals | undefined): Choice | null {
+function chooseExtended(extended: LimiterWithInternals | undefined): LimiterChoice | null {
   return extended === undefined ? null : { limiter: extended, limits: undefined };
 }
 
@@ -113,26 +113,26 @@ function withoutLimits(extended: LimiterWithInternals | undefined): Choice | nul
 function requestLimiter(
   owner: string,
   policy: RequestPolicy,
-  { behaviour }: LimiterSettings,
+  { limiterOptions }: LimiterSettings,
   extended: LimiterWithInternals | undefined,
-  make: MakeLimiter,
+  make: LimiterFactory,
 ): GuardLimiters {
   requireLimitsOf(policy);
-  if (behaviour.lease !== undefined) {
+  if (limiterOptions.lease !== undefined) {
     throw invalidOption(
       `${owner}: lease cannot be used with perRequest, because it takes units ahead and needs fixed limits; leave one of them out`,
     );
   }
   const only = make(policy.base);
-  const unlimited = withoutLimits(extended);
+  const unlimited = chooseExtended(extended);
 
-  function choiceOf(returned: unknown): Choice | null {
+  function choiceOf(returned: unknown): LimiterChoice | null {
     const limits = readLimits(owner, returned);
     return limits === null ? unlimited : { limiter: only, limits };
   }
 
   return {
-    ...oneLimiter(only, () => only.close()),
+    ...singleLimiter(only, () => only.close()),
     all: extended === undefined ? [only] : [only, extended],
     choose(request) {
       const returned: unknown = policy.limitsOf(request as never);
@@ -147,21 +147,21 @@ function tierLimiters(
   policy: TierPolicy,
   { name, store: given }: LimiterSettings,
   extended: LimiterWithInternals | undefined,
-  make: MakeLimiter,
+  make: LimiterFactory,
 ): GuardLimiters {
   requireTiers(policy);
   if (given !== undefined) requireName(name);
   // All tiers share one store, even if it was created here.
   const store = given ?? memoryStore();
   const tiers = new Map<string, LimiterWithInternals>();
-  const choices = new Map<string, Choice | null>();
+  const choices = new Map<string, LimiterChoice | null>();
   const close = async (): Promise<void> => {
     await Promise.all([...tiers.values()].map((limiter) => limiter.close()));
   };
   try {
     for (const [tier, limits] of Object.entries(policy.tiers)) {
       if (limits === null) {
-        choices.set(tier, withoutLimits(extended));
+        choices.set(tier, chooseExtended(extended));
         continue;
       }
       const limiter = make(limits, { name: `${name ?? "limiter"} (${tier})`, store });
@@ -173,7 +173,7 @@ function tierLimiters(
     throw error;
   }
 
-  function choiceOf(tier: unknown): Choice | null {
+  function choiceOf(tier: unknown): LimiterChoice | null {
     const choice = choices.get(tier as string);
     if (choice !== undefined) return choice;
     throw new HeadgateError(
@@ -184,7 +184,7 @@ function tierLimiters(
   }
 
   return {
-    only: undefined,
+    single: undefined,
     tiers,
     all: [...new Set([...tiers.values(), ...limitersIn(choices)])],
     choose(request) {
@@ -195,13 +195,14 @@ function tierLimiters(
   };
 }
 
-function limitersIn(choices: ReadonlyMap<string, Choice | null>): LimiterWithInternals[] {
+function limitersIn(choices: ReadonlyMap<string, LimiterChoice | null>): LimiterWithInternals[] {
   return [...choices.values()].flatMap((choice) => choice?.limiter ?? []);
 }
 
-function rejectWith(owner: string, settings: LimiterSettings): void {
+function rejectLimiterConflicts(owner: string, settings: LimiterSettings): void {
   const given = (["limits", "store", "name"] as const).find((name) => settings[name] !== undefined);
-  const option = given ?? LIMITER_OPTIONS.find((name) => settings.behaviour[name] !== undefined);
+  const option =
+    given ?? LIMITER_OPTIONS.find((name) => settings.limiterOptions[name] !== undefined);
   if (option === undefined) return;
   throw invalidOption(
     `${owner}: limiter replaces limits and their options; got ${option} as well, which must be given where the limiter is made`,

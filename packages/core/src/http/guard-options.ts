@@ -5,7 +5,7 @@ import type { CheckedDurations, FailureOptions } from "../limiter/failure-policy
 import type { Limiter } from "../limiter/limiter.ts";
 import type { Store } from "../store/store.ts";
 import type { AddressOption } from "./address-option.ts";
-import type { CountOption } from "./count.ts";
+import type { CountOption } from "./count-option.ts";
 import type { KeyFunction } from "./keys.ts";
 import type { ClientList } from "./lists.ts";
 import type { RequestPolicy, TierPolicy } from "./request-limits.ts";

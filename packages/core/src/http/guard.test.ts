@@ -8,11 +8,11 @@ import { requireStore } from "../store/store.ts";
 import type { Client, HttpRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
-import { makeGuardLimiters } from "./guard-limiters.ts";
+import { createGuardLimiters } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
+import type { GuardAdapter } from "./guard-plan.ts";
 import { byHeader, byIp } from "./keys.ts";
-import { parseGuard } from "./parse-guard.ts";
-import type { Adapter } from "./plan.ts";
+import { parseGuardOptions } from "./parse-guard-options.ts";
 import { subjectOf } from "./request-decision.ts";
 import { byTier, perRequest } from "./request-limits.ts";
 import type { Verdict } from "./verdict.ts";
@@ -24,22 +24,22 @@ interface Request extends HttpRequest {
 const limits = fixedWindow({ limit: 3, window: "1m" });
 
 function guardOf(options: GuardOptions<Request>, warn = vi.fn()): Guard<Request> {
-  const settings = parseGuard("rateLimit", options);
+  const settings = parseGuardOptions("rateLimit", options);
   return createGuard(
     "rateLimit",
-    makeGuardLimiters("rateLimit", settings),
+    createGuardLimiters("rateLimit", settings),
     settings,
     adapterWith(warn),
   );
 }
 
 /** An adapter of a framework without routes. */
-function adapterWith(warn = vi.fn()): Adapter<Request> {
+function adapterWith(warn = vi.fn()): GuardAdapter<Request> {
   return { name: "test", warn, routeOf: () => undefined };
 }
 
 function clientAt(address: string | undefined, hasLeft = false): Client {
-  return { address, peer: "10.0.0.1", hasLeft: () => hasLeft };
+  return { address, peer: "10.0.0.1", isDisconnected: () => hasLeft };
 }
 
 const client = clientAt("1.2.3.4");
@@ -76,13 +76,13 @@ describe("the order in which a request is read", () => {
       cost: say("cost", 2),
     };
     const limiters = {
-      ...makeGuardLimiters("rateLimit", parseGuard("rateLimit", { limiter })),
+      ...createGuardLimiters("rateLimit", parseGuardOptions("rateLimit", { limiter })),
       choose: say("tier", { limiter: requireLimiter(limiter), limits: undefined }),
     };
     const guard = createGuard<Request>(
       "rateLimit",
       limiters,
-      parseGuard<Request>("rateLimit", options),
+      parseGuardOptions<Request>("rateLimit", options),
       adapterWith(),
     );
     const one = request();
@@ -461,8 +461,8 @@ describe("an error", () => {
   });
 
   test("is a closed limiter", async () => {
-    const settings = parseGuard<Request>("rateLimit", { limits });
-    const limiters = makeGuardLimiters("rateLimit", settings);
+    const settings = parseGuardOptions<Request>("rateLimit", { limits });
+    const limiters = createGuardLimiters("rateLimit", settings);
     const guard = createGuard("rateLimit", limiters, settings, adapterWith());
     await limiters.close();
     await expect(guard.check(request(), client)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
@@ -543,7 +543,7 @@ describe("tiers", () => {
 
 describe("a proxy that nobody trusts", () => {
   const forwarded = { "x-forwarded-for": "9.9.9.9" };
-  const balancer: Client = { address: "10.0.0.1", peer: "10.0.0.1", hasLeft: () => false };
+  const balancer: Client = { address: "10.0.0.1", peer: "10.0.0.1", isDisconnected: () => false };
 
   test.each<[string, GuardOptions<Request>]>([
     ["addresses are counted by default", { limits }],

@@ -3,18 +3,22 @@ import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { endCall, InFlight } from "../pipeline/in-flight.ts";
 import type { Client, HttpRequest } from "./client.ts";
-import { rejectImpossibleCost, rejectUnreadKeys, rejectWithBlocks } from "./conflicts.ts";
-import type { Count } from "./count.ts";
-import { countsAll, createCount } from "./count.ts";
-import { forgiveClient, requireForgivable } from "./forgive.ts";
+import type { ResponseCounter } from "./count-option.ts";
+import { countsAll, createResponseCounter } from "./count-option.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
-import type { GuardSettings } from "./parse-guard.ts";
-import type { Adapter, Plan } from "./plan.ts";
-import { createPlan } from "./plan.ts";
-import { prepareLimiters } from "./prepare.ts";
+import type { GuardAdapter, GuardPlan } from "./guard-plan.ts";
+import { createGuardPlan } from "./guard-plan.ts";
+import {
+  rejectBlockConflicts,
+  rejectImpossibleCost,
+  rejectUnusedKeys,
+} from "./option-conflicts.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
+import { prepareLimiters } from "./prepare-limiters.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import type { RequestDecision } from "./request-decision.ts";
 import { decisionOf, takeUnsettled } from "./request-decision.ts";
+import { requireResettable, resetClient } from "./reset-client.ts";
 import type { Verdict } from "./verdict.ts";
 import { toError } from "./warn.ts";
 
@@ -32,7 +36,7 @@ export interface Guard<Request> {
    * Answers all waiting requests as if their time were over, and lets no request wait from now on. Resolves when the requests
    * in progress are decided.
    */
-  end(): Promise<void>;
+  drain(): Promise<void>;
   /**
    * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for
    * example because of `skip`.
@@ -54,13 +58,13 @@ export function createGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   settings: GuardSettings<Request>,
-  adapter: Adapter<Request>,
+  adapter: GuardAdapter<Request>,
 ): Guard<Request> {
   try {
-    rejectUnreadKeys(owner, settings.ownKey, limiters.all);
-    rejectWithBlocks(owner, limiters.all, settings);
+    rejectUnusedKeys(owner, settings.ownKey, limiters.all);
+    rejectBlockConflicts(owner, limiters.all, settings);
     rejectImpossibleCost(owner, settings.cost, limiters);
-    requireForgivable(owner, settings.ownForgive, limiters.all);
+    requireResettable(owner, settings.ownResetDimensions, limiters.all);
     return prepareGuard(owner, limiters, settings, adapter);
   } catch (error) {
     void limiters.close();
@@ -72,16 +76,16 @@ function prepareGuard<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   settings: GuardSettings<Request>,
-  adapter: Adapter<Request>,
+  adapter: GuardAdapter<Request>,
 ): Guard<Request> {
-  const { all, only, choose } = limiters;
+  const { all, single, choose } = limiters;
   const { count: option, waitMs } = settings;
-  const ending = new AbortController();
+  const closing = new AbortController();
   const prepared = prepareLimiters(owner, limiters, settings, adapter.name);
-  const plan = createPlan(owner, limiters, settings, adapter, prepared, ending.signal);
-  const isPerRequest = choose !== undefined && only !== undefined;
-  const first = choose === undefined && only !== undefined ? prepared.get(only) : undefined;
-  const count = createCount(
+  const plan = createGuardPlan(owner, limiters, settings, adapter, prepared, closing.signal);
+  const isPerRequest = choose !== undefined && single !== undefined;
+  const first = choose === undefined && single !== undefined ? prepared.get(single) : undefined;
+  const count = createResponseCounter(
     option,
     (request: Request) => takeUnsettled(request, all, option === undefined),
     // The limits of a request may block on confirmed charges even if the base does not.
@@ -89,75 +93,75 @@ function prepareGuard<Request extends HttpRequest>(
       (isPerRequest && !countsAll(option)),
     adapter.warn,
   );
-  const flights = only?.[LIMITER].inFlight ?? new InFlight();
+  const inFlight = single?.[LIMITER].inFlight ?? new InFlight();
   return {
-    check: createCheck(limiters, plan, first, count, flights, adapter.carriedBy),
+    check: createCheck(limiters, plan, first, count, inFlight, adapter.carriedBy),
     needsResponse:
       count !== undefined ||
       waitMs !== undefined ||
       all.some((limiter) => limiter[LIMITER].policy.hasSlots),
-    async end() {
-      ending.abort();
-      await flights.allDone();
+    async drain() {
+      closing.abort();
+      await inFlight.allDone();
     },
     of: (request) => decisionOf(request, all),
-    forgive: (request) => forgiveClient(owner, request, all, settings.forgive),
+    forgive: (request) => resetClient(owner, request, all, settings.resetDimensions),
   };
 }
 
 /** `first` is the limiter of every request, if there is a single one. */
 function createCheck<Request extends HttpRequest>(
-  { all, only }: GuardLimiters,
-  plan: Plan<Request>,
+  { all, single }: GuardLimiters,
+  plan: GuardPlan<Request>,
   first: PreparedLimiter<Request> | undefined,
-  count: Count<Request> | undefined,
-  flights: InFlight,
-  carriedBy: Adapter<Request>["carriedBy"],
+  count: ResponseCounter<Request> | undefined,
+  inFlight: InFlight,
+  carriedBy: GuardAdapter<Request>["carriedBy"],
 ): Guard<Request>["check"] {
   const known = all[0]?.[LIMITER].control?.cache;
 
   return function check(
     request: Request,
-    connected: Client,
+    frameworkClient: Client,
     response?: object,
     reply = response,
   ): Awaitable<Verdict> {
-    const flight = flights.current;
-    flight.count += 1;
+    const calls = inFlight.current;
+    calls.count += 1;
     const context: RequestContext<Request> = {
       request,
-      carried: carriedBy === undefined ? request : carriedBy(request),
+      httpRequest: carriedBy === undefined ? request : carriedBy(request),
       response,
-      connected,
-      client: connected,
+      frameworkClient,
+      client: frameworkClient,
       // A request that arrives before `close` is decided, however long its key takes.
-      isOver: only === undefined ? all.some(isClosed) : only[LIMITER].isClosed,
+      isClosed: single === undefined ? all.some(isClosed) : single[LIMITER].isClosed,
       prepared: first,
       limits: undefined,
       subjects: undefined,
-      charge: first?.charge,
+      costOptions: first?.costOptions,
       limiterCall: undefined,
-      started: undefined,
-      controlMs: 0,
-      isFresh: true,
+      startedAt: undefined,
+      controlWaitMs: 0,
+      isControlFresh: true,
     };
     let decided: Awaitable<Verdict>;
     try {
       // Most requests find no deny list, and a control record that is not due: they skip the step.
-      const isQuiet =
+      const skipsControl =
         known === undefined ||
         (known.record.denied === undefined && performance.now() < known.refreshDueAt);
-      decided = follow(isQuiet ? plan.quiet : plan.whole, context, 0);
+      decided = runPlan(skipsControl ? plan.withoutControl : plan.full, context, 0);
     } catch (error) {
       decided = Promise.reject(error as Error);
     }
     count?.(decided, request, reply, response as object);
     if ("then" in decided) {
-      const end = endCall.bind(undefined, flight);
+      const end = endCall.bind(undefined, calls);
       decided.then(end, end);
     } else {
-      flight.count -= 1;
-      if (flight.count === 0) flight.onDone?.();
+      calls.count -= 1;
+      if (calls.count === 0) calls.onDone?.();
     }
     return decided;
   };
@@ -168,7 +172,7 @@ function isClosed(limiter: LimiterWithInternals): boolean {
 }
 
 /** Runs a plan until a step returns a verdict. The last step always does. */
-function follow<Request>(
+function runPlan<Request>(
   plan: readonly GuardStep<Request>[],
   context: RequestContext<Request>,
   start: number,
@@ -178,8 +182,8 @@ function follow<Request>(
     const verdict = plan[i]?.(context);
     if (verdict === undefined) continue;
     if (!("then" in verdict)) return verdict;
-    context.isFresh = false;
-    return verdict.then((later) => later ?? follow(plan, context, i + 1));
+    context.isControlFresh = false;
+    return verdict.then((later) => later ?? runPlan(plan, context, i + 1));
   }
   return (plan[last] as GuardStep<Request>)(context) as Awaitable<Verdict>;
 }
@@ -190,40 +194,40 @@ function follow<Request>(
  */
 export function applyVerdict<Request, Reply>(
   decided: Awaitable<Verdict>,
-  answer: (verdict: Verdict, request: Request, reply: Reply) => Awaitable<boolean>,
+  respond: (verdict: Verdict, request: Request, reply: Reply) => Awaitable<boolean>,
   request: Request,
   reply: Reply,
   next: (error?: Error) => void,
 ): void {
   if ("then" in decided) {
     decided.then(
-      (verdict) => applyVerdict(verdict, answer, request, reply, next),
+      (verdict) => applyVerdict(verdict, respond, request, reply, next),
       (reason) => next(toError(reason)),
     );
     return;
   }
   let goesOn: Awaitable<boolean>;
   try {
-    goesOn = answer(decided, request, reply);
+    goesOn = respond(decided, request, reply);
   } catch (reason) {
     fail(decided, next, reason);
     return;
   }
   if (typeof goesOn !== "boolean") {
     goesOn.then(
-      (later) => goOn(decided, next, later),
+      (later) => proceed(decided, next, later),
       (reason) => fail(decided, next, reason),
     );
-  } else if (decided.kind === "denied") goOn(decided, next, goesOn);
+  } else if (decided.kind === "denied") proceed(decided, next, goesOn);
   else if (goesOn) next();
 }
 
-function goOn(verdict: Verdict, next: () => void, goesOn: boolean): void {
-  if (verdict.kind === "denied") verdict.conclude?.(goesOn);
+function proceed(verdict: Verdict, next: () => void, goesOn: boolean): void {
+  if (verdict.kind === "denied") verdict.recordOutcome?.(goesOn);
   if (goesOn) next();
 }
 
 function fail(verdict: Verdict, next: (error: Error) => void, reason: unknown): void {
-  if (verdict.kind === "denied") verdict.conclude?.(false);
+  if (verdict.kind === "denied") verdict.recordOutcome?.(false);
   next(toError(reason));
 }

@@ -13,8 +13,13 @@ import type { HeadgateError } from "../common/errors.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { formatLegacy, formatPolicyHeader, formatRemaining, formatRetryAfter } from "./answer.ts";
 import { readHeadersOption } from "./headers-option.ts";
+import {
+  formatLegacyHeaders,
+  formatPolicyHeader,
+  formatRateLimitHeader,
+  formatRetryAfter,
+} from "./rate-limit-response.ts";
 import type { HeadersOption, ResetUnit } from "./verdict.ts";
 
 /** Printable ASCII, in which quotes and backslashes are no exception. */
@@ -161,13 +166,13 @@ describe("RateLimit", () => {
       { ...state, name: "default", remaining: 50, resetAfterMs: 60_000, growsAfterMs: 30_000 },
       { ...state, name: "unused", remaining: 100, resetAfterMs: 0, growsAfterMs: 0 },
     ];
-    expect(formatRemaining(limits)).toBe('"default";r=50;t=30, "unused";r=100;t=0');
+    expect(formatRateLimitHeader(limits)).toBe('"default";r=50;t=30, "unused";r=100;t=0');
   });
 
   test.prop([fc.array(limitState, { minLength: 1, maxLength: 5 })])(
     "says what is left of every limit, and when that grows, in RFC 9651 syntax",
     (limits) => {
-      const items = itemsOf(formatRemaining(limits));
+      const items = itemsOf(formatRateLimitHeader(limits));
       expect(items.map(([name]) => name)).toEqual(limits.map(({ name }) => name));
       items.forEach(([, { r, t, ...more }], i) => {
         const { remaining, refillAfterMs } = limits[i] as LimitState;
@@ -210,7 +215,7 @@ describe("X-RateLimit-*", () => {
   const decision = decisionOf({ limit: 100, remaining: 7, resetAfterMs: 1_500 });
 
   test("are the decision's own numbers", () => {
-    expect(formatLegacy(decision, "x-ratelimit", "delta", 0)).toEqual([
+    expect(formatLegacyHeaders(decision, "x-ratelimit", "delta", 0)).toEqual([
       ["X-RateLimit-Limit", "100"],
       ["X-RateLimit-Remaining", "7"],
       ["X-RateLimit-Reset", "2"],
@@ -218,22 +223,24 @@ describe("X-RateLimit-*", () => {
   });
 
   test("report the reset from the Unix epoch when that is asked for", () => {
-    const reset = formatLegacy(decision, "x-ratelimit", "epoch", 1_800_000_000_499.5).at(-1);
+    const reset = formatLegacyHeaders(decision, "x-ratelimit", "epoch", 1_800_000_000_499.5).at(-1);
     expect(reset).toEqual(["X-RateLimit-Reset", "1800000002"]);
-    const later = formatLegacy(decision, "x-ratelimit", "epoch", 1_800_000_000_500.5).at(-1);
+    const later = formatLegacyHeaders(decision, "x-ratelimit", "epoch", 1_800_000_000_500.5).at(-1);
     expect(later).toEqual(["X-RateLimit-Reset", "1800000003"]);
-    const exact = formatLegacy(decision, "x-ratelimit", "epoch-ms", 1_800_000_000_499.5).at(-1);
+    const exact = formatLegacyHeaders(decision, "x-ratelimit", "epoch-ms", 1_800_000_000_499.5).at(
+      -1,
+    );
     expect(exact).toEqual(["X-RateLimit-Reset", "1800000002000"]);
   });
 
   test("are left out where nothing was counted, or nobody wants them", () => {
     const uncounted = decisionOf({ limits: [] });
-    expect(formatLegacy(uncounted, "x-ratelimit", "delta", 0)).toEqual([]);
-    expect(formatLegacy(decision, false, "delta", 0)).toEqual([]);
+    expect(formatLegacyHeaders(uncounted, "x-ratelimit", "delta", 0)).toEqual([]);
+    expect(formatLegacyHeaders(decision, false, "delta", 0)).toEqual([]);
   });
 
   test("have the names of draft 6 when that is asked for", () => {
-    expect(formatLegacy(decision, "ratelimit", "delta", 0)).toEqual([
+    expect(formatLegacyHeaders(decision, "ratelimit", "delta", 0)).toEqual([
       ["RateLimit-Limit", "100"],
       ["RateLimit-Remaining", "7"],
       ["RateLimit-Reset", "2"],
@@ -245,7 +252,7 @@ describe("X-RateLimit-*", () => {
     (resetAfterMs, nowMs) => {
       const used = decisionOf({ resetAfterMs });
       const reset = (unit: ResetUnit) =>
-        Number(formatLegacy(used, "ratelimit", unit, nowMs).at(-1)?.[1]);
+        Number(formatLegacyHeaders(used, "ratelimit", unit, nowMs).at(-1)?.[1]);
       expect(isOff(reset("delta"), resetAfterMs)).toBe(false);
       expect(isOff(reset("epoch"), nowMs + resetAfterMs)).toBe(false);
       expect(reset("epoch-ms")).toBe(nowMs + resetAfterMs);
@@ -260,9 +267,9 @@ async function headersUnder(limits: Policy, cost: number): Promise<string[]> {
   const retryAfter = formatRetryAfter(decision);
   return [
     formatPolicyHeader(decision.limits),
-    formatRemaining(decision.limits),
-    ...formatLegacy(decision, "x-ratelimit", "delta", 0).map(([, value]) => String(value)),
-    ...formatLegacy(decision, "x-ratelimit", "epoch", 4_000_000_000_000).map(([, value]) =>
+    formatRateLimitHeader(decision.limits),
+    ...formatLegacyHeaders(decision, "x-ratelimit", "delta", 0).map(([, value]) => String(value)),
+    ...formatLegacyHeaders(decision, "x-ratelimit", "epoch", 4_000_000_000_000).map(([, value]) =>
       String(value),
     ),
     ...(retryAfter === undefined ? [] : [retryAfter]),

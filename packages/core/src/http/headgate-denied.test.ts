@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
-import { HeadgateDenied } from "./problem.ts";
+import { HeadgateDeniedError } from "./problem.ts";
 
 test("a denial as an error tells both frameworks its status, and carries its decision", async () => {
   const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1m" }) });
   const decision = await limiter.consume("x", { cost: 2 });
-  const error = new HeadgateDenied(decision);
+  const error = new HeadgateDeniedError(decision);
   expect(error).toBeInstanceOf(Error);
   expect(error).toMatchObject({
     name: "HeadgateDenied",

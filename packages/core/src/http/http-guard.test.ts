@@ -8,7 +8,7 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Client, HttpRequest } from "./client.ts";
-import { clientOf, HTTP } from "./client.ts";
+import { clientOf, WRAPPED_REQUEST } from "./client.ts";
 import type { GuardOptions } from "./guard-options.ts";
 import { createHttpGuard } from "./http-guard.ts";
 import { byHeader } from "./keys.ts";
@@ -16,7 +16,7 @@ import { byTier } from "./request-limits.ts";
 
 const limits = fixedWindow({ limit: 2, window: "1m" });
 
-const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: () => false };
+const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", isDisconnected: () => false };
 
 /** A request of its own. */
 function request(headers: HttpRequest["headers"] = {}): HttpRequest {
@@ -43,9 +43,9 @@ describe("createHttpGuard", () => {
   test("decides once on a request and on the objects that stand for it", async () => {
     const guard = createHttpGuard("rateLimit", { limits });
     const carried = request();
-    const context = { ...request(), [HTTP]: carried };
+    const context = { ...request(), [WRAPPED_REQUEST]: carried };
     expect(await guard.check(context, client)).toMatchObject({ decision: { remaining: 1 } });
-    for (const one of [carried, { ...request(), [HTTP]: carried }]) {
+    for (const one of [carried, { ...request(), [WRAPPED_REQUEST]: carried }]) {
       expect(await guard.check(one, client)).toEqual({ kind: "pass" });
       expect(guard.of(one)?.decision.remaining).toBe(1);
     }

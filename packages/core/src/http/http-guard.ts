@@ -4,15 +4,15 @@ import { rejectUnknownOptions } from "../common/options.ts";
 import type { Limiter } from "../limiter/limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
 import type { Client, HttpRequest } from "./client.ts";
-import { carriedBy } from "./client.ts";
+import { unwrapRequest } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import { createGuard } from "./guard.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
-import { areReady, makeGuardLimiters } from "./guard-limiters.ts";
+import { createGuardLimiters, waitUntilReady } from "./guard-limiters.ts";
 import type { GuardOptions } from "./guard-options.ts";
-import type { GuardSettings } from "./parse-guard.ts";
-import { parseGuard } from "./parse-guard.ts";
-import type { Adapter } from "./plan.ts";
+import type { GuardAdapter } from "./guard-plan.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
+import { parseGuardOptions } from "./parse-guard-options.ts";
 import { isNodeResponse } from "./response/node-response.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
@@ -47,7 +47,7 @@ export interface HttpAdapter<Request> {
   readonly routeOf?: ((request: Request) => string | undefined) | undefined;
   /** Warns the operator. Default: a process warning, once for each code. */
   readonly warn?: Warn | undefined;
-  /** Whether the adapter calls `onDenied`, and then `conclude` of the verdict. Default false: the option is rejected. */
+  /** Whether the adapter calls `onDenied`, and then `recordOutcome` of the verdict. Default false: the option is rejected. */
   readonly onDenied?: boolean | undefined;
   /** Whether the adapter passes each response to `check`. Default false: `count`, `wait` and `concurrency` limits are rejected. */
   readonly count?: boolean | undefined;
@@ -67,7 +67,7 @@ export function createHttpGuard<Request extends HttpRequest>(
     needsResponse: _,
     ...guard
   } = createAdapterGuard(owner, options, adapter, {
-    carriedBy,
+    carriedBy: unwrapRequest,
   });
   return {
     ...guard,
@@ -90,7 +90,8 @@ export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check">
 }
 
 /** Parts that only our own adapters pass. */
-export interface OwnParts<Request> extends Pick<Adapter<Request>, "carriedBy" | "costOf"> {
+export interface InternalParts<Request>
+  extends Pick<GuardAdapter<Request>, "carriedBy" | "costOf"> {
   /** The names of options that the adapter reads itself. */
   readonly optionNames?: readonly string[];
   /** The defaults of the options that say how a request is read and answered. */
@@ -101,31 +102,31 @@ export function createAdapterGuard<Request extends HttpRequest>(
   owner: string,
   options: GuardOptions<Request>,
   adapter: HttpAdapter<Request>,
-  { optionNames, inherited, ...parts }: OwnParts<Request> = {},
+  { optionNames, inherited, ...parts }: InternalParts<Request> = {},
 ): AdapterGuard<Request> {
   rejectUnknownOptions(`${owner}: adapter`, adapter, ADAPTER_OPTIONS);
   const { name = "http", routeOf = noRoute, warn = warnProcess } = adapter;
   requireAdapterName(owner, name);
-  const settings = parseGuard(owner, options, inherited, optionNames);
-  rejectUnreadOptions(owner, settings, adapter);
-  const limiters = makeGuardLimiters(owner, settings);
+  const settings = parseGuardOptions(owner, options, inherited, optionNames);
+  rejectUnsupportedOptions(owner, settings, adapter);
+  const limiters = createGuardLimiters(owner, settings);
   const guard = createGuard(owner, limiters, settings, { name, warn, routeOf, ...parts });
   // `count` and `wait` have been rejected, so the response is needed for slots, or to settle confirmed charges.
-  if (guard.needsResponse && adapter.count !== true) throw withoutEnd(owner, limiters);
+  if (guard.needsResponse && adapter.count !== true) throw unwatchedResponseError(owner, limiters);
   const withResponse: Guard<Request>["check"] = (request, client, response) =>
     isNodeResponse(response)
       ? guard.check(request, client, response)
-      : Promise.reject(withoutResponse(owner, response));
+      : Promise.reject(invalidResponseError(owner, response));
   return {
-    limiter: limiters.only,
+    limiter: limiters.single,
     tiers: limiters.tiers,
     check: guard.needsResponse ? withResponse : guard.check,
     needsResponse: guard.needsResponse,
     of: guard.of,
     forgive: guard.forgive,
-    ready: () => areReady(limiters.all),
+    ready: () => waitUntilReady(limiters.all),
     async close() {
-      const ended = guard.end();
+      const ended = guard.drain();
       await Promise.all([ended, limiters.close()]);
     },
   };
@@ -136,23 +137,23 @@ function noRoute(): undefined {
 }
 
 /** Stands for all applications of a process, which adapters without a log of their own do not distinguish. */
-const APPLICATIONS = {};
+const PROCESS_KEY = {};
 
 function warnProcess(code: string, message: string, _: object, error?: unknown): void {
-  warnOnce(APPLICATIONS, code, message, error);
+  warnOnce(PROCESS_KEY, code, message, error);
 }
 
 /** Throws for a client that would be ignored: the request would go on unlimited. */
 function requireClient(owner: string, client: Client): void {
   const address: unknown = client?.address ?? "";
-  if (typeof client?.hasLeft === "function" && typeof address === "string") return;
+  if (typeof client?.isDisconnected === "function" && typeof address === "string") return;
   throw invalidOption(
     `${owner}: check takes a client made by clientOf(address, request), whose address is a string; got ${formatReceived(client)}`,
   );
 }
 
 /** Without Node's response, a request would count regardless of its response, or wait though its client has disconnected. */
-function withoutResponse(owner: string, response: unknown): HeadgateError {
+function invalidResponseError(owner: string, response: unknown): HeadgateError {
   return invalidValue(
     `${owner}: for count, wait and concurrency the adapter must pass Node's response to check`,
     response,
@@ -169,7 +170,7 @@ function requireAdapterName(owner: string, name: unknown): void {
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` for an option that the adapter would ignore. */
-function rejectUnreadOptions(
+function rejectUnsupportedOptions(
   owner: string,
   { onDenied, count, waitMs }: GuardSettings<never>,
   adapter: HttpAdapter<never>,
@@ -193,10 +194,10 @@ function rejectUnreadOptions(
 }
 
 /** The error for slots that the adapter would never release, and charges that it would never settle. */
-function withoutEnd(owner: string, limiters: GuardLimiters): HeadgateError {
+function unwatchedResponseError(owner: string, limiters: GuardLimiters): HeadgateError {
   void limiters.close();
-  const hasPlaces = limiters.all.some((limiter) => internalsOf(limiter).policy.hasSlots);
-  const cannot = hasPlaces
+  const hasSlots = limiters.all.some((limiter) => internalsOf(limiter).policy.hasSlots);
+  const cannot = hasSlots
     ? "hold the places of concurrency; run the work inside limiter.run(subject, fn)"
     : 'settle what a limiter with blockOn: "settle" has charged';
   return invalidOption(

@@ -7,7 +7,7 @@ import type { HttpRequest } from "./client.ts";
 import type { ByHeaderOptions, ByIpOptions, KeyFunction } from "./keys.ts";
 import { byHeader, byIp, countsByAddress } from "./keys.ts";
 import type { SubjectText } from "./subject.ts";
-import { kindText, opaqueSubject, subjectText } from "./subject.ts";
+import { formatSubject, parseKeyResult, toOpaqueSubject } from "./subject.ts";
 
 type Headers = HttpRequest["headers"];
 
@@ -16,7 +16,7 @@ async function subjectBy(
   request: Partial<HttpRequest>,
   address?: string,
 ): Promise<SubjectText> {
-  return subjectText(await key({ headers: {}, ...request }, address));
+  return parseKeyResult(await key({ headers: {}, ...request }, address));
 }
 
 function errorOf(make: () => unknown): HeadgateError {
@@ -282,7 +282,7 @@ describe("a key of one's own", () => {
     const headers = { "x-api-key": value };
     const hashed = await subjectBy(byHeader("x-api-key"), { headers });
     const signed = await subjectBy(byHeader("x-api-key", { hashSecret: "s" }), { headers });
-    const fallback = subjectText(opaqueSubject(kindText("ip", value)));
+    const fallback = parseKeyResult(toOpaqueSubject(formatSubject("ip", value)));
     for (const text of [own, value, hashed as string, signed as string, fallback as string]) {
       const subject = await subjectBy(() => text, {});
       expect([hashed, signed, fallback]).not.toContain(subject);

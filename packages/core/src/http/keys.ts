@@ -6,9 +6,15 @@ import { rejectUnknownOptions } from "../common/options.ts";
 import { addressSubject, DEFAULT_IPV6_PREFIX } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
-import { carriedBy, headerValue } from "./client.ts";
+import { headerValue, unwrapRequest } from "./client.ts";
 import type { OpaqueSubject, SubjectText } from "./subject.ts";
-import { InvalidSubject, joinSubjects, kindText, opaqueSubject, subjectText } from "./subject.ts";
+import {
+  formatSubject,
+  InvalidSubject,
+  joinSubjects,
+  parseKeyResult,
+  toOpaqueSubject,
+} from "./subject.ts";
 
 /**
  * The result of a key function: a subject, which may be a whole number such as the id of a user, or nothing if the request has
@@ -32,23 +38,23 @@ export type KeyReader<Request> = (
 ) => Awaitable<SubjectText>;
 
 /** How Headgate's own key functions read a request, and how they are described. */
-interface OwnKey {
+interface BuiltInKey {
   readonly read: KeyReader<HttpRequest>;
   /** Whether addresses are counted, so that an untrusted proxy is noticed. */
   readonly countsAddress: boolean;
   readonly source: SubjectSource;
 }
 
-const OWN: unique symbol = Symbol.for("@headgate/core.own-key") as never;
+const BUILT_IN: unique symbol = Symbol.for("@headgate/core.own-key") as never;
 
-function ownKeyOf(key: object): OwnKey | undefined {
-  return (key as { [OWN]?: OwnKey })[OWN];
+function builtInKeyOf(key: object): BuiltInKey | undefined {
+  return (key as { [BUILT_IN]?: BuiltInKey })[BUILT_IN];
 }
 
 /** Under this symbol a request carries the client's address, for key functions that call `byIp()` themselves. */
 const ADDRESS: unique symbol = Symbol.for("@headgate/core.address") as never;
 
-interface Carrier {
+interface AddressedRequest {
   [ADDRESS]?: {
     /** The whole address; undefined if there is none. */
     readonly whole: string | undefined;
@@ -59,54 +65,56 @@ interface Carrier {
 
 /** How to call a key function for a request. */
 export function keyReaderOf<Request extends object>(key: KeyFunction<Request>): KeyReader<Request> {
-  const own = ownKeyOf(key);
+  const own = builtInKeyOf(key);
   if (own !== undefined) return own.read as unknown as KeyReader<Request>;
   return (request, whole) => {
     const handed = whole && addressSubject(whole);
-    (request as Carrier)[ADDRESS] = { whole, handed };
+    (request as AddressedRequest)[ADDRESS] = { whole, handed };
     const value = key(request, handed);
-    return isPromiseLike(value) ? Promise.resolve(value).then(subjectText) : subjectText(value);
+    return isPromiseLike(value)
+      ? Promise.resolve(value).then(parseKeyResult)
+      : parseKeyResult(value);
   };
 }
 
 /** How many bits of an IPv6 address name a client, if a key function counts addresses alone. */
-export function prefixOf(key: object): number | undefined {
-  const source = ownKeyOf(key)?.source;
+export function ipv6PrefixOf(key: object): number | undefined {
+  const source = builtInKeyOf(key)?.source;
   return source?.by === "ip" ? source.ipv6Prefix : undefined;
 }
 
 /** How a key function forms subjects, for the directory. */
-export function sourceOf(key: object): SubjectSource {
-  return ownKeyOf(key)?.source ?? { by: "function" };
+export function subjectSourceOf(key: object): SubjectSource {
+  return builtInKeyOf(key)?.source ?? { by: "function" };
 }
 
 /** Whether a key function counts addresses, alone or together with others. */
 export function countsByAddress(key: object): boolean {
-  return ownKeyOf(key)?.countsAddress === true;
+  return builtInKeyOf(key)?.countsAddress === true;
 }
 
 /** Whether a key function counts addresses, or asks for the client's. */
 export function readsAddress(key: KeyFunction<never>): boolean {
-  return ownKeyOf(key)?.countsAddress ?? key.length > 1;
+  return builtInKeyOf(key)?.countsAddress ?? key.length > 1;
 }
 
 /**
  * A key function that reads whole addresses. If an application calls it with the address that it received, or with none, the
  * whole address noted before is used; any other address is used as given.
  */
-function ownKey(own: OwnKey): KeyFunction<HttpRequest> {
+function createBuiltInKey(own: BuiltInKey): KeyFunction<HttpRequest> {
   const key: KeyFunction<HttpRequest> = (request, address) => {
-    const noted = (request as Carrier)[ADDRESS];
+    const noted = (request as AddressedRequest)[ADDRESS];
     const isNoted = noted !== undefined && (address === undefined || address === noted.handed);
-    const text = own.read(request, isNoted ? noted.whole : (address ?? carriedBy(request).ip));
+    const text = own.read(request, isNoted ? noted.whole : (address ?? unwrapRequest(request).ip));
     return isPromiseLike(text) ? text.then(resultOf) : resultOf(text);
   };
-  return Object.assign(key, { [OWN]: own });
+  return Object.assign(key, { [BUILT_IN]: own });
 }
 
 function resultOf(text: SubjectText): KeyResult {
   if (text instanceof InvalidSubject) return text.value as KeyResult;
-  return text === undefined ? undefined : opaqueSubject(text);
+  return text === undefined ? undefined : toOpaqueSubject(text);
 }
 
 /** Options of `byIp`. */
@@ -121,7 +129,7 @@ export interface ByIpOptions {
  */
 export function byIp(options: ByIpOptions = {}): KeyFunction<HttpRequest> {
   const ipv6Prefix = readPrefix("byIp", options);
-  return ownKey({
+  return createBuiltInKey({
     read: (_, address) => (address ? addressSubject(address, ipv6Prefix) : undefined),
     countsAddress: true,
     source: { by: "ip", ipv6Prefix },
@@ -150,9 +158,9 @@ export interface ByHeaderOptions {
 export function byHeader(name: string, options: ByHeaderOptions = {}): KeyFunction<HttpRequest> {
   const hash = readHash("byHeader", name, options);
   const field = name.toLowerCase();
-  return ownKey({
+  return createBuiltInKey({
     read(request) {
-      const value = headerValue(carriedBy(request).headers, field);
+      const value = headerValue(unwrapRequest(request).headers, field);
       // A header that was sent several times arrives as a list, or joined by Node with commas.
       const text = typeof value === "object" ? value.join(", ") : value;
       return text ? hash(text) : undefined;
@@ -176,13 +184,14 @@ export function readHash(
   requireHeaderName(`${owner}: name`, name);
   const { hashSecret } = options;
   if (hashSecret === undefined) {
-    return (value) => kindText("sha256", createHash("sha256").update(value).digest("base64url"));
+    return (value) =>
+      formatSubject("sha256", createHash("sha256").update(value).digest("base64url"));
   }
   if (typeof hashSecret !== "string" || hashSecret === "") {
     throw invalidOption(`${owner}: hashSecret must be a non-empty string`);
   }
   return (value) =>
-    kindText("hmac", createHmac("sha256", hashSecret).update(value).digest("base64url"));
+    formatSubject("hmac", createHmac("sha256", hashSecret).update(value).digest("base64url"));
 }
 
 /** Throws `HEADGATE_INVALID_OPTION` unless `name` is a field name: a token of RFC 9110 §5.6.2. */
@@ -219,9 +228,9 @@ export function combineKeys<Request extends HttpRequest>(
     return isPromiseLike(text) ? text.then(add) : add(text);
   }
 
-  return ownKey({
+  return createBuiltInKey({
     read: (request, address) => readFrom(request, address, []),
     countsAddress: keys.some(countsByAddress),
-    source: { by: "all", keys: keys.map(sourceOf) },
+    source: { by: "all", keys: keys.map(subjectSourceOf) },
   });
 }

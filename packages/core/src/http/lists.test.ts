@@ -11,7 +11,7 @@ interface Lists {
 }
 
 function clientAt(address: string | undefined, hasLeft = false): Client {
-  return { address, peer: undefined, hasLeft: () => hasLeft };
+  return { address, peer: undefined, isDisconnected: () => hasLeft };
 }
 
 /** The step of these lists, as it finds a client. */

@@ -10,8 +10,8 @@ import { addressSubject, FULL_IPV6_PREFIX } from "../net/client-address.ts";
 import type { ListSource } from "../registry/record.ts";
 import type { AddressList } from "./address-option.ts";
 import { readAddressList } from "./address-option.ts";
-import { withoutAddress } from "./client.ts";
-import { BLOCKED } from "./refusals.ts";
+import { handleMissingAddress } from "./client.ts";
+import { DENIED_BY_LIST } from "./refused-verdicts.ts";
 import type { GuardStep } from "./request-context.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
@@ -25,7 +25,7 @@ export type ClientList<Request> =
   | ((request: Request, address: string | undefined) => boolean | Promise<boolean>);
 
 /** A parsed list. */
-export interface List<Request> {
+export interface ParsedList<Request> {
   readonly source: ListSource;
   /** Whether the list depends on the client's address. */
   readonly usesAddress: boolean;
@@ -52,14 +52,14 @@ export function readList<Request>(
   owner: string,
   option: "allowList" | "blockList",
   list: ClientList<Request> | undefined,
-): List<Request> | undefined {
+): ParsedList<Request> | undefined {
   if (list === undefined) return undefined;
   if (typeof list === "function") {
-    const has: List<Request>["has"] = (request, address) =>
+    const has: ParsedList<Request>["has"] = (request, address) =>
       list(request, address && addressSubject(address, FULL_IPV6_PREFIX));
     return { source: "function", usesAddress: list.length > 1, has };
   }
-  const isOn = readAddressList(list, (received) => invalidList(owner, option, received));
+  const isOn = readAddressList(list, (received) => invalidListError(owner, option, received));
   if (Array.isArray(list) && list.length === 0) return undefined;
   // Without an address, the test is not called.
   return { source: "addresses", usesAddress: true, has: (_, address) => isOn(address as string) };
@@ -68,11 +68,14 @@ export function readList<Request>(
 /** The step that looks a request up in its lists; undefined without lists. `note` is called with the list that it is on. */
 export function createListStep<Request>(
   owner: string,
-  { blockList, allowList }: Readonly<Record<"blockList" | "allowList", List<Request> | undefined>>,
-  note: (request: Request, list: ListedRequest["list"]) => void,
+  {
+    blockList,
+    allowList,
+  }: Readonly<Record<"blockList" | "allowList", ParsedList<Request> | undefined>>,
+  onListed: (request: Request, list: ListedRequest["list"]) => void,
 ): GuardStep<Request> | undefined {
   const lists = [
-    { option: "blockList", list: blockList, verdict: BLOCKED } as const,
+    { option: "blockList", list: blockList, verdict: DENIED_BY_LIST } as const,
     { option: "allowList", list: allowList, verdict: PASS } as const,
   ].flatMap(({ list, ...rest }) => (list === undefined ? [] : { ...rest, ...list }));
   if (lists.length === 0) return undefined;
@@ -81,8 +84,8 @@ export function createListStep<Request>(
   function read(i: number, request: Request, answer: unknown): Verdict | undefined {
     const { option, verdict } = lists[i] as (typeof lists)[number];
     // Otherwise the request would be unlimited, or not blocked.
-    if (typeof answer !== "boolean") throw noBoolean(owner, option, answer);
-    if (answer) note(request, option);
+    if (typeof answer !== "boolean") throw notBooleanError(owner, option, answer);
+    if (answer) onListed(request, option);
     return answer ? verdict : undefined;
   }
 
@@ -106,18 +109,18 @@ export function createListStep<Request>(
 
   return ({ request, client }) => {
     const { address } = client;
-    if (!address && (needsAddress || client.hasLeft())) {
-      return withoutAddress(owner, client, "let a function say who is on the list");
+    if (!address && (needsAddress || client.isDisconnected())) {
+      return handleMissingAddress(owner, client, "let a function say who is on the list");
     }
     return findFrom(0, request, address || undefined);
   };
 }
 
-function noBoolean(owner: string, option: string, answer: unknown): HeadgateError {
+function notBooleanError(owner: string, option: string, answer: unknown): HeadgateError {
   return invalidValue(`${owner}: ${option} must return true or false`, answer, formatKind);
 }
 
-function invalidList(owner: string, option: string, received: unknown): HeadgateError {
+function invalidListError(owner: string, option: string, received: unknown): HeadgateError {
   return invalidValue(
     `${owner}: ${option} must be a list of addresses and networks, like "203.0.113.7" and "2001:db8::/32", a net.BlockList or a function`,
     received,

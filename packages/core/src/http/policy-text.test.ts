@@ -3,9 +3,9 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { internalsOf } from "../limiter/limiter-internals.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { answerTo, writePolicy } from "./answer.ts";
 import { readHeadersOption } from "./headers-option.ts";
 import { toProblem } from "./problem.ts";
+import { preparePolicyText, toVerdict } from "./rate-limit-response.ts";
 
 const limits = [
   fixedWindow({ limit: 3, window: "1h", name: 'a "quoted" \\ name' }),
@@ -17,11 +17,11 @@ test.each([undefined, { legacy: "ratelimit" }, { legacy: "ratelimit", standard: 
   async (option) => {
     const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
     const headers = readHeadersOption(option);
-    const text = writePolicy(internalsOf(limiter).policy.limits, headers);
+    const policyText = preparePolicyText(internalsOf(limiter).policy.limits, headers);
     for (const cost of [1, 1, 4]) {
       const decision = await limiter.consume("x", { cost });
-      const written = answerTo([{ decision, headers, text }], 0);
-      expect(written).toEqual(answerTo([{ decision, headers }], 0));
+      const written = toVerdict([{ decision, headers, policyText }], 0);
+      expect(written).toEqual(toVerdict([{ decision, headers }], 0));
       const body = written.kind === "denied" ? JSON.parse(written.rejection.body) : undefined;
       expect(body).toEqual(decision.allowed ? undefined : toProblem(decision));
     }

@@ -46,7 +46,7 @@ export function formatProblem(
   names: readonly string[] = decision.limits.map(({ name }) => JSON.stringify(name)),
 ): string {
   const violated = names.filter((_, i) => decision.limits[i]?.allowed === false);
-  return `${HEADS.get(kindOf(decision))}${violated.join(",")}]}`;
+  return `${PROBLEM_PREFIXES.get(kindOf(decision))}${violated.join(",")}]}`;
 }
 
 function kindOf({ source }: Decision): QuotaProblem {
@@ -54,7 +54,7 @@ function kindOf({ source }: Decision): QuotaProblem {
 }
 
 /** Each problem up to the names of its limits. */
-const HEADS = new Map(
+const PROBLEM_PREFIXES = new Map(
   [QUOTA_EXCEEDED, REDUCED_CAPACITY].map((kind) => [kind, JSON.stringify(kind).slice(0, -2)]),
 );
 
@@ -72,7 +72,7 @@ export function missingKeyProblem(dimension: string): object {
 export const BLOCKED_PROBLEM = { type: "about:blank", title: "Forbidden", status: 403 } as const;
 
 /** A denial as an error, for the framework's error handler (`onDenied: "error"`). The response's headers are already set. */
-export class HeadgateDenied extends HeadgateError {
+export class HeadgateDeniedError extends HeadgateError {
   override readonly name = "HeadgateDenied";
   /** The HTTP status: 429, or 503 if the store could not answer and `onUnavailable` is `"deny"`. */
   readonly status: number;

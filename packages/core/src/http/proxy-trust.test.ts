@@ -6,7 +6,7 @@ import express5 from "express";
 import fastify from "fastify";
 import { describe, expect, test, vi } from "vitest";
 import type { HttpRequest } from "./client.ts";
-import { watchProxyTrust } from "./client.ts";
+import { createTrustCheck } from "./client.ts";
 
 const express4: typeof express5 = createRequire(import.meta.url)("express4");
 
@@ -24,9 +24,13 @@ type Framework = (trust: Trust, headers: Record<string, string>) => Promise<Seen
 
 function watchOf() {
   const warn = vi.fn();
-  const watch = watchProxyTrust(warn);
+  const watch = createTrustCheck(warn);
   const check = (request: HttpRequest, address: string | undefined, peer: string | undefined) =>
-    watch({ request, carried: request, connected: { address, peer, hasLeft: () => false } });
+    watch({
+      request,
+      httpRequest: request,
+      frameworkClient: { address, peer, isDisconnected: () => false },
+    });
   return { check, warn, codes: () => warn.mock.calls.map(([code]) => code) };
 }
 

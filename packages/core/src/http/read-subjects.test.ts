@@ -12,15 +12,15 @@ import type { RequestContext } from "./request-context.ts";
 
 type Key = GuardOptions<HttpRequest>["key"];
 
-const client: Client = { address: "1.2.3.4", peer: "10.0.0.1", hasLeft: () => false };
+const client: Client = { address: "1.2.3.4", peer: "10.0.0.1", isDisconnected: () => false };
 const nobody: Client = { ...client, address: undefined };
-const gone: Client = { ...nobody, hasLeft: () => true };
+const gone: Client = { ...nobody, isDisconnected: () => true };
 
-function readerOf(dimensions: readonly string[], key?: Key, missing: MissingKey = "ip") {
+function readerOf(dimensions: readonly string[], key?: Key, missingKey: MissingKey = "ip") {
   const limits = dimensions.map((per) => fixedWindow({ limit: 1, window: "1m", per }));
   return createSubjectReader("rateLimit", requireLimiter(createLimiter({ limits })), {
     key,
-    missing,
+    missingKey,
   });
 }
 

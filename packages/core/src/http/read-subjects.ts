@@ -7,28 +7,35 @@ import { LIMITER } from "../limiter/limiter-internals.ts";
 import { addressSubject } from "../net/client-address.ts";
 import type { SubjectSource } from "../registry/record.ts";
 import type { HttpRequest } from "./client.ts";
-import { withoutAddress } from "./client.ts";
+import { handleMissingAddress } from "./client.ts";
 import type { KeyFunction, KeyReader } from "./keys.ts";
-import { byIp, countsByAddress, keyReaderOf, prefixOf, readsAddress, sourceOf } from "./keys.ts";
-import type { GuardSettings } from "./parse-guard.ts";
-import { refuseMissing } from "./refusals.ts";
+import {
+  byIp,
+  countsByAddress,
+  ipv6PrefixOf,
+  keyReaderOf,
+  readsAddress,
+  subjectSourceOf,
+} from "./keys.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
+import { refuseMissingKey } from "./refused-verdicts.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
 import type { SubjectText } from "./subject.ts";
-import { InvalidSubject, kindText } from "./subject.ts";
+import { formatSubject, InvalidSubject } from "./subject.ts";
 import type { Verdict } from "./verdict.ts";
 import { PASS } from "./verdict.ts";
 
-type MadeSubjects = Record<string, string | null>;
+type MutableSubjects = Record<string, string | null>;
 
 /*
  * An object that inherits nothing, so that a dimension's name finds and changes only own properties. V8 stores one made by
  * `Object.create(null)` as a hash table, which is ten times as slow to create and read.
  */
-export const Subjects = function Subjects() {} as unknown as new () => MadeSubjects;
+export const Subjects = function Subjects() {} as unknown as new () => MutableSubjects;
 Subjects.prototype = Object.create(null);
 
 /** What to do if the address to count by is missing. */
-const OWN_KEY = "give a key of your own";
+const OWN_KEY_FIX = "give a key of your own";
 
 /** Reads the subjects by which a limiter counts a request. */
 export interface SubjectReader<Request> {
@@ -44,19 +51,19 @@ export interface SubjectReader<Request> {
 export function createSubjectReader<Request extends HttpRequest>(
   owner: string,
   limiter: LimiterWithInternals,
-  { key: option, missing }: Pick<GuardSettings<Request>, "key" | "missing">,
+  { key: option, missingKey }: Pick<GuardSettings<Request>, "key" | "missingKey">,
 ): SubjectReader<Request> {
   const dimensions = new Set(limiter[LIMITER].policy.groups.map(({ dimension }) => dimension));
   dimensions.delete(GLOBAL_DIMENSION);
   const keys = [...dimensions].map((dimension): SubjectKey<Request> => {
     const key = keyOf(owner, dimension, option);
-    return { dimension, key, read: keyReaderOf(key), prefix: prefixOf(key) };
+    return { dimension, key, read: keyReaderOf(key), prefix: ipv6PrefixOf(key) };
   });
-  const put = createPut<Request>(owner, limiter, missing);
+  const put = createSubjectSetter<Request>(owner, limiter, missingKey);
 
   function read(context: RequestContext<Request>, start = 0): Awaitable<Verdict | undefined> {
     if (start === 0) {
-      if (context.isOver) throw closedError(limiter.name);
+      if (context.isClosed) throw closedError(limiter.name);
       context.subjects = new Subjects();
     }
     const { address } = context.client;
@@ -69,7 +76,7 @@ export function createSubjectReader<Request extends HttpRequest>(
       if (typeof text === "object" && "then" in text) {
         return text.then((later) => put(key, later, context) ?? read(context, i + 1));
       }
-      if (typeof text === "string") (context.subjects as MadeSubjects)[key.dimension] = text;
+      if (typeof text === "string") (context.subjects as MutableSubjects)[key.dimension] = text;
       else {
         const verdict = put(key, text, context);
         if (verdict !== undefined) return verdict;
@@ -79,8 +86,10 @@ export function createSubjectReader<Request extends HttpRequest>(
   }
 
   return {
-    usesAddress: keys.some(({ key }) => missing === "ip" || readsAddress(key)),
-    sources: Object.fromEntries(keys.map(({ dimension, key }) => [dimension, sourceOf(key)])),
+    usesAddress: keys.some(({ key }) => missingKey === "ip" || readsAddress(key)),
+    sources: Object.fromEntries(
+      keys.map(({ dimension, key }) => [dimension, subjectSourceOf(key)]),
+    ),
     read,
   };
 }
@@ -95,33 +104,37 @@ interface SubjectKey<Request> {
 }
 
 /** Stores the subject of a dimension, or returns the outcome for a request without one. */
-function createPut<Request extends HttpRequest>(
+function createSubjectSetter<Request extends HttpRequest>(
   owner: string,
   limiter: LimiterWithInternals,
-  missing: GuardSettings<Request>["missing"],
+  missing: GuardSettings<Request>["missingKey"],
 ): (
   key: SubjectKey<Request>,
   text: SubjectText,
   visit: RequestContext<Request>,
 ) => Awaitable<Verdict> | undefined {
   return ({ dimension, key }, text, { client, subjects }) => {
-    const made = subjects as MadeSubjects;
+    const made = subjects as MutableSubjects;
     const { address } = client;
     if (text instanceof InvalidSubject) throw invalidKey(owner, dimension, text.value);
     if (text !== undefined) made[dimension] = text;
-    else if (!address && countsByAddress(key)) return withoutAddress(owner, client, OWN_KEY);
+    else if (!address && countsByAddress(key))
+      return handleMissingAddress(owner, client, OWN_KEY_FIX);
     else if (missing === "skip") made[dimension] = null;
-    else if (missing === "reject") return refuse(limiter, dimension);
-    else if (!address) return withoutAddress(owner, client, OWN_KEY);
+    else if (missing === "reject") return refuseUnlessShadow(limiter, dimension);
+    else if (!address) return handleMissingAddress(owner, client, OWN_KEY_FIX);
     // The address counts in a bucket that no key can have.
-    else made[dimension] = kindText("ip", addressSubject(address));
+    else made[dimension] = formatSubject("ip", addressSubject(address));
     return undefined;
   };
 }
 
 /** A request without its key is not refused in shadow mode. */
-async function refuse(limiter: LimiterWithInternals, dimension: string): Promise<Verdict> {
-  return (await limiter[LIMITER].isInShadow()) ? PASS : refuseMissing(dimension);
+async function refuseUnlessShadow(
+  limiter: LimiterWithInternals,
+  dimension: string,
+): Promise<Verdict> {
+  return (await limiter[LIMITER].isInShadow()) ? PASS : refuseMissingKey(dimension);
 }
 
 function keyOf<Request extends HttpRequest>(

@@ -3,7 +3,7 @@ import type { Policy } from "../common/policy.ts";
 import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterInternals, LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import type { Client, HttpRequest } from "./client.ts";
-import type { Carrier, LimiterCall } from "./request-record.ts";
+import type { LimiterCall, RecordedRequest } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 import type { PolicyText, Verdict } from "./verdict.ts";
 
@@ -11,34 +11,36 @@ import type { PolicyText, Verdict } from "./verdict.ts";
 export interface RequestContext<Request> {
   readonly request: Request;
   /** The request that `request` stands for, which keeps the decisions; mostly itself. */
-  readonly carried: HttpRequest & Carrier;
+  readonly httpRequest: HttpRequest & RecordedRequest;
   /** Node's response, if the adapter passes it. */
   readonly response: object | undefined;
   /** The client as the framework sees it. */
-  readonly connected: Client;
+  readonly frameworkClient: Client;
   /** The client to count, which may come from a trusted header. */
   client: Client;
   /** Whether the limiters were closed when the request arrived. */
-  readonly isOver: boolean;
+  readonly isClosed: boolean;
   /** The limiter to ask. */
   prepared: PreparedLimiter<Request> | undefined;
   /** The limits of this request; undefined for the limiter's own. */
   limits: Policy | undefined;
   subjects: RequestSubjects | undefined;
   /** The cost; undefined for one unit. */
-  charge: CostOptions | undefined;
+  costOptions: CostOptions | undefined;
   /** The limiter's entry for this request, once it is known. */
   limiterCall: LimiterCall | undefined;
   /** When the limiter was asked, by `performance.now()`; undefined if the channel of decisions has no subscribers. */
-  started: number | undefined;
+  startedAt: number | undefined;
   /** How long the request waited for the control record, in milliseconds. */
-  controlMs: number;
+  controlWaitMs: number;
   /** Whether the request has waited for nothing since the control record was checked. */
-  isFresh: boolean;
+  isControlFresh: boolean;
 }
 
 /** One step of a guard's plan. A verdict ends the plan. It may throw, or reject. */
-export type GuardStep<Request> = (visit: RequestContext<Request>) => Awaitable<Verdict | undefined>;
+export type GuardStep<Request> = (
+  context: RequestContext<Request>,
+) => Awaitable<Verdict | undefined>;
 
 /** A limiter, and everything about it that does not depend on the request. */
 export interface PreparedLimiter<Request> {
@@ -47,11 +49,11 @@ export interface PreparedLimiter<Request> {
   readonly readSubjects: GuardStep<Request>;
   readonly usesAddress: boolean;
   /** The prepared text of its own limits in responses. */
-  readonly text: PolicyText;
+  readonly policyText: PolicyText;
   /** The same names, for the numbers of a request or of an override. */
-  readonly names: PolicyText;
+  readonly namesOnly: PolicyText;
   /** Whether its limits include the options' own, not only those of the extended limiter. */
-  readonly isOwn: boolean;
+  readonly hasOwnLimits: boolean;
   /** The cost of every request, unless it comes from a function; undefined for one unit. */
-  readonly charge: CostOptions | undefined;
+  readonly costOptions: CostOptions | undefined;
 }

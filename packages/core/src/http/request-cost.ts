@@ -6,7 +6,7 @@ import type { CostOptions } from "../limiter/limiter.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { requireCost, unitsFor } from "../policy/costs.ts";
-import type { GuardSettings } from "./parse-guard.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
 import type { GuardStep, RequestContext } from "./request-context.ts";
 
 /**
@@ -21,8 +21,8 @@ export function createCostStep<Request>(
   if (option === undefined && costOf === undefined) return undefined;
 
   function put(context: RequestContext<Request>, units: unknown): undefined {
-    const { limiter, isOwn } = context.prepared as NonNullable<typeof context.prepared>;
-    context.charge = chargeOf(units, limiter, isOwn);
+    const { limiter, hasOwnLimits } = context.prepared as NonNullable<typeof context.prepared>;
+    context.costOptions = toCostOptions(units, limiter, hasOwnLimits);
   }
 
   return (context) => {
@@ -39,7 +39,7 @@ export function createCostStep<Request>(
  * The fixed cost of requests at a limiter; undefined for one unit. Throws `HEADGATE_INVALID_COST` for a name that none of its
  * limits has, `HEADGATE_INVALID_OPTION` for a limiter with `lease`.
  */
-export function fixedCharge(
+export function fixedCostOptions(
   owner: string,
   cost: GuardSettings<never>["cost"],
   limiter: LimiterWithInternals,
@@ -47,7 +47,7 @@ export function fixedCharge(
 ): CostOptions | undefined {
   if (typeof cost === "number" && cost !== 1) return { cost };
   if (typeof cost !== "object") return undefined;
-  const { cost: units } = chargeOf(cost, limiter, isOwn);
+  const { cost: units } = toCostOptions(cost, limiter, isOwn);
   if (!isOwn) return { cost: units };
   const { policy, hasLease } = limiter[LIMITER];
   if (hasLease) {
@@ -64,7 +64,7 @@ export function fixedCharge(
  * to the default cost. If the extended limiter is asked alone, because the request has no limits of its own, the names of those
  * are left out.
  */
-function chargeOf(units: unknown, limiter: LimiterWithInternals, isOwn: boolean): CostOptions {
+function toCostOptions(units: unknown, limiter: LimiterWithInternals, isOwn: boolean): CostOptions {
   if (typeof units === "number") return { cost: units };
   if (typeof units !== "object" || units === null) return { cost: Number.NaN };
   if (isOwn || !isPlainObject(units)) return { cost: units as CostByName };

@@ -8,9 +8,14 @@ import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { countedSubjects } from "../limiter/published-decision.ts";
 import { requireSameForm } from "../policy/costs.ts";
-import { carriedBy } from "./client.ts";
-import type { DecidedEntry, LimiterCall } from "./request-record.ts";
-import { bindingDecision, entriesOf, entriesWith, isDecided } from "./request-record.ts";
+import { unwrapRequest } from "./client.ts";
+import type { DecidedCall, LimiterCall } from "./request-record.ts";
+import {
+  findBindingDecision,
+  isDecided,
+  limiterCallsOf,
+  limiterCallsTo,
+} from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 
 /** A limiter's decision on a request, as returned by `of(request)`. */
@@ -40,7 +45,7 @@ export interface RequestDecision {
 /** A decision to be settled when the response ends. */
 export interface UnsettledDecision extends RequestDecision {
   /** Settles it at its charge, for limits that block on confirmed charges. */
-  keep(): Promise<unknown>;
+  confirm(): Promise<unknown>;
 }
 
 /** The decision of some limiters on a request; undefined if none of them was asked. */
@@ -48,8 +53,8 @@ export function decisionOf(
   request: object,
   limiters: readonly LimiterWithInternals[],
 ): RequestDecision | undefined {
-  const carried = carriedBy(request);
-  return join(carried, limiters, entriesWith(carried, limiters).filter(isDecided));
+  const carried = unwrapRequest(request);
+  return joinCalls(carried, limiters, limiterCallsTo(carried, limiters).filter(isDecided));
 }
 
 /**
@@ -61,55 +66,52 @@ export function takeUnsettled(
   limiters: readonly LimiterWithInternals[],
   isImplied: boolean,
 ): UnsettledDecision | undefined {
-  const carried = carriedBy(request);
-  const entries = entriesWith(carried, limiters)
+  const carried = unwrapRequest(request);
+  const entries = limiterCallsTo(carried, limiters)
     .filter(isDecided)
     .filter(({ isSettled, count }) => !isSettled && !(isImplied && count !== undefined));
-  for (const entry of entries) entry.isSettled = true;
-  const decision = join(carried, limiters, entries);
-  return decision && { ...decision, keep: () => Promise.all(entries.map(keepEntry)) };
+  for (const call of entries) call.isSettled = true;
+  const decision = joinCalls(carried, limiters, entries);
+  return decision && { ...decision, confirm: () => Promise.all(entries.map(confirmCall)) };
 }
 
-async function keepEntry({ limiter, decision }: DecidedEntry): Promise<void> {
+async function confirmCall({ limiter, decision }: DecidedCall): Promise<void> {
   const { policy, perCallPolicies, chargeMethods } = limiter[LIMITER];
   if (!policy.blocksOnSettle && !perCallPolicies.blocksOnSettle) return;
   // By name, unnamed limits keep their charge.
   await chargeMethods.settle(decision, typeof decision.cost === "number" ? decision.cost : {});
 }
 
-function join(
+function joinCalls(
   request: object,
   limiters: readonly LimiterWithInternals[],
-  entries: readonly DecidedEntry[],
+  entries: readonly DecidedCall[],
 ): RequestDecision | undefined {
   const [first] = entries;
   if (first === undefined) return undefined;
   // Of limiters that use the same keys, the one that was asked.
   const limiter = limiters.includes(first.limiter)
     ? first.limiter
-    : (limiters.find((one) => entriesWith(request, [one]).includes(first)) ?? first.limiter);
+    : (limiters.find((one) => limiterCallsTo(request, [one]).includes(first)) ?? first.limiter);
 
-  async function isAny(change: (entry: DecidedEntry) => Promise<boolean>): Promise<boolean> {
+  async function isAny(change: (call: DecidedCall) => Promise<boolean>): Promise<boolean> {
     return (await Promise.all(entries.map(change))).includes(true);
   }
 
   return {
-    decision: bindingDecision(entries.map(({ decision }) => decision)),
+    decision: findBindingDecision(entries.map(({ decision }) => decision)),
     subject: subjectIn(limiter, entries),
     limiter,
     async settle<Units extends Cost>(units: Units) {
       // Before any of them is settled.
       for (const { decision } of entries) requireSameForm(decision, units);
-      const settled = entries.map((entry) =>
-        entry.limiter[LIMITER].chargeMethods.settle(
-          entry.decision,
-          unitsFor(entry, units, entries),
-        ),
+      const settled = entries.map((call) =>
+        call.limiter[LIMITER].chargeMethods.settle(call.decision, unitsFor(call, units, entries)),
       );
       return joinChargeResults<Units>(await Promise.all(settled));
     },
-    refund: () => isAny((entry) => entry.limiter[LIMITER].chargeMethods.refund(entry.decision)),
-    release: () => isAny((entry) => entry.limiter.release(entry.decision)),
+    refund: () => isAny((call) => call.limiter[LIMITER].chargeMethods.refund(call.decision)),
+    release: () => isAny((call) => call.limiter.release(call.decision)),
   };
 }
 
@@ -146,6 +148,8 @@ function subjectIn(
  * counted. Limiters in shadow mode are left out. For one limiter's subject, use its `of(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
-  const last = entriesOf(carriedBy(request)).findLast(({ decision }) => decision?.shadow === false);
+  const last = limiterCallsOf(unwrapRequest(request)).findLast(
+    ({ decision }) => decision?.shadow === false,
+  );
   return last && subjectIn(last.limiter, [last]);
 }

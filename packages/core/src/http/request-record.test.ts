@@ -11,7 +11,12 @@ import { readHeadersOption } from "./headers-option.ts";
 import { Subjects } from "./read-subjects.ts";
 import { decisionOf, subjectOf } from "./request-decision.ts";
 import type { LimiterCall } from "./request-record.ts";
-import { bindingDecision, forgetEntry, reportedOf, takeEntry } from "./request-record.ts";
+import {
+  addLimiterCall,
+  findBindingDecision,
+  removeLimiterCall,
+  reportedDecisionsOf,
+} from "./request-record.ts";
 
 function limiterOn(name: string, limits: Policy, store: CountingStore): LimiterWithInternals {
   return requireLimiter(createLimiter({ name, limits, store }));
@@ -39,7 +44,7 @@ function take(
   limiter: LimiterWithInternals,
   subjects: Readonly<Record<string, string | null>> = ann,
 ): string[] | undefined {
-  const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS);
+  const part = addLimiterCall(request, limiter, subjectsOf(subjects), false, OPTIONS);
   return part?.groups.flatMap(({ limits }) => limits.map(({ name }) => name));
 }
 
@@ -49,7 +54,13 @@ async function decide(
   limiter: LimiterWithInternals,
   subjects: Readonly<Record<string, string | null>> = ann,
 ): Promise<LimiterCall> {
-  const part = takeEntry(request, limiter, subjectsOf(subjects), false, OPTIONS) as LimiterCall;
+  const part = addLimiterCall(
+    request,
+    limiter,
+    subjectsOf(subjects),
+    false,
+    OPTIONS,
+  ) as LimiterCall;
   const decision = await limiter.consume(subjects);
   part.decision = decision;
   return part;
@@ -90,11 +101,11 @@ describe("a limiter", () => {
     const [limiter, bystander] = [limiterOf("a", 5), limiterOf("b", 5)];
     const [one, other] = [{}, {}];
     const parts = [one, other].map((request) => {
-      const part = takeEntry(request, limiter, subjectsOf(ann), false, OPTIONS) as LimiterCall;
+      const part = addLimiterCall(request, limiter, subjectsOf(ann), false, OPTIONS) as LimiterCall;
       take(request, bystander);
       return part;
     });
-    forgetEntry(one, parts[0] as LimiterCall);
+    removeLimiterCall(one, parts[0] as LimiterCall);
     expect(take(one, bystander)).toBeUndefined();
     expect(take(other, limiter)).toBeUndefined();
     expect(take(one, limiter)).toEqual(["5-per-1m"]);
@@ -160,7 +171,10 @@ describe("limiters that extend another one", () => {
 
   test("are asked again with it when neither could answer", () => {
     const request = {};
-    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as LimiterCall);
+    removeLimiterCall(
+      request,
+      addLimiterCall(request, one, subjectsOf(ann), false, OPTIONS) as LimiterCall,
+    );
     expect(take(request, base)).toEqual(["5-per-1m"]);
     expect(take(request, one)).toEqual(["one"]);
   });
@@ -168,7 +182,10 @@ describe("limiters that extend another one", () => {
   test("leave it asked when only what they add could not answer", () => {
     const request = {};
     take(request, base);
-    forgetEntry(request, takeEntry(request, one, subjectsOf(ann), false, OPTIONS) as LimiterCall);
+    removeLimiterCall(
+      request,
+      addLimiterCall(request, one, subjectsOf(ann), false, OPTIONS) as LimiterCall,
+    );
     expect(take(request, base)).toBeUndefined();
     expect(take(request, one)).toEqual(["one"]);
     expect(take(request, one)).toBeUndefined();
@@ -179,9 +196,9 @@ describe("the decision that binds", () => {
   test("is the one with the least share left, whichever came first", async () => {
     const wide = await limiterOf("wide", 100).consume("x");
     const tight = await limiterOf("tight", 2).consume("x");
-    expect(bindingDecision([wide, tight])).toBe(tight);
-    expect(bindingDecision([tight, wide])).toBe(tight);
-    expect(bindingDecision([wide])).toBe(wide);
+    expect(findBindingDecision([wide, tight])).toBe(tight);
+    expect(findBindingDecision([tight, wide])).toBe(tight);
+    expect(findBindingDecision([wide])).toBe(wide);
   });
 
   test("is a denial, whatever the others have left", async () => {
@@ -189,7 +206,7 @@ describe("the decision that binds", () => {
     const allowed = await spent.consume("x");
     const denied = await limiterOf("small", 3).consume("x", { cost: 4 });
     expect([allowed.remaining, denied.remaining]).toEqual([0, 3]);
-    expect(bindingDecision([allowed, denied])).toBe(denied);
+    expect(findBindingDecision([allowed, denied])).toBe(denied);
   });
 
   test("is, in shadow, what would be a denial", async () => {
@@ -200,7 +217,7 @@ describe("the decision that binds", () => {
       );
     const allowed = await make("spent", 1).consume("x");
     const wouldBe = await make("small", 3).consume("x", { cost: 4 });
-    expect(bindingDecision([allowed, wouldBe])).toBe(wouldBe);
+    expect(findBindingDecision([allowed, wouldBe])).toBe(wouldBe);
   });
 
   test("shares its numbers with its own tightest limit", async () => {
@@ -210,7 +227,7 @@ describe("the decision that binds", () => {
     ];
     const store = requireStore(memoryStore({ clock: () => 0 }));
     const both = await createLimiter({ name: "both", limits, store }).consume("x");
-    const binding = bindingDecision([await limiterOf("a", 10).consume("x"), both]);
+    const binding = findBindingDecision([await limiterOf("a", 10).consume("x"), both]);
     expect(binding).toBe(both);
     expect([binding.limit, binding.remaining]).toEqual([4, 3]);
   });
@@ -221,7 +238,7 @@ describe("a limiter's own word on a request", () => {
     const [limiter, another] = [limiterOf("login", 1), limiterOf("another", 1)];
     const request = {};
     expect(decisionOf(request, [limiter])).toBeUndefined();
-    takeEntry(request, limiter, subjectsOf(ann), false, OPTIONS);
+    addLimiterCall(request, limiter, subjectsOf(ann), false, OPTIONS);
     expect(decisionOf(request, [limiter])).toBeUndefined();
     expect(decisionOf(request, [another])).toBeUndefined();
   });
@@ -275,7 +292,7 @@ describe("a limiter's own word on a request", () => {
     const limiter = limiterOn("both", limits, requireStore(memoryStore()));
     const request = {};
     const first = await decide(request, limiter, { ip: "1.2.3.4", user: null });
-    const part = takeEntry(
+    const part = addLimiterCall(
       request,
       limiter,
       subjectsOf({ ip: "1.2.3.4", user: "ann" }),
@@ -309,7 +326,7 @@ describe("the subject of a request", () => {
     const request = {};
     const first = await decide(request, limiterOf("a", 5), { default: "x" });
     const second = await decide(request, limiterOf("b", 5), { default: "y" });
-    expect(reportedOf(request)).toEqual([first, second]);
+    expect(reportedDecisionsOf(request)).toEqual([first, second]);
     expect({ ...subjectOf(request) }).toEqual({ default: "y" });
   });
 });

@@ -8,11 +8,11 @@ import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText } from "./verdict.ts";
 
 /** A limiter's decision, with what it adds to the response. */
-export interface Reported {
+export interface ReportedDecision {
   readonly decision: Decision;
   readonly headers: HeaderSettings;
   /** The prepared text for the decision's limits, if they are all of the limiter's. */
-  readonly text?: PolicyText | undefined;
+  readonly policyText?: PolicyText | undefined;
   /** Whether the application let the denied request through. */
   readonly passed?: boolean | undefined;
 }
@@ -21,7 +21,7 @@ export interface Reported {
  * One call of a limiter for a request: the groups that had a subject and were not asked before, and the decision. All guards
  * that a request passes share its entries.
  */
-export interface LimiterCall extends Omit<Reported, "decision"> {
+export interface LimiterCall extends Omit<ReportedDecision, "decision"> {
   readonly limiter: LimiterWithInternals;
   readonly groups: readonly LimitGroup[];
   readonly subjects: RequestSubjects;
@@ -33,33 +33,33 @@ export interface LimiterCall extends Omit<Reported, "decision"> {
   isSettled: boolean;
   /** Undefined until it is decided. */
   decision: Decision | undefined;
-  text: PolicyText | undefined;
+  policyText: PolicyText | undefined;
   passed: boolean | undefined;
 }
 
 /** An entry with its decision. */
-export type DecidedEntry = LimiterCall & Reported;
+export type DecidedCall = LimiterCall & ReportedDecision;
 
 /** Under this symbol a request carries its entries, shared by all copies of Headgate that it passes. */
-const ENTRIES: unique symbol = Symbol.for("@headgate/core.entries") as never;
+const LIMITER_CALLS: unique symbol = Symbol.for("@headgate/core.entries") as never;
 
 /** What keeps the entries: a request itself, not an object that stands for it. */
-export interface Carrier {
-  [ENTRIES]?: readonly LimiterCall[];
+export interface RecordedRequest {
+  [LIMITER_CALLS]?: readonly LimiterCall[];
 }
 
 const NONE: readonly never[] = [];
 
-export function entriesOf(request: Carrier): readonly LimiterCall[] {
-  return request[ENTRIES] ?? NONE;
+export function limiterCallsOf(request: RecordedRequest): readonly LimiterCall[] {
+  return request[LIMITER_CALLS] ?? NONE;
 }
 
 /**
  * Records what a request is going to ask a limiter: the groups with a subject that were not asked yet. Undefined if there are
  * none. `hasAll`: the request has every subject.
  */
-export function takeEntry(
-  request: Carrier,
+export function addLimiterCall(
+  request: RecordedRequest,
   limiter: LimiterWithInternals,
   subjects: RequestSubjects,
   hasAll: boolean,
@@ -70,12 +70,12 @@ export function takeEntry(
   }: Pick<Partial<LimiterCall>, "cost" | "count"> & Pick<LimiterCall, "headers">,
 ): LimiterCall | undefined {
   const { policy } = limiter[LIMITER];
-  const entries = request[ENTRIES] ?? NONE;
+  const entries = request[LIMITER_CALLS] ?? NONE;
   const isAll = hasAll && entries.length === 0;
   const groups = isAll
     ? policy.groups
     : policy.groups.filter(
-        (group) => isCounted(group, subjects) && !isRequested(entries, policy, group),
+        (group) => hasSubject(group, subjects) && !hasCalled(entries, policy, group),
       );
   if (groups.length === 0) return undefined;
   const limiterCall: LimiterCall = {
@@ -87,20 +87,20 @@ export function takeEntry(
     headers,
     isSettled: false,
     decision: undefined,
-    text: undefined,
+    policyText: undefined,
     passed: undefined,
   };
   // A new list: copies of the request, and objects that inherit from it, may have the old one.
-  request[ENTRIES] = entries.length === 0 ? [limiterCall] : [...entries, limiterCall];
+  request[LIMITER_CALLS] = entries.length === 0 ? [limiterCall] : [...entries, limiterCall];
   return limiterCall;
 }
 
-function isCounted({ dimension }: LimitGroup, subjects: RequestSubjects): boolean {
+function hasSubject({ dimension }: LimitGroup, subjects: RequestSubjects): boolean {
   return dimension === GLOBAL_DIMENSION || typeof subjects[dimension] === "string";
 }
 
 /** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
-function isRequested(
+function hasCalled(
   entries: readonly LimiterCall[],
   counted: CompiledPolicy,
   group: LimitGroup,
@@ -109,12 +109,12 @@ function isRequested(
     const { policy: other } = limiter[LIMITER];
     // A limiter in shadow mode that let the request through does not decide for one that may deny it.
     if (other.shadow && !counted.shadow) return false;
-    return groups.some((one) => isSame(other, one, counted, group));
+    return groups.some((one) => shareCounters(other, one, counted, group));
   });
 }
 
 /** Limiters of one name on one store count together, even if they are different objects. */
-function isSame(
+function shareCounters(
   ofOne: CompiledPolicy,
   one: LimitGroup,
   ofOther: CompiledPolicy,
@@ -127,43 +127,43 @@ function isSame(
 }
 
 /** Whether a request has asked every group of a limiter, and had every subject. */
-export function hasRequestedAll(request: Carrier, limiter: LimiterWithInternals): boolean {
+export function hasCalledAll(request: RecordedRequest, limiter: LimiterWithInternals): boolean {
   const { policy } = limiter[LIMITER];
-  return policy.groups.every((group) => isRequested(entriesOf(request), policy, group));
+  return policy.groups.every((group) => hasCalled(limiterCallsOf(request), policy, group));
 }
 
 /** Removes an entry whose limiter failed. */
-export function forgetEntry(request: Carrier, limiterCall: LimiterCall): void {
-  request[ENTRIES] = entriesOf(request).filter((one) => one !== limiterCall);
+export function removeLimiterCall(request: RecordedRequest, limiterCall: LimiterCall): void {
+  request[LIMITER_CALLS] = limiterCallsOf(request).filter((one) => one !== limiterCall);
 }
 
 /** A request's calls of these limiters, or of limiters that count together with them. */
-export function entriesWith(
-  request: Carrier,
+export function limiterCallsTo(
+  request: RecordedRequest,
   limiters: readonly LimiterWithInternals[],
 ): readonly LimiterCall[] {
-  return entriesOf(request).filter((limiterCall) =>
+  return limiterCallsOf(request).filter((limiterCall) =>
     limiters.some((limiter) => {
       const { policy } = limiter[LIMITER];
-      return policy.groups.some((group) => isRequested([limiterCall], policy, group));
+      return policy.groups.some((group) => hasCalled([limiterCall], policy, group));
     }),
   );
 }
 
-export function isDecided(limiterCall: LimiterCall): limiterCall is DecidedEntry {
+export function isDecided(limiterCall: LimiterCall): limiterCall is DecidedCall {
   return limiterCall.decision !== undefined;
 }
 
 /** Every decision on a request so far, except those in shadow mode. */
-export function reportedOf(request: Carrier): readonly Reported[] {
-  const entries = request[ENTRIES] ?? NONE;
+export function reportedDecisionsOf(request: RecordedRequest): readonly ReportedDecision[] {
+  const entries = request[LIMITER_CALLS] ?? NONE;
   const [first] = entries;
-  if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedEntry[];
+  if (entries.length === 1 && first?.decision?.shadow === false) return entries as DecidedCall[];
   return entries.filter(isDecided).filter(({ decision }) => !decision.shadow);
 }
 
 /** The binding decision among all decisions on a request: the denial, or the one with the smallest share left. */
-export function bindingDecision(decisions: readonly Decision[]): Decision {
+export function findBindingDecision(decisions: readonly Decision[]): Decision {
   const denied = decisions.find(({ wouldAllow }) => !wouldAllow);
   if (denied !== undefined) return denied;
   const limits = decisions.flatMap((decision) => decision.limits);

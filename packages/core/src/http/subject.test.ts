@@ -1,10 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { OpaqueSubject, SubjectKind, SubjectText } from "./subject.ts";
-import { InvalidSubject, kindText, opaqueSubject, subjectText } from "./subject.ts";
+import { formatSubject, InvalidSubject, parseKeyResult, toOpaqueSubject } from "./subject.ts";
 
 function kindSubject(kind: SubjectKind, value: string): OpaqueSubject {
-  return opaqueSubject(kindText(kind, value));
+  return toOpaqueSubject(formatSubject(kind, value));
 }
 
 /** Texts that try to be another kind's. */
@@ -19,27 +19,27 @@ const hostile = fc.oneof(
 const kind = fc.constantFrom("text", "ip", "sha256", "hmac");
 
 function subjectOf(kind: string, value: string): SubjectText {
-  return subjectText(kind === "text" ? value : kindSubject(kind as "ip", value));
+  return parseKeyResult(kind === "text" ? value : kindSubject(kind as "ip", value));
 }
 
 describe("a text", () => {
   test.prop([fc.string({ minLength: 1 }).filter((text) => !text.startsWith("~"))])(
     "is its own subject",
     (text) => {
-      expect(subjectText(text)).toBe(text);
+      expect(parseKeyResult(text)).toBe(text);
     },
   );
 
   test("that begins with a tilde gets another one", () => {
-    expect(subjectText("~")).toBe("~~");
-    expect(subjectText("~~")).toBe("~~~");
-    expect(subjectText("~ip~1.2.3.4")).toBe("~~ip~1.2.3.4");
+    expect(parseKeyResult("~")).toBe("~~");
+    expect(parseKeyResult("~~")).toBe("~~~");
+    expect(parseKeyResult("~ip~1.2.3.4")).toBe("~~ip~1.2.3.4");
   });
 
   test.each(["constructor", "__proto__", "undefined", "null", " ", "0", "\0"])(
     "of %j is a subject like any other",
     (text) => {
-      expect(subjectText(text)).toBe(text);
+      expect(parseKeyResult(text)).toBe(text);
     },
   );
 });
@@ -66,16 +66,16 @@ describe("subjects of all kinds", () => {
   );
 
   test("say their kind", () => {
-    expect(subjectText(kindSubject("sha256", "x"))).toBe("~sha256~x");
-    expect(subjectText(kindSubject("hmac", "x"))).toBe("~hmac~x");
-    expect(subjectText(kindSubject("ip", "1.2.3.4"))).toBe("~ip~1.2.3.4");
-    expect(subjectText(opaqueSubject("1.2.3.4"))).toBe("1.2.3.4");
+    expect(parseKeyResult(kindSubject("sha256", "x"))).toBe("~sha256~x");
+    expect(parseKeyResult(kindSubject("hmac", "x"))).toBe("~hmac~x");
+    expect(parseKeyResult(kindSubject("ip", "1.2.3.4"))).toBe("~ip~1.2.3.4");
+    expect(parseKeyResult(toOpaqueSubject("1.2.3.4"))).toBe("1.2.3.4");
   });
 });
 
 describe("a request without a subject", () => {
   test.each([[undefined], [null], [""]])("has none: %j", (value) => {
-    expect(subjectText(value)).toBeUndefined();
+    expect(parseKeyResult(value)).toBeUndefined();
   });
 });
 
@@ -88,7 +88,7 @@ describe("a whole number", () => {
     [Number.MAX_SAFE_INTEGER, "9007199254740991"],
     [123_456_789_012_345_678n, "123456789012345678"],
   ])("is its digits: %s", (value, text) => {
-    expect(subjectText(value)).toBe(text);
+    expect(parseKeyResult(value)).toBe(text);
   });
 });
 
@@ -110,13 +110,13 @@ describe("what is no subject", () => {
     [Object.create(null)],
     [Promise.resolve("user-1")],
   ])("is told from a missing one: %s", (value) => {
-    expect(subjectText(value)).toBeInstanceOf(InvalidSubject);
+    expect(parseKeyResult(value)).toBeInstanceOf(InvalidSubject);
   });
 
   test.prop([fc.jsonValue()])("is every object that a client can send as JSON", (value) => {
     const sent: unknown = JSON.parse(JSON.stringify({ key: value })).key;
     fc.pre(typeof sent === "object" && sent !== null);
-    expect(subjectText(sent)).toBeInstanceOf(InvalidSubject);
+    expect(parseKeyResult(sent)).toBeInstanceOf(InvalidSubject);
   });
 
   test.each([
@@ -124,7 +124,7 @@ describe("what is no subject", () => {
     { "Symbol(@headgate/core.subject)": "~ip~1.2.3.4" },
     JSON.parse('{"__proto__":{"@headgate/core.subject":"~ip~1.2.3.4"}}'),
   ])("is an object that imitates one of ours: %j", (forged) => {
-    expect(subjectText(forged)).toBeInstanceOf(InvalidSubject);
+    expect(parseKeyResult(forged)).toBeInstanceOf(InvalidSubject);
   });
 
   test.each<[string, (subject: object) => unknown]>([
@@ -140,5 +140,5 @@ describe("what is no subject", () => {
 
 test("two copies of Headgate know each other's subjects", () => {
   const foreign = { [Symbol.for("@headgate/core.subject")]: "~ip~1.2.3.4" };
-  expect(subjectText(foreign)).toBe("~ip~1.2.3.4");
+  expect(parseKeyResult(foreign)).toBe("~ip~1.2.3.4");
 });

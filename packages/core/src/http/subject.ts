@@ -21,7 +21,7 @@ export interface OpaqueSubject {
   toJSON(): never;
 }
 
-function refuseText(): never {
+function throwOnText(): never {
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
     "what byIp, byHeader and byAll return cannot be used as a string, because it would not say who is counted: join keys with byAll(byIp(), (request) => ...), or use the address that a key function gets",
@@ -29,15 +29,15 @@ function refuseText(): never {
 }
 
 /** A subject that has this text. */
-export function opaqueSubject(text: string): OpaqueSubject {
-  const subject = { [SUBJECT]: text, toString: refuseText, toJSON: refuseText };
+export function toOpaqueSubject(text: string): OpaqueSubject {
+  const subject = { [SUBJECT]: text, toString: throwOnText, toJSON: throwOnText };
   return subject;
 }
 
 export type SubjectKind = "sha256" | "hmac" | "ip" | "all";
 
 /** The text of a subject of this kind. */
-export function kindText(kind: SubjectKind, value: string): string {
+export function formatSubject(kind: SubjectKind, value: string): string {
   return `~${kind}~${value}`;
 }
 
@@ -54,7 +54,7 @@ export class InvalidSubject {
 export type SubjectText = string | undefined | InvalidSubject;
 
 /** The text of a subject returned by a key function. A whole number is written in digits. */
-export function subjectText(value: unknown): SubjectText {
+export function parseKeyResult(value: unknown): SubjectText {
   if (typeof value === "string") {
     if (value === "") return undefined;
     return value.charCodeAt(0) === 0x7e ? `~${value}` : value;
@@ -67,5 +67,5 @@ export function subjectText(value: unknown): SubjectText {
 
 /** Joins subjects so that different lists give different texts: `~/` separates two, and a `~` inside is doubled. */
 export function joinSubjects(texts: readonly string[]): string {
-  return kindText("all", texts.map((text) => text.replaceAll("~", "~~")).join("~/"));
+  return formatSubject("all", texts.map((text) => text.replaceAll("~", "~~")).join("~/"));
 }

@@ -42,9 +42,9 @@ export interface HeaderSettings {
 /** The parts of a response that depend only on the policy, written once. */
 export interface PolicyText {
   /** `RateLimit-Policy` in the form that the guard sends; undefined if the numbers are the request's, or the window's length changes with the calendar. */
-  readonly policy: string | undefined;
+  readonly policyHeader: string | undefined;
   /** The names of the limits, quoted, in their order. */
-  readonly names: readonly string[];
+  readonly quotedNames: readonly string[];
 }
 
 /** The answer to a rejected request. */
@@ -71,7 +71,7 @@ export type Verdict =
        * Call it once it is known whether the application lets the request through. Missing if it must not. Only the first call
        * counts.
        */
-      readonly conclude?: (passed: boolean) => void;
+      readonly recordOutcome?: (passed: boolean) => void;
     }
   /** The request is answered without being counted: it has no key, or its client is blocked. */
   | {
@@ -82,4 +82,4 @@ export type Verdict =
 
 export const PASS: Verdict = { kind: "pass" };
 
-export const LEFT: Verdict = { kind: "left" };
+export const DISCONNECTED: Verdict = { kind: "left" };

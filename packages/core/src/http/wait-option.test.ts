@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readWaitOption } from "./parse-guard.ts";
+import { readWaitOption } from "./parse-guard-options.ts";
 
 describe("the option wait", () => {
   test.each([

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { HeadgateError } from "../common/errors.ts";
-import { HeadgateDenied } from "./problem.ts";
+import { HeadgateDeniedError } from "./problem.ts";
 import { toError } from "./warn.ts";
 
 describe("what was thrown", () => {
   class OfTheApplication extends Error {}
-  const denied = Object.create(HeadgateDenied.prototype) as Error;
+  const denied = Object.create(HeadgateDeniedError.prototype) as Error;
 
   test.each([
     [new Error("wrong")],

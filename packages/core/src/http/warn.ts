@@ -14,7 +14,7 @@ export type Warn = (
 ) => void;
 
 /** Returns what warns of an answer to a denied request that came after another one. */
-export function lateAnswerWarner(warn: Warn, request: object): (error: unknown) => void {
+export function createLateWarning(warn: Warn, request: object): (error: unknown) => void {
   return (error) =>
     warn(
       "HEADGATE_LATE_ANSWER",
@@ -25,8 +25,13 @@ export function lateAnswerWarner(warn: Warn, request: object): (error: unknown) 
 }
 
 /** Emits a process warning, once for each code and application. `error` shows where it came from. */
-export function warnOnce(place: object, code: string, message: string, error?: unknown): void {
-  if (!isFirst(place, code)) return;
+export function warnOnce(
+  application: object,
+  code: string,
+  message: string,
+  error?: unknown,
+): void {
+  if (!isFirstWarning(application, code)) return;
   const detail = error === undefined ? {} : { detail: inspect(error) };
   process.emitWarning(message, { type: "HeadgateWarning", code, ...detail });
 }
@@ -34,9 +39,9 @@ export function warnOnce(place: object, code: string, message: string, error?: u
 const known = new WeakMap<object, Set<string>>();
 
 /** Whether a warning is new for an application, which may have many limiters and logs it once. */
-export function isFirst(place: object, code: string): boolean {
-  const codes = known.get(place) ?? new Set();
-  known.set(place, codes);
+export function isFirstWarning(application: object, code: string): boolean {
+  const codes = known.get(application) ?? new Set();
+  known.set(application, codes);
   if (codes.has(code)) return false;
   codes.add(code);
   return true;

@@ -1,5 +1,5 @@
 import type { Decision } from "@headgate/hono";
-import { byAll, byHeader, byIp, byTier, gcra, perRequest, rateLimit } from "@headgate/hono";
+import { byHeader, byIp, byTier, combineKeys, gcra, perRequest, rateLimit } from "@headgate/hono";
 import { Hono } from "hono";
 
 const app = new Hono<{ Variables: { user: string } }>();
@@ -26,7 +26,10 @@ app.get("/users/:user/files/:file", limiting, (c) => {
   return c.json({ user, own, other, remaining: decision?.remaining, of: limiting.of(c) });
 });
 
-rateLimit({ limits: gcra({ limit: 1, window: "1m" }), key: byAll(byIp(), (c) => c.req.path) });
+rateLimit({
+  limits: gcra({ limit: 1, window: "1m" }),
+  key: combineKeys(byIp(), (c) => c.req.path),
+});
 const tiers = { free: gcra({ limit: 1, window: "1m" }), paid: gcra({ limit: 9, window: "1m" }) };
 rateLimit({ limits: byTier(tiers, async (c) => (c.req.path === "/" ? "free" : "paid")) });
 rateLimit({ limits: byTier({ ...tiers, staff: null }, () => "staff") }).tiers.get("free");

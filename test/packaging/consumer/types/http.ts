@@ -59,7 +59,7 @@ export const adapter: HttpAdapter<Context> = {
 
 /** What handlers of the Fetch API get is a request as it is. */
 const handlers = createHttpGuard<Request>("GET", { limits, key: byHeader("x-api-key") });
-const nobody: Client = { address: undefined, peer: undefined, hasLeft: () => false };
+const nobody: Client = { address: undefined, peer: undefined, isDisconnected: () => false };
 void handlers.check(new Request("http://localhost"), nobody);
 
 /** What an adapter's own function takes. */

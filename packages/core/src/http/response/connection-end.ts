@@ -37,10 +37,10 @@ export function watchConnection(connection: Connection, listener: ConnectionList
 
 function listenTo(connection: Connection): ConnectionWatch {
   const listeners = new Set<ConnectionListener>();
-  const tell = (isClosed: boolean): void => {
+  const notify = (isClosed: boolean): void => {
     for (const listener of [...listeners]) listener(isClosed);
   };
-  const watch = { listeners, onClose: () => tell(true), onEnd: () => tell(false) };
+  const watch = { listeners, onClose: () => notify(true), onEnd: () => notify(false) };
   watches.set(connection, watch);
   connection.on?.("close", watch.onClose);
   connection.on?.("end", watch.onEnd);
@@ -51,7 +51,7 @@ function listenTo(connection: Connection): ConnectionWatch {
  * Whether a connection is gone. If a client reset it, its address is gone before Node reports the close. A unix socket has no
  * address at either end.
  */
-export function isGone(connection: Connection | null | undefined): boolean {
+export function isDisconnected(connection: Connection | null | undefined): boolean {
   if (!connection || connection.destroyed === true) return true;
   return connection.remoteAddress === undefined && connection.localAddress !== undefined;
 }

@@ -1,5 +1,5 @@
 import type { Connection } from "./connection-end.ts";
-import { isGone, watchConnection } from "./connection-end.ts";
+import { isDisconnected, watchConnection } from "./connection-end.ts";
 
 /*
  * The one place that knows when a response is over, or its client has disconnected. Node's own events are not enough: a
@@ -50,7 +50,7 @@ interface Http2Stream {
 }
 
 /** How often to check an ended HTTP/2 response that is not sent yet. */
-const LOOK_AGAIN_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 const watches = new WeakMap<object, ResponseWatch>();
 
@@ -69,7 +69,7 @@ export function watchResponse(response: object, listener: ResponseListener): () 
  * responses wait for their turn. Then it sees neither an end nor a reset until it writes; this also hides the client of the
  * response whose turn it is.
  */
-export function isClientSeen(response: object): boolean {
+export function canDetectDisconnect(response: object): boolean {
   const { stream, req } = response as Response;
   return stream !== undefined || req?.socket?.isPaused?.() !== true;
 }
@@ -79,12 +79,12 @@ class ResponseWatch {
   readonly #listeners = new Set<ResponseListener>();
   /** The status with which the response was ended. */
   #status: number | undefined;
-  #over: "onSent" | "onLeft" | undefined;
+  #outcome: "onSent" | "onLeft" | undefined;
   #watchesEnd = false;
   /** Removes our listeners; undefined while there are none. */
   #stop: (() => void) | undefined;
   /** Checks a stream for changes without an event. */
-  #look: (() => void) | undefined;
+  #poll: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(response: Response) {
@@ -92,14 +92,14 @@ class ResponseWatch {
   }
 
   add(listener: ResponseListener): () => void {
-    if (this.#over === undefined && this.#stop === undefined) this.#start();
+    if (this.#outcome === undefined && this.#stop === undefined) this.#start();
     if (listener.onEnded !== undefined) this.#watchEnd();
     this.#listeners.add(listener);
     if (this.#status !== undefined) listener.onEnded?.(this.#status);
-    if (this.#over !== undefined) listener[this.#over]?.();
+    if (this.#outcome !== undefined) listener[this.#outcome]?.();
     return () => {
       this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) this.#rest();
+      if (this.#listeners.size === 0) this.#removeListeners();
     };
   }
 
@@ -112,16 +112,16 @@ class ResponseWatch {
   #listenToResponse(): void {
     const response = this.#response;
     const connection = response.req?.socket;
-    if (connection && isGone(connection)) this.#leave();
-    else if (response.writableFinished === true) this.#send();
-    if (this.#over !== undefined) return;
+    if (connection && isDisconnected(connection)) this.#reportDisconnected();
+    else if (response.writableFinished === true) this.#reportSent();
+    if (this.#outcome !== undefined) return;
     const onFinish = (): void => {
       // Node also emits `finish` if the rest of a response was dropped with its connection.
       const { socket } = response;
-      if (socket?.destroyed || socket?.errored) this.#leave();
-      else this.#send();
+      if (socket?.destroyed || socket?.errored) this.#reportDisconnected();
+      else this.#reportSent();
     };
-    const onClose = (): void => this.#leave();
+    const onClose = (): void => this.#reportDisconnected();
     // Runs before Node detaches the connection.
     response.prependOnceListener("finish", onFinish);
     response.once("close", onClose);
@@ -131,7 +131,7 @@ class ResponseWatch {
         // After the client has ended, Node writes nothing more. But a response that was ended in its turn may still be sent.
         const isCut = connection.writableEnded === true;
         const isOnItsWay = response.writableEnded && response.socket;
-        if (isClosed || (isCut && !isOnItsWay)) this.#leave();
+        if (isClosed || (isCut && !isOnItsWay)) this.#reportDisconnected();
       });
     this.#stop = () => {
       response.off("finish", onFinish);
@@ -143,12 +143,12 @@ class ResponseWatch {
   #listenToStream(stream: Http2Stream): void {
     const note = (): void => {
       // Node ends the stream of a HEAD request before its response.
-      if (stream.headersSent && stream.writableFinished && !stream.aborted) this.#send();
-      else if (stream.aborted || stream.closed || stream.destroyed) this.#leave();
+      if (stream.headersSent && stream.writableFinished && !stream.aborted) this.#reportSent();
+      else if (stream.aborted || stream.closed || stream.destroyed) this.#reportDisconnected();
     };
     note();
-    if (this.#over !== undefined) return;
-    this.#look = note;
+    if (this.#outcome !== undefined) return;
+    this.#poll = note;
     // A stream that was reset emits `close` only after its request has been read; one that was ended does not emit `aborted`.
     const events = ["finish", "aborted", "close"] as const;
     for (const event of events) stream.on(event, note);
@@ -160,56 +160,56 @@ class ResponseWatch {
   /** There is no event for a call of `end` after the client has disconnected, or while a pipelined response waits for its turn. */
   #watchEnd(): void {
     const response = this.#response;
-    if (response.writableEnded) this.#end();
+    if (response.writableEnded) this.#reportEnded();
     if (this.#watchesEnd || this.#status !== undefined) return;
     this.#watchesEnd = true;
     const { end } = response;
     response.end = (...args) => {
       const returned = end.apply(response, args);
-      this.#end();
+      this.#reportEnded();
       return returned;
     };
   }
 
-  #end(): void {
+  #reportEnded(): void {
     if (this.#status !== undefined) return;
     const { stream, statusCode } = this.#response;
     // The application may have written to the stream directly, with a status of its own.
     const status = stream?.sentHeaders?.[":status"] ?? statusCode;
     this.#status = status;
     for (const listener of [...this.#listeners]) listener.onEnded?.(status);
-    this.#lookAgain();
+    this.#schedulePoll();
   }
 
   /** There is no event when a client abandons a stream without an error while part of the response waits to be sent. */
-  #lookAgain(): void {
-    if (this.#look === undefined || this.#over !== undefined) return;
+  #schedulePoll(): void {
+    if (this.#poll === undefined || this.#outcome !== undefined) return;
     this.#timer = setTimeout(() => {
-      this.#look?.();
-      this.#lookAgain();
-    }, LOOK_AGAIN_MS).unref();
+      this.#poll?.();
+      this.#schedulePoll();
+    }, POLL_INTERVAL_MS).unref();
   }
 
-  #send(): void {
-    this.#end();
-    this.#finish("onSent");
+  #reportSent(): void {
+    this.#reportEnded();
+    this.#report("onSent");
   }
 
-  #leave(): void {
-    this.#finish("onLeft");
+  #reportDisconnected(): void {
+    this.#report("onLeft");
   }
 
-  #finish(how: "onSent" | "onLeft"): void {
-    if (this.#over !== undefined) return;
-    this.#over = how;
-    this.#rest();
+  #report(how: "onSent" | "onLeft"): void {
+    if (this.#outcome !== undefined) return;
+    this.#outcome = how;
+    this.#removeListeners();
     for (const listener of [...this.#listeners]) listener[how]?.();
   }
 
-  #rest(): void {
+  #removeListeners(): void {
     this.#stop?.();
     this.#stop = undefined;
-    this.#look = undefined;
+    this.#poll = undefined;
     clearTimeout(this.#timer);
   }
 }

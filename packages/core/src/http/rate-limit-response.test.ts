@@ -5,9 +5,9 @@ import type { Decision } from "../common/decision.ts";
 import type { Policy } from "../common/policy.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { answerTo } from "./answer.ts";
 import { readHeadersOption } from "./headers-option.ts";
-import { refuseMissing } from "./refusals.ts";
+import { toVerdict } from "./rate-limit-response.ts";
+import { refuseMissingKey } from "./refused-verdicts.ts";
 import type { Header, HeadersOption, Verdict } from "./verdict.ts";
 
 const NOW = 1_800_000_000_250;
@@ -29,7 +29,7 @@ function answer(decisions: readonly Decision[], headers?: HeadersOption): Verdic
 function answerEach(
   ...reported: readonly (readonly [Decision, HeadersOption | undefined])[]
 ): Verdict {
-  return answerTo(
+  return toVerdict(
     reported.map(([decision, headers]) => ({ decision, headers: readHeadersOption(headers) })),
     NOW,
   );
@@ -178,10 +178,10 @@ test.each([
 ])("a request that waited is told how long, whether it was %s", async (kind, cost) => {
   const decision = await decide(burst, 2, cost);
   const reported = [{ decision, headers: readHeadersOption(undefined) }];
-  const verdict = answerTo(reported, NOW, 1_234.56);
+  const verdict = toVerdict(reported, NOW, 1_234.56);
   expect(verdict.kind).toBe(kind);
   expect(listOf(verdict)).toContainEqual(["Server-Timing", "headgate;dur=1234.6", "added"]);
-  expect(headersOf(answerTo(reported, NOW))).not.toHaveProperty("Server-Timing");
+  expect(headersOf(toVerdict(reported, NOW))).not.toHaveProperty("Server-Timing");
 });
 
 describe("a request that several limiters decide", () => {
@@ -373,7 +373,7 @@ describe("a limiter whose headers are hidden", () => {
 });
 
 test("a request without a key is refused with a problem that no cache keeps", () => {
-  const verdict = refuseMissing("apiKey") as Verdict & { kind: "refused" };
+  const verdict = refuseMissingKey("apiKey") as Verdict & { kind: "refused" };
   expect(verdict.kind).toBe("refused");
   expect(headersOf(verdict)).toEqual({ "Cache-Control": "no-store" });
   expect(verdict.rejection).toMatchObject({ status: 400, contentType: "application/problem+json" });

@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { fixedWindow } from "../algorithms/fixed-window.ts";
 import type { HeadgateError } from "../common/errors.ts";
 import { byHeader, byIp } from "./keys.ts";
-import { GUARD_OPTIONS, parseGuard } from "./parse-guard.ts";
+import { GUARD_OPTIONS, parseGuardOptions } from "./parse-guard-options.ts";
 import { byTier, perRequest } from "./request-limits.ts";
 
 function errorOf(options: unknown, more?: readonly string[]): HeadgateError {
   try {
-    parseGuard("rateLimit", options as object, undefined, more);
+    parseGuardOptions("rateLimit", options as object, undefined, more);
   } catch (error) {
     return error as HeadgateError;
   }
@@ -136,10 +136,10 @@ describe("an option", () => {
   ])(
     "of another limiter, %s as a function, is refused in favour of ours",
     (option, value, ours) => {
-      expect(() => parseGuard("rateLimit", { [option]: value })).toThrow(
+      expect(() => parseGuardOptions("rateLimit", { [option]: value })).toThrow(
         `rateLimit: unknown option "${option}"; Headgate's way is limits: ${ours}`,
       );
-      expect(() => parseGuard("rateLimit", { [option]: 5 })).toThrow(
+      expect(() => parseGuardOptions("rateLimit", { [option]: 5 })).toThrow(
         "limits: fixedWindow({ limit, window })",
       );
     },
@@ -167,7 +167,7 @@ describe("an option", () => {
   test("of one adapter only is refused in the other", () => {
     expect(errorOf({ hook: "onRequest" }).message).toContain('unknown option "hook"');
     expect(() =>
-      parseGuard("headgate", { hook: "onRequest" } as object, undefined, ["hook"]),
+      parseGuardOptions("headgate", { hook: "onRequest" } as object, undefined, ["hook"]),
     ).not.toThrow();
     expect(errorOf({ hooks: "onRequest" }, ["hook"]).message).toMatch(/it takes .*hook/);
   });
@@ -199,14 +199,14 @@ describe("options", () => {
   );
 
   test("name who refuses them", () => {
-    const refuse = () => parseGuard("headgate on api GET /x", { max: 5 } as object);
+    const refuse = () => parseGuardOptions("headgate on api GET /x", { max: 5 } as object);
     expect(refuse).toThrow(/^headgate on api GET \/x: /);
   });
 
   test("may all be left out, or be undefined", () => {
-    expect(() => parseGuard("rateLimit", {})).not.toThrow();
+    expect(() => parseGuardOptions("rateLimit", {})).not.toThrow();
     const none = Object.fromEntries(GUARD_OPTIONS.map((option) => [option, undefined]));
-    expect(() => parseGuard("rateLimit", none)).not.toThrow();
+    expect(() => parseGuardOptions("rateLimit", none)).not.toThrow();
   });
 });
 
@@ -240,7 +240,7 @@ describe("a value", () => {
     ["limits", [limit]],
     ["limits", byTier({ free: limit, premium: [limit] }, () => "free")],
   ])("of %s may be %j", (option, value) => {
-    expect(() => parseGuard("rateLimit", { [option]: value })).not.toThrow();
+    expect(() => parseGuardOptions("rateLimit", { [option]: value })).not.toThrow();
   });
 
   const refused: [string, unknown, string][] = [

@@ -4,7 +4,7 @@ import type { FastifyInstance, RouteOptions } from "fastify";
 import { routeName } from "./route-name.ts";
 
 /** A route as it was added, and the scope it was added in. */
-export interface KnownRoute {
+export interface TrackedRoute {
   readonly scope: FastifyInstance;
   readonly options: RouteOptions;
 }
@@ -12,14 +12,14 @@ export interface KnownRoute {
 /** Under this key a route's config carries the route as it was added, so that requests can see it. */
 const ROUTE: unique symbol = Symbol.for("@headgate/fastify.route") as never;
 
-type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: KnownRoute };
+type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: TrackedRoute };
 
 /** Shared by every copy of this package in the process, because they all see the same routes. */
 const ROUTES: unique symbol = Symbol.for("@headgate/fastify.routes") as never;
 const SERVERS: unique symbol = Symbol.for("@headgate/fastify.servers") as never;
 const LIMITED: unique symbol = Symbol.for("@headgate/fastify.limited") as never;
 const shared = globalThis as {
-  [ROUTES]?: WeakMap<object, Set<KnownRoute>>;
+  [ROUTES]?: WeakMap<object, Set<TrackedRoute>>;
   [SERVERS]?: WeakSet<object>;
   [LIMITED]?: WeakSet<object>;
 };
@@ -28,7 +28,7 @@ shared[SERVERS] ??= new WeakSet();
 shared[LIMITED] ??= new WeakSet();
 const routesByServer = shared[ROUTES];
 /** The applications whose routes have all been noted. */
-const knownServers = shared[SERVERS];
+const trackedServers = shared[SERVERS];
 /** The applications on which a plugin of Headgate runs, in any scope. */
 const limitedServers = shared[LIMITED];
 
@@ -39,33 +39,33 @@ const limitedServers = shared[LIMITED];
  */
 subscribe("fastify.initialization", (message) => {
   const { fastify } = message as { fastify: FastifyInstance };
-  knownServers.add(fastify.server);
+  trackedServers.add(fastify.server);
   fastify.addHook("onRoute", function (this: FastifyInstance, options) {
-    noteRoute(this, options);
+    trackRoute(this, options);
   });
   fastify.addHook("onReady", async () => rejectUncoveredRoutes(fastify));
 });
 
 /** Notes that a plugin of Headgate runs in an application. */
-export function notePlugin({ server }: FastifyInstance): void {
+export function markLimited({ server }: FastifyInstance): void {
   limitedServers.add(server);
 }
 
 /** Options that no other rate limiter of Fastify has, so they are meant for Headgate even if another plugin may read the config. */
-const OURS = ["limits", "limiter", "extend", "cost", "count", "missing"];
+const HEADGATE_OPTIONS = ["limits", "limiter", "extend", "cost", "count", "missing"];
 
 /**
  * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be unlimited without
  * anybody noticing.
  */
 export function rejectUncoveredRoutes(app: FastifyInstance): void {
-  const isOursAlone = limitedServers.has(app.server);
+  const hasPlugin = limitedServers.has(app.server);
   for (const { scope, options } of routesIn(app)) {
     const limit: unknown = options.config?.rateLimit;
     if ("headgate" in scope || limit === false) continue;
     // The decorator of @fastify/rate-limit.
-    const mayBeOthers = !isOursAlone || "rateLimit" in scope;
-    if (mayBeOthers && !OURS.some((option) => option in Object(limit))) continue;
+    const mayBeForOther = !hasPlugin || "rateLimit" in scope;
+    if (mayBeForOther && !HEADGATE_OPTIONS.some((option) => option in Object(limit))) continue;
     throw invalidOption(
       `headgate: the route${routeName("", options)} has config.rateLimit, but no headgate plugin is registered in its scope or in one around it, so it would not be limited; register the plugin there`,
     );
@@ -73,9 +73,9 @@ export function rejectUncoveredRoutes(app: FastifyInstance): void {
 }
 
 /** Notes a route that has a rate limit in its config. */
-export function noteRoute(scope: FastifyInstance, options: RouteOptions): void {
+export function trackRoute(scope: FastifyInstance, options: RouteOptions): void {
   const { config } = options;
-  if (config?.rateLimit === undefined || routeOf(config)?.options === options) return;
+  if (config?.rateLimit === undefined || trackedRouteOf(config)?.options === options) return;
   const routes = routesByServer.get(scope.server) ?? new Set();
   const get = options.method === "HEAD" ? findGetRoute(routes, scope, options) : undefined;
   const route = get ?? { scope, options };
@@ -85,8 +85,8 @@ export function noteRoute(scope: FastifyInstance, options: RouteOptions): void {
 }
 
 /** Forgets a route that is refused: Fastify does not add it either. */
-export function forgetRoute(scope: FastifyInstance, { config }: RouteOptions): void {
-  const route = config && routeOf(config);
+export function untrackRoute(scope: FastifyInstance, { config }: RouteOptions): void {
+  const route = config && trackedRouteOf(config);
   if (route !== undefined) routesByServer.get(scope.server)?.delete(route);
 }
 
@@ -95,10 +95,10 @@ export function forgetRoute(scope: FastifyInstance, { config }: RouteOptions): v
  * so the newest are looked at first.
  */
 function findGetRoute(
-  routes: ReadonlySet<KnownRoute>,
+  routes: ReadonlySet<TrackedRoute>,
   scope: FastifyInstance,
   head: RouteOptions,
-): KnownRoute | undefined {
+): TrackedRoute | undefined {
   return [...routes].findLast(
     ({ scope: itsScope, options: { method, url, constraints, config } }) =>
       itsScope === scope &&
@@ -110,18 +110,18 @@ function findGetRoute(
 }
 
 /** Whether every route of an application was noted: not if it was created before Headgate was loaded. */
-export function areRoutesKnown(scope: FastifyInstance): boolean {
-  return knownServers.has(scope.server);
+export function areRoutesTracked(scope: FastifyInstance): boolean {
+  return trackedServers.has(scope.server);
 }
 
 /** The routes with a rate limit that were added to a scope, or inside it, so far. */
-export function routesIn(scope: FastifyInstance): KnownRoute[] {
+export function routesIn(scope: FastifyInstance): TrackedRoute[] {
   const routes = routesByServer.get(scope.server) ?? [];
   return [...routes].filter((route) => isWithin(route.scope, scope));
 }
 
 /** The route that a config belongs to; undefined for one that was added before Headgate was loaded. */
-export function routeOf(config: object): KnownRoute | undefined {
+export function trackedRouteOf(config: object): TrackedRoute | undefined {
   return (config as MarkedConfig)[ROUTE];
 }
 

@@ -7,7 +7,7 @@ import { createHttpGuard } from "./http-guard.ts";
 import { byHeader, byIp, combineKeys } from "./keys.ts";
 import { byTier } from "./request-limits.ts";
 
-const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", hasLeft: () => false };
+const client: Client = { address: "203.0.113.7", peer: "203.0.113.7", isDisconnected: () => false };
 
 const limits = [
   fixedWindow({ limit: 2, window: "1d", block: "1h", name: "pair", per: "pair" }),

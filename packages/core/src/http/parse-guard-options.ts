@@ -10,14 +10,14 @@ import type { AddressHeader } from "./address-option.ts";
 import { readAddressOption } from "./address-option.ts";
 import type { GuardOptions, MissingKey } from "./guard-options.ts";
 import { readHeadersOption } from "./headers-option.ts";
-import type { List } from "./lists.ts";
+import type { ParsedList } from "./lists.ts";
 import { readList } from "./lists.ts";
-import { peerOptionsFor } from "./peer-functions.ts";
+import { migrationHintsFor } from "./migration-hints.ts";
 import { isRequestPolicy, isTierPolicy, requireLimitsOf, requireTiers } from "./request-limits.ts";
 import type { HeaderSettings } from "./verdict.ts";
 
 /** The limiter's failure options, only those that were given. */
-export type LimiterBehaviour = FailureOptions & Pick<GuardOptions<never>, "maxQueue" | "shadow">;
+export type GuardLimiterOptions = FailureOptions & Pick<GuardOptions<never>, "maxQueue" | "shadow">;
 
 /** The options of one guard, checked and read once. */
 export interface GuardSettings<Request>
@@ -29,23 +29,23 @@ export interface GuardSettings<Request>
   > {
   /** Whether limits or a limiter were given, even as undefined. */
   readonly hasLimits: boolean;
-  readonly behaviour: LimiterBehaviour;
+  readonly limiterOptions: GuardLimiterOptions;
   /** The key given here, not inherited. */
   readonly ownKey: GuardOptions<Request>["key"];
-  readonly forgive: readonly string[] | undefined;
+  readonly resetDimensions: readonly string[] | undefined;
   /** The dimensions given here, not inherited. */
-  readonly ownForgive: readonly string[] | undefined;
-  readonly missing: MissingKey;
+  readonly ownResetDimensions: readonly string[] | undefined;
+  readonly missingKey: MissingKey;
   readonly address: AddressHeader | undefined;
-  readonly allowList: List<Request> | undefined;
-  readonly blockList: List<Request> | undefined;
+  readonly allowList: ParsedList<Request> | undefined;
+  readonly denyList: ParsedList<Request> | undefined;
   readonly headers: HeaderSettings;
   /** The longest wait of a denied request, in milliseconds. */
   readonly waitMs: number | undefined;
 }
 
 /** The names of these options. */
-export const LIMITER_OPTIONS: readonly (keyof LimiterBehaviour)[] = [
+export const LIMITER_OPTIONS: readonly (keyof GuardLimiterOptions)[] = [
   ...FAILURE_OPTIONS,
   "maxQueue",
   "shadow",
@@ -79,13 +79,15 @@ export const GUARD_OPTIONS: readonly string[] = [
  * the adapter reads itself. Throws `HEADGATE_INVALID_OPTION` with Headgate's equivalent for an option of another library, and
  * `HEADGATE_INVALID_LIMIT`.
  */
-export function parseGuard<Request>(
+export function parseGuardOptions<Request>(
   owner: string,
   raw: GuardOptions<Request>,
   inherited?: GuardSettings<Request>,
-  more: readonly string[] = [],
+  adapterOptions: readonly string[] = [],
 ): GuardSettings<Request> {
-  rejectUnknownOptions(owner, raw, [...GUARD_OPTIONS, ...more], () => peerOptionsFor(raw));
+  rejectUnknownOptions(owner, raw, [...GUARD_OPTIONS, ...adapterOptions], () =>
+    migrationHintsFor(raw),
+  );
   const { name, limits, limiter, store, address, allowList, denyList, headers, wait, key } = raw;
   const addressHeader = address === undefined ? undefined : readAddressOption(owner, address);
   const lists = {
@@ -105,17 +107,17 @@ export function parseGuard<Request>(
     limiter,
     store,
     hasLimits: "limits" in raw || "limiter" in raw,
-    behaviour: behaviourIn(raw),
+    limiterOptions: pickLimiterOptions(raw),
     key: key ?? inherited?.key,
     ownKey: key === inherited?.key ? undefined : key,
-    missing: raw.missingKey ?? inherited?.missing ?? "ip",
+    missingKey: raw.missingKey ?? inherited?.missingKey ?? "ip",
     address: addressHeader ?? inherited?.address,
     allowList: allowList === undefined ? inherited?.allowList : lists.allowList,
-    blockList: denyList === undefined ? inherited?.blockList : lists.blockList,
+    denyList: denyList === undefined ? inherited?.denyList : lists.blockList,
     cost: raw.cost ?? inherited?.cost,
     count: raw.count ?? inherited?.count,
-    forgive: raw.resetDimensions ?? inherited?.forgive,
-    ownForgive: raw.resetDimensions,
+    resetDimensions: raw.resetDimensions ?? inherited?.resetDimensions,
+    ownResetDimensions: raw.resetDimensions,
     skip: raw.skip ?? inherited?.skip,
     headers: headers === undefined ? (inherited?.headers ?? read.headers) : read.headers,
     onDenied: raw.onDenied ?? inherited?.onDenied,
@@ -123,15 +125,15 @@ export function parseGuard<Request>(
   });
 }
 
-function behaviourIn(raw: LimiterBehaviour): LimiterBehaviour {
+function pickLimiterOptions(raw: GuardLimiterOptions): GuardLimiterOptions {
   const given = LIMITER_OPTIONS.filter((option) => raw[option] !== undefined);
   return Object.fromEntries(given.map((option) => [option, raw[option]]));
 }
 
-type Holds = (value: unknown) => boolean;
+type OptionTest = (value: unknown) => boolean;
 
 /** The options that only need a type check. */
-const RULES: readonly (readonly [keyof GuardOptions<never>, Holds, string])[] = [
+const RULES: readonly (readonly [keyof GuardOptions<never>, OptionTest, string])[] = [
   ["missing", isOneOf("ip", "reject", "skip"), '"ip", "reject" or "skip"'],
   ["skip", isFunction, "a function"],
   ["maxQueue", (value) => isWhole(value, 1), "a whole number of at least 1"],
@@ -146,8 +148,8 @@ const RULES: readonly (readonly [keyof GuardOptions<never>, Holds, string])[] = 
     (value) => isFunction(value) || isOneOf("all", "failed", "succeeded")(value),
     '"all", "failed", "succeeded" or a function',
   ],
-  ["key", isKey, "a function, or an object with one for each dimension"],
-  ["forgive", areNames, "a list of dimensions"],
+  ["key", isKeyOption, "a function, or an object with one for each dimension"],
+  ["forgive", isNameList, "a list of dimensions"],
   ["onDenied", (value) => isFunction(value) || value === "error", 'a function or "error"'],
 ];
 
@@ -155,7 +157,7 @@ function requireThat(
   owner: string,
   option: string,
   value: unknown,
-  holds: Holds,
+  holds: OptionTest,
   rule: string,
 ): void {
   if (value === undefined || holds(value)) return;
@@ -166,20 +168,20 @@ function isFunction(value: unknown): boolean {
   return typeof value === "function";
 }
 
-function isWhole(value: unknown, least: number): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= least;
+function isWhole(value: unknown, min: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= min;
 }
 
-function isOneOf(...allowed: readonly unknown[]): Holds {
+function isOneOf(...allowed: readonly unknown[]): OptionTest {
   return (value) => allowed.includes(value);
 }
 
-function areNames(value: unknown): boolean {
+function isNameList(value: unknown): boolean {
   const isName = (one: unknown) => typeof one === "string" && one !== "";
   return Array.isArray(value) && value.length > 0 && value.every(isName);
 }
 
-function isKey(value: unknown): boolean {
+function isKeyOption(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return isFunction(value);
   return Object.values(value).every(isFunction);
 }
@@ -217,12 +219,12 @@ function policiesIn(limits: NonNullable<GuardOptions<never>["limits"]>): readonl
 }
 
 /** The longest wait, in microseconds: ten minutes. */
-const LONGEST_WAIT = 600_000_000;
+const MAX_WAIT_MICROS = 600_000_000;
 
 /** The option in milliseconds; undefined for no wait. Throws `HEADGATE_INVALID_OPTION`. */
 export function readWaitOption(option: GuardOptions<never>["wait"]): number | undefined {
   if (option === undefined || option === false) return undefined;
   const wait = parseDuration(option, "wait", "HEADGATE_INVALID_OPTION");
-  if (wait <= LONGEST_WAIT) return toMilliseconds(wait);
+  if (wait <= MAX_WAIT_MICROS) return toMilliseconds(wait);
   throw invalidValue("wait must be false, or from 1 ms to 10 minutes", option);
 }

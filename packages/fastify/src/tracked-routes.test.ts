@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import fastify from "fastify";
 import { describe, expect, test, vi } from "vitest";
 import headgate, { gcra } from "./index.ts";
-import { noteRoute, routeOf, routesIn } from "./known-routes.ts";
 import type { RouteRateLimitOptions } from "./options.ts";
+import { routesIn, trackedRouteOf, trackRoute } from "./tracked-routes.ts";
 
 // Nothing that only Headgate would read: these applications have no plugin.
 const rateLimit: RouteRateLimitOptions = { hook: "preHandler" };
@@ -43,7 +43,7 @@ describe("the routes of an application", () => {
     const app = fastify();
     app.get("/limited", { config: { rateLimit } }, handler);
     vi.resetModules();
-    const copy = await import("./known-routes.ts");
+    const copy = await import("./tracked-routes.ts");
     expect(copy.routesIn).not.toBe(routesIn);
     expect(copy.routesIn(app)).toEqual(routesIn(app));
     expect(urlsIn(app)).toEqual(["/limited"]);
@@ -73,7 +73,7 @@ describe("the routes of an application", () => {
     const app = fastify();
     const seen: (string | undefined)[] = [];
     const answer = async (request: FastifyRequest) => {
-      seen.push(routeOf(request.routeOptions.config)?.options.url);
+      seen.push(trackedRouteOf(request.routeOptions.config)?.options.url);
       return "ok";
     };
     app.get("/a/:id", { config: { rateLimit } }, answer);
@@ -102,19 +102,19 @@ describe("a route's note", () => {
     const app = fastify();
     const config = { rateLimit, title: "x" };
     const options = routeWith(config);
-    noteRoute(app, options);
+    trackRoute(app, options);
     expect(options.config).toMatchObject({ rateLimit, title: "x" });
     expect(Object.keys(options.config ?? {})).toEqual(["rateLimit", "title"]);
     expect(Object.getOwnPropertySymbols(config)).toEqual([]);
-    expect(routeOf(options.config ?? {})?.options === options).toBe(true);
+    expect(trackedRouteOf(options.config ?? {})?.options === options).toBe(true);
   });
 
   test("is made once, however many plugins hear of the route", () => {
     const app = fastify();
     const options = routeWith({ rateLimit });
-    noteRoute(app, options);
+    trackRoute(app, options);
     const { config } = options;
-    noteRoute(app, options);
+    trackRoute(app, options);
     expect(options.config === config).toBe(true);
     expect(urlsIn(app)).toEqual(["/x"]);
   });
@@ -124,8 +124,8 @@ describe("a route's note", () => {
     const config = { rateLimit };
     const urls = ["/a", "/b"].map((url) => {
       const options = routeWith(config, url);
-      noteRoute(app, options);
-      return routeOf(options.config ?? {})?.options.url;
+      trackRoute(app, options);
+      return trackedRouteOf(options.config ?? {})?.options.url;
     });
     expect(urls).toEqual(["/a", "/b"]);
   });
@@ -141,10 +141,10 @@ describe("a route's note", () => {
           return options.url;
         },
       });
-      noteRoute(app, seen);
+      trackRoute(app, seen);
       const head = { ...options, method: "HEAD" as const };
-      noteRoute(app, head);
-      expect(routeOf(head.config ?? {})?.options).toBe(seen);
+      trackRoute(app, head);
+      expect(trackedRouteOf(head.config ?? {})?.options).toBe(seen);
     };
     for (let i = 0; i < 100; i += 1) addRoute(i);
     expect(looks).toBe(100);
@@ -154,9 +154,9 @@ describe("a route's note", () => {
     const app = fastify();
     for (const config of [undefined, {}, { title: "x" }]) {
       const options = routeWith(config);
-      noteRoute(app, options);
+      trackRoute(app, options);
       expect(options.config).toBe(config);
-      expect(routeOf(options.config ?? {})).toBeUndefined();
+      expect(trackedRouteOf(options.config ?? {})).toBeUndefined();
     }
     expect(urlsIn(app)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { Header } from "./verdict.ts";
 
 /** Fastify's reply, which has headers of its own, besides those of Node's response. */
-export interface ReplyOnRaw {
+export interface ReplyWithRaw {
   readonly raw: {
     readonly headersSent: boolean;
     getHeader(name: string): unknown;
@@ -14,18 +14,18 @@ export interface ReplyOnRaw {
 }
 
 /** Headers that are on a reply and on its raw response. */
-export interface ShownHeaders {
+export interface MirroredHeaders {
   /** Moves them to the reply, as they now are on the raw response, for an error handler to see. */
-  takeOver(): void;
+  copyBack(): void;
   /** Restores the raw response. */
-  hide(): void;
+  restore(): void;
 }
 
 /**
  * Sets headers of a reply on its raw response too, for code that answers there. Headers removed
  * from the reply later are removed from both.
  */
-export function showOnRaw(reply: ReplyOnRaw, headers: readonly Header[]): ShownHeaders {
+export function mirrorHeaders(reply: ReplyWithRaw, headers: readonly Header[]): MirroredHeaders {
   const { raw, removeHeader } = reply;
   const before = headers.map(([name]) => [name, raw.getHeader(name)] as const);
   const shown = headers
@@ -38,14 +38,14 @@ export function showOnRaw(reply: ReplyOnRaw, headers: readonly Header[]): ShownH
     return removeHeader.call(reply, name);
   };
   return {
-    takeOver() {
+    copyBack() {
       for (const [name, value] of shown) {
         const now = raw.getHeader(name);
         if (now === undefined) reply.removeHeader(name);
         else if (String(now) !== String(value)) reply.header(name, now);
       }
     },
-    hide() {
+    restore() {
       for (const [name, value] of before) {
         if (value === undefined) raw.removeHeader(name);
         else raw.setHeader(name, value as string);

@@ -7,7 +7,7 @@ import { internalsOf, LIMITER } from "../limiter/limiter-internals.ts";
 import { decisionOf } from "./request-decision.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`, which all clients share. */
-export function requireForgivable(
+export function requireResettable(
   owner: string,
   dimensions: readonly string[] | undefined,
   limiters: readonly LimiterWithInternals[],
@@ -28,13 +28,13 @@ export function requireForgivable(
  * Forgets the usage of a request's client in these limiters, in the named dimensions. Resolves with true if a record was
  * deleted; with false also if the store could not be reached.
  */
-export async function forgiveClient(
+export async function resetClient(
   owner: string,
   request: object,
   limiters: readonly LimiterWithInternals[],
   dimensions: readonly string[] | undefined,
 ): Promise<boolean> {
-  if (dimensions === undefined) throw withoutDimensions(owner);
+  if (dimensions === undefined) throw missingDimensionsError(owner);
   const own = decisionOf(request, limiters);
   if (own === undefined) return false;
   const { subject, limiter } = own;
@@ -53,7 +53,7 @@ export async function forgiveClient(
   }
 }
 
-function withoutDimensions(owner: string): HeadgateError {
+function missingDimensionsError(owner: string): HeadgateError {
   return invalidOption(
     `${owner}: forgive(request) needs the option forgive, with the dimensions to forget, as in forgive: ["account"]`,
   );

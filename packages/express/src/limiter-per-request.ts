@@ -2,7 +2,7 @@ import type { Warn } from "@headgate/core/http";
 import type { Request } from "express";
 
 /** From this number on, it cannot be one for each tenant, created when first needed. */
-const MANY = 10;
+const WARN_FROM = 10;
 
 /** How many an application has created while it handled requests, and used at once. */
 const counts = new WeakMap<object, number>();
@@ -12,15 +12,18 @@ const counts = new WeakMap<object, number>();
  * counters, none of them sees a second request, so nothing is limited. With a name and a store, they share one limiter.
  * `note` is called with a request while `isNew`.
  */
-export function watchMaking(warn: Warn): { isNew: boolean; note(request: Request): void } {
-  const watch = {
+export function detectPerRequestLimiter(warn: Warn): {
+  isNew: boolean;
+  note(request: Request): void;
+} {
+  const detector = {
     isNew: true,
     note(request: Request): void {
       if (request.app === undefined) return;
-      watch.isNew = false;
+      detector.isNew = false;
       const count = (counts.get(request.app) ?? 0) + 1;
       counts.set(request.app, count);
-      if (count < MANY) return;
+      if (count < WARN_FROM) return;
       warn(
         "HEADGATE_MADE_PER_REQUEST",
         `rateLimit(...) was called in handlers ${count} times; without a store, each call has counters of its own, so a call for each request limits nothing; call it once, outside the handlers, or give it a name and a store that is made once`,
@@ -30,7 +33,7 @@ export function watchMaking(warn: Warn): { isNew: boolean; note(request: Request
   };
   // Middleware created for a request is called in the same turn; middleware of an application never is.
   queueMicrotask(() => {
-    watch.isNew = false;
+    detector.isNew = false;
   });
-  return watch;
+  return detector;
 }

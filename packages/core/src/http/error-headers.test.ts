@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keepHeaders } from "./keep-headers.ts";
+import { addHeadersToError } from "./error-headers.ts";
 import type { Header } from "./verdict.ts";
 
 const HEADERS: readonly Header[] = [
@@ -10,7 +10,7 @@ const HEADERS: readonly Header[] = [
 
 test("an error gets the headers of the denial, and no others", () => {
   const error = new Error("too fast");
-  expect(keepHeaders(error, HEADERS)).toBe(error);
+  expect(addHeadersToError(error, HEADERS)).toBe(error);
   expect(error).toMatchObject({ message: "too fast" });
   expect((error as { headers?: unknown }).headers).toEqual({
     "X-RateLimit-Limit": "5",
@@ -21,19 +21,19 @@ test("an error gets the headers of the denial, and no others", () => {
 test("headers of its own stay, whatever their letters", () => {
   const own = { "retry-after": "60", "WWW-Authenticate": "Bearer" };
   const error = Object.assign(new Error("too fast"), { headers: own });
-  expect(keepHeaders(error, HEADERS).headers).toEqual({ ...own, "X-RateLimit-Limit": "5" });
+  expect(addHeadersToError(error, HEADERS).headers).toEqual({ ...own, "X-RateLimit-Limit": "5" });
   expect(own).toEqual({ "retry-after": "60", "WWW-Authenticate": "Bearer" });
 });
 
 test("an error that is thrown again gets the headers of the new denial", () => {
   const error = Object.assign(new Error("too fast"), { headers: { "WWW-Authenticate": "Bearer" } });
-  keepHeaders(error, HEADERS);
-  expect(keepHeaders(error, [["Retry-After", "7"]]).headers).toEqual({
+  addHeadersToError(error, HEADERS);
+  expect(addHeadersToError(error, [["Retry-After", "7"]]).headers).toEqual({
     "WWW-Authenticate": "Bearer",
     "Retry-After": "7",
   });
   error.headers = { "WWW-Authenticate": "Basic" };
-  expect(keepHeaders(error, [["Retry-After", "6"]]).headers).toEqual({
+  expect(addHeadersToError(error, [["Retry-After", "6"]]).headers).toEqual({
     "WWW-Authenticate": "Basic",
     "Retry-After": "6",
   });
@@ -50,14 +50,14 @@ test.each([
     })("too fast"),
   ],
 ])("an error that is %s is answered as what it is", (_, error) => {
-  const kept = keepHeaders(error, HEADERS);
+  const kept = addHeadersToError(error, HEADERS);
   expect(kept).toBeInstanceOf(RangeError);
   expect(kept.message).toBe("too fast");
   expect(kept.headers["Retry-After"]).toBe("12");
 });
 
 test.each([undefined, null, "too fast", { status: 429 }])("%j becomes an error", (reason) => {
-  const kept = keepHeaders(reason, HEADERS);
+  const kept = addHeadersToError(reason, HEADERS);
   expect(kept).toBeInstanceOf(Error);
   expect(kept.cause).toBe(reason);
   expect(kept.headers["Retry-After"]).toBe("12");

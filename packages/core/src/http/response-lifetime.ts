@@ -2,22 +2,22 @@ import { addAbortCallback } from "../common/abort-listeners.ts";
 import type { SlotHandle } from "../policy/slot.ts";
 import type { DisconnectWatch } from "../queue/queue.ts";
 import type { Client } from "./client.ts";
-import { isClientSeen, watchResponse } from "./response/response-end.ts";
+import { canDetectDisconnect, watchResponse } from "./response/response-end.ts";
 
 /**
  * Renews a request's slots until its response ends, and then releases them. If the client disconnects before that, they are no
  * longer renewed but also not released, so that disconnecting frees no slot. They are not renewed either while Node could not
  * notice that the client disconnected.
  */
-export function holdSlots(places: SlotHandle, response: object): void {
-  places.startRenewing(() => isClientSeen(response));
+export function holdSlots(slots: SlotHandle, response: object): void {
+  slots.startRenewing(() => canDetectDisconnect(response));
   watchResponse(response, {
     onEnded() {
       // If the store cannot be reached, they expire.
-      places.release().catch(() => {});
+      slots.release().catch(() => {});
     },
     onLeft() {
-      places.abandon();
+      slots.abandon();
     },
   });
 }
@@ -26,10 +26,10 @@ export function holdSlots(places: SlotHandle, response: object): void {
  * Watches from now on whether a request still needs an answer on this response of Node's: its client is connected, and nothing
  * else has answered. `ending` aborts when all waits must end.
  */
-export function watchLeaving(
+export function watchDisconnect(
   response: object,
   client: Client,
-  ending: AbortSignal,
+  closing: AbortSignal,
 ): DisconnectWatch {
   const controller = new AbortController();
   const end = (): void => controller.abort();
@@ -39,9 +39,9 @@ export function watchLeaving(
     end();
   };
   const forgetResponse = watchResponse(response, { onEnded: leave, onLeft: leave });
-  const forgetEnding = addAbortCallback(ending, end);
-  const isDisconnected = (): boolean => isOver || client.hasLeft();
-  if (isDisconnected() || ending.aborted) end();
+  const forgetEnding = addAbortCallback(closing, end);
+  const isDisconnected = (): boolean => isOver || client.isDisconnected();
+  if (isDisconnected() || closing.aborted) end();
   return {
     signal: controller.signal,
     isDisconnected,
@@ -53,14 +53,14 @@ export function watchLeaving(
 }
 
 /** Resolves with the status of a response when it has been ended; with undefined if its client disconnected before. */
-export function endedWith(response: object): Promise<number | undefined> {
+export function waitForStatus(response: object): Promise<number | undefined> {
   return new Promise((resolve) => {
     watchResponse(response, { onEnded: resolve, onLeft: () => resolve(undefined) });
   });
 }
 
 /** Resolves with whether the whole response was sent, once that is known. */
-export function isSent(response: object): Promise<boolean> {
+export function waitUntilSent(response: object): Promise<boolean> {
   return new Promise((resolve) => {
     watchResponse(response, { onSent: () => resolve(true), onLeft: () => resolve(false) });
   });

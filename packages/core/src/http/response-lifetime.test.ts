@@ -1,9 +1,9 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { watchLeaving } from "./follow-response.ts";
+import { watchDisconnect } from "./response-lifetime.ts";
 
-const client = { address: "203.0.113.7", peer: undefined, hasLeft: () => false };
+const client = { address: "203.0.113.7", peer: undefined, isDisconnected: () => false };
 const never = new AbortController().signal;
 
 function makeResponse(): ServerResponse {
@@ -12,7 +12,7 @@ function makeResponse(): ServerResponse {
 
 test("what has been answered is waited for no more, before its response is closed", () => {
   const response = makeResponse();
-  const disconnect = watchLeaving(response, client, never);
+  const disconnect = watchDisconnect(response, client, never);
   expect(disconnect.isDisconnected()).toBe(false);
   response.end();
   expect(disconnect.isDisconnected()).toBe(true);
@@ -22,8 +22,8 @@ test("what has been answered is waited for no more, before its response is close
 test("a wait is over before it begins where its request has been answered, or its client has left", () => {
   const answered = makeResponse().end();
   for (const disconnect of [
-    watchLeaving(answered, client, never),
-    watchLeaving(makeResponse(), { ...client, hasLeft: () => true }, never),
+    watchDisconnect(answered, client, never),
+    watchDisconnect(makeResponse(), { ...client, isDisconnected: () => true }, never),
   ]) {
     expect([disconnect.signal.aborted, disconnect.isDisconnected()]).toEqual([true, true]);
     disconnect.stop();
@@ -31,7 +31,7 @@ test("a wait is over before it begins where its request has been answered, or it
 });
 
 test("where nobody is to wait any more, the client is still there to be answered", () => {
-  const disconnect = watchLeaving(makeResponse(), client, AbortSignal.abort());
+  const disconnect = watchDisconnect(makeResponse(), client, AbortSignal.abort());
   expect([disconnect.signal.aborted, disconnect.isDisconnected()]).toEqual([true, false]);
   disconnect.stop();
 });

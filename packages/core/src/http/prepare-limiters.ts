@@ -2,13 +2,13 @@ import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { backendOf } from "../limiter/store-backend.ts";
 import type { HttpUse } from "../registry/record.ts";
-import { writePolicy } from "./answer.ts";
 import type { HttpRequest } from "./client.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
-import type { GuardSettings } from "./parse-guard.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
+import { preparePolicyText } from "./rate-limit-response.ts";
 import { createSubjectReader } from "./read-subjects.ts";
 import type { PreparedLimiter } from "./request-context.ts";
-import { fixedCharge } from "./request-cost.ts";
+import { fixedCostOptions } from "./request-cost.ts";
 
 /**
  * Prepares the limiters of a guard, and lists their use in the directory. Throws `HEADGATE_INVALID_OPTION`,
@@ -16,7 +16,7 @@ import { fixedCharge } from "./request-cost.ts";
  */
 export function prepareLimiters<Request extends HttpRequest>(
   owner: string,
-  { all, only, tiers }: GuardLimiters,
+  { all, single, tiers }: GuardLimiters,
   settings: GuardSettings<Request>,
   adapter: string,
 ): ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>> {
@@ -24,36 +24,36 @@ export function prepareLimiters<Request extends HttpRequest>(
   for (const limiter of all) {
     const internals = limiter[LIMITER];
     const { read, usesAddress, sources } = createSubjectReader(owner, limiter, settings);
-    const text = writePolicy(internals.policy.limits, settings.headers);
-    const isOwn = limiter === only || [...tiers.values()].includes(limiter);
+    const policyText = preparePolicyText(internals.policy.limits, settings.headers);
+    const hasOwnLimits = limiter === single || [...tiers.values()].includes(limiter);
     prepared.set(limiter, {
       limiter,
       parts: internals,
       readSubjects: read,
       usesAddress,
-      text,
-      names: { ...text, policy: undefined },
-      isOwn,
-      charge: fixedCharge(owner, settings.cost, limiter, isOwn),
+      policyText,
+      namesOnly: { ...policyText, policyHeader: undefined },
+      hasOwnLimits,
+      costOptions: fixedCostOptions(owner, settings.cost, limiter, hasOwnLimits),
     });
     const { store } = internals.policy;
-    backendOf(store)?.recordUse(store, limiter.name, useOf(adapter, sources, settings));
+    backendOf(store)?.recordUse(store, limiter.name, describeUse(adapter, sources, settings));
   }
   return prepared;
 }
 
 /** The use of a limiter for the directory, without the entries of lists, and without secrets. */
-function useOf(
+function describeUse(
   adapter: string,
   keys: HttpUse["keys"],
-  { missing, address, allowList, blockList }: GuardSettings<never>,
+  { missingKey, address, allowList, denyList }: GuardSettings<never>,
 ): HttpUse {
   return {
     adapter,
     keys,
-    missing,
+    missing: missingKey,
     addressHeader: address?.header.toLowerCase(),
     allowList: allowList?.source,
-    blockList: blockList?.source,
+    blockList: denyList?.source,
   };
 }

@@ -14,7 +14,7 @@ const ownHeaders = new WeakMap<object, unknown>();
  * response's headers when they answer an error, and send the error's. Headers that the error already has are kept. Returns
  * `reason`, the thrown value, or an `Error` if it is not one.
  */
-export function keepHeaders(reason: unknown, headers: readonly Header[]): ErrorWithHeaders {
+export function addHeadersToError(reason: unknown, headers: readonly Header[]): ErrorWithHeaders {
   const error = toError(reason);
   const { headers: found } = error as { headers?: unknown };
   const own = ownHeaders.has(Object(found)) ? ownHeaders.get(Object(found)) : found;

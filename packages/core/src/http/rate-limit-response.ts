@@ -2,8 +2,8 @@ import type { CompiledLimit } from "../algorithms/algorithm.ts";
 import type { Decision, LimitState } from "../common/decision.ts";
 import type { LimitDescription } from "../common/policy.ts";
 import { formatProblem, PROBLEM_JSON, statusOf } from "./problem.ts";
-import type { Reported } from "./request-record.ts";
-import { bindingDecision, reportedOf } from "./request-record.ts";
+import type { ReportedDecision } from "./request-record.ts";
+import { findBindingDecision, reportedDecisionsOf } from "./request-record.ts";
 import type {
   Header,
   HeaderSettings,
@@ -15,10 +15,16 @@ import type {
 } from "./verdict.ts";
 
 /** Prepares the parts that all responses with these headers share. */
-export function writePolicy(limits: readonly CompiledLimit[], headers: HeaderSettings): PolicyText {
-  const names = limits.map(({ name }) => quoteName(name));
+export function preparePolicyText(
+  limits: readonly CompiledLimit[],
+  headers: HeaderSettings,
+): PolicyText {
+  const quotedNames = limits.map(({ name }) => quoteName(name));
   const isFixed = limits.every(({ calendar }) => calendar === undefined);
-  return { policy: isFixed ? policyHeaderFor(limits, headers, names) : undefined, names };
+  return {
+    policyHeader: isFixed ? policyHeaderFor(limits, headers, quotedNames) : undefined,
+    quotedNames,
+  };
 }
 
 /** RFC 6585 §4: caches must not store a response with status 429; nor is one with status 503 worth storing. */
@@ -36,14 +42,18 @@ const LEGACY_STYLES = Object.keys(LEGACY_NAMES) as LegacyStyle[];
  * The response to a request, from all decisions on it so far. `nowMs` is the wall clock; `waitedMs` is how long the request
  * waited for the last decision, if that is reported.
  */
-export function answerTo(reported: readonly Reported[], nowMs: number, waitedMs?: number): Verdict {
-  const binding = reported.length === 1 ? (reported[0] as Reported) : bindingAmong(reported);
+export function toVerdict(
+  reported: readonly ReportedDecision[],
+  nowMs: number,
+  waitedMs?: number,
+): Verdict {
+  const binding = reported.length === 1 ? (reported[0] as ReportedDecision) : findBinding(reported);
   const { decision } = binding;
   const headers =
     reported.length === 1
-      ? formatLegacy(decision, binding.headers.legacy, binding.headers.reset, nowMs)
-      : LEGACY_STYLES.flatMap((style) => legacyOf(style, reported, binding, nowMs));
-  addStandard(headers, reported);
+      ? formatLegacyHeaders(decision, binding.headers.legacy, binding.headers.reset, nowMs)
+      : LEGACY_STYLES.flatMap((style) => formatLegacyForAll(style, reported, binding, nowMs));
+  addStandardHeaders(headers, reported);
   if (waitedMs !== undefined) {
     // `Server-Timing` (W3C), in milliseconds.
     headers.push(["Server-Timing", `headgate;dur=${waitedMs.toFixed(1)}`, "added"]);
@@ -52,29 +62,29 @@ export function answerTo(reported: readonly Reported[], nowMs: number, waitedMs?
   const retryAfter = binding.headers.retryAfter ? formatRetryAfter(decision) : undefined;
   if (retryAfter !== undefined) headers.push(["Retry-After", retryAfter]);
   headers.push(NO_STORE);
-  const body = formatProblem(decision, binding.text?.names);
+  const body = formatProblem(decision, binding.policyText?.quotedNames);
   const rejection = { status: statusOf(decision), contentType: PROBLEM_JSON, body };
   return { kind: "denied", decision, headers, rejection };
 }
 
-function bindingAmong(reported: readonly Reported[]): Reported {
+function findBinding(reported: readonly ReportedDecision[]): ReportedDecision {
   const denial = reported.find(({ decision, passed }) => !decision.allowed && passed !== true);
   if (denial !== undefined) return denial;
-  const binding = bindingDecision(reported.map(({ decision }) => decision));
-  return reported.find(({ decision }) => decision === binding) as Reported;
+  const binding = findBindingDecision(reported.map(({ decision }) => decision));
+  return reported.find(({ decision }) => decision === binding) as ReportedDecision;
 }
 
 /** The decision that binds among those on a request so far; undefined before the first. */
-export function shownDecision(request: object): Decision | undefined {
-  const reported = reportedOf(request);
-  return reported.length === 0 ? undefined : bindingAmong(reported).decision;
+export function reportedDecision(request: object): Decision | undefined {
+  const reported = reportedDecisionsOf(request);
+  return reported.length === 0 ? undefined : findBinding(reported).decision;
 }
 
 /** Of several limiters with the same header names, the binding decision among them is reported. */
-function legacyOf(
+function formatLegacyForAll(
   style: LegacyStyle,
-  reported: readonly Reported[],
-  binding: Reported,
+  reported: readonly ReportedDecision[],
+  binding: ReportedDecision,
   nowMs: number,
 ): Header[] {
   const all = reported.filter(
@@ -85,23 +95,25 @@ function legacyOf(
     // They would suggest that units are left.
     return LEGACY_NAMES[style].map((name) => [name, undefined]);
   }
-  const { decision, headers: settings } = bindingAmong(all);
-  return formatLegacy(decision, style, settings.reset, nowMs);
+  const { decision, headers: settings } = findBinding(all);
+  return formatLegacyHeaders(decision, style, settings.reset, nowMs);
 }
 
-function addStandard(headers: Header[], reported: readonly Reported[]): void {
+function addStandardHeaders(headers: Header[], reported: readonly ReportedDecision[]): void {
   let policy = "";
   let remaining = "";
   let quotas = "";
-  for (const { decision, headers: settings, text } of reported) {
+  for (const { decision, headers: settings, policyText } of reported) {
     if (decision.limits.length === 0) continue;
     if (settings.standard) {
       const separator = policy === "" ? "" : ", ";
-      policy += separator + (text?.policy ?? formatPolicyHeader(decision.limits, text?.names));
-      remaining += separator + formatRemaining(decision.limits, text?.names);
+      policy +=
+        separator +
+        (policyText?.policyHeader ?? formatPolicyHeader(decision.limits, policyText?.quotedNames));
+      remaining += separator + formatRateLimitHeader(decision.limits, policyText?.quotedNames);
     } else if (settings.legacy === "ratelimit") {
       const separator = quotas === "" ? "" : ", ";
-      quotas += separator + (text?.policy ?? formatQuotas(decision.limits));
+      quotas += separator + (policyText?.policyHeader ?? formatQuotas(decision.limits));
     }
   }
   if (policy !== "") headers.push(["RateLimit-Policy", policy], ["RateLimit", remaining]);
@@ -112,7 +124,7 @@ function addStandard(headers: Header[], reported: readonly Reported[]): void {
  * The binding limit's numbers in three headers; none of a decision made without counting, which has nothing to report. `nowMs`
  * is the wall clock.
  */
-export function formatLegacy(
+export function formatLegacyHeaders(
   { limits, limit, remaining, resetAfterMs }: Decision,
   style: LegacyStyle | false,
   unit: ResetUnit,
@@ -161,7 +173,7 @@ export function formatPolicyHeader(
 }
 
 /** `RateLimit`: each limit's remaining units and, if known, the seconds until there are more, as an RFC 9651 list. */
-export function formatRemaining(
+export function formatRateLimitHeader(
   limits: readonly LimitState[],
   names: readonly string[] = limits.map(({ name }) => quoteName(name)),
 ): string {
@@ -191,7 +203,7 @@ export function quoteName(name: string): string {
 }
 
 /** The members of Node's response, which is also that of Express and Koa (`ctx.res`), that Headgate uses. */
-interface Answer {
+interface WritableResponse {
   statusCode: number;
   getHeader(name: string): unknown;
   setHeader(name: string, value: string): unknown;
@@ -200,18 +212,19 @@ interface Answer {
 }
 
 /** The value of a header on a response whose current value is `before`. */
-export function valueBehind([, value, added]: Header, before: unknown): string | undefined {
+export function resolveHeaderValue([, value, added]: Header, before: unknown): string | undefined {
   return added === undefined || before === undefined ? value : `${before}, ${value}`;
 }
 
 /** Sets headers on Node's response, or removes them. */
 export function setHeaders(
-  response: Pick<Answer, "getHeader" | "setHeader" | "removeHeader">,
+  response: Pick<WritableResponse, "getHeader" | "setHeader" | "removeHeader">,
   headers: readonly Header[],
 ): void {
   for (const header of headers) {
     const [name, plain, added] = header;
-    const value = added === undefined ? plain : valueBehind(header, response.getHeader(name));
+    const value =
+      added === undefined ? plain : resolveHeaderValue(header, response.getHeader(name));
     if (value === undefined) response.removeHeader(name);
     else response.setHeader(name, value);
   }
@@ -219,7 +232,7 @@ export function setHeaders(
 
 /** Answers a rejected request on Node's response. */
 export function sendRejection(
-  response: Pick<Answer, "statusCode" | "setHeader" | "end">,
+  response: Pick<WritableResponse, "statusCode" | "setHeader" | "end">,
   { status, contentType, body }: Rejection,
 ): void {
   response.statusCode = status;

@@ -6,14 +6,14 @@ import type { Limiter } from "../limiter/limiter.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { internalsOf, LIMITER } from "../limiter/limiter-internals.ts";
 import { unitsFor } from "../policy/costs.ts";
-import { countsAll } from "./count.ts";
+import { countsAll } from "./count-option.ts";
 import type { GuardLimiters } from "./guard-limiters.ts";
-import type { GuardSettings } from "./parse-guard.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
 
 /* Options that conflict with the limits, found when a guard is created. */
 
 /** Throws `HEADGATE_INVALID_OPTION` for a key that no limiter counts by, because it would never be called. */
-export function rejectUnreadKeys(
+export function rejectUnusedKeys(
   owner: string,
   key: GuardSettings<never>["key"],
   limiters: readonly Limiter[],
@@ -29,11 +29,11 @@ export function rejectUnreadKeys(
   const what = isOne ? "key" : `the key of ${formatReceived(dimension)}`;
   const how = isOne ? "; name whom each key is for, as in key: { user: (request) => ... }" : "";
   throw invalidOption(
-    `${owner}: ${what} is never read, because ${whyUnread(limiters, counted)}${counted.size === 0 ? "" : how}`,
+    `${owner}: ${what} is never read, because ${explainUnusedKey(limiters, counted)}${counted.size === 0 ? "" : how}`,
   );
 }
 
-function whyUnread(limiters: readonly Limiter[], counted: ReadonlySet<string>): string {
+function explainUnusedKey(limiters: readonly Limiter[], counted: ReadonlySet<string>): string {
   if (limiters.length === 0) return "everything that has limits has a key of its own";
   if (counted.size === 0) return "the limits count everybody together";
   return `the limits count per ${[...counted].map(formatReceived).join(", ")}`;
@@ -46,11 +46,11 @@ function whyUnread(limiters: readonly Limiter[], counted: ReadonlySet<string>): 
 export function rejectImpossibleCost(
   owner: string,
   cost: GuardSettings<never>["cost"],
-  { all, only, choose }: GuardLimiters,
+  { all, single, choose }: GuardLimiters,
 ): void {
-  const isPerRequest = only !== undefined && choose !== undefined;
+  const isPerRequest = single !== undefined && choose !== undefined;
   if (cost === undefined || typeof cost === "function" || isPerRequest) return;
-  const impossible = all.map((limiter) => impossibleFor(limiter, cost));
+  const impossible = all.map((limiter) => findImpossibleLimit(limiter, cost));
   const [first] = impossible;
   if (first === undefined || impossible.includes(undefined)) return;
   const { name, limit, units } = first;
@@ -61,7 +61,7 @@ export function rejectImpossibleCost(
 }
 
 /** The first limit that can never grant a cost. */
-function impossibleFor(
+function findImpossibleLimit(
   limiter: LimiterWithInternals,
   cost: Cost,
 ): { readonly name: string; readonly limit: number; readonly units: number } | undefined {
@@ -79,7 +79,7 @@ function impossibleFor(
  * progress are charged, and a denial because of them must not lock a client out. A request that waits is not denied at once, so
  * it would never set a block.
  */
-export function rejectWithBlocks(
+export function rejectBlockConflicts(
   owner: string,
   limiters: readonly LimiterWithInternals[],
   { count, waitMs }: Pick<GuardSettings<never>, "count" | "waitMs">,

@@ -3,7 +3,7 @@ import { formatReceived, HeadgateError } from "../common/errors.ts";
 import { addressSubject } from "../net/client-address.ts";
 import type { ByHeaderOptions, ByIpOptions } from "./keys.ts";
 import { readHash, readPrefix } from "./keys.ts";
-import { joinSubjects, kindText } from "./subject.ts";
+import { formatSubject, joinSubjects } from "./subject.ts";
 
 /* The subjects that key functions create, made from the values themselves: to look up or reset a client without a request. */
 
@@ -45,7 +45,7 @@ export function subjectOfHeader(
  * `HEADGATE_INVALID_KEY` for anything but an IP address.
  */
 export function subjectOfMissingKey(address: string): string {
-  return kindText("ip", subjectOfAddress(address));
+  return formatSubject("ip", subjectOfAddress(address));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Decision } from "@headgate/core";
 import type { Header, Rejection, Verdict } from "@headgate/core/http";
-import { HeadgateDenied } from "@headgate/core/http";
+import { HeadgateDeniedError } from "@headgate/core/http";
 import { DENIAL_HEADERS, toError, watchResponse } from "@headgate/core/internal-http";
 import type { Context } from "hono";
 
@@ -29,15 +29,17 @@ export function reject(c: Context, { status, contentType, body }: Rejection): Re
 }
 
 /** The denial as an error, which Hono's own error handler answers too. */
-export function deniedError(c: Context, { decision, rejection }: Denied): HeadgateDenied {
-  return Object.assign(new HeadgateDenied(decision), { getResponse: () => reject(c, rejection) });
+export function deniedError(c: Context, { decision, rejection }: Denied): HeadgateDeniedError {
+  return Object.assign(new HeadgateDeniedError(decision), {
+    getResponse: () => reject(c, rejection),
+  });
 }
 
 /**
  * Adds the headers of a denial, those that are still set, to an answer that was not made by the context. Hono adds them
  * itself, but not where the limiter is all that a path meets. Headers that the answer has already stay.
  */
-function withHeaders(c: Context, headers: readonly Header[], answer: Response): Response {
+function addMissingHeaders(c: Context, headers: readonly Header[], answer: Response): Response {
   const { headers: set } = c.res;
   const missing = headers.filter(([name]) => set.has(name) && !answer.headers.has(name));
   if (missing.length === 0) return answer;
@@ -50,22 +52,22 @@ function withHeaders(c: Context, headers: readonly Header[], answer: Response): 
 const ownMethods = new WeakMap<() => Response, () => Response>();
 
 /** Keeps the headers of a denial on the answer that an error brings, as `HTTPException` does. */
-function keepOnAnswer(c: Context, headers: readonly Header[], error: Error): Error {
+function addHeadersToErrorResponse(c: Context, headers: readonly Header[], error: Error): Error {
   const { getResponse } = error as { getResponse?: () => Response };
   if (typeof getResponse !== "function") return error;
   const own = ownMethods.get(getResponse) ?? getResponse;
-  const value = (): Response => withHeaders(c, headers, own.call(error));
+  const value = (): Response => addMissingHeaders(c, headers, own.call(error));
   ownMethods.set(value, own);
   Reflect.defineProperty(error, "getResponse", { value, configurable: true, writable: true });
   return error;
 }
 
 /** Lets `onDenied` answer. Resolves with the answer; undefined if the request goes on. Rejects with what goes to `onError`. */
-export async function answerDenied(
+export async function handleDenial(
   onDenied: OnDenied,
   c: Context,
   response: object,
-  { decision, headers, rejection, conclude }: Denied,
+  { decision, headers, rejection, recordOutcome }: Denied,
 ): Promise<Response | undefined> {
   const { headers: set } = c.res;
   const before = DENIAL_HEADERS.map((name) => [name, set.get(name) ?? undefined] as const);
@@ -74,7 +76,7 @@ export async function answerDenied(
   let isOver = false;
   const end = (): void => {
     isOver = true;
-    conclude?.(false);
+    recordOutcome?.(false);
   };
   watchResponse(response, { onSent: end, onLeft: end });
   let result: unknown;
@@ -83,16 +85,16 @@ export async function answerDenied(
   } catch (error) {
     // A bug in onDenied is an error of status 500. The headers stay: they still say how long to wait.
     c.status(200);
-    conclude?.(false);
-    throw keepOnAnswer(c, headers, toError(error));
+    recordOutcome?.(false);
+    throw addHeadersToErrorResponse(c, headers, toError(error));
   }
   const isAllowed = result === "allow" && !c.finalized && !isOver;
-  conclude?.(isAllowed);
+  recordOutcome?.(isAllowed);
   if (isAllowed) {
     c.status(200);
     setHeaders(c, before);
     return undefined;
   }
-  if (result instanceof Response) return withHeaders(c, headers, result);
+  if (result instanceof Response) return addMissingHeaders(c, headers, result);
   return c.finalized ? c.res : reject(c, rejection);
 }

@@ -1,7 +1,7 @@
 import type { Client, HttpRequest, NodeHeaders } from "@headgate/core/http";
 import { clientOf } from "@headgate/core/http";
-import type { StandIn } from "@headgate/core/internal-http";
-import { carriedBy, HTTP } from "@headgate/core/internal-http";
+import type { RequestWrapper } from "@headgate/core/internal-http";
+import { unwrapRequest, WRAPPED_REQUEST } from "@headgate/core/internal-http";
 import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
 import type { Reply } from "./reply.ts";
 
@@ -41,10 +41,10 @@ interface SocketClient {
 }
 
 /** One thing that is limited: a request, a field of a GraphQL query, or a message of a WebSocket. */
-export interface Limited {
+export interface LimitedContext {
   readonly client: Client;
   /** The object that keeps the decision, as `rateLimit`. */
-  readonly carrier: HttpRequest & { rateLimit?: unknown };
+  readonly request: HttpRequest & { rateLimit?: unknown };
   /** The platform's own reply, for headers and answers; undefined for fields and messages, which share one with others. */
   readonly reply: Reply | undefined;
   /** Node's response, whose end is watched; undefined for messages. */
@@ -60,26 +60,26 @@ export function kindOf(host: ArgumentsHost): string {
 }
 
 /** Reads what is limited from a context; all guards on its way get the same. Throws for a kind that is not supported. */
-export function limitedIn(context: ExecutionContext): Limited {
+export function readContext(context: ExecutionContext): LimitedContext {
   const kind = kindOf(context);
-  if (kind === "http") return requestIn(context);
-  if (kind === "graphql") return fieldIn(context);
-  if (kind === "ws") return messageIn(context);
+  if (kind === "http") return readHttpContext(context);
+  if (kind === "graphql") return readGraphqlContext(context);
+  if (kind === "ws") return readWebSocketContext(context);
   throw new TypeError(
     `Headgate limits HTTP requests, GraphQL fields and WebSocket messages, not "${kind}"; put @SkipRateLimit() on the handler, and call limiter.consume(subject) there`,
   );
 }
 
-function requestIn(context: ExecutionContext): Limited {
+function readHttpContext(context: ExecutionContext): LimitedContext {
   const http = context.switchToHttp();
   const request = http.getRequest<WebRequest>();
   const reply = http.getResponse<Reply>();
-  const carrier = carry(context, request);
+  const carrier = wrapRequest(context, request);
   const client = clientOf(request.ip, request.raw ?? request);
-  return { client, carrier, reply, response: reply.raw ?? reply };
+  return { client, request: carrier, reply, response: reply.raw ?? reply };
 }
 
-function fieldIn(context: ExecutionContext): Limited {
+function readGraphqlContext(context: ExecutionContext): LimitedContext {
   const [, , own = {}, info] = context.getArgs<[unknown, unknown, QueryContext, object]>();
   const request = own.req ?? own.reply?.request;
   if (request === undefined) {
@@ -93,35 +93,36 @@ function fieldIn(context: ExecutionContext): Limited {
   const reply = own.res ?? own.reply;
   return {
     client: clientOf(ip, request.raw ?? request),
-    carrier: carry(context, field),
+    request: wrapRequest(context, field),
     reply: undefined,
     response: reply?.raw ?? reply,
   };
 }
 
-function messageIn(context: ExecutionContext): Limited {
+function readWebSocketContext(context: ExecutionContext): LimitedContext {
   const socket = context.switchToWs().getClient<SocketClient>();
   const { handshake = {}, _socket } = socket;
   const address = handshake.address ?? _socket?.remoteAddress;
-  const hasLeft = (): boolean => socket.disconnected === true || (socket.readyState ?? 1) > 1;
+  const isDisconnected = (): boolean =>
+    socket.disconnected === true || (socket.readyState ?? 1) > 1;
   return {
-    client: { address, peer: address, hasLeft },
-    carrier: carry(context, { headers: handshake.headers ?? {} }),
+    client: { address, peer: address, isDisconnected },
+    request: wrapRequest(context, { headers: handshake.headers ?? {} }),
     reply: undefined,
     response: undefined,
   };
 }
 
 /** Lets the context stand for a request, whatever guard comes first. */
-function carry(context: ExecutionContext, request: HttpRequest): HttpRequest {
-  const standIn = context as StandIn;
-  standIn[HTTP] ??= request;
-  return standIn[HTTP];
+function wrapRequest(context: ExecutionContext, request: HttpRequest): HttpRequest {
+  const standIn = context as RequestWrapper;
+  standIn[WRAPPED_REQUEST] ??= request;
+  return standIn[WRAPPED_REQUEST];
 }
 
 /** The object that keeps decisions: the request or field itself, or the one of a context. */
-export function carrierOf(what: object): object {
-  return fields.get(what) ?? carriedBy(what);
+export function requestOf(target: object): object {
+  return fields.get(target) ?? unwrapRequest(target);
 }
 
 /** The method and the route of a request as the application wrote it, or the class and the method of another handler. */
@@ -134,6 +135,6 @@ export function routeOf(context: ExecutionContext): string | undefined {
 
 /** The server that took a request, if it is known. */
 export function serverOf(context: object): object | undefined {
-  const request = carrierOf(context) as Partial<WebRequest>;
+  const request = requestOf(context) as Partial<WebRequest>;
   return (request.raw ?? request).socket?.server;
 }

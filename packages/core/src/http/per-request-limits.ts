@@ -2,9 +2,9 @@ import type { Decision } from "../common/decision.ts";
 import { codeOf, HeadgateError } from "../common/errors.ts";
 import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import type { SlotHandle } from "../policy/slot.ts";
-import { holdSlots } from "./follow-response.ts";
 import type { RequestContext } from "./request-context.ts";
 import { isNodeResponse } from "./response/node-response.ts";
+import { holdSlots } from "./response-lifetime.ts";
 import type { RequestSubjects } from "./subject.ts";
 
 /* A request's own limits, which may have another shape than those that its guard was created with. */
@@ -19,23 +19,23 @@ export function hasNoSubject<Request>(
 }
 
 /** Whether the limits of a decision have the same names as the limiter's own. */
-export function isNamedAs({ limits }: LimiterWithInternals, decision: Decision): boolean {
+export function hasSameNames({ limits }: LimiterWithInternals, decision: Decision): boolean {
   return decision.limits.every(({ name }, i) => name === limits[i]?.name);
 }
 
 /** Holds the slots of a request until its response ends. Throws `HEADGATE_INVALID_LIMIT` if the response cannot be watched. */
-export function holdOwnSlots(
+export function holdRequestSlots(
   owner: string,
-  places: SlotHandle | undefined,
+  slots: SlotHandle | undefined,
   response: unknown,
 ): void {
-  if (places === undefined) return;
+  if (slots === undefined) return;
   if (isNodeResponse(response)) {
-    holdSlots(places, response);
+    holdSlots(slots, response);
     return;
   }
   // If the store cannot be reached, they expire.
-  places.release().catch(() => {});
+  slots.release().catch(() => {});
   throw new HeadgateError(
     "HEADGATE_INVALID_LIMIT",
     `${owner}: the limits of this request count slots, which are held until its response is over, but the adapter passes no response of Node's to check`,
@@ -43,7 +43,7 @@ export function holdOwnSlots(
 }
 
 /** Throws `HEADGATE_INVALID_LIMIT` for limits that block in a guard with `wait`: a request that waits sets no block. */
-export function rejectBlocksInTurn<Request>(
+export function rejectBlocksWithWait<Request>(
   owner: string,
   { limits }: RequestContext<Request>,
 ): void {
@@ -56,7 +56,7 @@ export function rejectBlocksInTurn<Request>(
 }
 
 /** Leaves out a customer's numbers, which an error handler might send to clients: they are in the cause. */
-export function ofRequest(owner: string, error: unknown): unknown {
+export function hideRequestLimits(owner: string, error: unknown): unknown {
   if (codeOf(error) !== "HEADGATE_INVALID_LIMIT") return error;
   return new HeadgateError(
     "HEADGATE_INVALID_LIMIT",

@@ -4,13 +4,13 @@ import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { LIMITER } from "../limiter/limiter-internals.ts";
 import { createAddressStep } from "./address-option.ts";
 import type { HttpRequest } from "./client.ts";
-import { watchProxyTrust } from "./client.ts";
+import { createTrustCheck } from "./client.ts";
 import { createConsumeStep } from "./consume-step.ts";
 import { createControlStep } from "./deny-list.ts";
-import type { Choice, GuardLimiters } from "./guard-limiters.ts";
+import type { GuardLimiters, LimiterChoice } from "./guard-limiters.ts";
 import type { ListedRequest } from "./lists.ts";
 import { createListStep, publishListed } from "./lists.ts";
-import type { GuardSettings } from "./parse-guard.ts";
+import type { GuardSettings } from "./parse-guard-options.ts";
 import type { GuardStep, PreparedLimiter, RequestContext } from "./request-context.ts";
 import { createCostStep } from "./request-cost.ts";
 import type { Verdict } from "./verdict.ts";
@@ -18,7 +18,7 @@ import { PASS } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
 /** The framework of a guard. */
-export interface Adapter<Request> {
+export interface GuardAdapter<Request> {
   /** Its name in the directory. */
   readonly name: string;
   readonly warn: Warn;
@@ -34,34 +34,34 @@ export interface Adapter<Request> {
 }
 
 /** The path of a request. Both variants end with the step that asks. */
-export interface Plan<Request> {
+export interface GuardPlan<Request> {
   /** All steps. */
-  readonly whole: readonly GuardStep<Request>[];
+  readonly full: readonly GuardStep<Request>[];
   /** Without the step that reads the control record, for a record that is not due and has no deny list. */
-  readonly quiet: readonly GuardStep<Request>[];
+  readonly withoutControl: readonly GuardStep<Request>[];
 }
 
 /** The steps that these options need, in order. All limiters of a guard are on one store. */
-export function createPlan<Request extends HttpRequest>(
+export function createGuardPlan<Request extends HttpRequest>(
   owner: string,
   limiters: GuardLimiters,
   settings: GuardSettings<Request>,
-  { warn, routeOf, costOf }: Adapter<Request>,
+  { warn, routeOf, costOf }: GuardAdapter<Request>,
   prepared: ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>>,
-  ending: AbortSignal,
-): Plan<Request> {
-  const { address, allowList, blockList, skip, cost } = settings;
+  closing: AbortSignal,
+): GuardPlan<Request> {
+  const { address, allowList, denyList, skip, cost } = settings;
   const { all, choose } = limiters;
   const first = all[0]?.[LIMITER];
   const only = choose === undefined ? [...prepared.values()][0] : undefined;
-  const usesAddress = [allowList, blockList, ...prepared.values()].some((one) => one?.usesAddress);
-  const trust = watchProxyTrust(warn);
-  const watchTrust = usesAddress ? trust : undefined;
+  const usesAddress = [allowList, denyList, ...prepared.values()].some((one) => one?.usesAddress);
+  const trust = createTrustCheck(warn);
+  const checkTrust = usesAddress ? trust : undefined;
 
   /** With tiers, the limiter of a listed request is not known. */
-  function noteListed(request: Request, list: ListedRequest["list"]): void {
+  function reportListed(request: Request, list: ListedRequest["list"]): void {
     publishListed(() => ({
-      limiter: limiters.only?.name ?? settings.name ?? "limiter",
+      limiter: limiters.single?.name ?? settings.name ?? "limiter",
       plugin: first?.policy.labels.plugin,
       route: routeOf(request),
       list,
@@ -69,19 +69,22 @@ export function createPlan<Request extends HttpRequest>(
   }
 
   const before = stepsOf<Request>([
-    address === undefined ? watchTrust : createAddressStep(address, watchTrust, warn),
-    createListStep(owner, settings, noteListed),
+    address === undefined ? checkTrust : createAddressStep(address, checkTrust, warn),
+    createListStep(owner, settings, reportListed),
   ]);
-  const control = first && createControlStep(first, usesAddress ? undefined : trust, noteListed);
+  const control = first && createControlStep(first, usesAddress ? undefined : trust, reportListed);
   const after = stepsOf<Request>([
     createSkipStep(owner, skip),
     createChoiceStep(choose, prepared),
     createSubjectStep(only),
     createCostStep(cost, costOf),
-    createConsumeStep(owner, settings, ending, routeOf),
+    createConsumeStep(owner, settings, closing, routeOf),
   ]);
-  const quiet = [...before, ...after];
-  return { quiet, whole: control === undefined ? quiet : [...before, control, ...after] };
+  const withoutControl = [...before, ...after];
+  return {
+    withoutControl,
+    full: control === undefined ? withoutControl : [...before, control, ...after],
+  };
 }
 
 function stepsOf<Request>(
@@ -111,10 +114,13 @@ function createChoiceStep<Request>(
   prepared: ReadonlyMap<LimiterWithInternals, PreparedLimiter<Request>>,
 ): GuardStep<Request> | undefined {
   if (choose === undefined) return undefined;
-  const put = (context: RequestContext<Request>, choice: Choice | null): Verdict | undefined => {
+  const put = (
+    context: RequestContext<Request>,
+    choice: LimiterChoice | null,
+  ): Verdict | undefined => {
     if (choice === null) return PASS;
     context.prepared = prepared.get(choice.limiter);
-    context.charge = context.prepared?.charge;
+    context.costOptions = context.prepared?.costOptions;
     context.limits = choice.limits;
     return undefined;
   };

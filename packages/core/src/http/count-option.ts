@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Awaitable } from "../common/awaitable.ts";
 import type { Cost } from "../common/cost.ts";
 import { formatKind, HeadgateError } from "../common/errors.ts";
-import { endedWith, isSent } from "./follow-response.ts";
 import type { UnsettledDecision } from "./request-decision.ts";
+import { waitForStatus, waitUntilSent } from "./response-lifetime.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Warn } from "./warn.ts";
 
@@ -29,7 +29,7 @@ export function countsAll(option: CountOption<never, never> | undefined): boolea
  * Watches a request's response, and settles the charge when it ends. `decided` settles once the limiter has been asked. The
  * charge stays if the response is not sent completely, or if settling fails.
  */
-export type Count<Request> = (
+export type ResponseCounter<Request> = (
   decided: Awaitable<Verdict>,
   request: Request,
   reply: unknown,
@@ -40,14 +40,14 @@ export type Count<Request> = (
  * `take` finds an unsettled decision on the request. `keeps`: whether limits block on confirmed charges. Undefined if all
  * responses count and no limit blocks on confirmed charges.
  */
-export function createCount<Request extends object>(
+export function createResponseCounter<Request extends object>(
   option: CountOption<Request, never> | undefined,
-  take: (request: Request) => UnsettledDecision | undefined,
-  keeps: boolean,
+  takeUnsettled: (request: Request) => UnsettledDecision | undefined,
+  blocksOnSettle: boolean,
   warn: Warn,
-): Count<Request> | undefined {
+): ResponseCounter<Request> | undefined {
   const isAll = countsAll(option);
-  if (isAll && !keeps) return undefined;
+  if (isAll && !blocksOnSettle) return undefined;
 
   async function settleAtEnd(
     decided: Awaitable<Verdict>,
@@ -55,24 +55,24 @@ export function createCount<Request extends object>(
     reply: unknown,
     response: object,
   ): Promise<void> {
-    const status = await endedWith(response);
+    const status = await waitForStatus(response);
     await decided;
     // A `finish` handler may settle by hand first.
     if (status !== undefined) await setImmediate();
-    const own = status === undefined && !keeps ? undefined : take(request);
+    const own = status === undefined && !blocksOnSettle ? undefined : takeUnsettled(request);
     if (!own?.decision.wouldAllow) return;
     const { cost } = own.decision;
     const units =
-      status === undefined || isAll ? undefined : await unitsOf(status, cost, request, reply);
+      status === undefined || isAll ? undefined : await countUnits(status, cost, request, reply);
     // A charge is confirmed at once, so that a client cannot delay a block by delaying its response; but it is refunded only if
     // the whole response was sent.
     const isLess = units === 0 || (typeof cost === "number" && (units ?? cost) < cost);
-    const isKept = units === undefined || (isLess && !(await isSent(response)));
-    await (isKept ? own.keep() : own.settle(units));
+    const isKept = units === undefined || (isLess && !(await waitUntilSent(response)));
+    await (isKept ? own.confirm() : own.settle(units));
   }
 
   /** The units to settle; undefined to leave the charge. */
-  async function unitsOf(
+  async function countUnits(
     status: number,
     cost: Cost,
     request: Request,
@@ -83,7 +83,7 @@ export function createCount<Request extends object>(
         typeof option === "function"
           ? await option(request, reply as never)
           : status >= 400 === (option === "failed");
-      return readResult(result, cost);
+      return readCountResult(result, cost);
     } catch (error) {
       warn(
         "HEADGATE_COUNT_FAILED",
@@ -102,7 +102,7 @@ export function createCount<Request extends object>(
 }
 
 /** The units to settle; undefined to leave the charge. Throws `HEADGATE_COUNT_FAILED`. */
-function readResult(result: unknown, cost: Cost): number | undefined {
+function readCountResult(result: unknown, cost: Cost): number | undefined {
   if (typeof result === "boolean") return result ? undefined : 0;
   const isByName = typeof cost !== "number";
   if (!isByName && Number.isSafeInteger(result) && (result as number) >= 0) return result as number;
