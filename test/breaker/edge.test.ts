@@ -2,8 +2,8 @@ import type { Breaker, BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Clock, Store } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { MicroClock } from "../conformance/micro-clock.ts";
-import { describeWorlds } from "../conformance/worlds.ts";
+import { MicroClock } from "../conformance/support/micro-clock.ts";
+import { describeWorlds } from "../conformance/support/stores-under-test.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 
 /** Microseconds. */

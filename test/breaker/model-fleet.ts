@@ -1,6 +1,6 @@
 import type { Breaker, Outcome, Permit } from "@headgate/breaker";
-import { claim } from "../conformance/claim.ts";
-import type { MicroClock } from "../conformance/micro-clock.ts";
+import { claim } from "../conformance/support/claim.ts";
+import type { MicroClock } from "../conformance/support/micro-clock.ts";
 import type { Rules } from "./model-rules.ts";
 import type { ModelView } from "./model-target.ts";
 import { ModelTarget } from "./model-target.ts";

@@ -2,10 +2,10 @@ import type { Breaker, Permit } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
-import { claim } from "../conformance/claim.ts";
-import { historiesOf, runHistories } from "../conformance/histories.ts";
-import { MicroClock } from "../conformance/micro-clock.ts";
-import type { Random } from "../conformance/random.ts";
+import { historiesOf, runHistories } from "../conformance/random/histories.ts";
+import type { Random } from "../conformance/random/random.ts";
+import { claim } from "../conformance/support/claim.ts";
+import { MicroClock } from "../conformance/support/micro-clock.ts";
 import { STORE_ALONE } from "../redis/store-alone.ts";
 import { useOwnDatabases } from "../support/own-database.ts";
 

@@ -1,4 +1,4 @@
-import type { Random } from "../conformance/random.ts";
+import type { Random } from "../conformance/random/random.ts";
 import type { Rules } from "./model-rules.ts";
 
 /** Options of a breaker, without its name and store. All times are milliseconds. */

@@ -1,5 +1,5 @@
-import type { MicroClock } from "../conformance/micro-clock.ts";
-import type { Random } from "../conformance/random.ts";
+import type { Random } from "../conformance/random/random.ts";
+import type { MicroClock } from "../conformance/support/micro-clock.ts";
 import type { Admitted, Ended, ModelFleet } from "./model-fleet.ts";
 import type { Rules } from "./model-rules.ts";
 import { randomStepBack, randomWait } from "./random-wait.ts";

@@ -7,7 +7,7 @@ import { setTargetState } from "../../packages/breaker/src/machine/order.ts";
 import { CLOSED, HALF_OPEN, STATES } from "../../packages/breaker/src/machine/period.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
 import type { OutcomeBatch, OutcomeCode } from "../../packages/breaker/src/machine/window.ts";
-import type { Random } from "../conformance/random.ts";
+import type { Random } from "../conformance/random/random.ts";
 
 /** A call of a step, where numbers stand for periods and leases that each store calls otherwise. */
 export interface RandomCall {

@@ -1,8 +1,8 @@
 import type { BreakerPolicy } from "../../packages/breaker/src/machine/breaker-policy.ts";
 import type { TargetKeys } from "../../packages/breaker/src/machine/target.ts";
 import { readBreakerOptions } from "../../packages/breaker/src/read-options.ts";
-import { claim } from "../conformance/claim.ts";
-import type { Random } from "../conformance/random.ts";
+import type { Random } from "../conformance/random/random.ts";
+import { claim } from "../conformance/support/claim.ts";
 import { randomBreaker } from "./random-breaker.ts";
 import type { Report } from "./random-contacts.ts";
 

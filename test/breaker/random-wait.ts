@@ -1,4 +1,4 @@
-import type { Random } from "../conformance/random.ts";
+import type { Random } from "../conformance/random/random.ts";
 
 /** Microseconds. */
 const SECOND = 1_000_000;

@@ -3,7 +3,7 @@ import type { Limiter } from "@headgate/core";
 import { concurrency, createLimiter, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { expect } from "vitest";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
 import { roundSeeds } from "../faults/round-seeds.ts";
 import type { Ran } from "../faults/work.ts";
 import { mostAtOnce, startWork } from "../faults/work.ts";

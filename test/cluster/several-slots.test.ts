@@ -2,7 +2,7 @@ import type { Decision, Limit, Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog, tokenBucket } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
 import type { Connection } from "../redis/clients.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";

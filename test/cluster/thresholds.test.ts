@@ -3,7 +3,7 @@ import type { Limiter, ThresholdReached } from "@headgate/core";
 import { CHANNELS, createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { connectCluster } from "./cluster-clients.ts";

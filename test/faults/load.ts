@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Random } from "../conformance/random.ts";
+import type { Random } from "../conformance/random/random.ts";
 import type { Answer, Caller } from "./callers/caller.ts";
 
 /** The subject that asks so often that it reaches its limit. */

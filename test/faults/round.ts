@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { Fault, Target } from "./faults/fault.ts";
 import type { Sample } from "./load.ts";

@@ -1,4 +1,4 @@
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import type { Caller } from "./callers/caller.ts";
 import { makeHeadgateCallers } from "./callers/headgate-callers.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Limiter } from "@headgate/core";
-import type { Random } from "../conformance/random.ts";
+import type { Random } from "../conformance/random/random.ts";
 
 /** What a busy machine may add until work that was told to end has ended. */
 const NOISE_MS = 50;

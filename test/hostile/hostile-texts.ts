@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { fc } from "@fast-check/vitest";
-import { SCALE } from "../conformance/histories.ts";
+import { SCALE } from "../conformance/random/histories.ts";
 
 /** `HEADGATE_SEED` starts elsewhere. A failure names the seed and the path to the smallest example. */
 const SEED = Number(process.env["HEADGATE_SEED"] ?? 20_261_120);

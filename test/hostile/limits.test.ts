@@ -2,11 +2,11 @@ import { fc, test } from "@fast-check/vitest";
 import type { Limit, Limiter } from "@headgate/core";
 import { createLimiter, memoryStore, readPolicy } from "@headgate/core";
 import { describe, expect } from "vitest";
-import { claimSame } from "../conformance/claim.ts";
-import { MicroClock } from "../conformance/micro-clock.ts";
-import { Oracle } from "../conformance/oracle.ts";
-import { Random } from "../conformance/random.ts";
-import { randomCost, randomWait } from "../conformance/random-steps.ts";
+import { Oracle } from "../conformance/oracle/oracle.ts";
+import { Random } from "../conformance/random/random.ts";
+import { randomCost, randomWait } from "../conformance/random/steps.ts";
+import { claimSame } from "../conformance/support/claim.ts";
+import { MicroClock } from "../conformance/support/micro-clock.ts";
 import { garbage, orCode } from "./garbage.ts";
 import { hostileText, runs } from "./hostile-texts.ts";
 

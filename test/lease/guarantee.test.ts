@@ -1,14 +1,14 @@
 import type { Decision } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
 import { expect, test } from "vitest";
-import type { Admission } from "../conformance/admissions.ts";
-import { findExcess, findExcessInOwnWindow } from "../conformance/admissions.ts";
-import { claim } from "../conformance/claim.ts";
-import { MicroClock } from "../conformance/micro-clock.ts";
-import { KINDS, randomLimit } from "../conformance/random-limits.ts";
-import { randomStart } from "../conformance/random-steps.ts";
-import { aim } from "../conformance/sender.ts";
-import { describeRedisWorld } from "../conformance/worlds.ts";
+import { KINDS, randomLimit } from "../conformance/random/limits.ts";
+import { randomStart } from "../conformance/random/steps.ts";
+import type { Admission } from "../conformance/support/admissions.ts";
+import { findExcess, findExcessInOwnWindow } from "../conformance/support/admissions.ts";
+import { claim } from "../conformance/support/claim.ts";
+import { aim } from "../conformance/support/greedy-sender.ts";
+import { MicroClock } from "../conformance/support/micro-clock.ts";
+import { describeRedisWorld } from "../conformance/support/stores-under-test.ts";
 import { countCalls } from "./count-calls.ts";
 
 const HISTORIES = 150;

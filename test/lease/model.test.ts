@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { compileLimiterPolicy } from "../../packages/core/src/policy/compiled-policy.ts";
 import type { SubjectCounter } from "../../packages/core/src/policy/counters.ts";
 import { countersOf } from "../../packages/core/src/policy/counters.ts";
-import { SCALE } from "../conformance/histories.ts";
+import { SCALE } from "../conformance/random/histories.ts";
 import type { Bounds } from "./explore.ts";
 import { explore } from "./explore.ts";
 import type { Monitor } from "./monitor.ts";

@@ -18,8 +18,8 @@ import {
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findExcess } from "../conformance/admissions.ts";
-import { SCALE } from "../conformance/histories.ts";
+import { SCALE } from "../conformance/random/histories.ts";
+import { findExcess } from "../conformance/support/admissions.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";

@@ -12,8 +12,8 @@ import type { ActionResult } from "@headgate/core/operate";
 import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findExcess } from "../conformance/admissions.ts";
-import { SCALE } from "../conformance/histories.ts";
+import { SCALE } from "../conformance/random/histories.ts";
+import { findExcess } from "../conformance/support/admissions.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 
 const PROCESSES = 8;

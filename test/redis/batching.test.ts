@@ -12,7 +12,7 @@ import {
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { readCommandStats, resetCommandStats } from "./command-stats.ts";

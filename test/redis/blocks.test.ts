@@ -2,7 +2,7 @@ import type { Limit } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
 import { redisStore } from "@headgate/core/redis";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { MicroClock } from "../conformance/micro-clock.ts";
+import { MicroClock } from "../conformance/support/micro-clock.ts";
 import { connectOwnDatabase, useOwnDatabase } from "../support/own-database.ts";
 import { commandsOf } from "./commands-of.ts";
 import { STORE_ALONE } from "./store-alone.ts";

@@ -14,8 +14,8 @@ import {
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { findExcess } from "../conformance/admissions.ts";
-import { largestOf } from "../conformance/random-limits.ts";
+import { largestOf } from "../conformance/random/limits.ts";
+import { findExcess } from "../conformance/support/admissions.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 const PROCESSES = 8;

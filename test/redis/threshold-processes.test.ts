@@ -7,8 +7,8 @@ import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@he
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { HeardThresholds } from "../conformance/hear-thresholds.ts";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
+import { HeardThresholds } from "../conformance/support/record-thresholds.ts";
 
 const PROCESSES = 6;
 const ROUNDS = 30;

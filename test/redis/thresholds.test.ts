@@ -3,8 +3,8 @@ import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@he
 import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
-import { HeardThresholds } from "../conformance/hear-thresholds.ts";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
+import { HeardThresholds } from "../conformance/support/record-thresholds.ts";
 import { useLosableRedis } from "../http/support/losable-redis.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnDatabase } from "../support/own-database.ts";

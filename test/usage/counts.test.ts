@@ -8,7 +8,7 @@ import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ProcessUsage } from "../../packages/core/src/usage/process-usage.ts";
 import { usageOf } from "../../packages/core/src/usage/usage.ts";
-import { Random } from "../conformance/random.ts";
+import { Random } from "../conformance/random/random.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { count, countsOf, expectWithinBounds, sortedOf } from "./exact.ts";
 

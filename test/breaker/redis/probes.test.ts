@@ -3,7 +3,7 @@ import { createBreaker } from "@headgate/breaker";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Random } from "../../conformance/random.ts";
+import { Random } from "../../conformance/random/random.ts";
 import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";
 import type { PeriodWrites } from "./period-writes.ts";

@@ -4,7 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { probeKeyFor } from "../../../packages/core/src/operations/probe.ts";
-import { Random } from "../../conformance/random.ts";
+import { Random } from "../../conformance/random/random.ts";
 import { STORE_ALONE } from "../../redis/store-alone.ts";
 import type { RedisProcess } from "../../support/redis-process.ts";
 import { startRedis } from "../../support/redis-process.ts";

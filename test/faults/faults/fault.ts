@@ -1,5 +1,5 @@
 import type { RedisClient } from "@headgate/core/redis";
-import type { Random } from "../../conformance/random.ts";
+import type { Random } from "../../conformance/random/random.ts";
 import type { Place } from "../place.ts";
 
 /** What a fault happens to. */

@@ -1,4 +1,4 @@
-import type { Random } from "../../conformance/random.ts";
+import type { Random } from "../../conformance/random/random.ts";
 import type { RedisProcess } from "../../support/redis-process.ts";
 
 /** Takes a primary away: dead, which its clients hear of, or frozen, which nobody tells them. */

@@ -1,4 +1,4 @@
-import { Random } from "../../conformance/random.ts";
+import { Random } from "../../conformance/random/random.ts";
 import type { Caller } from "../callers/caller.ts";
 import { makeExpress, makeFastify } from "../callers/headgate-callers.ts";
 import type { Fault } from "../faults/fault.ts";

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { Random } from "../../conformance/random.ts";
+import { Random } from "../../conformance/random/random.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import { failure, usePlaces } from "./places.ts";

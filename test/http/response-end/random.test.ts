@@ -9,7 +9,7 @@ import type { Decision, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, memoryStore } from "@headgate/core";
 import { internalsOf } from "@headgate/core/internal";
 import { describe, expect, test } from "vitest";
-import { Random } from "../../conformance/random.ts";
+import { Random } from "../../conformance/random/random.ts";
 import { eventually } from "../support/eventually.ts";
 import { watchUnhandled } from "../support/unhandled.ts";
 import type { Handled } from "./frameworks.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { gcra, slidingLog } from "@headgate/core";
 import { describe, expect, test } from "vitest";
-import { Random } from "../../conformance/random.ts";
+import { Random } from "../../conformance/random/random.ts";
 import { describeAdapters } from "../support/describe-frameworks.ts";
 import { eventually } from "../support/eventually.ts";
 import { statusOf, usePlaces, visit } from "./visitors.ts";

@@ -1,0 +1,162 @@
+import type { Limit } from "@headgate/core";
+import { gcra, memoryStore, slidingLog } from "@headgate/core";
+import { requireStore } from "@headgate/core/internal";
+import { redisStore } from "@headgate/core/redis";
+import { describe, expect, test } from "vitest";
+import { decide, operationFor, peek } from "../../../packages/core/src/operations/decide.ts";
+import type { DecideMode } from "../../../packages/core/src/operations/decide-call.ts";
+import { compileLimiterPolicy } from "../../../packages/core/src/policy/compiled-policy.ts";
+import type { SubjectCounter } from "../../../packages/core/src/policy/counters.ts";
+import { countersOf } from "../../../packages/core/src/policy/counters.ts";
+import { useOwnDatabase } from "../../support/own-database.ts";
+import { historiesOf, runHistories } from "../random/histories.ts";
+import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { randomStart, randomSubjects } from "../random/steps.ts";
+import { claim } from "../support/claim.ts";
+import { MicroClock } from "../support/micro-clock.ts";
+
+/*
+ * A decision over several slots of a cluster asks each of them before it charges any. "ask" is that question: Lua and
+ * TypeScript give the same numbers, they are those that the limits have now, and nothing changes.
+ */
+
+const HISTORIES = historiesOf(25, 1_500);
+const LENGTH = 75;
+
+/** Numbers of a reply before those of the counters, which is the clock; of a counter before those of its limits; and of a limit. */
+const HEAD = 1;
+const COUNTER_HEAD = 2;
+const LIMIT_NUMBERS = 4;
+
+const redis = useOwnDatabase();
+
+describe("to ask", () => {
+  test.each(KINDS)("for %s", async (kind) => {
+    await runHistories(
+      HISTORIES,
+      (random, history) =>
+        compare(random, `${kind} ${history}`, [randomLimit(random, kind, "small")]),
+      64,
+    );
+  });
+
+  test("for several limits in several dimensions", async () => {
+    await runHistories(
+      HISTORIES,
+      (random, history) =>
+        compare(random, `policy ${history}`, randomPolicy(random, random.whole(2, 5), 3)),
+      64,
+    );
+  });
+});
+
+test("to ask makes no key, and touches none", async () => {
+  const time = new MicroClock(1_800_000_000_000_000n);
+  const store = requireStore(redisStore(redis, { clock: time.clock, prefix: "asked" }));
+  const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];
+  const counted = compileLimiterPolicy("untouched", limits, store);
+  const counters = countersOf(counted, "u");
+  const keys = () => redis.keys("asked:*");
+  await store.run(peek, { cost: 1, mode: "ask", counters });
+  expect(await keys()).toEqual([]);
+  await store.run(decide, { cost: 1, mode: "charge", counters });
+  const dumps = async () => Promise.all((await keys()).toSorted().map((key) => redis.dump(key)));
+  const before = await dumps();
+  time.advance(1_000_000n);
+  await store.run(peek, { cost: 1, mode: "ask", counters });
+  expect(before).toHaveLength(2);
+  expect(await dumps()).toEqual(before);
+});
+
+async function compare(random: Random, name: string, limits: readonly Limit[]): Promise<void> {
+  const time = new MicroClock(randomStart(random));
+  const memory = requireStore(memoryStore({ clock: time.clock }));
+  const stores = [memory, requireStore(redisStore(redis, { clock: time.clock }))] as const;
+  const counted = compileLimiterPolicy(name, limits, memory);
+  const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
+  const run = (mode: DecideMode, counters: readonly SubjectCounter[], cost: number) =>
+    Promise.all(stores.map((store) => store.run(operationFor(mode), { cost, mode, counters })));
+  for (let step = 0; step < LENGTH; step += 1) {
+    const subjects = randomSubjects(random, dimensions);
+    const counters = countersOf(counted, subjects as never);
+    const most = Math.min(...counted.limits.map(({ limit }) => limit));
+    const cost = random.magnitude(1, most + 1);
+    const context = () => `step ${step}, cost ${cost}, of ${JSON.stringify(limits)}`;
+    const [inMemory, onRedis] = await run("ask", counters, cost);
+    claim(
+      sameNumbers(counters, inMemory, onRedis),
+      () => `${inMemory} is not ${onRedis}, ${context()}`,
+    );
+    // Asked again it is the same: nothing was charged, and no key was made.
+    const [again, againOnRedis] = await run("ask", counters, cost);
+    claim(sameNumbers(counters, inMemory, again), () => `then ${again} in memory, ${context()}`);
+    claim(sameNumbers(counters, onRedis, againOnRedis), () => `then ${againOnRedis}, ${context()}`);
+    // Charging is allowed exactly when asking was, and what it leaves is what was reported less the cost.
+    const [charged, chargedOnRedis] = await run("charge", counters, cost);
+    const allowed = isAllowed(counters, inMemory);
+    claim(isAllowed(counters, charged) === allowed, () => `charging says ${charged}, ${context()}`);
+    claim(isAllowed(counters, chargedOnRedis) === allowed, () => `on Redis too, ${context()}`);
+    const before = remainingIn(counters, inMemory);
+    for (const [i, left] of remainingIn(counters, charged).entries()) {
+      const reported = before[i] as number;
+      const expected = allowed ? reported - cost : reported;
+      claim(left === expected, () => `${reported} were told, ${left} are left, ${context()}`);
+    }
+    time.advance(BigInt(random.chance(0.3) ? 0 : random.whole(0, 900_000)));
+  }
+}
+
+/** Whether two replies report the same; generations are random, and their places are left out. */
+function sameNumbers(
+  counters: readonly SubjectCounter[],
+  a: readonly number[] | undefined,
+  b: readonly number[] | undefined,
+): boolean {
+  if (a === undefined || b === undefined || a.length !== b.length) return false;
+  const generations = generationsIn(counters);
+  return a.every((number, i) => generations.has(i) || number === b[i]);
+}
+
+function generationsIn(counters: readonly SubjectCounter[]): Set<number> {
+  const places = new Set<number>();
+  let at = HEAD;
+  for (const { limits } of counters) {
+    places.add(at);
+    at += COUNTER_HEAD + limits.length * LIMIT_NUMBERS;
+  }
+  return places;
+}
+
+/** Whether no limit has to be waited for. */
+function isAllowed(
+  counters: readonly SubjectCounter[],
+  reply: readonly number[] | undefined,
+): boolean {
+  return numbersIn(counters, reply, 0).every((wait) => wait === 0);
+}
+
+function remainingIn(
+  counters: readonly SubjectCounter[],
+  reply: readonly number[] | undefined,
+): number[] {
+  return numbersIn(counters, reply, 1);
+}
+
+/** Of each limit's numbers in a reply the one at a place. */
+function numbersIn(
+  counters: readonly SubjectCounter[],
+  reply: readonly number[] = [],
+  place: number,
+): number[] {
+  const numbers: number[] = [];
+  let at = HEAD;
+  for (const { limits } of counters) {
+    at += COUNTER_HEAD;
+    for (let i = 0; i < limits.length; i += 1) {
+      numbers.push(reply[at + place] as number);
+      at += LIMIT_NUMBERS;
+    }
+  }
+  return numbers;
+}

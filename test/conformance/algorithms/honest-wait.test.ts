@@ -1,0 +1,99 @@
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { expect, test } from "vitest";
+import { STORE_ALONE } from "../../redis/store-alone.ts";
+import type { SubjectOf } from "../oracle/oracle.ts";
+import { Oracle } from "../oracle/oracle.ts";
+import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { randomCost, randomStart, randomWait } from "../random/steps.ts";
+import { claim } from "../support/claim.ts";
+import { MicroClock } from "../support/micro-clock.ts";
+import type { World } from "../support/stores-under-test.ts";
+import { describeWorlds } from "../support/stores-under-test.ts";
+
+const HISTORIES = 300;
+
+/** Requests before a wait is put to the test. */
+const LENGTH = 12;
+
+describeWorlds((world) => {
+  test.each(KINDS)("%s reports an honest wait", async (kind) => {
+    let tried = 0;
+    await world.run(HISTORIES, async (random) => {
+      const size = random.chance(0.5) ? "small" : "wide";
+      if (await tryWait(world, random, [randomLimit(random, kind, size)])) tried += 1;
+    });
+    expect(tried).toBeGreaterThan(HISTORIES / 20);
+  });
+
+  test("several limits report an honest wait together, and each its own", async () => {
+    let tried = 0;
+    await world.run(HISTORIES, async (random) => {
+      if (await tryWait(world, random, randomPolicy(random, random.whole(2, 4)))) tried += 1;
+    });
+    expect(tried).toBeGreaterThan(HISTORIES / 20);
+  });
+});
+
+/** Spends until something is denied that can pass later, and waits for it; false when nothing was. */
+async function tryWait(world: World, random: Random, limits: readonly Limit[]): Promise<boolean> {
+  const time = new MicroClock(randomStart(random));
+  const limiter = createLimiter({
+    ...STORE_ALONE,
+    name: "waits",
+    limits,
+    store: world.open(time.clock),
+  });
+  const subject = Object.fromEntries(limits.map(({ per = "default" }) => [per, "waiting"]));
+  const oracle = new Oracle(limits);
+  let last: Decision | undefined;
+  let cost = 1;
+  for (let step = 0; step < LENGTH || (last?.allowed && step < LENGTH * 3); step++) {
+    time.advance(randomWait(random, last, oracle.moments));
+    cost = randomCost(random, last);
+    oracle.decide(subject, cost, time.now);
+    last = await limiter.consume(subject, { cost });
+  }
+  const wait = oracle.untilAdmitted(subject, cost, time.now);
+  if (wait === undefined || wait < 2_000n) return false;
+  // A wait that ends with a millisecond, or a microsecond from it, shows whether it was rounded the right way.
+  if (random.chance(0.7)) time.advance(((wait - 1n) % 1_000n) + BigInt(random.whole(0, 2)));
+  return keepsItsWord(limiter, subject, cost, time);
+}
+
+/** Whether what is reported when a cost is denied turns out to be true; false when it takes longer than the clock goes. */
+async function keepsItsWord(
+  limiter: Limiter,
+  subject: SubjectOf,
+  cost: number,
+  time: MicroClock,
+): Promise<boolean> {
+  const denied = time.now;
+  const reported = await limiter.consume(subject, { cost });
+  const context = (when: string) => (): string =>
+    `${when}: ${JSON.stringify(reported)}, at ${denied} of ${JSON.stringify(limiter.limits)}`;
+  claim(!reported.allowed, context("denied"));
+  const waits = new Set(reported.limits.map(({ retryAfterMs }) => retryAfterMs));
+  for (const wait of [...waits].filter((ms) => ms > 0).toSorted((a, b) => a - b)) {
+    /** What the limits that had to wait so long say. */
+    const waited = ({ limits }: Decision) =>
+      limits.filter((_, i) => reported.limits[i]?.retryAfterMs === wait);
+    if (!time.advance(denied + BigInt(wait - 1) * 1_000n - time.now)) return false;
+    const early = await limiter.peek(subject, { cost });
+    claim(!waited(early).some(({ allowed }) => allowed), context(`early by 1 of ${wait} ms`));
+    if (wait === reported.retryAfterMs) {
+      const { allowed } = await limiter.consume(subject, { cost });
+      claim(!allowed, context("early by 1 ms, all limits together"));
+    }
+    time.advance(1_000n);
+    const then = await limiter.peek(subject, { cost });
+    claim(
+      waited(then).every(({ allowed }) => allowed),
+      context(`after ${wait} ms`),
+    );
+  }
+  const { allowed } = await limiter.consume(subject, { cost });
+  claim(allowed, context("in time, all limits together"));
+  return true;
+}

@@ -1,0 +1,147 @@
+import type { Decision, Limit } from "@headgate/core";
+import { expect, test } from "vitest";
+import type { Kind } from "../random/limits.ts";
+import { KINDS, largestOf, randomLimit, withOtherNumbers } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { randomCost, randomShortWait, randomStart } from "../random/steps.ts";
+import type { Admission } from "../support/admissions.ts";
+import { findExcess } from "../support/admissions.ts";
+import { claim } from "../support/claim.ts";
+import { beginsAnywhere, claimRoom } from "../support/claim-no-less-room.ts";
+import { Deployed } from "../support/deployed-limiter.ts";
+import { aim } from "../support/greedy-sender.ts";
+import { MicroClock } from "../support/micro-clock.ts";
+import type { World } from "../support/stores-under-test.ts";
+import { describeWorlds } from "../support/stores-under-test.ts";
+
+/*
+ * While several numbers are in force for one counter, as in a rolling deploy, nobody gets more than a limit with the largest of
+ * each number grants, in whichever order they ask by which of them.
+ */
+
+const HISTORIES = 16;
+
+/** Refunds that have to land for a claim about them to mean something; a quarter of the histories are tried on Redis. */
+const LANDED = HISTORIES / 10;
+const SUBJECT = "sender";
+
+/** What drains by one number and is given back by another has more ways to go wrong. */
+function historiesOf(kind: Kind): number {
+  return kind === "gcra" || kind === "tokenBucket" ? HISTORIES * 4 : HISTORIES;
+}
+
+describeWorlds((world) => {
+  test.each(KINDS)("%s: nobody gets more than the largest numbers guarantee", async (kind) => {
+    let given = 0;
+    await world.run(historiesOf(kind), async (random) => {
+      const landed = await aimAtAll(world, random, kind);
+      given += landed;
+    });
+    expect(given).toBeGreaterThan(LANDED);
+  });
+
+  test.each(KINDS)(
+    "%s: whoever gets something gets it of the largest numbers too",
+    async (kind) => {
+      let given = 0;
+      await world.run(historiesOf(kind), async (random) => {
+        const landed = await compare(world, random, kind);
+        given += landed;
+      });
+      expect(given).toBeGreaterThan(LANDED);
+    },
+  );
+});
+
+/**
+ * A sender who asks by one number and, where that denies, at the same moment by the others, takes all that is left, comes back when
+ * any of them grows, and gives back what it can. Returns how much landed.
+ */
+async function aimAtAll(world: World, random: Random, kind: Kind): Promise<number> {
+  const limits = differentNumbers(random, kind);
+  const largest = largestOf(limits);
+  const time = new MicroClock(randomStart(random));
+  const deployed = new Deployed(world.open(time.clock), [limits[0]]);
+  const isGenerous = random.chance(0.6);
+  const admissions = new Map<Decision, Admission>();
+  const lasts = new Map<Limit, Decision>();
+  let given = 0;
+  for (let step = 0; step < 40; step++) {
+    const aimedAt = random.pick(limits);
+    const { wait, cost } = aim(random, aimedAt, time.now, lasts.get(aimedAt));
+    time.advance(wait);
+    for (const limit of [aimedAt, ...random.shuffle(limits)]) {
+      await deployed.deploy([limit]);
+      const decision = await deployed.consume(SUBJECT, cost);
+      lasts.set(limit, decision);
+      if (!decision.allowed) continue;
+      admissions.set(decision, { at: time.now, cost });
+      break;
+    }
+    // A while after the last of them, before more is asked.
+    if (random.chance(0.5)) time.advance(random.pick([0n, 1n, wait / 8n]));
+    if (isGenerous && admissions.size > 0 && random.chance(0.4)) {
+      const decision = random.pick([...admissions.keys()].slice(-6));
+      // Maybe after it was deployed once more.
+      await deployed.deploy([random.pick(limits)]);
+      if (await deployed.refund(decision)) {
+        admissions.delete(decision);
+        given += 1;
+      }
+    }
+  }
+  const excess = findExcess(largest, [...admissions.values()]);
+  claim(excess === undefined, () => `${excess}: ${JSON.stringify(limits)}`);
+  return given;
+}
+
+/**
+ * Sends to a limit whose numbers change, and what it admits to one that has the largest of each; some requests to the first only,
+ * which gives them back sooner or later. The first must never have more room. Returns how many refunds landed.
+ */
+async function compare(world: World, random: Random, kind: Kind): Promise<number> {
+  const limits = differentNumbers(random, kind);
+  const largest = [largestOf(limits)];
+  const time = new MicroClock(randomStart(random));
+  const changing = new Deployed(world.open(time.clock), [limits[0]]);
+  const roomy = new Deployed(world.open(time.clock), largest);
+  const doubtful: Decision[] = [];
+  /** When the window ends that the first doubtful request may have begun: until then, the worlds compare. */
+  let end: bigint | undefined;
+  let given = 0;
+  let last: Decision | undefined;
+  for (let step = 0; step < 30; step++) {
+    time.advance(randomShortWait(random, last));
+    if (end !== undefined && time.now >= end) break;
+    if (random.chance(0.4)) await changing.deploy([random.pick(limits)]);
+    const cost = randomCost(random, last);
+    last = await changing.consume(SUBJECT, cost);
+    if (last.allowed && random.chance(0.3)) {
+      doubtful.push(last);
+      if (largest.some(beginsAnywhere))
+        end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
+    } else if (last.allowed) {
+      const { allowed } = await roomy.consume(SUBJECT, cost);
+      claim(
+        allowed,
+        () => `the largest numbers deny ${cost}, at ${time.now} of ${JSON.stringify(limits)}`,
+      );
+    }
+    if (doubtful.length > 0 && random.chance(0.4)) {
+      if (random.chance(0.3)) await changing.deploy([random.pick(limits)]);
+      const [decision] = doubtful.splice(random.whole(0, doubtful.length - 1), 1);
+      if (await changing.refund(decision as Decision)) given += 1;
+    }
+    const probe = randomCost(random, last);
+    const [more, less] = [await roomy.peek(SUBJECT, probe), await changing.peek(SUBJECT, probe)];
+    claimRoom(more, less, limits.slice(0, 1));
+  }
+  return given;
+}
+
+/** Limits of one shape. */
+function differentNumbers(random: Random, kind: Kind): [Limit, ...Limit[]] {
+  const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");
+  const others = Array.from({ length: random.whole(1, 2) }, () => withOtherNumbers(random, limit));
+  return [limit, ...others];
+}

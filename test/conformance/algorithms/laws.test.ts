@@ -1,0 +1,134 @@
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { test } from "vitest";
+import { STORE_ALONE } from "../../redis/store-alone.ts";
+import { randomPolicy } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { momentsOf, randomCost, randomStart, randomSubjects, randomWait } from "../random/steps.ts";
+import { claim, claimSame } from "../support/claim.ts";
+import { MicroClock } from "../support/micro-clock.ts";
+import type { World } from "../support/stores-under-test.ts";
+import { describeWorlds } from "../support/stores-under-test.ts";
+
+const HISTORIES = 120;
+const LENGTH = 25;
+
+describeWorlds((world) => {
+  test("a denial changes nothing", async () => {
+    await world.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(world, random);
+      const asked = open(limits);
+      const spared = open(limits);
+      await repeat(random, limits, time, async (subjects, cost) => {
+        const decision = await asked.consume(subjects, { cost });
+        // The second world hears of a request only when the first admitted it.
+        if (decision.allowed) claimSame(await spared.consume(subjects, { cost }), decision);
+        return decision;
+      });
+    });
+  });
+
+  test("peek changes nothing, and says what consume then says", async () => {
+    await world.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(world, random);
+      const peeked = open(limits);
+      const left = open(limits);
+      await repeat(random, limits, time, async (subjects, cost) => {
+        await peeked.peek(subjects, { cost: random.whole(0, 10) });
+        const foretold = await peeked.peek(subjects, { cost });
+        const decision = await peeked.consume(subjects, { cost });
+        claimSame(foretold, decision);
+        claimSame(await left.consume(subjects, { cost }), decision);
+        claimLooked(await peeked.peek(subjects, { cost: 0 }), decision);
+        return decision;
+      });
+    });
+  });
+
+  test("the order in which limits are written does not matter", async () => {
+    await world.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(world, random);
+      const inOrder = open(limits);
+      const shuffled = open(random.shuffle(limits));
+      await repeat(random, limits, time, async (subjects, cost) => {
+        const decision = await inOrder.consume(subjects, { cost });
+        const other = await shuffled.consume(subjects, { cost });
+        claimSame({ ...other, limits: byName(other) }, { ...decision, limits: byName(decision) });
+        return decision;
+      });
+    });
+  });
+
+  test("one policy written in two orders is one limiter", async () => {
+    await world.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(world, random);
+      const alone = open(limits);
+      const store = world.open(time.clock);
+      const shared = [limits, random.shuffle(limits)].map((order) =>
+        createLimiter({ ...STORE_ALONE, name: "shared", limits: order, store }),
+      );
+      await repeat(random, limits, time, async (subjects, cost) => {
+        const decision = await alone.consume(subjects, { cost });
+        const other = await random.pick(shared).consume(subjects, { cost });
+        claimSame({ ...other, limits: byName(other) }, { ...decision, limits: byName(decision) });
+        return decision;
+      });
+    });
+  });
+
+  test("forgetting what is as if unused changes nothing", async () => {
+    await world.run(HISTORIES, async (random) => {
+      const { limits, time, open } = stage(world, random, 1);
+      const forgetful = open(limits);
+      const faithful = open(limits);
+      let last: Decision | undefined;
+      for (let step = 0; step < LENGTH; step++) {
+        time.advance(randomWait(random, last, last === undefined ? [] : momentsOf(last)));
+        const cost = randomCost(random, last);
+        last = await faithful.consume("somebody", { cost });
+        claimSame(await forgetful.consume("somebody", { cost }), last);
+        const unused = Math.max(...last.limits.map(({ resetAfterMs }) => resetAfterMs));
+        if (random.chance(0.3) && time.advance(BigInt(unused) * 1_000n)) {
+          await forgetful.reset("somebody");
+        }
+      }
+    });
+  });
+});
+
+/** A policy, a clock, and limiters on stores of their own that read it. */
+function stage(world: World, random: Random, dimensions = 3) {
+  const time = new MicroClock(randomStart(random));
+  const limits = randomPolicy(random, random.whole(1, 4), dimensions);
+  const open = (order: readonly Limit[]): Limiter =>
+    createLimiter({ ...STORE_ALONE, name: "lawful", limits: order, store: world.open(time.clock) });
+  return { time, limits, open };
+}
+
+/** Asks again and again, after random waits, for random costs. */
+async function repeat(
+  random: Random,
+  limits: readonly Limit[],
+  time: MicroClock,
+  ask: (subjects: Record<string, string>, cost: number) => Promise<Decision>,
+): Promise<void> {
+  const dimensions = [...new Set(limits.map(({ per = "default" }) => per))];
+  let last: Decision | undefined;
+  for (let step = 0; step < LENGTH; step++) {
+    time.advance(randomWait(random, last, last === undefined ? [] : momentsOf(last)));
+    last = await ask(randomSubjects(random, dimensions), randomCost(random, last));
+  }
+}
+
+function byName({ limits }: Decision): Decision["limits"] {
+  return limits.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** A peek of nothing is allowed, and reports what the decision before it left. */
+function claimLooked({ allowed, cost, limits }: Decision, before: Decision): void {
+  const left = before.limits.map((limit) => ({ ...limit, allowed: true, retryAfterMs: 0 }));
+  claim(allowed && cost === 0, () => `allowed ${allowed}, cost ${cost}`);
+  claim(JSON.stringify(limits) === JSON.stringify(left), () => {
+    return `${JSON.stringify(limits)} is not ${JSON.stringify(left)}`;
+  });
+}

@@ -1,0 +1,124 @@
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { expect, test } from "vitest";
+import { STORE_ALONE } from "../../redis/store-alone.ts";
+import type { Kind } from "../random/limits.ts";
+import { KINDS, randomLimit } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { randomCost, randomShortWait, randomStart } from "../random/steps.ts";
+import { claim, claimSame } from "../support/claim.ts";
+import { claimRoom } from "../support/claim-no-less-room.ts";
+import { MicroClock } from "../support/micro-clock.ts";
+import type { World } from "../support/stores-under-test.ts";
+import { describeWorlds } from "../support/stores-under-test.ts";
+
+const HISTORIES = 64;
+const LENGTH = 20;
+const SUBJECT = "customer";
+
+describeWorlds((world) => {
+  test.each(KINDS)("a refund of %s at once leaves no trace, and lands once", async (kind) => {
+    await world.run(HISTORIES, async (random) => {
+      const { limiter, time } = stage(world, random, kind);
+      let last: Decision | undefined;
+      for (let step = 0; step < LENGTH; step++) {
+        time.advance(randomShortWait(random, last));
+        const cost = randomCost(random, last);
+        const before = await limiter.peek(SUBJECT);
+        last = await limiter.consume(SUBJECT, { cost });
+        if (random.chance(0.5)) continue;
+        const given = await Promise.all([limiter.refund(last), limiter.refund(last)]);
+        claim(given.filter(Boolean).length === (last.allowed ? 1 : 0), () => `${given}`);
+        claimSame(await limiter.peek(SUBJECT), before);
+        claim(!(await limiter.refund(last)), () => "a third refund lands");
+        claimSame(await limiter.peek(SUBJECT), before);
+      }
+    });
+  });
+
+  test.each(KINDS)("a refund of %s lands once, however late", async (kind) => {
+    await world.run(HISTORIES, async (random) => {
+      const { limit, limiter, time } = stage(world, random, kind);
+      const admitted: Decision[] = [];
+      let last: Decision | undefined;
+      for (let step = 0; step < LENGTH; step++) {
+        time.advance(randomShortWait(random, last));
+        last = await limiter.consume(SUBJECT, { cost: randomCost(random, last) });
+        if (last.allowed) admitted.push(last);
+        if (admitted.length === 0 || random.chance(0.5)) continue;
+        const decision = random.pick(admitted);
+        const before = await limiter.peek(SUBJECT);
+        const given = await limiter.refund(decision);
+        const after = await limiter.peek(SUBJECT);
+        if (!given) claimSame(after, before);
+        claimRoom(after, before, [limit]);
+        claim(!(await limiter.refund(decision)), () => "a second refund lands");
+        claimSame(await limiter.peek(SUBJECT), after);
+      }
+    });
+  });
+
+  test.each(KINDS)("a refund of %s that is too late changes nothing", async (kind) => {
+    let tried = 0;
+    await world.run(HISTORIES, async (random) => {
+      const { limiter, time } = stage(world, random, kind);
+      const start = await limiter.consume(SUBJECT, { cost: 1 });
+      await limiter.consume(SUBJECT, { cost: randomCost(random, start) });
+      const late = random.pick([afterReset, afterExpiry, afterReturn]);
+      if (!(await late(random, limiter, time))) return;
+      tried += 1;
+      const before = await limiter.peek(SUBJECT);
+      claim(!(await limiter.refund(start)), () => `a refund lands ${late.name}`);
+      claimSame(await limiter.peek(SUBJECT), before);
+    });
+    expect(tried).toBeGreaterThan(HISTORIES / 10);
+  });
+
+  test.each(KINDS)("there is nothing to refund of %s denied, or only looked at", async (kind) => {
+    await world.run(HISTORIES / 4, async (random) => {
+      const { limiter } = stage(world, random, kind);
+      const { limit } = await limiter.consume(SUBJECT);
+      const denied = await limiter.consume(SUBJECT, { cost: limit });
+      const before = await limiter.peek(SUBJECT);
+      expect(denied.allowed).toBe(false);
+      expect(await limiter.refund(denied)).toBe(false);
+      expect(await limiter.refund(before)).toBe(false);
+      claimSame(await limiter.peek(SUBJECT), before);
+    });
+  });
+});
+
+/** The subject was forgotten, and maybe came again. */
+async function afterReset(random: Random, limiter: Limiter, time: MicroClock): Promise<boolean> {
+  await limiter.reset(SUBJECT);
+  time.advance(BigInt(random.whole(0, 3)));
+  if (random.chance(0.8)) await limiter.consume(SUBJECT);
+  return true;
+}
+
+/** All that was charged has come back; false when that takes longer than the clock goes. */
+async function afterExpiry(random: Random, limiter: Limiter, time: MicroClock): Promise<boolean> {
+  // A cost that is denied, so that what is reported is what was charged.
+  const { limits } = await limiter.peek(SUBJECT, { cost: Number.MAX_SAFE_INTEGER });
+  const unused = Math.max(...limits.map(({ resetAfterMs }) => resetAfterMs));
+  return time.advance(BigInt(unused) * 1_000n + BigInt(random.pick([0, 0, 1, 1_000_000])));
+}
+
+/** All that was charged has come back, and the subject came again. */
+async function afterReturn(random: Random, limiter: Limiter, time: MicroClock): Promise<boolean> {
+  if (!(await afterExpiry(random, limiter, time))) return false;
+  await limiter.consume(SUBJECT);
+  return true;
+}
+
+/** A limiter of one limit, and its clock. */
+function stage(world: World, random: Random, kind: Kind) {
+  const time = new MicroClock(randomStart(random));
+  const limit: Limit = randomLimit(random, kind, random.chance(0.7) ? "small" : "wide");
+  const store = world.open(time.clock);
+  return {
+    limit,
+    limiter: createLimiter({ ...STORE_ALONE, name: "refunds", limits: limit, store }),
+    time,
+  };
+}

@@ -1,0 +1,149 @@
+import type { Decision, Limit, Limiter } from "@headgate/core";
+import { createLimiter } from "@headgate/core";
+import { expect, test } from "vitest";
+import { STORE_ALONE } from "../../redis/store-alone.ts";
+import { definitionOf } from "../oracle/definition.ts";
+import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { randomCost, randomShortWait, randomStart, randomUnits } from "../random/steps.ts";
+import type { Admission } from "../support/admissions.ts";
+import { findExcess } from "../support/admissions.ts";
+import { claim } from "../support/claim.ts";
+import { beginsAnywhere, claimRoom } from "../support/claim-no-less-room.ts";
+import { aim } from "../support/greedy-sender.ts";
+import { MicroClock } from "../support/micro-clock.ts";
+import type { World } from "../support/stores-under-test.ts";
+import { describeWorlds } from "../support/stores-under-test.ts";
+
+const HISTORIES = 120;
+const LENGTH = 20;
+const SUBJECT = "customer";
+
+describeWorlds((world) => {
+  test.each(KINDS)(
+    "%s leaves no more room than if the real cost had been charged",
+    async (kind) => {
+      let settled = 0;
+      await world.run(HISTORIES, async (random) => {
+        const size = random.chance(0.7) ? "small" : "wide";
+        const landed = await compare(world, random, [randomLimit(random, kind, size)]);
+        settled += landed;
+      });
+      expect(settled).toBeGreaterThan(HISTORIES / 10);
+    },
+  );
+
+  test("several limits leave no more room than if the real cost had been charged", async () => {
+    let settled = 0;
+    await world.run(HISTORIES * 2, async (random) => {
+      const limits = randomPolicy(random, random.whole(2, 4));
+      if (limits.some(beginsAnywhere)) return;
+      const landed = await compare(world, random, limits);
+      settled += landed;
+    });
+    expect(settled).toBeGreaterThan(HISTORIES / 10);
+  });
+
+  test.each(KINDS)(
+    "who estimates 1 and uses 100, a hundred at a time, gets of %s what it promises and one round",
+    async (kind) => {
+      await world.run(HISTORIES / 10, async (random) => {
+        const limit = randomLimit(random, kind, "small");
+        const time = new MicroClock(randomStart(random));
+        const limiter = open(world, time, [limit]);
+        const uses: Admission[] = [];
+        let last: Decision | undefined;
+        for (let round = 0; round < 20; round += 1) {
+          if (last !== undefined) time.advance(aim(random, limit, time.now, last).wait);
+          const asked = await Promise.all(
+            Array.from({ length: IN_FLIGHT }, () => limiter.consume(SUBJECT)),
+          );
+          last = asked.at(-1);
+          for (const decision of asked) {
+            if (!decision.allowed) continue;
+            uses.push({ at: time.now, cost: USED });
+            await limiter.settle(decision, USED);
+          }
+        }
+        const excess = findExcess(limit, uses, roundsOf(limit));
+        claim(excess === undefined, () => `${excess}: ${JSON.stringify(limit)}`);
+        claim(uses.length > 0, () => `nobody was admitted: ${JSON.stringify(limit)}`);
+      });
+    },
+  );
+});
+
+const IN_FLIGHT = 100;
+const USED = 100;
+
+/**
+ * What requests in flight may use beyond the promise: one round of as many as fit, and of windows that may meet, of which each
+ * promises its limit, one for each.
+ */
+function roundsOf(limit: Limit): bigint {
+  const { capacity } = definitionOf(limit);
+  const fitting = capacity < BigInt(IN_FLIGHT) ? capacity : BigInt(IN_FLIGHT);
+  const mayMeet =
+    limit.algorithm === "fixedWindow" ||
+    (limit.algorithm === "slidingWindow" && (limit.buckets ?? 1) === 1);
+  return fitting * BigInt(USED) * (mayMeet ? 2n : 1n);
+}
+
+function open(world: World, time: MicroClock, limits: readonly Limit[]): Limiter {
+  const store = world.open(time.clock);
+  return createLimiter({ ...STORE_ALONE, name: "settled", limits, store });
+}
+
+/** A request that was charged an estimate, and what it will turn out to have cost. */
+interface Estimated {
+  readonly decision: Decision;
+  readonly units: number;
+}
+
+/**
+ * Sends requests to two worlds: in the first some are charged an estimate, and settled sooner or later; in the second they are
+ * charged at once what they really cost. The first must never have more room, as soon as all is settled that costs more than
+ * its estimate. Returns how many were settled.
+ */
+async function compare(world: World, random: Random, limits: readonly Limit[]): Promise<number> {
+  const time = new MicroClock(randomStart(random));
+  const [estimating, knowing] = [open(world, time, limits), open(world, time, limits)];
+  const unsettled: Estimated[] = [];
+  /** When the window ends that the first estimate may have begun: until then, the worlds compare. */
+  let end: bigint | undefined;
+  let settled = 0;
+  let last: Decision | undefined;
+  for (let step = 0; step < LENGTH; step += 1) {
+    time.advance(randomShortWait(random, last));
+    if (end !== undefined && time.now >= end) break;
+    last = await estimating.consume(SUBJECT, { cost: randomCost(random, last) });
+    if (last.allowed) {
+      const units = random.chance(0.4) ? randomUnits(random, last) : Number(last.cost);
+      if (units > 0) await knowing.charge(SUBJECT, { cost: units });
+      if (units !== last.cost) {
+        unsettled.push({ decision: last, units });
+        if (limits.some(beginsAnywhere))
+          end ??= time.now + BigInt(last.resetAfterMs) * 1_000n - 999n;
+      }
+    }
+    if (unsettled.length > 0 && random.chance(0.5)) {
+      const [one] = unsettled.splice(random.whole(0, unsettled.length - 1), 1) as [Estimated];
+      const { overflow } = await estimating.settle(one.decision, one.units);
+      settled += 1;
+      // What cannot be held is gone.
+      if (overflow > 0) break;
+    }
+    if (unsettled.some(({ decision, units }) => units > Number(decision.cost))) continue;
+    const probe = { cost: randomCost(random, last) };
+    const [more, less] = await Promise.all([
+      knowing.peek(SUBJECT, probe),
+      estimating.peek(SUBJECT, probe),
+    ]);
+    claimRoom(more, less, limits);
+    claim(
+      more.limits.every(({ overdrawn }, i) => overdrawn <= (less.limits[i]?.overdrawn ?? 0)),
+      () => `less is overdrawn: ${JSON.stringify({ limits, more, less })}`,
+    );
+  }
+  return settled;
+}

@@ -1,0 +1,127 @@
+import type { CostByName, Decision } from "@headgate/core";
+import { nameOf } from "../oracle/definition.ts";
+import { randomChargeByName, randomCostByName, randomUnitsByName } from "../random/costs.ts";
+import { claim } from "../support/claim.ts";
+import { claimInRange } from "../support/claim-in-range.ts";
+import type { MixedStep } from "./step.ts";
+import type { MixedWorld, Request, Tier } from "./world.ts";
+import { claimUnchanged, isConcurrency, leftIn, unitLimitsOf } from "./world.ts";
+
+/** A cost by name uses of each limit what it says, all or nothing, and a settle makes each cost its own. */
+export const consumeByName: MixedStep = {
+  name: "consume by name",
+  weight: 2,
+  isLeftOut: ({ leases }) => leases,
+  async run(world, tier) {
+    const { random } = world;
+    const subjects = world.subjectsOf(tier);
+    const limiter = random.pick([tier.enforcing, tier.beside]);
+    const cost = withPlaces(world, tier, randomCostByName(random, tier.limits, tier.last));
+    const before = await lookAt(world, tier, subjects);
+    const decision = await limiter.consume(subjects, { cost });
+    const explain = () => `${JSON.stringify({ cost, decision })} ${world.describe(tier)}`;
+    claimInRange(decision, explain);
+    const after = await lookAt(world, tier, subjects);
+    if (!decision.allowed) {
+      claimUnchanged(before, after, explain);
+      return true;
+    }
+    if (limiter === tier.beside) tier.spentBeside = world.time.now;
+    claimUsedEach(before, after, unitsOf(tier, cost), explain);
+
+    const settled = random.chance(0.5)
+      ? randomUnitsByName(random, unitLimitsOf(tier), decision)
+      : {};
+    const { overflow, degraded } = await limiter.settle(decision, settled);
+    const isOver = Object.values(overflow).some((units) => units > 0);
+    claim(!degraded, explain);
+    const real = { ...allUnits(tier, cost), ...settled };
+    if (isOver) tier.truth = undefined;
+    else claimSettled(after, await lookAt(world, tier, subjects), { tier, cost, real }, explain);
+    await world.noteByName(tier, { subjects, decision, real, isHere: limiter !== tier.beside });
+    return true;
+  },
+};
+
+/** A charge by name uses of each limit what it says, and is denied by none. */
+export const chargeByName: MixedStep = {
+  name: "charge by name",
+  weight: 1,
+  isLeftOut: ({ leases }) => leases,
+  async run(world, tier) {
+    const { random } = world;
+    const subjects = world.subjectsOf(tier);
+    const limiter = random.pick([tier.enforcing, tier.shadow, tier.beside]);
+    if (limiter === tier.beside) tier.spentBeside = world.time.now;
+    const cost = randomChargeByName(random, unitLimitsOf(tier), tier.last);
+    const before = await lookAt(world, tier, subjects);
+    const { charged, overflow, degraded } = await limiter.charge(subjects, { cost });
+    const explain = () =>
+      `${JSON.stringify({ cost, counted: charged, overflow })} ${world.describe(tier)}`;
+    await tier.truth?.charge(subjects, { cost });
+    const isOver = Object.values(overflow).some((units) => units > 0);
+    claim(!degraded, explain);
+    if (isOver) tier.truth = undefined;
+    else claimUsedEach(before, await lookAt(world, tier, subjects), chargedOf(tier, cost), explain);
+    return true;
+  },
+};
+
+function lookAt(world: MixedWorld, tier: Tier, subjects: Request["subjects"]): Promise<Decision> {
+  return world.look(tier, { subjects, options: { cost: 1 } });
+}
+
+/** Units of every limit, by name: those that are not named cost 1. */
+function allUnits({ limits }: Tier, cost: CostByName): Record<string, number> {
+  return Object.fromEntries(limits.map((limit) => [nameOf(limit), cost[nameOf(limit)] ?? 1]));
+}
+
+function unitsOf(tier: Tier, cost: CostByName): number[] {
+  return Object.values(allUnits(tier, cost));
+}
+
+/** The same of a charge, which takes no places. */
+function chargedOf(tier: Tier, cost: CostByName): number[] {
+  const places = tier.limits.filter(isConcurrency).map((limit) => [nameOf(limit), 0] as const);
+  return unitsOf(tier, { ...cost, ...Object.fromEntries(places) });
+}
+
+/** Few places, as there are few. */
+function withPlaces({ random }: MixedWorld, { limits }: Tier, cost: CostByName): CostByName {
+  const named = limits.filter((limit) => isConcurrency(limit) && nameOf(limit) in cost);
+  const places = named.map((limit) => [nameOf(limit), random.whole(1, 2)] as const);
+  return { ...cost, ...Object.fromEntries(places) };
+}
+
+function claimUsedEach(
+  before: Decision,
+  after: Decision,
+  units: readonly number[],
+  explain: () => string,
+): void {
+  const left = leftIn(after);
+  leftIn(before).forEach((had, i) => {
+    claim(had - (units[i] as number) === left[i], () => `${had} became ${left[i]}: ${explain()}`);
+  });
+}
+
+/** What cost more than was asked is charged to the unit; of what cost less, no more is given back than that. */
+function claimSettled(
+  before: Decision,
+  after: Decision,
+  {
+    tier,
+    cost,
+    real,
+  }: { readonly tier: Tier; readonly cost: CostByName; readonly real: CostByName },
+  explain: () => string,
+): void {
+  const left = leftIn(after);
+  leftIn(before).forEach((had, i) => {
+    const name = nameOf(tier.limits[i] as Tier["limits"][number]);
+    const less = (cost[name] ?? 1) - (real[name] as number);
+    const given = (left[i] as number) - had;
+    const isTrue = less <= 0 ? given === less : given >= 0 && given <= less;
+    claim(isTrue, () => `${name}: ${given} of ${less} back, ${explain()}`);
+  });
+}

@@ -1,0 +1,145 @@
+import type { Clock } from "@headgate/core";
+import { memoryStore } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import type { Cluster, Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectCluster } from "../../cluster/cluster-clients.ts";
+import { countCalls } from "../../lease/count-calls.ts";
+import type { Connection } from "../../redis/clients.ts";
+import { useOwnDatabases } from "../../support/own-database.ts";
+import type { RedisCluster } from "../../support/redis-cluster.ts";
+import { startCluster } from "../../support/redis-cluster.ts";
+import { historiesOf, isWhole, runHistories } from "../random/histories.ts";
+import type { Random } from "../random/random.ts";
+import { MIXED_STEPS } from "./steps.ts";
+import type { Features, Place } from "./world.ts";
+import { MixedWorld } from "./world.ts";
+
+/*
+ * All features at once, in one world: what each of them promises alone, it promises beside the others. Every kind of step says
+ * which laws hold when it happens; the guarantee is claimed of the whole history, at its end.
+ */
+
+/** On Redis each policy has its scripts made and loaded, so there are few histories, and long ones. */
+const LENGTH = 80;
+
+const PLAIN: Features = {
+  denyCache: false,
+  leases: false,
+  stepsBack: false,
+  truth: false,
+  places: false,
+  races: false,
+};
+
+/** What a history has beside policies and subjects: mostly nothing that excludes something else. */
+const WORLDS: Record<string, Features> = {
+  "of one process": PLAIN,
+  "with places": { ...PLAIN, places: true },
+  "beside one where real costs are known": { ...PLAIN, truth: true },
+};
+const SERVER_WORLDS: Record<string, Features> = {
+  "that remembers denials": { ...PLAIN, denyCache: true },
+  "with places, that remembers denials": { ...PLAIN, denyCache: true, places: true },
+  "beside one where real costs are known": { ...PLAIN, denyCache: true, truth: true },
+  "whose clock steps back": { ...PLAIN, stepsBack: true },
+  "with leases": { ...PLAIN, denyCache: true, leases: true },
+};
+const CLUSTER_WORLDS: Record<string, Features> = {
+  "of several slots": { ...PLAIN, denyCache: true, races: true },
+  "with places": { ...PLAIN, places: true, races: true },
+  "beside one where real costs are known": { ...PLAIN, truth: true, races: true },
+};
+
+let opened = 0;
+
+/** Declares the laws for one kind of place; each history has an empty one. */
+function declare(
+  worlds: Record<string, Features>,
+  count: number,
+  lanes: number,
+  open: (clock: Clock) => Place,
+): void {
+  test.each(Object.entries(worlds))("a world %s", async (_, features) => {
+    const steps = MIXED_STEPS.filter(({ isLeftOut }) => !isLeftOut?.(features));
+    const seen = new Map(steps.map(({ name }) => [name, 0]));
+    let remembered = 0;
+    const run = async (random: Random): Promise<void> => {
+      const world = new MixedWorld(random, features, open);
+      for (let step = 0; step < LENGTH; step += 1) {
+        const tier = random.pick(world.tiers);
+        await world.elapse(tier);
+        const { name, run } = pickStep(random, steps);
+        if (await run(world, tier)) seen.set(name, (seen.get(name) ?? 0) + 1);
+        await world.claimNoMoreRoom(tier);
+        await world.claimPlaces(tier);
+      }
+      world.claimGuarantee();
+      remembered += world.remembered;
+      await world.close();
+    };
+    const histories = historiesOf(count, 40 * count);
+    await runHistories(histories, run, lanes);
+    if (!isWhole) return;
+    // Each of them happens often enough to be claimed of.
+    const least = histories / 5;
+    for (const [name, times] of seen) expect(times, name).toBeGreaterThan(least);
+    expect(remembered, "denials remembered").toBeGreaterThan(features.denyCache ? least : -1);
+  });
+}
+
+function pickStep(random: Random, steps: typeof MIXED_STEPS) {
+  let left = random.fraction() * steps.reduce((sum, { weight }) => sum + weight, 0);
+  for (const step of steps) {
+    left -= step.weight;
+    if (left < 0) return step;
+  }
+  return steps[0] as (typeof MIXED_STEPS)[number];
+}
+
+/** What two processes see that each have a client. */
+function between(clients: readonly (Redis | Cluster)[], clock: Clock): Place {
+  const prefix = `mixed-${++opened}`;
+  const [here, there] = clients.map((client) => countCalls(redisStore(client, { prefix, clock })));
+  return {
+    here: (here as typeof here & object).store,
+    there: (there as typeof there & object).store,
+    async settled() {
+      await here?.settled();
+      await there?.settled();
+    },
+  };
+}
+
+describe("in memory", () => {
+  declare(WORLDS, 30, 1, (clock) => {
+    const store = memoryStore({ clock });
+    return { here: store, there: store, settled: async () => {} };
+  });
+});
+
+describe("on Redis", () => {
+  const clients = useOwnDatabases(2);
+  declare(SERVER_WORLDS, 12, 32, (clock) => between(clients, clock));
+});
+
+describe("on a cluster", () => {
+  let cluster: RedisCluster;
+  let connections: readonly Connection[];
+  beforeAll(async () => {
+    cluster = await startCluster();
+    connections = await Promise.all(
+      [1, 2].map(() => connectCluster["ioredis 6"](cluster.addresses)),
+    );
+  });
+  afterAll(async () => {
+    await Promise.all((connections ?? []).map((connection) => connection.close()));
+    await cluster?.stop();
+  });
+  declare(CLUSTER_WORLDS, 7, 16, (clock) =>
+    between(
+      connections.map(({ client }) => client as Cluster),
+      clock,
+    ),
+  );
+});

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import type { Decision } from "@headgate/core";
+import { microsecondsOf } from "../oracle/definition.ts";
+import { claim } from "../support/claim.ts";
+import type { MixedStep } from "./step.ts";
+import type { Request, Tier } from "./world.ts";
+import { isConcurrency } from "./world.ts";
+
+const isLeftOut: MixedStep["isLeftOut"] = ({ places }) => !places;
+
+/** Places are given back once, and only by who still holds them. */
+const release: MixedStep = {
+  name: "release",
+  weight: 6,
+  isLeftOut,
+  async run(world, tier) {
+    const { random, time } = world;
+    if (tier.holdings.length === 0) return false;
+    const recent = Math.max(0, tier.holdings.length - 8);
+    const at = random.whole(recent, tier.holdings.length - 1);
+    const [holding] = tier.holdings.splice(at, 1);
+    const { decision, isHere, held } = holding as Tier["holdings"][number];
+    const limiter = isHere ? tier.enforcing : tier.beside;
+    const wasHeld = held.some((places) => places.isHeld(decision, time.now));
+    const isGiven = await limiter.release(decision);
+    for (const places of held) places.leave(decision);
+    claim(isGiven === wasHeld, () => `gives back ${isGiven}, ${world.describe(tier)}`);
+    const again = await limiter.release(decision);
+    claim(!again, () => `gives back twice, ${world.describe(tier)}`);
+    return true;
+  },
+};
+
+/** Who holds a place for too long has lost it, and is told. */
+const lapse: MixedStep = {
+  name: "lapse",
+  weight: 0.5,
+  isLeftOut,
+  async run(world, tier) {
+    const ttl = ttlOf(tier);
+    const request: Request = { subjects: world.subjectsOf(tier), options: { cost: 1 } };
+    const decision = await tier.enforcing.consume(request.subjects, request.options);
+    await world.note(tier, request, decision, true);
+    const { signal } = decision;
+    const explain = () => `${JSON.stringify(decision)}, ${world.describe(tier)}`;
+    claim((signal === undefined) === !decision.allowed && !signal?.aborted, explain);
+    if (!(await world.advance(ttl - 1n))) return false;
+    await world.claimPlaces(tier);
+    await world.advance(1n);
+    // Timers are of the real clock: those of a longer time are not waited for.
+    if (signal !== undefined && ttl <= 20_000n) {
+      if (!signal.aborted) await once(signal, "abort");
+      claim(signal.reason.code === "HEADGATE_PLACE_LOST", explain);
+    }
+    claim(!(await tier.enforcing.release(decision)), explain);
+    return true;
+  },
+};
+
+/** Work holds a place while it runs, and no longer; who finds none does not run. */
+const run: MixedStep = {
+  name: "run",
+  weight: 3,
+  isLeftOut,
+  async run(world, tier) {
+    const { random } = world;
+    const request: Request = { subjects: world.subjectsOf(tier), options: { cost: 1 } };
+    const limiter = random.pick([tier.enforcing, tier.beside]);
+    const foretold = await tier.beside.peek(request.subjects);
+    let ran: Decision | undefined;
+    const work = async ({ signal, decision }: { signal: AbortSignal; decision: Decision }) => {
+      ran = decision;
+      await world.note(tier, request, decision, limiter === tier.enforcing);
+      await world.claimPlaces(tier);
+      claim(!signal.aborted, () => `lost at once, ${world.describe(tier)}`);
+      if (random.chance(0.2)) throw new Error("work fails");
+    };
+    const code = await limiter.run(request.subjects, work, { timeout: 0 }).then(
+      () => undefined,
+      (error) => {
+        if (error.message !== "work fails" && error.code === undefined) throw error;
+        return error.code;
+      },
+    );
+    const explain = () => `${code}: ${JSON.stringify({ foretold, ran })}, ${world.describe(tier)}`;
+    claim((ran === undefined) === (code === "HEADGATE_DENIED"), explain);
+    claim((ran !== undefined) === foretold.allowed, explain);
+    if (ran === undefined) return true;
+    const holding = tier.holdings.pop();
+    for (const places of holding?.held ?? []) places.leave(ran);
+    await world.claimPlaces(tier);
+    return true;
+  },
+};
+
+/** What can happen to places. */
+export const PLACES_STEPS: readonly MixedStep[] = [release, lapse, run];
+
+function ttlOf({ limits }: Tier): bigint {
+  const [places] = limits.filter(isConcurrency);
+  if (places === undefined) throw new Error("there are places in this world");
+  return microsecondsOf(places.ttl);
+}

@@ -1,0 +1,148 @@
+import type { CalendarWindow, FixedWindowLimit } from "@headgate/core";
+import { Temporal } from "temporal-polyfill";
+import type { Account, Definition } from "./account.ts";
+
+/** A window, [start, end), in microseconds. */
+interface Dated {
+  readonly start: bigint;
+  readonly end: bigint;
+}
+
+interface Windows {
+  readonly limit: bigint;
+  readonly at: (now: bigint) => Dated;
+}
+
+/** The windows of a limit that keeps to a calendar; undefined where it does not. */
+export function calendarWindows(limit: FixedWindowLimit): ((now: bigint) => Dated) | undefined {
+  const { window, timeZone = "UTC" } = limit;
+  if (!isCalendarWindow(window)) return undefined;
+  let last: Dated = { start: 0n, end: 0n };
+  return (now) => {
+    if (now < last.start || now >= last.end) last = findWindow(window, timeZone, now);
+    return last;
+  };
+}
+
+/** `fixedWindow` of a day, week, month or year: a count that ends with it. */
+export function defineCalendarWindow(limit: bigint, at: (now: bigint) => Dated): Definition {
+  const windows = { limit, at };
+  return {
+    capacity: limit,
+    window: 86_400_000_000n,
+    windowAt(now) {
+      const { start, end } = at(now);
+      return end - start;
+    },
+    open: () => new CalendarWindowAccount(windows),
+    adopt: (account) => (account as CalendarWindowAccount).copyBy(windows),
+  };
+}
+
+/** More than `most` in one of a calendar's own windows. */
+export function findExcessByCalendar(
+  at: (now: bigint) => Dated,
+  admissions: ReadonlyArray<{ readonly at: bigint; readonly cost: number }>,
+  most: bigint,
+): string | undefined {
+  let end = 0n;
+  let total = 0n;
+  for (const admission of admissions) {
+    if (admission.at >= end) {
+      end = at(admission.at).end;
+      total = 0n;
+    }
+    total += BigInt(admission.cost);
+    if (total > most) return `${total} admitted in the window that ends at ${end}`;
+  }
+  return undefined;
+}
+
+export function isCalendarWindow(window: FixedWindowLimit["window"]): window is CalendarWindow {
+  return ["day", "week", "month", "year"].includes(String(window));
+}
+
+function findWindow(window: CalendarWindow, timeZone: string, now: bigint): Dated {
+  const zoned = Temporal.Instant.fromEpochMilliseconds(Number(now / 1_000n)).toZonedDateTimeISO(
+    timeZone,
+  );
+  const first = firstDay(window, zoned.toPlainDate());
+  // An instant of a day may come after the first one of the next, where clocks are put back across midnight.
+  const [start, end, next] = [0, 1, 2].map((after) =>
+    beginning(first.add({ [`${window}s`]: after }), timeZone),
+  ) as [bigint, bigint, bigint];
+  return now < end ? { start, end } : { start: end, end: next };
+}
+
+function firstDay(window: CalendarWindow, day: Temporal.PlainDate): Temporal.PlainDate {
+  switch (window) {
+    case "day":
+      return day;
+    case "week":
+      return day.subtract({ days: day.dayOfWeek - 1 });
+    case "month":
+      return day.with({ day: 1 });
+    case "year":
+      return day.with({ month: 1, day: 1 });
+  }
+}
+
+/** In microseconds; clocks of servers begin with the epoch. */
+function beginning(day: Temporal.PlainDate, timeZone: string): bigint {
+  const start = day.toZonedDateTime(timeZone).epochMilliseconds;
+  return BigInt(Math.max(0, start)) * 1_000n;
+}
+
+class CalendarWindowAccount implements Account {
+  readonly #windows: Windows;
+  #used = 0n;
+  #window: Dated = { start: 0n, end: 0n };
+
+  constructor(windows: Windows) {
+    this.#windows = windows;
+  }
+
+  untilFits(cost: bigint, now: bigint): bigint {
+    return this.#usedAt(now) + cost <= this.#windows.limit ? 0n : this.#window.end - now;
+  }
+
+  remaining(now: bigint): bigint {
+    return this.#windows.limit - this.#usedAt(now);
+  }
+
+  untilGrowth(now: bigint): bigint {
+    return this.untilUnused(now);
+  }
+
+  untilUnused(now: bigint): bigint {
+    return this.#usedAt(now) === 0n ? 0n : this.#window.end - now;
+  }
+
+  charge(cost: bigint, now: bigint): void {
+    this.#used = this.#usedAt(now) + cost;
+    this.#window = this.#windows.at(now);
+  }
+
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    if (this.#usedAt(now) === 0n || charged < this.#window.start) return false;
+    this.#used = this.#used > cost ? this.#used - cost : 0n;
+    return true;
+  }
+
+  pass(): void {}
+
+  copy(): Account {
+    return this.copyBy(this.#windows);
+  }
+
+  copyBy(windows: Windows): CalendarWindowAccount {
+    const copy = new CalendarWindowAccount(windows);
+    copy.#used = this.#used;
+    copy.#window = this.#window;
+    return copy;
+  }
+
+  #usedAt(now: bigint): bigint {
+    return now < this.#window.end ? this.#used : 0n;
+  }
+}

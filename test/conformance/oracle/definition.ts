@@ -1,0 +1,81 @@
+import type { Duration, Limit } from "@headgate/core";
+import type { Definition } from "./account.ts";
+import { defineLevel } from "./bucket.ts";
+import { calendarWindows, defineCalendarWindow, isCalendarWindow } from "./calendar-window.ts";
+import { defineFixedWindow } from "./fixed-window.ts";
+import { defineLog } from "./sliding-log.ts";
+import { definePlaces } from "./slots.ts";
+import { defineSubWindows } from "./sub-windows.ts";
+import { defineWeightedWindow } from "./weighted-window.ts";
+
+const MS_PER_UNIT = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** The definition of a limit that is plain data. */
+export function definitionOf(limit: Limit): Definition {
+  switch (limit.algorithm) {
+    case "gcra": {
+      const every = microsecondsOf(limit.window);
+      // Of a limit of 0, nothing is granted, and units from before drain one by one.
+      if (limit.limit === 0) return defineLevel({ capacity: 0n, refill: 1n, every });
+      return defineLevel({
+        capacity: BigInt(limit.burst ?? limit.limit),
+        refill: BigInt(limit.limit),
+        every,
+      });
+    }
+    case "tokenBucket":
+      return defineLevel({
+        capacity: BigInt(limit.capacity),
+        refill: BigInt(limit.refill),
+        every: microsecondsOf(limit.every),
+      });
+    case "fixedWindow": {
+      const dated = calendarWindows(limit);
+      if (dated !== undefined) return defineCalendarWindow(BigInt(limit.limit), dated);
+      return defineFixedWindow({
+        limit: BigInt(limit.limit),
+        window: microsecondsOf(limit.window),
+        align: limit.align ?? "first",
+      });
+    }
+    case "slidingWindow": {
+      const { buckets = 1 } = limit;
+      const window = microsecondsOf(limit.window);
+      return buckets === 1
+        ? defineWeightedWindow(BigInt(limit.limit), window)
+        : defineSubWindows(BigInt(limit.limit), window, BigInt(buckets));
+    }
+    case "slidingLog":
+      return defineLog(BigInt(limit.limit), microsecondsOf(limit.window));
+    case "concurrency":
+      return definePlaces(limit, microsecondsOf(limit.ttl));
+  }
+}
+
+/** What clients are told a limit is called: its own name, or its quota and the shortest way to write its window. */
+export function nameOf(limit: Limit): string {
+  if (limit.name !== undefined) return limit.name;
+  if (limit.algorithm === "concurrency") return `${limit.limit}-at-once`;
+  return limit.algorithm === "tokenBucket"
+    ? `${limit.refill}-per-${shortest(limit.every)}`
+    : `${limit.limit}-per-${shortest(limit.window)}`;
+}
+
+/** A duration as whole microseconds; of a calendar window, a day. */
+export function microsecondsOf(duration: number | string): bigint {
+  return BigInt(millisecondsOf(duration)) * 1_000n;
+}
+
+function shortest(duration: number | string): string {
+  if (isCalendarWindow(duration as Duration)) return String(duration);
+  const ms = millisecondsOf(duration);
+  const unit = (["d", "h", "m", "s"] as const).find((name) => ms % MS_PER_UNIT[name] === 0) ?? "ms";
+  return `${ms / MS_PER_UNIT[unit]}${unit}`;
+}
+
+function millisecondsOf(duration: number | string): number {
+  if (typeof duration === "number") return duration;
+  if (isCalendarWindow(duration as Duration)) return MS_PER_UNIT.d;
+  const unit = duration.replace(/^\d+/, "") as keyof typeof MS_PER_UNIT;
+  return Number.parseInt(duration, 10) * MS_PER_UNIT[unit];
+}

@@ -1,0 +1,104 @@
+import type { Limit } from "@headgate/core";
+import { fixedWindow, slidingLog } from "@headgate/core";
+import { describe, expect, test } from "vitest";
+import { isWhole, runHistories, SHARE } from "../random/histories.ts";
+import { KINDS, randomLimit, randomPolicy } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { randomCost, randomWait } from "../random/steps.ts";
+import type { Steps } from "../support/compare-exact.ts";
+import { compareExact, nothingDone } from "../support/compare-exact.ts";
+
+/** Steps of one history: enough to fill and empty most limits several times. */
+const LENGTH = 400;
+
+/** Steps for each kind alone, and for each way to combine limits. */
+const ALONE = (20_000 / LENGTH) * SHARE;
+const COMBINED = (40_000 / LENGTH) * SHARE;
+
+/** What is done to both is counted, so that nobody makes it less by accident. */
+const done = nothingDone();
+const LEAST = {
+  asked: 300_000,
+  askedByOthers: 72_000,
+  charged: 6_800,
+  settled: 14_300,
+  refunded: 5_800,
+  reset: 2_350,
+};
+
+describe("memoryStore decides as exact rationals do", () => {
+  test.each(KINDS)("%s", async (kind) => {
+    await runHistories(ALONE, (random) =>
+      compare(random, [randomLimit(random, kind, random.chance(0.4) ? "small" : "wide")]),
+    );
+  });
+
+  test("two limits of one subject", async () => {
+    await runHistories(COMBINED, (random) => compare(random, randomPolicy(random, 2)));
+  });
+
+  test("limits in several dimensions", async () => {
+    await runHistories(COMBINED, (random) => compare(random, randomPolicy(random, 3, 3)));
+  });
+
+  test("many limits", async () => {
+    await runHistories(COMBINED, (random) =>
+      compare(random, randomPolicy(random, random.whole(4, 8), 2)),
+    );
+  });
+});
+
+test("a log of thousands of entries is decided as exact rationals do", async () => {
+  await runHistories(2 * SHARE, (random) => {
+    const limit = random.whole(500, 3_000);
+    return compare(random, [slidingLog({ limit, window: limit })], {
+      length: 10_000,
+      wait: () => BigInt(random.chance(0.002) ? limit * 500 : random.whole(0, 1_500)),
+      cost: () => (random.chance(0.05) ? random.whole(1, 50) : 1),
+    });
+  });
+});
+
+test("the binding limit is the one with the least share, however close the shares are", async () => {
+  await runHistories(80 * SHARE, (random) => {
+    const limit = random.whole(900_000_000, 1_000_000_000);
+    const close = [
+      fixedWindow({ limit, window: "2h", name: "longer" }),
+      fixedWindow({ limit: limit - random.whole(1, 3), window: "1h", name: "shorter" }),
+    ];
+    return compare(random, close, {
+      length: 20,
+      wait: () => 0n,
+      cost: () => random.pick([1, random.magnitude(1, 10_000_000)]),
+    });
+  });
+});
+
+test("hundreds of thousands of requests are compared, and what is done between them", ({
+  skip,
+}) => {
+  skip(!isWhole, "one history is run alone");
+  skip(done.asked === 0, "the other tests of this file were not run");
+  for (const [operation, least] of Object.entries(LEAST)) {
+    expect(done[operation as keyof typeof done], operation).toBeGreaterThanOrEqual(least * SHARE);
+  }
+});
+
+/** What happens in a history, where nothing else is said. */
+function stepsOf(random: Random): Steps {
+  return {
+    length: LENGTH,
+    wait: (last, oracle) => randomWait(random, last, oracle.moments),
+    cost: (last) => randomCost(random, last),
+    charges: random.chance(0.5),
+    changes: random.chance(0.4),
+  };
+}
+
+function compare(
+  random: Random,
+  limits: readonly Limit[],
+  steps: Steps = stepsOf(random),
+): Promise<void> {
+  return compareExact(random, limits, steps, done);
+}

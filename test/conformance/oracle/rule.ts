@@ -1,0 +1,97 @@
+import type { Limit } from "@headgate/core";
+import type { Account, Definition } from "./account.ts";
+import type { Blocking } from "./counter.ts";
+import { blockingOf, OracleCounter } from "./counter.ts";
+import { definitionOf, nameOf } from "./definition.ts";
+
+/** The subject of each dimension. */
+export type SubjectOf = Readonly<Record<string, string>>;
+
+/** One limit of a policy, and the accounts of its subjects. */
+export interface Rule {
+  /** Where it stands in the policy. */
+  readonly place: number;
+  readonly definition: Definition;
+  readonly name: string;
+  readonly per: string;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly isOfPlaces: boolean;
+  readonly blocking: Blocking | undefined;
+  /** The accounts of all numbers that were in force, each by those by which it was written last. */
+  readonly accounts: Map<string, KeptAccount>;
+  /** Those of the limits that are written together: all of a dimension that count units, and each that counts places. */
+  readonly counters: Map<string, OracleCounter>;
+}
+
+interface KeptAccount {
+  readonly definition: Definition;
+  readonly account: Account;
+}
+
+/** The longest time that is reported, in microseconds: 285 years, a little below 2^53. What takes longer is reported as this. */
+const LONGEST = 9_007_199_254_740_000n;
+
+/** The rules of a policy; with `before`, they go on with its accounts. */
+export function rulesOf(limits: readonly Limit[], before?: readonly Rule[]): readonly Rule[] {
+  const counters = new Map<string, Map<string, OracleCounter>>();
+  return limits.map((limit, place) => {
+    const definition = definitionOf(limit);
+    const per = limit.per ?? "default";
+    const isOfPlaces = limit.algorithm === "concurrency";
+    const together = isOfPlaces ? `${place}` : `units of ${per}`;
+    counters.set(together, counters.get(together) ?? new Map());
+    return {
+      place,
+      definition,
+      name: nameOf(limit),
+      per,
+      limit: Number(definition.capacity),
+      windowMs: inMilliseconds(definition.window),
+      isOfPlaces,
+      blocking: blockingOf(limit, definition),
+      accounts: before?.[place]?.accounts ?? new Map(),
+      counters: before?.[place]?.counters ?? (counters.get(together) as Map<string, OracleCounter>),
+    };
+  });
+}
+
+export function accountOf({ definition, per, accounts }: Rule, subjects: SubjectOf): Account {
+  const kept = accounts.get(subjects[per] ?? "");
+  if (kept === undefined) return definition.open();
+  return kept.definition === definition ? kept.account : definition.adopt(kept.account);
+}
+
+export function keepAccount(
+  { definition, per, accounts }: Rule,
+  subjects: SubjectOf,
+  account: Account,
+): void {
+  accounts.set(subjects[per] ?? "", { definition, account });
+}
+
+/** What is said of a subject beside its accounts, which is nothing at first. */
+export function counterOf({ per, counters }: Rule, subjects: SubjectOf): OracleCounter {
+  const subject = subjects[per] ?? "";
+  const known = counters.get(subject);
+  if (known !== undefined) return known;
+  const counter = new OracleCounter();
+  counters.set(subject, counter);
+  return counter;
+}
+
+/** Undefined when a cost never fits. */
+export function untilFits(
+  { definition }: Rule,
+  account: Account,
+  units: bigint,
+  now: bigint,
+): bigint | undefined {
+  if (units === 0n) return 0n;
+  return units > definition.capacity ? undefined : account.untilFits(units, now);
+}
+
+export function inMilliseconds(microseconds: bigint): number {
+  const reported = microseconds > LONGEST ? LONGEST : microseconds;
+  return Number((reported + 999n) / 1_000n);
+}

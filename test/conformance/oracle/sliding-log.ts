@@ -1,0 +1,136 @@
+import type { Account, Definition } from "./account.ts";
+
+/** `slidingLog`: everything charged in (now - window, now]. */
+export function defineLog(limit: bigint, window: bigint): Definition {
+  return {
+    capacity: limit,
+    window,
+    open: () => new LogAccount(limit, window),
+    adopt: (account) => (account as LogAccount).copyBy(limit),
+  };
+}
+
+interface Entry {
+  readonly time: bigint;
+  /** All units charged up to and including this entry. */
+  readonly total: bigint;
+}
+
+class LogAccount implements Account {
+  readonly #limit: bigint;
+  readonly #window: bigint;
+  #entries: Entry[] = [];
+  /** How many entries at the head have left. */
+  #left = 0;
+  /** All units ever charged, and those of them that have left. */
+  #total = 0n;
+  #totalLeft = 0n;
+
+  constructor(limit: bigint, window: bigint) {
+    this.#limit = limit;
+    this.#window = window;
+  }
+
+  untilFits(cost: bigint, now: bigint): bigint {
+    this.#expire(now);
+    if (this.#total - this.#totalLeft + cost <= this.#limit) return 0n;
+    // The first entry after whose departure no more than limit - cost units are left.
+    const entry = this.#firstWithTotal(this.#total + cost - this.#limit);
+    return entry.time + this.#window - now;
+  }
+
+  remaining(now: bigint): bigint {
+    this.#expire(now);
+    return this.#limit - (this.#total - this.#totalLeft);
+  }
+
+  untilGrowth(now: bigint): bigint {
+    this.#expire(now);
+    const used = this.#total - this.#totalLeft;
+    if (used === 0n) return 0n;
+    // The first entry after whose departure less than the limit is used, and less than now.
+    const most = least(used, this.#limit);
+    return this.#firstWithTotal(this.#total - most + 1n).time + this.#window - now;
+  }
+
+  untilUnused(now: bigint): bigint {
+    this.#expire(now);
+    const newest = this.#entries.at(-1);
+    return newest === undefined || this.#left === this.#entries.length
+      ? 0n
+      : newest.time + this.#window - now;
+  }
+
+  charge(cost: bigint, now: bigint): void {
+    this.#expire(now);
+    this.#total += cost;
+    this.#entries.push({ time: now, total: this.#total });
+  }
+
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    this.#expire(now);
+    const before = (i: number) => this.#entries[i - 1]?.total ?? 0n;
+    const { length } = this.#entries;
+    let end = length;
+    while (end > this.#left && (this.#entries[end - 1] as Entry).time > charged) end -= 1;
+    let start = end;
+    while (start > this.#left && (this.#entries[start - 1] as Entry).time === charged) start -= 1;
+    const base = start > this.#left ? before(start) : this.#totalLeft;
+    const left = before(end) - cost;
+    if (start === end || left < base) return false;
+    // Units of one time are alike, so the newest of them go.
+    const same = this.#entries
+      .slice(start, end)
+      .filter((_, i) => (i > 0 ? before(start + i) : base) < left)
+      .map(({ time, total }) => ({ time, total: least(total, left) }));
+    const newer = this.#entries
+      .slice(end)
+      .map(({ time, total }) => ({ time, total: total - cost }));
+    this.#entries = [...this.#entries.slice(0, start), ...same, ...newer];
+    this.#total -= cost;
+    return true;
+  }
+
+  pass(): void {}
+
+  copy(): Account {
+    return this.copyBy(this.#limit);
+  }
+
+  copyBy(limit: bigint): LogAccount {
+    const copy = new LogAccount(limit, this.#window);
+    copy.#entries = this.#entries.slice(this.#left);
+    copy.#total = this.#total;
+    copy.#totalLeft = this.#totalLeft;
+    return copy;
+  }
+
+  #expire(now: bigint): void {
+    for (;;) {
+      const oldest = this.#entries[this.#left];
+      if (oldest === undefined || oldest.time > now - this.#window) break;
+      this.#left += 1;
+      this.#totalLeft = oldest.total;
+    }
+    if (this.#left > 1_000 && this.#left * 2 > this.#entries.length) {
+      this.#entries = this.#entries.slice(this.#left);
+      this.#left = 0;
+    }
+  }
+
+  #firstWithTotal(total: bigint): Entry {
+    let low = this.#left;
+    let high = this.#entries.length - 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#entries[middle] as Entry).total >= total) high = middle;
+      else low = middle + 1;
+    }
+    return this.#entries[low] as Entry;
+  }
+}
+
+function least(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
+}

@@ -1,0 +1,108 @@
+import type { Account, Definition } from "./account.ts";
+import { atLeastNone, ceilDivide } from "./account.ts";
+
+interface SubWindows {
+  readonly limit: bigint;
+  readonly buckets: bigint;
+  /** Microseconds of one sub-window. */
+  readonly size: bigint;
+}
+
+interface Charged {
+  readonly index: bigint;
+  readonly count: bigint;
+}
+
+/** `slidingWindow` with several buckets: the current sub-window and as many whole ones before it as there are buckets. */
+export function defineSubWindows(limit: bigint, window: bigint, buckets: bigint): Definition {
+  const subWindows = { limit, buckets, size: ceilDivide(window, buckets) };
+  return {
+    capacity: limit,
+    window,
+    open: () => new SubWindowsAccount(subWindows, []),
+    adopt: (account) => (account as SubWindowsAccount).copyBy(subWindows),
+  };
+}
+
+class SubWindowsAccount implements Account {
+  readonly #subWindows: SubWindows;
+  /** Sub-windows that were charged, oldest first. */
+  #charged: readonly Charged[];
+
+  constructor(subWindows: SubWindows, charged: readonly Charged[]) {
+    this.#subWindows = subWindows;
+    this.#charged = charged;
+  }
+
+  untilFits(cost: bigint, now: bigint): bigint {
+    const counting = this.#counting(now);
+    let excess = sum(counting) + cost - this.#subWindows.limit;
+    if (excess <= 0n) return 0n;
+    for (const charged of counting) {
+      excess -= charged.count;
+      if (excess <= 0n) return this.#leaves(charged) - now;
+    }
+    throw new RangeError("the cost is above the limit");
+  }
+
+  remaining(now: bigint): bigint {
+    return this.#subWindows.limit - sum(this.#counting(now));
+  }
+
+  untilGrowth(now: bigint): bigint {
+    if (this.#counting(now).length === 0) return 0n;
+    // A limit of 0 has nothing to grow to but being unused.
+    if (this.#subWindows.limit === 0n) return this.untilUnused(now);
+    return this.untilFits(atLeastNone(this.remaining(now)) + 1n, now);
+  }
+
+  untilUnused(now: bigint): bigint {
+    const newest = this.#counting(now).at(-1);
+    return newest === undefined ? 0n : this.#leaves(newest) - now;
+  }
+
+  charge(cost: bigint, now: bigint): void {
+    const index = now / this.#subWindows.size;
+    const counting = this.#counting(now);
+    const newest = counting.at(-1);
+    this.#charged =
+      newest?.index === index
+        ? [...counting.slice(0, -1), { index, count: newest.count + cost }]
+        : [...counting, { index, count: cost }];
+  }
+
+  refund(cost: bigint, charged: bigint, now: bigint): boolean {
+    const index = charged / this.#subWindows.size;
+    const counting = this.#counting(now);
+    if (!counting.some((each) => each.index === index)) return false;
+    this.#charged = counting
+      .map((each) => (each.index === index ? { index, count: each.count - cost } : each))
+      .filter(({ count }) => count > 0n);
+    return true;
+  }
+
+  pass(): void {}
+
+  copy(): Account {
+    return this.copyBy(this.#subWindows);
+  }
+
+  copyBy(subWindows: SubWindows): SubWindowsAccount {
+    return new SubWindowsAccount(subWindows, this.#charged);
+  }
+
+  #counting(now: bigint): readonly Charged[] {
+    const { buckets, size } = this.#subWindows;
+    const oldest = now / size - buckets;
+    return this.#charged.filter(({ index }) => index >= oldest);
+  }
+
+  #leaves({ index }: Charged): bigint {
+    const { buckets, size } = this.#subWindows;
+    return (index + buckets + 1n) * size;
+  }
+}
+
+function sum(charged: readonly Charged[]): bigint {
+  return charged.reduce((total, { count }) => total + count, 0n);
+}

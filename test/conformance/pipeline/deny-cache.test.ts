@@ -1,0 +1,178 @@
+import type { Decision, LimitState } from "@headgate/core";
+import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { redisStore } from "@headgate/core/redis";
+import type { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import { useOwnDatabases } from "../../support/own-database.ts";
+import { runHistories, SHARE } from "../random/histories.ts";
+import { randomPolicy } from "../random/limits.ts";
+import type { Random } from "../random/random.ts";
+import { randomCost, randomShortWait, randomStart, randomSubjects } from "../random/steps.ts";
+import { MicroClock } from "../support/micro-clock.ts";
+
+// Two clients are two processes: what one of them gives back, the other one learns from the store only.
+const [here, elsewhere] = useOwnDatabases(2) as [Redis, Redis];
+
+/** A denial is believed for a second. */
+const BELIEVED_US = 1_000_000n;
+
+const DIMENSIONS = ["default", "tenant", "route"];
+
+/** What does not change while nobody is admitted. */
+function reported({ name, allowed, retryAfterMs, limit }: LimitState): object {
+  return { name, allowed, retryAfterMs, limit };
+}
+
+interface Tally {
+  remembered: number;
+  wrong: number;
+}
+
+let opened = 0;
+
+/** Two processes ask one policy; every denial that was remembered is compared with what the store says. */
+async function runHistory(random: Random, givesBack: boolean, tally: Tally): Promise<void> {
+  const time = new MicroClock(randomStart(random));
+  const prefix = `denials-${++opened}`;
+  const limits = randomPolicy(random, random.whole(1, 3), random.whole(1, 3));
+  const dimensions = DIMENSIONS.filter((name) => limits.some(({ per }) => per === name));
+  const ours = createLimiter({
+    name: "api",
+    limits,
+    store: redisStore(here, { prefix, clock: time.clock }),
+    storeTimeout: "1m",
+  });
+  const theirs = createLimiter({
+    name: "api",
+    limits,
+    store: redisStore(elsewhere, { prefix, clock: time.clock }),
+    storeTimeout: "1m",
+    denyCache: false,
+  });
+  const isAlone = random.chance(0.5);
+  let last: Decision | undefined;
+  let givenBack = -BELIEVED_US;
+  const charged: Decision[] = [];
+  for (let i = 0; i < 40; i += 1) {
+    time.advance(
+      random.chance(0.7) ? BigInt(random.whole(0, 2_000)) : randomShortWait(random, last),
+    );
+    const subject = randomSubjects(random, dimensions);
+    // The same cost again and again, as clients do; now and then another.
+    const cost =
+      last === undefined || random.chance(0.3) ? randomCost(random, last) : Number(last.cost);
+    const truth = await theirs.peek(subject, { cost });
+    const decision = await ours.consume(subject, { cost });
+    if (decision.source === "deny-cache") {
+      tally.remembered += 1;
+      expect(decision.allowed).toBe(false);
+      if (truth.allowed) {
+        tally.wrong += 1;
+        expect(time.now - givenBack).toBeLessThan(BELIEVED_US);
+      } else {
+        // What others charged meanwhile can only make the wait longer; what they gave back, shorter.
+        if (time.now - givenBack >= BELIEVED_US) {
+          expect(decision.retryAfterMs).toBeLessThanOrEqual(truth.retryAfterMs);
+        }
+        if (isAlone && !givesBack && dimensions.length === 1) {
+          expect(decision.retryAfterMs).toBe(truth.retryAfterMs);
+          expect(decision.limits.map(reported)).toEqual(truth.limits.map(reported));
+        }
+      }
+    } else {
+      expect(decision.source).toBe("store");
+      expect(decision.allowed).toBe(truth.allowed);
+    }
+    last = decision;
+    if (decision.allowed) charged.push(decision);
+    if (!isAlone && random.chance(0.2))
+      await theirs.consume(subject, { cost: randomCost(random, last) });
+    if (random.chance(0.15)) await giveBackHere(subject, cost);
+    if (random.chance(0.1)) await chargeHere(subject);
+    if (givesBack && random.chance(0.1)) {
+      await theirs.reset(subject);
+      givenBack = time.now;
+    }
+  }
+  await Promise.all([ours.close(), theirs.close()]);
+
+  /** What this process charges takes effect at once: nobody is told too short a wait. */
+  async function chargeHere(subject: Record<string, string>): Promise<void> {
+    const decision = charged.pop();
+    if (decision !== undefined && random.chance(0.5)) {
+      await ours.settle(decision, Number(decision.cost) + random.whole(1, 5));
+    } else {
+      await ours.charge(subject, { cost: random.whole(1, 5) });
+    }
+  }
+
+  /** What this process gives back takes effect at once: the next answer is the store's. */
+  async function giveBackHere(subject: Record<string, string>, cost: number): Promise<void> {
+    const decision = charged.pop();
+    if (decision !== undefined && random.chance(0.7)) {
+      await ours.refund(decision);
+      return;
+    }
+    await ours.reset(subject);
+    expect((await ours.consume(subject, { cost })).source).toBe("store");
+  }
+}
+
+test("denies nobody whom the store would admit, as long as nothing is given back elsewhere", async () => {
+  const tally = { remembered: 0, wrong: 0 };
+  await runHistories(100 * SHARE, (random) => runHistory(random, false, tally), 32);
+  expect(tally.wrong).toBe(0);
+  expect(tally.remembered).toBeGreaterThan(200);
+});
+
+test("denies for at most a second after something was given back elsewhere", async () => {
+  const tally = { remembered: 0, wrong: 0 };
+  await runHistories(100 * SHARE, (random) => runHistory(random, true, tally), 32);
+  expect(tally.wrong).toBeGreaterThan(4);
+});
+
+test("a wait that is as long as any can be told does not get shorter", async () => {
+  const time = new MicroClock(1_800_000_000_000_000n);
+  const limiter = createLimiter({
+    name: "api",
+    limits: gcra({ limit: 1_000, window: "366d" }),
+    store: redisStore(here, { prefix: "longest", clock: time.clock }),
+    storeTimeout: "1m",
+  });
+  await limiter.charge("ada", { cost: 400_000 });
+  time.advance(1n);
+  const told = async () => {
+    const { source, retryAfterMs } = await limiter.consume("ada");
+    return [source, retryAfterMs];
+  };
+  expect(await told()).toEqual(["store", 9_007_199_254_740]);
+  time.advance(2_000n);
+  expect(await told()).toEqual(["deny-cache", 9_007_199_254_740]);
+  await limiter.close();
+});
+
+test("says nothing of a limit beside it that was charged for somebody else since", async () => {
+  const time = new MicroClock(1_800_000_000_000_000n);
+  const limiter = createLimiter({
+    name: "api",
+    limits: [
+      fixedWindow({ limit: 1, window: "1h", per: "user", name: "own" }),
+      fixedWindow({ limit: 3, window: "1h", per: "tenant", name: "all" }),
+    ],
+    store: redisStore(here, { prefix: "beside", clock: time.clock }),
+    storeTimeout: "1m",
+  });
+  const ada = { user: "ada", tenant: "acme" };
+  const told = ({ source, limits }: Decision) => [
+    source,
+    ...limits.map(({ name, remaining }) => [name, remaining]),
+  ];
+  await limiter.consume(ada);
+  expect(told(await limiter.consume(ada))).toEqual(["store", ["own", 0], ["all", 2]]);
+  time.advance(1n);
+  expect(told(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0], ["all", 2]]);
+  await limiter.consume({ user: "grace", tenant: "acme" });
+  time.advance(1n);
+  expect(told(await limiter.consume(ada))).toEqual(["deny-cache", ["own", 0]]);
+  await limiter.close();
+});
