@@ -78,7 +78,7 @@ describe.each(currentClusterClients)("a slot that nobody has, through %s", (libr
     const { decision, reason } = await askLost();
     expect(decision).toMatchObject({ allowed: true, source: "local" });
     if (library === "node-redis 6") {
-      expect(reason.code).toBe("HEADGATE_SLOT_UNAVAILABLE");
+      expect(reason.code).toBe("HEADGATE_HASH_SLOT_UNAVAILABLE");
       expect(reason.message).not.toContain(lost);
     }
     // ioredis tries again until it is late, and its server is taken to be down for a moment.

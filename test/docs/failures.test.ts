@@ -26,7 +26,7 @@ describe("what is unavailable and what is misconfigured", () => {
   test.each([
     ...wordsIn(unavailable).map((words) => ({ words, code: "HEADGATE_STORE_UNAVAILABLE" })),
     ...wordsIn(misconfigured).map((words) => ({ words, code: "HEADGATE_STORE_MISCONFIGURED" })),
-    { words: "TRYAGAIN", code: "HEADGATE_SLOT_UNAVAILABLE" },
+    { words: "TRYAGAIN", code: "HEADGATE_HASH_SLOT_UNAVAILABLE" },
   ])("$words is $code", async ({ words, code }) => {
     expect(await codeOf(words)).toBe(code);
   });
@@ -36,7 +36,7 @@ describe("what is unavailable and what is misconfigured", () => {
     const documented = codeIn(after).filter((code) => code.startsWith("HEADGATE_"));
     expect(documented.sort()).toEqual([
       "HEADGATE_BAD_REPLY",
-      "HEADGATE_SLOT_UNAVAILABLE",
+      "HEADGATE_HASH_SLOT_UNAVAILABLE",
       "HEADGATE_STORE_MISCONFIGURED",
       "HEADGATE_STORE_UNAVAILABLE",
       "HEADGATE_WRONG_TYPE",

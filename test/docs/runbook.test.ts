@@ -192,7 +192,7 @@ test("all clients are limited: the limiter is in shadow, until the proxy is trus
   expect(await before()).toEqual([{ orders: 3 }, { orders: 8 }, {}]);
   expect(new Set(heard.map(({ subject }) => subject["default"]))).toEqual(new Set(["127.0.0.1"]));
   for (const { warnings } of instances) {
-    expect(warnings).toMatchObject([{ code: "HEADGATE_NO_PROXY_TRUST" }]);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_PROXY_NOT_TRUSTED" }]);
   }
 
   const shadow = { limiter: "orders", shadow: true };
@@ -267,7 +267,7 @@ describe("no client is limited", () => {
     const forged = flooder.map((_, i) => `203.0.113.${i}`);
     expect(await areServed(instances, ...forged)).toBe(true);
     for (const { warnings } of instances) {
-      expect(warnings).toMatchObject([{ code: "HEADGATE_TRUST_EVERYBODY" }]);
+      expect(warnings).toMatchObject([{ code: "HEADGATE_ALL_PROXIES_TRUSTED" }]);
     }
   });
 

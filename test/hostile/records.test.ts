@@ -62,9 +62,9 @@ describe("in place of the control record,", () => {
       expect(await limiter.consume("ann")).toMatchObject({ remaining: 4, degraded: false });
       await turn();
       expect((await bytesSent()) - before).toBeLessThan(MB);
-      expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_CONTROL_DAMAGED"]);
+      expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_CONTROL_CORRUPT"]);
       await expect(createAdmin(store).readControl()).rejects.toMatchObject({
-        code: "HEADGATE_CONTROL_DAMAGED",
+        code: "HEADGATE_CONTROL_CORRUPT",
       });
       expect(await doctor()).toContain(`the control record ${key} cannot be read`);
     },
@@ -81,7 +81,7 @@ describe("in place of the control record,", () => {
       return warnings[0];
     });
     expect(warnings).toMatchObject([
-      { code: "HEADGATE_CONTROL_DAMAGED", message: expect.stringContaining("1000000 bytes") },
+      { code: "HEADGATE_CONTROL_CORRUPT", message: expect.stringContaining("1000000 bytes") },
     ]);
     await own.client.del(key);
     await waitUntil("the override is gone", 10_000, async () =>
@@ -112,7 +112,7 @@ describe("in place of the directory's index,", () => {
     await writeDirectory(store);
     await turn();
     expect(await limiter.consume("ann")).toMatchObject({ remaining: 4, degraded: false });
-    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_DIRECTORY_REFUSED"]);
+    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_REGISTRY_REFUSED"]);
     const { unread } = await readRegistry(own.client);
     expect(unread).toMatchObject([{ key: "hg:{directory}" }]);
     expect((await bytesSent()) - before).toBeLessThan(MB);

@@ -44,7 +44,7 @@ describeFrameworks(({ serve }) => {
     const { from, warnings } = await serving(["10.0.0.0/8", "::1"]);
     expect(await from("203.0.113.1")).toBe(200);
     expect(await from("203.0.113.2")).toBe(429);
-    expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER" }]);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER_IGNORED" }]);
     expect(warnings[0]?.message).toContain("127.0.0.1");
   });
 
@@ -68,7 +68,7 @@ describeFrameworks(({ serve }) => {
     expect(await from(value)).toBe(200);
     expect(await from(value)).toBe(429);
     expect(await from("203.0.113.9")).toBe(200);
-    expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER" }]);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER_IGNORED" }]);
   });
 
   test("a header that was sent twice is ignored", async () => {

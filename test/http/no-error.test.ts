@@ -56,7 +56,7 @@ describeAdapters(({ serve }) => {
         for (const reason of reasons) {
           const error = await errorOf(await serve(failing(option, failure, reason, place)));
           expect(error).toBeInstanceOf(Error);
-          expect(error).toMatchObject({ name: "HeadgateError", code: "HEADGATE_NO_ERROR" });
+          expect(error).toMatchObject({ name: "HeadgateError", code: "HEADGATE_NOT_AN_ERROR" });
           expect((error as Error).cause).toBe(reason);
         }
       },

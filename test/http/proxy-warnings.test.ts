@@ -28,26 +28,26 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
 
   test("a forwarding header, and nobody trusted: one warning, because everybody would count as one", async () => {
     expect(await warningsAfter(false, [{}, forwarded, forwarded, forwarded])).toEqual([
-      "HEADGATE_NO_PROXY_TRUST",
+      "HEADGATE_PROXY_NOT_TRUSTED",
     ]);
     expect(await warningsAfter(false, [{ forwarded: "for=203.0.113.1" }])).toEqual([
-      "HEADGATE_NO_PROXY_TRUST",
+      "HEADGATE_PROXY_NOT_TRUSTED",
     ]);
   });
 
   test("a forwarding header from a proxy that is not the trusted one: the same", async () => {
-    expect(await warningsAfter("10.0.0.0/8", [forwarded])).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    expect(await warningsAfter("10.0.0.0/8", [forwarded])).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test.skipIf(!trustsProxies)(
     "everybody trusted: one warning, because everybody could have any number of limits",
     async () => {
       expect(await warningsAfter(true, [forwarded, forwarded])).toEqual([
-        "HEADGATE_TRUST_EVERYBODY",
+        "HEADGATE_ALL_PROXIES_TRUSTED",
       ]);
-      expect(await warningsAfter(() => true, [forwarded])).toEqual(["HEADGATE_TRUST_EVERYBODY"]);
+      expect(await warningsAfter(() => true, [forwarded])).toEqual(["HEADGATE_ALL_PROXIES_TRUSTED"]);
       expect(await warningsAfter("0.0.0.0/1, 128.0.0.0/1", [{}])).toEqual([
-        "HEADGATE_TRUST_EVERYBODY",
+        "HEADGATE_ALL_PROXIES_TRUSTED",
       ]);
     },
   );
@@ -75,7 +75,7 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
     });
     await ask("/", { headers: forwarded });
     await setImmediate();
-    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test("the warning says who sent the header, and what to do", async () => {

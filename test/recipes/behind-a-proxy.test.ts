@@ -114,7 +114,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
     const statuses = answers.map(({ status }) => status);
     expect(statuses).toContain(429);
     expect(answers).toContainEqual({ status: 200, address: "127.0.0.1" });
-    expect(warnings.map(({ code }) => code)).toContain("HEADGATE_NO_PROXY_TRUST");
+    expect(warnings.map(({ code }) => code)).toContain("HEADGATE_PROXY_NOT_TRUSTED");
   });
 
   test("where everybody is trusted, a client makes up addresses, and a warning says so", async () => {
@@ -125,7 +125,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
       const forged = { "x-forwarded-for": `198.51.100.${i}` };
       expect((await ask(url, "127.0.0.2", forged)).status).toBe(200);
     }
-    expect(warnings.map(({ code }) => code)).toContain("HEADGATE_TRUST_EVERYBODY");
+    expect(warnings.map(({ code }) => code)).toContain("HEADGATE_ALL_PROXIES_TRUSTED");
   });
 });
 
@@ -146,5 +146,5 @@ test("Cloudflare's header counts from a peer that is trusted to send it, and fro
   expect(warnings.map(({ code }) => code)).toEqual([]);
   expect((await ask(url, "127.0.0.3", as("203.0.113.3"))).status).toBe(200);
   expect((await ask(url, "127.0.0.3", as("203.0.113.4"))).status).toBe(429);
-  await expect.poll(() => warnings.map(({ code }) => code)).toContain("HEADGATE_ADDRESS_HEADER");
+  await expect.poll(() => warnings.map(({ code }) => code)).toContain("HEADGATE_ADDRESS_HEADER_IGNORED");
 });

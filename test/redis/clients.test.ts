@@ -210,7 +210,7 @@ describe("redisStore refuses", () => {
   ])("a client that is %s", (received, unknown) => {
     expect(() => requireStore(redisStore(unknown as RedisClient))).toThrow(
       expect.objectContaining({
-        code: "HEADGATE_UNKNOWN_CLIENT",
+        code: "HEADGATE_UNKNOWN_REDIS_CLIENT",
         message: expect.stringContaining(`got ${received}`),
       }),
     );

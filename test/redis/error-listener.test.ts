@@ -61,7 +61,7 @@ describe.each(["redis", "redis pool", "redis5", "redis5 pool"])("a process with 
   test("and without any error listener does not end with its Redis", async () => {
     const { survived, stderr } = await killRedisUnder(library, "store");
     expect(survived, stderr).toBe(true);
-    expect(stderr.match(/HEADGATE_CLIENT_ERROR/g)).toHaveLength(1);
+    expect(stderr.match(/HEADGATE_REDIS_CLIENT_ERROR/g)).toHaveLength(1);
   });
 });
 
@@ -104,7 +104,7 @@ describe("redisStore listens for errors", () => {
     client.emit("error", "not even an error");
     await new Promise(setImmediate);
     expect(warnings.map(({ code, message }) => [code, message])).toEqual([
-      ["HEADGATE_CLIENT_ERROR", expect.stringContaining("ECONNREFUSED 127.0.0.1:6379")],
+      ["HEADGATE_REDIS_CLIENT_ERROR", expect.stringContaining("ECONNREFUSED 127.0.0.1:6379")],
     ]);
   });
 

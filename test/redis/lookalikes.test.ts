@@ -80,7 +80,7 @@ test.each(Object.entries(lookalikes))(
     const client = make() as RedisClient;
     expect(() => redisStore(client)).toThrow(
       expect.objectContaining({
-        code: "HEADGATE_UNKNOWN_CLIENT",
+        code: "HEADGATE_UNKNOWN_REDIS_CLIENT",
         message: expect.stringContaining(remedy),
       }),
     );

@@ -614,14 +614,14 @@ describe("what stands in the way", () => {
       () => admin.setOverride({ limiter: "api", shadow: true }),
       () => admin.readControl(),
     ]) {
-      await expect(action()).rejects.toMatchObject({ code: "HEADGATE_CONTROL_DAMAGED" });
+      await expect(action()).rejects.toMatchObject({ code: "HEADGATE_CONTROL_CORRUPT" });
     }
     expect(await admin.inspect(api, "ann")).toMatchObject({ limits: [{ remaining: 2 }] });
     expect(await own.client.get("hg:{control}")).toBe("rubbish");
     await own.client.del("hg:{control}");
     await own.client.lpush("hg:{control}", "a list");
     await expect(admin.readControl()).rejects.toMatchObject({
-      code: "HEADGATE_CONTROL_DAMAGED",
+      code: "HEADGATE_CONTROL_CORRUPT",
     });
   });
 

@@ -312,7 +312,7 @@ describe("readDirectory", () => {
     await expect(readRegistry(own.client, { timeout: 0 })).rejects.toMatchObject(invalid);
     await expect(readRegistry(store, { prefxi: "hg" } as never)).rejects.toMatchObject(invalid);
     await expect(readRegistry({} as never)).rejects.toMatchObject({
-      code: "HEADGATE_UNKNOWN_CLIENT",
+      code: "HEADGATE_UNKNOWN_REDIS_CLIENT",
     });
     expect(() => requireStore(redisStore(own.client, { registry: "no" as never }))).toThrow(
       "directory must be",

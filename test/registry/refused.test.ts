@@ -112,7 +112,7 @@ describe("a server that refuses to keep a directory", () => {
       const { limiter, store } = start(client);
       for (let i = 0; i < 3; i += 1) await writeDirectory(store);
       await turn();
-      expect(warnings).toMatchObject([{ code: "HEADGATE_DIRECTORY_REFUSED" }]);
+      expect(warnings).toMatchObject([{ code: "HEADGATE_REGISTRY_REFUSED" }]);
       expect(warnings[0]?.message).toContain(words);
       // Where counters cannot be written either, it is what onUnavailable says.
       const isCounted = name === "NOPERM";
@@ -127,7 +127,7 @@ describe("a server that refuses to keep a directory", () => {
     const { limiter, store } = start(own.client);
     for (let i = 0; i < 3; i += 1) await writeDirectory(store);
     await turn();
-    expect(warnings).toMatchObject([{ code: "HEADGATE_DIRECTORY_REFUSED" }]);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_REGISTRY_REFUSED" }]);
     expect(await limiter.consume("u")).toMatchObject({ allowed: true, degraded: false });
   });
 });
@@ -152,5 +152,5 @@ test("a server that is frozen while the directory is written holds no request up
   expect((await readRegistry(own.client)).limiters).toMatchObject([{ name: "api" }]);
   await limiter.close();
   const codes = warnings.map(({ code }) => code);
-  expect(codes).not.toContain("HEADGATE_DIRECTORY_REFUSED");
+  expect(codes).not.toContain("HEADGATE_REGISTRY_REFUSED");
 });

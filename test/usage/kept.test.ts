@@ -281,7 +281,7 @@ describe("readUsage", () => {
     await expect(readUsage(store, { numbersOnly: 1 } as never)).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { limiter: "" })).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { spna: "1h" } as never)).rejects.toMatchObject(invalid);
-    await expect(readUsage({} as never)).rejects.toMatchObject({ code: "HEADGATE_UNKNOWN_CLIENT" });
+    await expect(readUsage({} as never)).rejects.toMatchObject({ code: "HEADGATE_UNKNOWN_REDIS_CLIENT" });
     for (const usage of ["yes", {}.constructor, { subjects: "open" }, { subject: "plain" }]) {
       expect(() => requireStore(redisStore(own.client, { usage } as never))).toThrow("usage");
     }

@@ -114,9 +114,9 @@ const INPUT_ERROR_CODES: readonly string[] = [
 /** Errors of Redis, in words that name neither a server nor a user. */
 const STORE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   HEADGATE_STORE_UNAVAILABLE: "Redis did not answer",
-  HEADGATE_SLOT_UNAVAILABLE: "Redis did not answer for this cluster slot",
+  HEADGATE_HASH_SLOT_UNAVAILABLE: "Redis did not answer for this cluster slot",
   HEADGATE_STORE_MISCONFIGURED: "Redis, as it is configured, refuses this",
-  HEADGATE_CONTROL_DAMAGED: "the control record in Redis cannot be read",
+  HEADGATE_CONTROL_CORRUPT: "the control record in Redis cannot be read",
   HEADGATE_WRONG_TYPE: "a key of Headgate in Redis holds something else",
   HEADGATE_BAD_REPLY: "Redis gave a reply that makes no sense",
 };

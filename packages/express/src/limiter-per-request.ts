@@ -25,7 +25,7 @@ export function detectPerRequestLimiter(warn: Warn): {
       counts.set(request.app, count);
       if (count < WARN_FROM) return;
       warn(
-        "HEADGATE_MADE_PER_REQUEST",
+        "HEADGATE_CREATED_PER_REQUEST",
         `rateLimit(...) was called in handlers ${count} times; without a store, each call has counters of its own, so a call for each request limits nothing; call it once, outside the handlers, or give it a name and a store that is made once`,
         request,
       );

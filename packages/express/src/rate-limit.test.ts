@@ -164,7 +164,7 @@ describe("the middleware", () => {
         for (const fail of fails) {
           const one = exchange("1.2.3.4");
           const calls = await run(rateLimit({ limits, [option]: fail }), one);
-          expect(calls).toMatchObject([[{ code: "HEADGATE_NO_ERROR", cause: reason }]]);
+          expect(calls).toMatchObject([[{ code: "HEADGATE_NOT_AN_ERROR", cause: reason }]]);
           expect(calls[0]?.[0]).toBeInstanceOf(Error);
           expect(one.response.headers.size).toBe(0);
         }
@@ -226,7 +226,7 @@ describe("the middleware", () => {
     expect(emitWarning.mock.calls).toEqual([
       [
         expect.stringContaining("10.0.0.1"),
-        { type: "HeadgateWarning", code: "HEADGATE_NO_PROXY_TRUST" },
+        { type: "HeadgateWarning", code: "HEADGATE_PROXY_NOT_TRUSTED" },
       ],
     ]);
     emitWarning.mockRestore();
@@ -345,7 +345,7 @@ describe("onDenied", () => {
       });
       const rejected = await deny(() => Promise.reject(reason));
       for (const { calls, response } of [thrown, rejected]) {
-        expect(calls).toMatchObject([[{ code: "HEADGATE_NO_ERROR", cause: reason }]]);
+        expect(calls).toMatchObject([[{ code: "HEADGATE_NOT_AN_ERROR", cause: reason }]]);
         expect(calls[0]?.[0]).toBeInstanceOf(Error);
         expect(response.headers.has("Retry-After")).toBe(true);
       }

@@ -63,7 +63,7 @@ export async function headgatePlugin(
     if (!areRoutesTracked(app)) rejectUncoveredRoutes(app);
     else if (scope.rules.length > 0)
       rejectUnusedKeys("headgate", options.key, scope.limitersWithPluginKey);
-    else warn("HEADGATE_NOTHING_LIMITED", NOTHING_LIMITED, app);
+    else warn("HEADGATE_NO_LIMITS", NOTHING_LIMITED, app);
     await scope.waitForStores();
   });
   app.addHook("onError", (_, reply, __, done) => {

@@ -17,7 +17,7 @@ afterEach(() => {
 describe("what is no answer", () => {
   test.each([
     new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"),
-    new HeadgateError("HEADGATE_SLOT_UNAVAILABLE", "moving"),
+    new HeadgateError("HEADGATE_HASH_SLOT_UNAVAILABLE", "moving"),
     new HeadgateError("HEADGATE_WRONG_TYPE", "wrong type"),
     new HeadgateError("HEADGATE_BAD_REPLY", "odd"),
     refused,

@@ -50,7 +50,7 @@ const lapse: MixedStep = {
     // Timers are of the real clock: those of a longer time are not waited for.
     if (signal !== undefined && ttl <= 20_000n) {
       if (!signal.aborted) await once(signal, "abort");
-      claim(signal.reason.code === "HEADGATE_PLACE_LOST", explain);
+      claim(signal.reason.code === "HEADGATE_SLOT_LOST", explain);
     }
     claim(!(await tier.enforcing.release(decision)), explain);
     return true;

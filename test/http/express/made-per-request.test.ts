@@ -28,7 +28,7 @@ describeExpress(({ serve }) => {
     "middleware that is made for each request, %s, limits nobody and says nothing",
     async (_, handler) => {
       const { codes } = await askTenTimes(handler);
-      expect(codes).toEqual(["HEADGATE_MADE_PER_REQUEST"]);
+      expect(codes).toEqual(["HEADGATE_CREATED_PER_REQUEST"]);
     },
   );
 

@@ -84,7 +84,7 @@ describeExpress(({ serve, make }) => {
     if (isLate) await waitUntil("it is reported", 5_000, () => warnings[0]);
     await settled();
     expect((await ask()).status).toBeGreaterThan(299);
-    const late = warnings.filter(({ code }) => code === "HEADGATE_LATE_ANSWER");
+    const late = warnings.filter(({ code }) => code === "HEADGATE_RESPONSE_ALREADY_SENT");
     return { ...denied, late, handled: handled.length };
   }
 
@@ -241,7 +241,7 @@ describeExpress(({ serve, make }) => {
       await ask();
       await expect(ask()).rejects.toThrow();
       await settled();
-      expect(warnings).toMatchObject([{ code: "HEADGATE_LATE_ANSWER" }]);
+      expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
     },
   );
 
@@ -365,7 +365,7 @@ describeExpress(({ serve, make }) => {
     expect((await ask()).text).toBe("handled");
     await after(20);
     expect(errors).toEqual(["a bug"]);
-    expect(warnings).toMatchObject([{ code: "HEADGATE_LATE_ANSWER" }]);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
   });
 
   test("onDenied that closes the connection is left alone", async () => {
@@ -395,7 +395,7 @@ describeExpress(({ serve, make }) => {
     await ask();
     for (let i = 0; i < 3; i += 1) expect(await ask()).toMatchObject({ status: 429, text: "mine" });
     await settled();
-    expect(warnings).toMatchObject([{ code: "HEADGATE_LATE_ANSWER" }]);
+    expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
   });
 
   test("middleware whose limits depend on the tier has the limiter of each", async () => {

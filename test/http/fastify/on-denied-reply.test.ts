@@ -138,7 +138,7 @@ async function denyWithViews(onDenied: OnDenied, isLate = false) {
   await ask();
   const denied = await ask();
   await after(30);
-  const late = () => codes.filter((code) => code === "HEADGATE_LATE_ANSWER").length;
+  const late = () => codes.filter((code) => code === "HEADGATE_RESPONSE_ALREADY_SENT").length;
   if (isLate) await waitUntil("it is reported", 5_000, () => late() || undefined);
   await settled();
   return { ...denied, late: late() };

@@ -13,7 +13,7 @@ test("a number for trustProxy that Fastify takes and does not heed counts everyb
   const from = (forwarded: string) => ask("/", { headers: { "x-forwarded-for": forwarded } });
   const { text } = await from("198.51.100.1, 203.0.113.1");
   // A Fastify that heeds it forwards the address; one that does not is reported.
-  const expected = text === "203.0.113.1" ? [] : ["HEADGATE_NO_PROXY_TRUST"];
+  const expected = text === "203.0.113.1" ? [] : ["HEADGATE_PROXY_NOT_TRUSTED"];
   await from("203.0.113.2");
   expect(warnings).toEqual(expected);
 });

@@ -63,7 +63,7 @@ describe("a plugin without limits", () => {
       await app.ready();
       await new Promise(setImmediate);
       const codes = warnings.map(({ code }) => code);
-      expect(codes).toEqual(limited ? [] : ["HEADGATE_NOTHING_LIMITED"]);
+      expect(codes).toEqual(limited ? [] : ["HEADGATE_NO_LIMITS"]);
     }
   });
 

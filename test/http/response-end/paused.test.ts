@@ -76,6 +76,6 @@ describeProtocol("HTTP/1.1", (serve) => {
       expect(await remaining()).toBe(8);
     });
     await eventually(() => expect(signals.every(({ aborted }) => aborted)).toBe(true));
-    expect(signals[0]?.reason).toMatchObject({ code: "HEADGATE_PLACE_LOST" });
+    expect(signals[0]?.reason).toMatchObject({ code: "HEADGATE_SLOT_LOST" });
   });
 });

@@ -90,7 +90,7 @@ describeProtocol("HTTP/1.1", (serve) => {
     expect(await remaining()).toBe(0);
     await leave(socket);
     await eventually(() => expect(signals.every(({ aborted }) => aborted)).toBe(true));
-    expect(signals[7]?.reason).toMatchObject({ code: "HEADGATE_CLIENT_LEFT" });
+    expect(signals[7]?.reason).toMatchObject({ code: "HEADGATE_CLIENT_DISCONNECTED" });
     // Hanging up frees no slot; ending the response does.
     expect(await remaining()).toBe(0);
     running[3]?.response.end();

@@ -58,7 +58,7 @@ describeSites((serve) => {
     expect(await remaining()).toBe(0);
     expect(running.map(({ own }) => own?.decision.signal?.aborted)).toEqual([true, true]);
     expect(running[0]?.own?.decision.signal?.reason).toMatchObject({
-      code: "HEADGATE_CLIENT_LEFT",
+      code: "HEADGATE_CLIENT_DISCONNECTED",
     });
     // They lapse, since nobody renews them.
     clock.advance(59_999);

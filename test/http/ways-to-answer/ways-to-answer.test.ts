@@ -110,7 +110,7 @@ async function onFastify(hasHooks: boolean): Promise<Denying<DeniedInFastify>> {
   let reported = 0;
   const stream = {
     write(line: string) {
-      if (JSON.parse(line).code === "HEADGATE_LATE_ANSWER") reported += 1;
+      if (JSON.parse(line).code === "HEADGATE_RESPONSE_ALREADY_SENT") reported += 1;
     },
   };
   const app = Fastify({ logger: { level: "warn", stream } });
@@ -142,7 +142,7 @@ async function onFastify(hasHooks: boolean): Promise<Denying<DeniedInFastify>> {
 }
 
 function lateIn(warnings: readonly { readonly code: string }[]): number {
-  return warnings.filter(({ code }) => code === "HEADGATE_LATE_ANSWER").length;
+  return warnings.filter(({ code }) => code === "HEADGATE_RESPONSE_ALREADY_SENT").length;
 }
 
 /** Denies a request, and checks what came of it. */

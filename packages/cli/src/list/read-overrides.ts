@@ -6,7 +6,7 @@ import { withTimesInMs } from "../output/override.ts";
 /** What may keep the overrides from being read while the rest can be. */
 const NON_FATAL_CODES: readonly string[] = [
   "HEADGATE_STORE_MISCONFIGURED",
-  "HEADGATE_CONTROL_DAMAGED",
+  "HEADGATE_CONTROL_CORRUPT",
   "HEADGATE_WRONG_TYPE",
 ];
 

@@ -28,7 +28,7 @@ export interface SourceOptions {
 
 /**
  * Reads from a store in Redis, or from a client; `owner` is the function's name for error messages. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_STORE_UNAVAILABLE`, and with the errors of `read`.
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_REDIS_CLIENT`, `HEADGATE_STORE_UNAVAILABLE`, and with the errors of `read`.
  */
 export async function readFrom<T>(
   owner: string,

@@ -21,7 +21,7 @@ export interface Admin {
   /**
    * Like `limiter.reset`, but for all processes. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`,
    * `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, and with the store's errors. After `HEADGATE_STORE_UNAVAILABLE`, some of it
-   * may have been done; the action can be repeated. After `HEADGATE_CONTROL_DAMAGED` nothing was done.
+   * may have been done; the action can be repeated. After `HEADGATE_CONTROL_CORRUPT` nothing was done.
    */
   reset(
     limiter: LimiterDefinition,
@@ -89,7 +89,7 @@ export interface Admin {
 
   /**
    * Returns the entries of the deny list that have not ended; with an address, only those that contain it. Times are microseconds of
-   * the server's clock. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_CONTROL_DAMAGED`, and with the store's errors.
+   * the server's clock. Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_CONTROL_CORRUPT`, and with the store's errors.
    */
   denyList(address?: string): Promise<readonly DeniedNetwork[]>;
 
@@ -102,7 +102,7 @@ export interface Admin {
 
   /**
    * Returns the control record, which every process follows, without overrides and denied networks that have ended. Rejects with
-   * `HEADGATE_CONTROL_DAMAGED`, and with the store's errors.
+   * `HEADGATE_CONTROL_CORRUPT`, and with the store's errors.
    */
   readControl(): Promise<ControlRecord>;
 

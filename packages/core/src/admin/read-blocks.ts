@@ -34,7 +34,7 @@ type Policies = ReadonlyMap<string, readonly RegistryLimiter[]>;
 /**
  * Reads the blocks in force: those by hand that are in the log, and those with which processes that keep usage have denied a
  * request. Each is checked in its counter, so that ended ones are not returned. Takes a store in Redis or a Redis client.
- * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_REDIS_CLIENT`, and with the store's errors.
  */
 export async function readBlocks(
   source: Store | RedisClient,

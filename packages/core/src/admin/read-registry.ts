@@ -14,7 +14,7 @@ export interface ReadRegistryOptions extends SourceOptions {}
 
 /**
  * Lists the limiters and breakers, and the processes that have them, from a store in Redis or a Redis client. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_REDIS_CLIENT`, and with the store's errors.
  */
 export async function readRegistry(
   source: Store | RedisClient,

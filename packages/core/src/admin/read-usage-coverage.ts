@@ -44,7 +44,7 @@ const RECENT_MS = 90_000;
 
 /**
  * Reads which processes of the directory report usage, from a store in Redis or a Redis client. Rejects with
- * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_REDIS_CLIENT`, and with the store's errors.
  */
 export async function readUsageCoverage(
   source: Store | RedisClient,

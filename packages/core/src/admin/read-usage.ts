@@ -68,7 +68,7 @@ const MIN_SPAN_MICROS = SHORT_SPAN_MICROS;
 
 /**
  * Reads what limiters decided, and which subjects asked most, from the usage in a store in Redis or through a Redis client.
- * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_CLIENT`, and with the store's errors.
+ * Rejects with `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_REDIS_CLIENT`, and with the store's errors.
  */
 export function readUsage(
   source: Store | RedisClient,

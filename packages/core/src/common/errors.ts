@@ -17,43 +17,43 @@ export const ERROR_CODES = {
     "Another limiter or breaker has this name on this store, with another policy.",
   HEADGATE_OVERRIDE_IGNORED: "An override does not fit the limiter that it names.",
   HEADGATE_CLOSED: "The limiter or breaker has been closed.",
-  HEADGATE_UNKNOWN_CLIENT: "The value is not a Redis client that Headgate knows.",
-  HEADGATE_CLIENT_ERROR:
+  HEADGATE_UNKNOWN_REDIS_CLIENT: "The value is not a Redis client that Headgate knows.",
+  HEADGATE_REDIS_CLIENT_ERROR:
     "The Redis client reported an error, and the application has no listener for its errors.",
   HEADGATE_STORE_UNAVAILABLE: "The store could not answer in time, or at all.",
   HEADGATE_STORE_MISCONFIGURED: "The store, as it is configured, refuses to take decisions.",
-  HEADGATE_SLOT_UNAVAILABLE:
+  HEADGATE_HASH_SLOT_UNAVAILABLE:
     "The cluster slot of a subject is being moved, or no server serves it.",
   HEADGATE_STORE_DOWN: "The store stopped answering.",
   HEADGATE_STORE_UP: "The store answers again.",
   HEADGATE_WRONG_TYPE: "A Redis key that Headgate uses holds a value of the wrong type.",
-  HEADGATE_DIRECTORY_REFUSED: "The store refuses to keep the directory of limiters and breakers.",
+  HEADGATE_REGISTRY_REFUSED: "The store refuses to keep the directory of limiters and breakers.",
   HEADGATE_USAGE_REFUSED: "The store refuses to keep the usage of limiters.",
-  HEADGATE_CONTROL_DAMAGED: "The control record of a prefix in Redis cannot be read.",
+  HEADGATE_CONTROL_CORRUPT: "The control record of a prefix in Redis cannot be read.",
   HEADGATE_BAD_REPLY: "The store gave a reply that its script never returns.",
   HEADGATE_WAIT_TIMEOUT: "The wait for admission took longer than its timeout.",
   HEADGATE_QUEUE_FULL: "Too many calls are waiting for admission already.",
-  HEADGATE_PLACE_LOST: "Work may have lost the place that it held under a concurrency limit.",
-  HEADGATE_CLIENT_LEFT: "A client left before its request was answered.",
+  HEADGATE_SLOT_LOST: "Work may have lost the place that it held under a concurrency limit.",
+  HEADGATE_CLIENT_DISCONNECTED: "A client left before its request was answered.",
   HEADGATE_NO_ADDRESS: "The request has no client address.",
   HEADGATE_UNKNOWN_TIER: "The tier of a request is not one of the configured tiers.",
-  HEADGATE_NO_ERROR: "A function of the application threw something that is not an Error.",
+  HEADGATE_NOT_AN_ERROR: "A function of the application threw something that is not an Error.",
   HEADGATE_BREAKER_OPEN: "The breaker let no call through to this target.",
   HEADGATE_BREAKER_TIMEOUT: "A call through the breaker took longer than its timeout.",
   HEADGATE_DENIED: "The request was denied by a rate limit.",
-  HEADGATE_NO_PROXY_TRUST: "Forwarding headers arrive, but no proxy is trusted.",
-  HEADGATE_TRUST_EVERYBODY: "Every client is trusted to name its own address.",
-  HEADGATE_ADDRESS_HEADER:
+  HEADGATE_PROXY_NOT_TRUSTED: "Forwarding headers arrive, but no proxy is trusted.",
+  HEADGATE_ALL_PROXIES_TRUSTED: "Every client is trusted to name its own address.",
+  HEADGATE_ADDRESS_HEADER_IGNORED:
     "The header with the client's address is missing, or came from an untrusted peer.",
-  HEADGATE_LATE_ANSWER: "The application answered a denied request that had already been answered.",
+  HEADGATE_RESPONSE_ALREADY_SENT: "The application answered a denied request that had already been answered.",
   HEADGATE_COUNT_FAILED: "The function given as count threw, or returned something it must not.",
-  HEADGATE_SHORT_DURATION:
+  HEADGATE_DURATION_WITHOUT_UNIT:
     "A duration was given as a bare number below 1,000, which is milliseconds.",
-  HEADGATE_MANY_SHAPES: "Calls of one limiter brought limits of more than 64 shapes.",
+  HEADGATE_TOO_MANY_SHAPES: "Calls of one limiter brought limits of more than 64 shapes.",
   HEADGATE_SUBSCRIBER_FAILED: "A subscriber to one of Headgate's diagnostics channels failed.",
-  HEADGATE_NOTHING_LIMITED:
+  HEADGATE_NO_LIMITS:
     "Neither a Fastify plugin nor any of its routes has limits, so no request is limited.",
-  HEADGATE_MADE_PER_REQUEST:
+  HEADGATE_CREATED_PER_REQUEST:
     "Middleware is created for each request, with its own counters, so no request is limited.",
   HEADGATE_DASHBOARD_FAILED: "The dashboard could not answer a request.",
 } as const;

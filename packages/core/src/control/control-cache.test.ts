@@ -370,7 +370,7 @@ describe("what cannot be read", () => {
     const api = limiter();
     for (let i = 0; i < 2; i += 1) await api.consume("ann");
     write({ orders: [order()] });
-    state.failure = new HeadgateError("HEADGATE_SLOT_UNAVAILABLE", "no server has the slot");
+    state.failure = new HeadgateError("HEADGATE_HASH_SLOT_UNAVAILABLE", "no server has the slot");
     watchWarnings();
     await readAgain(api);
     expect(await sourceOf(api, "ann")).toBe("deny-cache");
@@ -390,7 +390,7 @@ describe("what cannot be read", () => {
 
   test("is not waited for by each request, where nothing is known either", async () => {
     const { limiter, state, asked } = startServer();
-    state.failure = new HeadgateError("HEADGATE_SLOT_UNAVAILABLE", "no server has the slot");
+    state.failure = new HeadgateError("HEADGATE_HASH_SLOT_UNAVAILABLE", "no server has the slot");
     const warnings = watchWarnings();
     const api = limiter();
     for (let i = 0; i < 3; i += 1) expect((await api.peek("ann")).source).toBe("store");
@@ -406,7 +406,7 @@ describe("what cannot be read", () => {
     await nextTurn();
     expect(warnings).toEqual([
       {
-        code: "HEADGATE_SLOT_UNAVAILABLE",
+        code: "HEADGATE_HASH_SLOT_UNAVAILABLE",
         message: expect.stringContaining("the control record cannot be read"),
       },
     ]);
@@ -424,7 +424,7 @@ describe("what cannot be read", () => {
     }
     await nextTurn();
     expect(warnings).toEqual([
-      { code: "HEADGATE_CONTROL_DAMAGED", message: expect.stringContaining("hg:{control}") },
+      { code: "HEADGATE_CONTROL_CORRUPT", message: expect.stringContaining("hg:{control}") },
     ]);
     await api.close();
   });

@@ -24,7 +24,7 @@ const RETRY_MS = 200;
 /** Errors that waiting will not fix. */
 const REPORTED_CODES: readonly unknown[] = [
   "HEADGATE_STORE_MISCONFIGURED",
-  "HEADGATE_SLOT_UNAVAILABLE",
+  "HEADGATE_HASH_SLOT_UNAVAILABLE",
   "HEADGATE_BAD_REPLY",
 ];
 
@@ -153,7 +153,7 @@ class ControlCache implements Control {
     if (this.#isDamageLogged) return;
     this.#isDamageLogged = true;
     log(
-      "HEADGATE_CONTROL_DAMAGED",
+      "HEADGATE_CONTROL_CORRUPT",
       `the control record ${this.#key} ${problem} and is ignored; what was known before stays in force`,
     );
   }

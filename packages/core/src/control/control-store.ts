@@ -45,7 +45,7 @@ export class ControlStore {
     return watch.run(store, operation, call, this.#recordKey);
   }
 
-  /** Rejects with `HEADGATE_CONTROL_DAMAGED`. */
+  /** Rejects with `HEADGATE_CONTROL_CORRUPT`. */
   async read(): Promise<ControlSnapshot> {
     const call = { key: this.#recordKey, knownVersion: undefined };
     const reply = await this.#run(readControl, call);
@@ -57,7 +57,7 @@ export class ControlStore {
         ? `has more than ${MAX_RECORD_BYTES} bytes, which no version writes: delete the key`
         : "is damaged or of another version: deploy the version that wrote it, or delete the key";
     throw new HeadgateError(
-      "HEADGATE_CONTROL_DAMAGED",
+      "HEADGATE_CONTROL_CORRUPT",
       `the control record ${this.#recordKey} ${problem}`,
     );
   }

@@ -6,7 +6,7 @@ import type { OperatorLog } from "../common/operator-log.ts";
 const STORE_FAILURE_CODES: readonly string[] = [
   "HEADGATE_STORE_UNAVAILABLE",
   "HEADGATE_STORE_MISCONFIGURED",
-  "HEADGATE_SLOT_UNAVAILABLE",
+  "HEADGATE_HASH_SLOT_UNAVAILABLE",
   "HEADGATE_WRONG_TYPE",
   "HEADGATE_BAD_REPLY",
 ];

@@ -72,13 +72,13 @@ function readAddressHeader(
   }
   if (isTrusted) {
     warn(
-      "HEADGATE_ADDRESS_HEADER",
+      "HEADGATE_ADDRESS_HEADER_IGNORED",
       `a request from the trusted proxy ${peer} did not have exactly one address in ${header}, so it was counted by the framework's address; let the proxy send that header with every request`,
       request,
     );
   } else if (value !== undefined) {
     warn(
-      "HEADGATE_ADDRESS_HEADER",
+      "HEADGATE_ADDRESS_HEADER_IGNORED",
       `a request had the header ${header} from ${peer ?? "an unknown peer"}, which is not trusted to send it, so it was counted by the framework's address; if that is your proxy, add it to address.trust`,
       request,
     );

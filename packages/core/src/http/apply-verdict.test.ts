@@ -44,7 +44,7 @@ test("what goes wrong is handed on as an error, and nothing else", async () => {
   expect(await nextAfter(fail)).toEqual([[wrong]]);
   expect(await nextAfter(() => Promise.reject(wrong))).toEqual([[wrong]]);
   expect(await nextAfter(() => Promise.reject("route"))).toMatchObject([
-    [{ code: "HEADGATE_NO_ERROR", cause: "route" }],
+    [{ code: "HEADGATE_NOT_AN_ERROR", cause: "route" }],
   ]);
 });
 

@@ -110,7 +110,7 @@ export function createTrustCheck(warn: Warn): TrustCheck {
       simulateAddress(httpRequest, "203.0.113.1", UNTRUSTED_ADDRESSES) === UNTRUSTED_ADDRESSES[0]
     ) {
       warn(
-        "HEADGATE_TRUST_EVERYBODY",
+        "HEADGATE_ALL_PROXIES_TRUSTED",
         "every client is trusted to name its own address in X-Forwarded-For, so a client can evade its limits by sending another one; trust the addresses of your proxies instead",
         request,
       );
@@ -127,7 +127,7 @@ export function createTrustCheck(warn: Warn): TrustCheck {
       return;
     warnedUntrusted = true;
     warn(
-      "HEADGATE_NO_PROXY_TRUST",
+      "HEADGATE_PROXY_NOT_TRUSTED",
       `a request came with a forwarding header from ${peer}, which is not trusted as a proxy, so all clients behind it count as one; if it is your proxy, let the framework trust it (Fastify: trustProxy, Express: "trust proxy"), or give the option address`,
       request,
     );

@@ -555,7 +555,7 @@ describe("a proxy that nobody trusts", () => {
     const guard = guardOf(options, warn);
     await guard.check(request(forwarded), balancer);
     await guard.check(request(forwarded), balancer);
-    expect(warn.mock.calls.map(([code]) => code)).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    expect(warn.mock.calls.map(([code]) => code)).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test("is told of for a request that is skipped, too", async () => {

@@ -98,7 +98,7 @@ describe("createHttpGuard", () => {
     expect(await subjectFrom("10.0.0.7")).toBe("198.51.100.1");
     expect(await subjectFrom("192.0.2.1")).toBe("203.0.113.7");
     expect(await subjectFrom(undefined)).toBe("203.0.113.7");
-    expect(warn.mock.calls.map(([code]) => code)).toEqual(Array(2).fill("HEADGATE_ADDRESS_HEADER"));
+    expect(warn.mock.calls.map(([code]) => code)).toEqual(Array(2).fill("HEADGATE_ADDRESS_HEADER_IGNORED"));
   });
 
   test("warns of a forwarding header of the Fetch API that nobody trusts", async () => {
@@ -107,7 +107,7 @@ describe("createHttpGuard", () => {
     await guard.check(request(new Headers({ forwarded: "for=198.51.100.1" })), client);
     // Not every framework can be told of a proxy.
     const text = expect.stringContaining("or give the option address");
-    expect(warn.mock.calls).toEqual([["HEADGATE_NO_PROXY_TRUST", text, expect.anything()]]);
+    expect(warn.mock.calls).toEqual([["HEADGATE_PROXY_NOT_TRUSTED", text, expect.anything()]]);
   });
 });
 
@@ -119,7 +119,7 @@ describe("what a framework is handed as an error", () => {
     const { check } = createHttpGuard("rateLimit", { limits, key });
     const failure = await check(request(), client).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Error);
-    expect(failure).toMatchObject({ code: "HEADGATE_NO_ERROR", cause: thrown });
+    expect(failure).toMatchObject({ code: "HEADGATE_NOT_AN_ERROR", cause: thrown });
   });
 
   test("is the error that was thrown", async () => {
@@ -300,7 +300,7 @@ describe("warnings", () => {
     const one = forwarded();
     await guard.check(one, client);
     const text = expect.stringContaining("not trusted as a proxy");
-    expect(warn.mock.calls).toEqual([["HEADGATE_NO_PROXY_TRUST", text, one]]);
+    expect(warn.mock.calls).toEqual([["HEADGATE_PROXY_NOT_TRUSTED", text, one]]);
   });
 
   test("are the process's otherwise, each code once", async () => {
@@ -309,7 +309,7 @@ describe("warnings", () => {
       await createHttpGuard("rateLimit", { limits }).check(forwarded(), client);
     }
     expect(emitted.mock.calls).toEqual([
-      [expect.any(String), { type: "HeadgateWarning", code: "HEADGATE_NO_PROXY_TRUST" }],
+      [expect.any(String), { type: "HeadgateWarning", code: "HEADGATE_PROXY_NOT_TRUSTED" }],
     ]);
     emitted.mockRestore();
   });

@@ -76,7 +76,7 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
   test("that trusts nobody gets a warning when somebody forwards", async () => {
     for (const trust of [undefined, false]) {
       expect(await through(trust, FORWARDED)).toEqual({
-        codes: ["HEADGATE_NO_PROXY_TRUST"],
+        codes: ["HEADGATE_PROXY_NOT_TRUSTED"],
         address: proxy,
       });
       expect(await through(trust, {})).toEqual({ codes: [], address: proxy });
@@ -85,7 +85,7 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
 
   test("gets a warning of the standard's header as well", async () => {
     const { codes } = await through(undefined, { forwarded: "for=203.0.113.7" });
-    expect(codes).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    expect(codes).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test("that trusts everybody gets a warning, whether or not anybody forwards", async () => {
@@ -94,11 +94,11 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
       const isCount = name === "Fastify" && typeof trust === "number";
       // Fastify takes a number for no trust at all, and says so nowhere.
       const [code, address] = isCount
-        ? ["HEADGATE_NO_PROXY_TRUST", proxy]
-        : ["HEADGATE_TRUST_EVERYBODY", "203.0.113.7"];
+        ? ["HEADGATE_PROXY_NOT_TRUSTED", proxy]
+        : ["HEADGATE_ALL_PROXIES_TRUSTED", "203.0.113.7"];
       expect(await through(trust, FORWARDED), String(trust)).toEqual({ codes: [code], address });
     }
-    expect((await through(true, {})).codes).toEqual(["HEADGATE_TRUST_EVERYBODY"]);
+    expect((await through(true, {})).codes).toEqual(["HEADGATE_ALL_PROXIES_TRUSTED"]);
   });
 
   test("that trusts its proxies gets no warning", async () => {
@@ -120,7 +120,7 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
 
   test("that trusts another proxy than this one gets a warning", async () => {
     const { codes, address } = await through("192.0.2.1", FORWARDED);
-    expect([codes, address]).toEqual([["HEADGATE_NO_PROXY_TRUST"], proxy]);
+    expect([codes, address]).toEqual([["HEADGATE_PROXY_NOT_TRUSTED"], proxy]);
   });
 
   test("that trusts its proxies gets no warning of a request the proxy makes itself", async () => {
@@ -149,7 +149,7 @@ describe("a watch", () => {
   test("says each thing once, however many requests come", () => {
     const { check, codes } = watchOf();
     for (let i = 0; i < 3; i += 1) check(request(), "10.0.0.1", "10.0.0.1");
-    expect(codes()).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    expect(codes()).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test("asks the framework once, not for every request", () => {
@@ -175,14 +175,14 @@ describe("a watch", () => {
     check(request(), "203.0.113.7", "10.0.0.1");
     expect(codes()).toEqual([]);
     check(request(), "10.0.0.1", "10.0.0.1");
-    expect(codes()).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    expect(codes()).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test("finds a proxy that comes late, among its first requests", () => {
     const { check, codes } = watchOf();
     for (let i = 0; i < 2_000; i += 1) check(request({}), "10.0.0.1", "10.0.0.1");
     for (let i = 0; i < 17; i += 1) check(request(), "10.0.0.1", "10.0.0.1");
-    expect(codes()).toEqual(["HEADGATE_NO_PROXY_TRUST"]);
+    expect(codes()).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test("leaves the request as it was", () => {

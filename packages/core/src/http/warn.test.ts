@@ -45,7 +45,7 @@ describe("what was thrown", () => {
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({
       name: "HeadgateError",
-      code: "HEADGATE_NO_ERROR",
+      code: "HEADGATE_NOT_AN_ERROR",
       message: `a function of the application threw or rejected with ${kind}, which is not an Error`,
     });
     expect(Object.hasOwn(error, "cause")).toBe(true);

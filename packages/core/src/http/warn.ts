@@ -17,7 +17,7 @@ export type Warn = (
 export function createLateWarning(warn: Warn, request: object): (error: unknown) => void {
   return (error) =>
     warn(
-      "HEADGATE_LATE_ANSWER",
+      "HEADGATE_RESPONSE_ALREADY_SENT",
       "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
       request,
       error,
@@ -54,7 +54,7 @@ export function isFirstWarning(application: object, code: string): boolean {
 export function toError(reason: unknown): Error {
   if (reason instanceof Error) return reason;
   return new HeadgateError(
-    "HEADGATE_NO_ERROR",
+    "HEADGATE_NOT_AN_ERROR",
     `a function of the application threw or rejected with ${formatKind(reason)}, which is not an Error`,
     { cause: reason },
   );

@@ -99,7 +99,7 @@ function warnOfMany(name: string): void {
   if (warned.isWarnedOf) return;
   warned.isWarnedOf = true;
   emitWarning(
-    "HEADGATE_MANY_SHAPES" satisfies HeadgateErrorCode,
+    "HEADGATE_TOO_MANY_SHAPES" satisfies HeadgateErrorCode,
     `calls of the limiter ${formatReceived(name)} brought limits of more than ${MAX_SHAPES} shapes, each with a counter of its own. If a client can choose them, it can choose a fresh counter: take limits from your own data, and let them differ in numbers rather than in windows`,
   );
 }

@@ -207,7 +207,7 @@ describe("a policy of another shape", () => {
     // The third was the least recently used.
     const windows = [...shapes.policies()].map(({ limits }) => limits[0]?.name);
     expect(windows).not.toContain("5-per-3s");
-    expect(await warned).toMatchObject({ code: "HEADGATE_MANY_SHAPES" });
+    expect(await warned).toMatchObject({ code: "HEADGATE_TOO_MANY_SHAPES" });
   });
 
   test("that only has another name counts in the limiter's own keys, and takes no shape", () => {

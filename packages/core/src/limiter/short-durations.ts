@@ -28,7 +28,7 @@ export function warnAboutShortDuration(limits: readonly Limit[]): void {
     warned.areWarnedOf = true;
     const [option, ms] = found;
     emitWarning(
-      "HEADGATE_SHORT_DURATION" satisfies HeadgateErrorCode,
+      "HEADGATE_DURATION_WITHOUT_UNIT" satisfies HeadgateErrorCode,
       `${limit.algorithm}: ${option}: ${ms} is ${ms} milliseconds. If you mean seconds, write "${ms}s"; if you mean milliseconds, write "${ms}ms", and this warning ends`,
     );
     return;

@@ -40,13 +40,13 @@ export interface NodeRedisLike {
 /** A Redis client that Headgate can use, recognised by its methods. */
 export type RedisClient = IoredisLike | NodeRedisLike | GlideLike;
 
-/** Sees a client through the port. Throws `HEADGATE_UNKNOWN_CLIENT`. */
+/** Sees a client through the port. Throws `HEADGATE_UNKNOWN_REDIS_CLIENT`. */
 export function fromClient(client: RedisClient): ClientPort {
   if (isNodeRedis(client)) return fromNodeRedis(client);
   if (isIoredis(client)) return client;
   if (isGlide(client)) return fromGlide(client);
   throw new HeadgateError(
-    "HEADGATE_UNKNOWN_CLIENT",
+    "HEADGATE_UNKNOWN_REDIS_CLIENT",
     `redisStore takes a client of ioredis, iovalkey, node-redis (client, pool, cluster, sentinel) or Valkey GLIDE, got ${describe(client)}`,
   );
 }

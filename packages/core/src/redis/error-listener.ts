@@ -17,7 +17,7 @@ const RECENT_MS = 60_000;
 /**
  * Listens for a client's errors, to log why it does not answer. Without any listener, node-redis would end the process at the
  * first lost connection. If the application has none, the first error becomes a process warning with the code
- * `HEADGATE_CLIENT_ERROR`.
+ * `HEADGATE_REDIS_CLIENT_ERROR`.
  */
 export const listenForErrors: (client: object) => ClientErrors = shareByClient(
   "errors",
@@ -40,7 +40,7 @@ export const listenForErrors: (client: object) => ClientErrors = shareByClient(
 function warn({ message }: Error): void {
   process.emitWarning(
     `The Redis client reports: ${message}. Add an "error" listener to see every error.`,
-    { type: "HeadgateWarning", code: "HEADGATE_CLIENT_ERROR" },
+    { type: "HeadgateWarning", code: "HEADGATE_REDIS_CLIENT_ERROR" },
   );
 }
 

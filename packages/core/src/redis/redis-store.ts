@@ -50,7 +50,7 @@ export interface UsageOptions {
  * Concurrent calls are sent in one EVALSHA, on the server's clock, and every key expires. You connect and close the client; the
  * store does neither.
  *
- * Throws `HEADGATE_UNKNOWN_CLIENT`, `HEADGATE_INVALID_OPTION`.
+ * Throws `HEADGATE_UNKNOWN_REDIS_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   rejectUnknownOptions("redisStore", options, ["prefix", "clock", "directory", "usage"]);

@@ -40,10 +40,10 @@ function classifyError(
   followsCluster: boolean,
 ): [code: HeadgateErrorCode, message: string] {
   if (reason.startsWith("TRYAGAIN")) {
-    return ["HEADGATE_SLOT_UNAVAILABLE", "the keys of this subject are being moved"];
+    return ["HEADGATE_HASH_SLOT_UNAVAILABLE", "the keys of this subject are being moved"];
   }
   if (reason.startsWith("CLUSTERDOWN Hash slot not served")) {
-    return ["HEADGATE_SLOT_UNAVAILABLE", "no server has the slot of this subject"];
+    return ["HEADGATE_HASH_SLOT_UNAVAILABLE", "no server has the slot of this subject"];
   }
   if (!followsCluster && REDIRECTION.test(reason)) {
     return [

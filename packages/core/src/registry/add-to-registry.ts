@@ -46,7 +46,7 @@ export const registryOf: (store: CountingStore) => ProcessRegistry = shareByPref
   "directory",
   (store) => {
     const onRefused = logFirstRefusal(
-      "HEADGATE_DIRECTORY_REFUSED",
+      "HEADGATE_REGISTRY_REFUSED",
       (why) =>
         `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { directory: false }) turns the directory off`,
     );

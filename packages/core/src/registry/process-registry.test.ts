@@ -304,7 +304,7 @@ describe("a write that fails", () => {
     expect(warned).toHaveBeenCalledOnce();
     expect(warned).toHaveBeenCalledWith(
       expect.stringContaining(words),
-      expect.objectContaining({ code: "HEADGATE_DIRECTORY_REFUSED" }),
+      expect.objectContaining({ code: "HEADGATE_REGISTRY_REFUSED" }),
     );
     // It is tried again, and works when it may.
     it.error = undefined;

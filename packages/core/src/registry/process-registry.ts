@@ -205,7 +205,7 @@ export class ProcessRegistry {
     const wasRegistered = this.#isRegistered;
     this.#isRegistered = true;
     const [, state, ...exist] = await entry.store.run(updateRegistry, this.#call(record, shared));
-    const code = "HEADGATE_DIRECTORY_REFUSED";
+    const code = "HEADGATE_REGISTRY_REFUSED";
     if (state === INDEX_STATES.full) throw new HeadgateError(code, "it is full");
     const refusal = refusalOf(state, code);
     if (refusal !== undefined) throw refusal;

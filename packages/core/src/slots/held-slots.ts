@@ -113,14 +113,14 @@ const never = (): boolean => false;
 
 function slotLostError(): HeadgateError {
   return new HeadgateError(
-    "HEADGATE_PLACE_LOST",
+    "HEADGATE_SLOT_LOST",
     "this work may have lost its place: it was not renewed in time, or the store lost it; end the work",
   );
 }
 
 function clientLeftError(): HeadgateError {
   return new HeadgateError(
-    "HEADGATE_CLIENT_LEFT",
+    "HEADGATE_CLIENT_DISCONNECTED",
     "the client left before its request was answered",
   );
 }

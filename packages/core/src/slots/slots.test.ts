@@ -144,7 +144,7 @@ describe("a decision that takes a place", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
     await vi.advanceTimersByTimeAsync(1);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
-    expect(signals[0]?.reason).toMatchObject({ code: "HEADGATE_PLACE_LOST" });
+    expect(signals[0]?.reason).toMatchObject({ code: "HEADGATE_SLOT_LOST" });
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -467,7 +467,7 @@ describe("places that are held for long", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(first.signals[0]).toMatchObject({
       aborted: true,
-      reason: { code: "HEADGATE_PLACE_LOST" },
+      reason: { code: "HEADGATE_SLOT_LOST" },
     });
     expect(second.signals[0]?.aborted).toBe(false);
     first.ends[0]?.();

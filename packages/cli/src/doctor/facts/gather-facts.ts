@@ -64,7 +64,7 @@ async function readControl({ store, timeoutMs }: Connection): Promise<ControlRec
   return createAdmin(store, { storeTimeout: timeoutMs })
     .readControl()
     .catch((error: unknown) => {
-      if ((error as { code?: unknown }).code === "HEADGATE_CONTROL_DAMAGED") return "damaged";
+      if ((error as { code?: unknown }).code === "HEADGATE_CONTROL_CORRUPT") return "damaged";
       return rethrowCause(error);
     });
 }
