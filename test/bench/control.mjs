@@ -2,7 +2,7 @@
 // node test/bench/control.mjs [processes] [seconds]
 import { setTimeout as delay } from "node:timers/promises";
 import { createLimiter, gcra } from "@headgate/core";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { startRedis } from "./start-redis.mjs";
 

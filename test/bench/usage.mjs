@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLimiter, gcra } from "@headgate/core";
-import { readUsage } from "@headgate/core/operate";
+import { readUsage } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { scriptTime, startRedis } from "./start-redis.mjs";

@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { createAdmin, hashSubject } from "@headgate/core/operate";
+import { createAdmin, hashSubject } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { sendUsage } from "../support/send-usage.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { hashSubject } from "@headgate/core/operate";
+import { hashSubject } from "@headgate/core/admin";
 import type { RedisStoreOptions } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";

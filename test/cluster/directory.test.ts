@@ -1,5 +1,5 @@
 import { createLimiter, gcra } from "@headgate/core";
-import { readRegistry } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { RedisCluster } from "../support/redis-cluster.ts";

@@ -1,7 +1,7 @@
 import type { BreakerOptions } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import { fixedWindow } from "@headgate/core";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api } from "./support/ask.ts";

@@ -1,5 +1,5 @@
 import { createBreaker } from "@headgate/breaker";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import type { Permission } from "@headgate/dashboard";
 import { expect, onTestFinished, test } from "vitest";
 import { actionLogKey } from "../../packages/core/src/control/operations.ts";

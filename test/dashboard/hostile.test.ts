@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { fixedWindow } from "@headgate/core";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { api, ask, OWN } from "./support/ask.ts";

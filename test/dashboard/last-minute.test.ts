@@ -1,5 +1,5 @@
+import { createAdmin } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
-import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { addUsage } from "../../packages/core/src/usage/operations.ts";

@@ -1,5 +1,5 @@
+import { createAdmin } from "@headgate/core/admin";
 import { subjectOfHeader } from "@headgate/core/http";
-import { createAdmin } from "@headgate/core/operate";
 import { byHeader, byIp, createLimiter, fixedWindow, gcra, rateLimit } from "@headgate/express";
 import express from "express";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,7 +1,7 @@
 import { createBreaker } from "@headgate/breaker";
+import type { RegistryLimiter } from "@headgate/core/admin";
+import { createAdmin, readRegistry } from "@headgate/core/admin";
 import { listInDirectory, requireStore } from "@headgate/core/internal";
-import type { RegistryLimiter } from "@headgate/core/operate";
-import { createAdmin, readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { createLimiter, fixedWindow, gcra } from "@headgate/express";
 import { describe, expect, onTestFinished, test } from "vitest";

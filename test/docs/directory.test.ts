@@ -1,6 +1,6 @@
 import { createBreaker } from "@headgate/breaker";
 import { createLimiter, gcra } from "@headgate/core";
-import { readRegistry } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { byHeader, byIp, combineKeys, rateLimit } from "@headgate/express";
 import { beforeAll, expect, test } from "vitest";

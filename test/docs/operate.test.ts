@@ -1,7 +1,7 @@
 import type { Limit, Limiter } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, gcra, slidingLog } from "@headgate/core";
-import type { Admin } from "@headgate/core/operate";
-import { createAdmin } from "@headgate/core/operate";
+import type { Admin } from "@headgate/core/admin";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

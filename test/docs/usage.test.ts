@@ -1,6 +1,6 @@
 import { createLimiter, gcra } from "@headgate/core";
-import type { Usage } from "@headgate/core/operate";
-import { readBlocks, readUsage, readUsageCoverage } from "@headgate/core/operate";
+import type { Usage } from "@headgate/core/admin";
+import { readBlocks, readUsage, readUsageCoverage } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";

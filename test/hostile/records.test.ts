@@ -1,7 +1,7 @@
 import { createBreaker } from "@headgate/breaker";
 import type { Limiter } from "@headgate/core";
 import { createLimiter, gcra } from "@headgate/core";
-import { createAdmin, readRegistry, readUsage } from "@headgate/core/operate";
+import { createAdmin, readRegistry, readUsage } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { gcra, memoryStore } from "@headgate/core";
+import { createAdmin } from "@headgate/core/admin";
 import { byHeader, clientOf, createHttpGuard } from "@headgate/core/http";
 import { requireStore } from "@headgate/core/internal";
-import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { overridden } from "../support/overriding.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { gcra, memoryStore } from "@headgate/core";
+import { createAdmin } from "@headgate/core/admin";
 import { byHeader, byTier, perRequest } from "@headgate/core/http";
 import { requireStore } from "@headgate/core/internal";
-import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { overridden } from "../support/overriding.ts";

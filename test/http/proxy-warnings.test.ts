@@ -45,7 +45,9 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
       expect(await warningsAfter(true, [forwarded, forwarded])).toEqual([
         "HEADGATE_ALL_PROXIES_TRUSTED",
       ]);
-      expect(await warningsAfter(() => true, [forwarded])).toEqual(["HEADGATE_ALL_PROXIES_TRUSTED"]);
+      expect(await warningsAfter(() => true, [forwarded])).toEqual([
+        "HEADGATE_ALL_PROXIES_TRUSTED",
+      ]);
       expect(await warningsAfter("0.0.0.0/1, 128.0.0.0/1", [{}])).toEqual([
         "HEADGATE_ALL_PROXIES_TRUSTED",
       ]);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Decision, Limiter, LimiterOptions } from "@headgate/core";
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";

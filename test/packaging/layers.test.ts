@@ -98,7 +98,7 @@ const probes: readonly Probe[] = [
   ["nestjs/src/index.ts", `import "@headgate/core/internal"`, "An adapter"],
   [
     "dashboard/src/fleet-reader.ts",
-    `import "@headgate/core/operate"; import "@headgate/core/internal"; import "@headgate/core/http"`,
+    `import "@headgate/core/admin"; import "@headgate/core/internal"; import "@headgate/core/http"`,
   ],
   ["dashboard/src/views/breakers.ts", `import "@headgate/breaker"`, "The dashboard reads"],
   ["dashboard/src/fastify.ts", `import type { FastifyInstance } from "fastify"`, "The dashboard"],

@@ -146,5 +146,7 @@ test("Cloudflare's header counts from a peer that is trusted to send it, and fro
   expect(warnings.map(({ code }) => code)).toEqual([]);
   expect((await ask(url, "127.0.0.3", as("203.0.113.3"))).status).toBe(200);
   expect((await ask(url, "127.0.0.3", as("203.0.113.4"))).status).toBe(429);
-  await expect.poll(() => warnings.map(({ code }) => code)).toContain("HEADGATE_ADDRESS_HEADER_IGNORED");
+  await expect
+    .poll(() => warnings.map(({ code }) => code))
+    .toContain("HEADGATE_ADDRESS_HEADER_IGNORED");
 });

@@ -8,8 +8,8 @@ import {
   slidingLog,
   slidingWindow,
 } from "@headgate/core";
+import { createAdmin } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
-import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";

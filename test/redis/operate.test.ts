@@ -1,7 +1,7 @@
 import type { Decision } from "@headgate/core";
 import { concurrency, createLimiter, fixedWindow, gcra, memoryStore } from "@headgate/core";
-import type { Admin, ControlRecord, NewOverride } from "@headgate/core/operate";
-import { createAdmin } from "@headgate/core/operate";
+import type { Admin, ControlRecord, NewOverride } from "@headgate/core/admin";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { formatBody } from "../../packages/core/src/control/record-text.ts";

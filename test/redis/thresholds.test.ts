@@ -1,6 +1,6 @@
 import type { Limit, ThresholdReached } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra, slidingLog, slidingWindow } from "@headgate/core";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { Random } from "../conformance/random/random.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createLimiter, gcra } from "@headgate/core";
+import { readRegistry } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
-import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { updateRegistry } from "../../packages/core/src/registry/operations.ts";

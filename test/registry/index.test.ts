@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import type { Store } from "@headgate/core";
 import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { readRegistry } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
-import { readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";

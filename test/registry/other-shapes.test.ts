@@ -1,6 +1,6 @@
 import type { Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
-import { createAdmin, overrideCoverageOf, readBlocks, readRegistry } from "@headgate/core/operate";
+import { createAdmin, overrideCoverageOf, readBlocks, readRegistry } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { uniquePrefix } from "../http/support/redis-client.ts";

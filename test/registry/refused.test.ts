@@ -1,6 +1,6 @@
 import type { Limiter, Store } from "@headgate/core";
 import { createLimiter, gcra } from "@headgate/core";
-import { readRegistry } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/admin";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";

@@ -1,7 +1,7 @@
 import type { Breaker } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Store } from "@headgate/core";
-import { readRegistry } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,5 @@
 import { createLimiter, gcra } from "@headgate/core";
-import { readRegistry } from "@headgate/core/operate";
+import { readRegistry } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { afterEach, expect, test } from "vitest";
 import type { RedisSentinel } from "../support/redis-sentinel.ts";

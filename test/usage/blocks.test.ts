@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Limit, Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { createAdmin, hashSubject, readBlocks, readRegistry } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
-import { createAdmin, hashSubject, readBlocks, readRegistry } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,6 +1,6 @@
 import { createBreaker } from "@headgate/breaker";
 import { createLimiter, gcra } from "@headgate/core";
-import { readRegistry, readUsageCoverage } from "@headgate/core/operate";
+import { readRegistry, readUsageCoverage } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,7 +1,7 @@
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
+import { createAdmin, readUsage } from "@headgate/core/admin";
 import type { CountingStore } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
-import { createAdmin, readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import type { LimiterCounts } from "../../packages/core/src/usage/operations.ts";

@@ -1,5 +1,5 @@
-import type { TopList, TopSubject } from "@headgate/core/operate";
-import { hashSubject } from "@headgate/core/operate";
+import type { TopList, TopSubject } from "@headgate/core/admin";
+import { hashSubject } from "@headgate/core/admin";
 import { expect } from "vitest";
 
 /** Adds one to what is counted under a key. */

@@ -1,6 +1,6 @@
 import { createLimiter, gcra } from "@headgate/core";
-import type { LimiterDefinition } from "@headgate/core/operate";
-import { createAdmin, hashSubject, readUsage } from "@headgate/core/operate";
+import type { LimiterDefinition } from "@headgate/core/admin";
+import { createAdmin, hashSubject, readUsage } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, test } from "vitest";
 import { topSubjectsKey } from "../../packages/core/src/usage/operations.ts";

@@ -1,7 +1,7 @@
 import { createLimiter, gcra, memoryStore } from "@headgate/core";
+import { readUsage } from "@headgate/core/admin";
 import type { CountingStore } from "@headgate/core/internal";
 import { requireStore } from "@headgate/core/internal";
-import { readUsage } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { LimiterCounts, UsageCall } from "../../packages/core/src/usage/operations.ts";
@@ -281,7 +281,9 @@ describe("readUsage", () => {
     await expect(readUsage(store, { numbersOnly: 1 } as never)).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { limiter: "" })).rejects.toMatchObject(invalid);
     await expect(readUsage(store, { spna: "1h" } as never)).rejects.toMatchObject(invalid);
-    await expect(readUsage({} as never)).rejects.toMatchObject({ code: "HEADGATE_UNKNOWN_REDIS_CLIENT" });
+    await expect(readUsage({} as never)).rejects.toMatchObject({
+      code: "HEADGATE_UNKNOWN_REDIS_CLIENT",
+    });
     for (const usage of ["yes", {}.constructor, { subjects: "open" }, { subject: "plain" }]) {
       expect(() => requireStore(redisStore(own.client, { usage } as never))).toThrow("usage");
     }

@@ -1,5 +1,5 @@
+import { formatBreakerOptions } from "@headgate/core/admin";
 import { parseDuration } from "@headgate/core/internal";
-import { formatBreakerOptions } from "@headgate/core/operate";
 import { expect, test } from "vitest";
 import type { BreakerOptions } from "./breaker-options.ts";
 import { readBreakerOptions } from "./read-options.ts";

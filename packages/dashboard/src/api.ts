@@ -3,7 +3,7 @@
  * Redis. Text from Redis may contain anything, and is never markup.
  */
 
-export type { LimitOverride } from "@headgate/core/operate";
+export type { LimitOverride } from "@headgate/core/admin";
 export type { Action, ActionPreview, ApiError, CompletedAction } from "./api/actions.ts";
 export type { BreakersView, TargetRow } from "./api/breakers.ts";
 export type { ControlView, LogView } from "./api/control.ts";

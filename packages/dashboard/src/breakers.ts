@@ -1,5 +1,5 @@
+import { breakerOptionsOf } from "@headgate/core/admin";
 import { codeOf } from "@headgate/core/internal";
-import { breakerOptionsOf } from "@headgate/core/operate";
 import type { RedisClient } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import type { FleetReader } from "./fleet-reader.ts";

@@ -1,5 +1,4 @@
 import type { Duration, Store } from "@headgate/core";
-import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
 import type {
   ActionLog,
   ActiveBlocks,
@@ -10,14 +9,15 @@ import type {
   Usage,
   UsageCoverage,
   UsageSummary,
-} from "@headgate/core/operate";
+} from "@headgate/core/admin";
 import {
   createAdmin,
   readBlocks,
   readRegistry,
   readUsage,
   readUsageCoverage,
-} from "@headgate/core/operate";
+} from "@headgate/core/admin";
+import { parseDuration, requireStore, toMilliseconds, withTimeout } from "@headgate/core/internal";
 import type { Span } from "./api.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 

@@ -1,5 +1,5 @@
 import type { Limit } from "@headgate/core";
-import type { RegistryPolicy } from "@headgate/core/operate";
+import type { RegistryPolicy } from "@headgate/core/admin";
 
 /** The limits of a listed policy by their names: shapes have the names, including the default ones. */
 export function namedLimitsOf({

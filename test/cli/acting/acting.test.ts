@@ -1,6 +1,6 @@
 import { createBreaker } from "@headgate/breaker";
 import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../../support/write-directory.ts";

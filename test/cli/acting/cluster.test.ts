@@ -1,5 +1,5 @@
 import { createLimiter, fixedWindow } from "@headgate/core";
-import { createAdmin, readUsage } from "@headgate/core/operate";
+import { createAdmin, readUsage } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 import { createLimiter, gcra } from "@headgate/core";
+import { createAdmin } from "@headgate/core/admin";
 import { byHeader, createHttpGuard } from "@headgate/core/http";
-import { createAdmin } from "@headgate/core/operate";
 import { expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../../support/write-directory.ts";
 import { expectDocument } from "../json-schema.ts";

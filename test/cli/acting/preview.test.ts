@@ -7,8 +7,8 @@ import {
   slidingLog,
   tokenBucket,
 } from "@headgate/core";
+import { createAdmin } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
-import { createAdmin } from "@headgate/core/operate";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeDirectory } from "../../support/write-directory.ts";

@@ -1,5 +1,5 @@
 import type { Policy } from "@headgate/core";
-import { createAdmin } from "@headgate/core/operate";
+import { createAdmin } from "@headgate/core/admin";
 import type { ActionName } from "@headgate/dashboard";
 import type { Redis } from "ioredis";
 import { consume, createFleet, THREE_AN_HOUR } from "./fleet.ts";

@@ -1,8 +1,8 @@
 import { createBreaker } from "@headgate/breaker";
 import type { LimiterOptions, Store } from "@headgate/core";
 import { createLimiter, fixedWindow, gcra } from "@headgate/core";
-import type { Admin } from "@headgate/core/operate";
-import { createAdmin } from "@headgate/core/operate";
+import type { Admin } from "@headgate/core/admin";
+import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { sendUsage } from "../../support/send-usage.ts";

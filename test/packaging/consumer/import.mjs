@@ -1,7 +1,7 @@
 import * as breaker from "@headgate/breaker";
 import * as core from "@headgate/core";
+import * as operate from "@headgate/core/admin";
 import * as http from "@headgate/core/http";
-import * as operate from "@headgate/core/operate";
 import * as redis from "@headgate/core/redis";
 import { rateLimit } from "@headgate/express";
 import headgate from "@headgate/fastify";

@@ -1,12 +1,12 @@
 import type { Duration } from "@headgate/core";
-import { subjectOfMissingKey } from "@headgate/core/http";
 import type {
   Admin,
   Inspection,
   LimiterVersion,
   ActionOptions as Logged,
   SubjectQuery,
-} from "@headgate/core/operate";
+} from "@headgate/core/admin";
+import { subjectOfMissingKey } from "@headgate/core/http";
 import type { Command } from "commander";
 import type { AddCommand, Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { confirm as ask, isCancel } from "@clack/prompts";
 import { HeadgateError } from "@headgate/core";
-import type { ActionOptions as Logged, OverrideCoverage } from "@headgate/core/operate";
+import type { ActionOptions as Logged, OverrideCoverage } from "@headgate/core/admin";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";

@@ -1,8 +1,8 @@
 import type { Breaker, Snapshot } from "@headgate/breaker";
 import { createBreaker } from "@headgate/breaker";
 import type { Duration } from "@headgate/core";
-import type { BreakerOrderState } from "@headgate/core/operate";
-import { previewOrder } from "@headgate/core/operate";
+import type { BreakerOrderState } from "@headgate/core/admin";
+import { previewOrder } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";

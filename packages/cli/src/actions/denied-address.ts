@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { DeniedNetwork, SubjectQuery } from "@headgate/core/operate";
+import type { DeniedNetwork, SubjectQuery } from "@headgate/core/admin";
 import type { CommandContext } from "../command/cli.ts";
 import type { Session } from "../connect/session.ts";
 import { printSection } from "../output/section.ts";

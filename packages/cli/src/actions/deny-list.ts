@@ -1,4 +1,4 @@
-import type { ActionResult, DeniedNetwork } from "@headgate/core/operate";
+import type { ActionResult, DeniedNetwork } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { readExpiry } from "../command/duration.ts";

@@ -1,6 +1,6 @@
 import type { Cost, Decision, LimitState } from "@headgate/core";
-import type { ControlRecord, Inspection } from "@headgate/core/operate";
-import { dimensionsOf, GLOBAL_SUBJECT } from "@headgate/core/operate";
+import type { ControlRecord, Inspection } from "@headgate/core/admin";
+import { dimensionsOf, GLOBAL_SUBJECT } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError, EXIT } from "../command/command-error.ts";

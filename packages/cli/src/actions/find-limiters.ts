@@ -1,6 +1,6 @@
 import { readPolicy } from "@headgate/core";
-import type { LimiterVersion, RegistryLimiter } from "@headgate/core/operate";
-import { limiterVersionsOf, readRegistry } from "@headgate/core/operate";
+import type { LimiterVersion, RegistryLimiter } from "@headgate/core/admin";
+import { limiterVersionsOf, readRegistry } from "@headgate/core/admin";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";

@@ -1,6 +1,6 @@
 import type { Limit, LimitState } from "@headgate/core";
-import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/operate";
-import { formatOverride, isCalendarWindow } from "@headgate/core/operate";
+import type { DeniedNetwork, Inspection, Override, SubjectBlock } from "@headgate/core/admin";
+import { formatOverride, isCalendarWindow } from "@headgate/core/admin";
 import { formatSubjectLabel } from "../output/subject.ts";
 import { formatSpan, formatTime, toMs } from "../output/time.ts";
 

@@ -1,5 +1,5 @@
 import type { Decision } from "@headgate/core";
-import type { ControlRecord, Inspection } from "@headgate/core/operate";
+import type { ControlRecord, Inspection } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";

@@ -1,5 +1,5 @@
-import type { LimiterVersion, SubjectQuery, SubjectSource } from "@headgate/core/operate";
-import { dimensionsOf, resolveSubjects, subjectSourcesOf } from "@headgate/core/operate";
+import type { LimiterVersion, SubjectQuery, SubjectSource } from "@headgate/core/admin";
+import { dimensionsOf, resolveSubjects, subjectSourcesOf } from "@headgate/core/admin";
 import { CommandError } from "../command/command-error.ts";
 import type { SkippedLimiter } from "./action.ts";
 

@@ -1,5 +1,5 @@
-import type { LimiterVersion, LimitOverride, NewOverride, Override } from "@headgate/core/operate";
-import { overrideCoverageOf, readRegistry, requireCompatible } from "@headgate/core/operate";
+import type { LimiterVersion, LimitOverride, NewOverride, Override } from "@headgate/core/admin";
+import { overrideCoverageOf, readRegistry, requireCompatible } from "@headgate/core/admin";
 import type { Command } from "commander";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";

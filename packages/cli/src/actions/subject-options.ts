@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { SubjectQuery } from "@headgate/core/operate";
+import type { SubjectQuery } from "@headgate/core/admin";
 import type { Command } from "commander";
 import type { CommandContext } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";

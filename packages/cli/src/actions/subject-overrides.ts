@@ -1,5 +1,5 @@
-import type { ControlRecord, LimiterVersion, Override } from "@headgate/core/operate";
-import { ignoredReasonOf, overridesFor } from "@headgate/core/operate";
+import type { ControlRecord, LimiterVersion, Override } from "@headgate/core/admin";
+import { ignoredReasonOf, overridesFor } from "@headgate/core/admin";
 import { withTimesInMs } from "../output/override.ts";
 import { formatOverrideLine } from "./format-inspection.ts";
 import type { Subject } from "./make-subjects.ts";

@@ -1,5 +1,5 @@
-import type { ActiveBlock, ActiveBlocks } from "@headgate/core/operate";
-import { readBlocks } from "@headgate/core/operate";
+import type { ActiveBlock, ActiveBlocks } from "@headgate/core/admin";
+import { readBlocks } from "@headgate/core/admin";
 import type { AddCommand, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";

@@ -1,5 +1,5 @@
-import type { Admin } from "@headgate/core/operate";
-import { createAdmin } from "@headgate/core/operate";
+import type { Admin } from "@headgate/core/admin";
+import { createAdmin } from "@headgate/core/admin";
 import type { CommandContext } from "../command/cli.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { withConnection } from "./connection.ts";

@@ -1,4 +1,4 @@
-import type { Registry } from "@headgate/core/operate";
+import type { Registry } from "@headgate/core/admin";
 import { describe, expect, test } from "vitest";
 import { CHECKS } from "./checks.ts";
 import { UnknownFact } from "./facts/fact.ts";

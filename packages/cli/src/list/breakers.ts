@@ -1,5 +1,5 @@
-import type { RegistryBreaker } from "@headgate/core/operate";
-import { readRegistry } from "@headgate/core/operate";
+import type { RegistryBreaker } from "@headgate/core/admin";
+import { readRegistry } from "@headgate/core/admin";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";

@@ -1,5 +1,5 @@
 import type { BreakerOptions } from "@headgate/breaker";
-import { breakerOptionsOf, readRegistry } from "@headgate/core/operate";
+import { breakerOptionsOf, readRegistry } from "@headgate/core/admin";
 import { CommandError } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";

@@ -1,6 +1,6 @@
 import type { LimitState } from "@headgate/core";
-import type { LogEntry, Override } from "@headgate/core/operate";
-import { formatLogValue, formatOverride } from "@headgate/core/operate";
+import type { LogEntry, Override } from "@headgate/core/admin";
+import { formatLogValue, formatOverride } from "@headgate/core/admin";
 import { formatTime, toMs } from "../output/time.ts";
 
 /** The logged state before or after an action: any text may have been written there. */

@@ -1,5 +1,5 @@
-import type { Override, OverrideCoverage, Registry, RegistryLimiter } from "@headgate/core/operate";
-import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/operate";
+import type { Override, OverrideCoverage, Registry, RegistryLimiter } from "@headgate/core/admin";
+import { formatOverride, overrideCoverageOf, readRegistry } from "@headgate/core/admin";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import type { ConnectionOptions } from "../connect/connection.ts";

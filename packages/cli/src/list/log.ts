@@ -1,5 +1,5 @@
-import type { ActionLog, LogEntry } from "@headgate/core/operate";
-import { formatActor } from "@headgate/core/operate";
+import type { ActionLog, LogEntry } from "@headgate/core/admin";
+import { formatActor } from "@headgate/core/admin";
 import type { Cli, CommandContext } from "../command/cli.ts";
 import { addExamples } from "../command/cli.ts";
 import { CommandError } from "../command/command-error.ts";

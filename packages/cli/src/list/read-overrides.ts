@@ -1,5 +1,5 @@
 import { HeadgateError } from "@headgate/core";
-import type { Admin, Override } from "@headgate/core/operate";
+import type { Admin, Override } from "@headgate/core/admin";
 import { explainError } from "../connect/explain-error.ts";
 import { withTimesInMs } from "../output/override.ts";
 

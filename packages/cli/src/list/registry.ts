@@ -1,4 +1,4 @@
-import type { RegistryProcess, UnreadableRecord } from "@headgate/core/operate";
+import type { RegistryProcess, UnreadableRecord } from "@headgate/core/admin";
 import { formatTable } from "../output/table.ts";
 import { escapeHidden } from "../output/terminal-text.ts";
 import { formatFromNow, formatTime } from "../output/time.ts";

@@ -1,4 +1,4 @@
-import type { OverrideCoverage } from "@headgate/core/operate";
+import type { OverrideCoverage } from "@headgate/core/admin";
 import { pluralize } from "./number.ts";
 import { toMs } from "./time.ts";
 

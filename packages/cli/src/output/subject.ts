@@ -1,4 +1,4 @@
-import { formatSubject } from "@headgate/core/operate";
+import { formatSubject } from "@headgate/core/admin";
 
 /** A subject by dimension as one text: the default dimension without its name; `(everybody)` for none. */
 export function formatSubjectLabel(subject: Readonly<Record<string, string>> | undefined): string {

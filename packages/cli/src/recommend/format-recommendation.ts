@@ -1,4 +1,4 @@
-import { formatPolicy } from "@headgate/core/operate";
+import { formatPolicy } from "@headgate/core/admin";
 import { formatCount, formatPart, pluralizeInWords } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";

@@ -1,6 +1,6 @@
 import type { Limit, LimitDescription, Policy } from "@headgate/core";
 import { createLimiter } from "@headgate/core";
-import { formatPolicy, isCalendarWindow } from "@headgate/core/operate";
+import { formatPolicy, isCalendarWindow } from "@headgate/core/admin";
 import { pluralize } from "../output/number.ts";
 import type { LimitGrant, ReplayResult } from "../replay/result.ts";
 

@@ -1,9 +1,10 @@
 // biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
+
+import type { Inspection, RegistryLimiter } from "@headgate/core/admin";
+import { createAdmin, readRegistry } from "@headgate/core/admin";
 import type { CounterKey } from "@headgate/core/internal";
 // biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
 import { counterKeysOf } from "@headgate/core/internal";
-import type { Inspection, RegistryLimiter } from "@headgate/core/operate";
-import { createAdmin, readRegistry } from "@headgate/core/operate";
 import { CommandError } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import type { ScanProgress } from "./scan-keys.ts";

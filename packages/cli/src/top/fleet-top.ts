@@ -1,6 +1,6 @@
 import type { Duration } from "@headgate/core";
-import type { LimiterUsage } from "@headgate/core/operate";
-import { readUsage } from "@headgate/core/operate";
+import type { LimiterUsage } from "@headgate/core/admin";
+import { readUsage } from "@headgate/core/admin";
 import type { Connection } from "../connect/connection.ts";
 import { formatCount } from "../output/number.ts";
 import { formatSubjectLabel } from "../output/subject.ts";

@@ -1,4 +1,4 @@
-import type { TopSubject } from "@headgate/core/operate";
+import type { TopSubject } from "@headgate/core/admin";
 import { formatCount } from "../output/number.ts";
 import type { Style } from "../output/style.ts";
 import type { Column } from "../output/table.ts";

@@ -1,4 +1,4 @@
-import type { LimitDenials, TopSubject, UsageCounts } from "@headgate/core/operate";
+import type { LimitDenials, TopSubject, UsageCounts } from "@headgate/core/admin";
 
 /** The order of subjects. */
 export type SubjectOrder = "used" | "denied";

@@ -1,6 +1,6 @@
 import type { Duration } from "@headgate/core";
-import type { TopSubject, UnreadableRecord } from "@headgate/core/operate";
-import { hashSubject, readUsage } from "@headgate/core/operate";
+import type { TopSubject, UnreadableRecord } from "@headgate/core/admin";
+import { hashSubject, readUsage } from "@headgate/core/admin";
 import { CommandError, EXIT } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";
 import type { SubjectOrder, UsageTop } from "./top.ts";

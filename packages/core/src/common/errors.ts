@@ -45,7 +45,8 @@ export const ERROR_CODES = {
   HEADGATE_ALL_PROXIES_TRUSTED: "Every client is trusted to name its own address.",
   HEADGATE_ADDRESS_HEADER_IGNORED:
     "The header with the client's address is missing, or came from an untrusted peer.",
-  HEADGATE_RESPONSE_ALREADY_SENT: "The application answered a denied request that had already been answered.",
+  HEADGATE_RESPONSE_ALREADY_SENT:
+    "The application answered a denied request that had already been answered.",
   HEADGATE_COUNT_FAILED: "The function given as count threw, or returned something it must not.",
   HEADGATE_DURATION_WITHOUT_UNIT:
     "A duration was given as a bare number below 1,000, which is milliseconds.",

@@ -98,7 +98,9 @@ describe("createHttpGuard", () => {
     expect(await subjectFrom("10.0.0.7")).toBe("198.51.100.1");
     expect(await subjectFrom("192.0.2.1")).toBe("203.0.113.7");
     expect(await subjectFrom(undefined)).toBe("203.0.113.7");
-    expect(warn.mock.calls.map(([code]) => code)).toEqual(Array(2).fill("HEADGATE_ADDRESS_HEADER_IGNORED"));
+    expect(warn.mock.calls.map(([code]) => code)).toEqual(
+      Array(2).fill("HEADGATE_ADDRESS_HEADER_IGNORED"),
+    );
   });
 
   test("warns of a forwarding header of the Fetch API that nobody trusts", async () => {

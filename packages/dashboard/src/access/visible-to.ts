@@ -6,7 +6,7 @@ import type {
   Registry,
   UsageCoverage,
   UsageSummary,
-} from "@headgate/core/operate";
+} from "@headgate/core/admin";
 import type { FleetReader } from "../fleet-reader.ts";
 import type { Visitor } from "./visitor.ts";
 

@@ -1,5 +1,5 @@
-import type { ActionOptions, BreakerOrderState } from "@headgate/core/operate";
-import { previewOrder } from "@headgate/core/operate";
+import type { ActionOptions, BreakerOrderState } from "@headgate/core/admin";
+import { previewOrder } from "@headgate/core/admin";
 import type { Action } from "../api.ts";
 import {
   createControlBreaker,

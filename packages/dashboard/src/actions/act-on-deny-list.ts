@@ -1,4 +1,4 @@
-import type { ActionOptions, DeniedNetwork } from "@headgate/core/operate";
+import type { ActionOptions, DeniedNetwork } from "@headgate/core/admin";
 import type { Action } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { endMs, formatEnd } from "../format/time.ts";

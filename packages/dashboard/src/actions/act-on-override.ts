@@ -1,5 +1,5 @@
-import type { ActionOptions, NewOverride, Override } from "@headgate/core/operate";
-import { limiterVersionsOf, overrideCoverageOf, requireCompatible } from "@headgate/core/operate";
+import type { ActionOptions, NewOverride, Override } from "@headgate/core/admin";
+import { limiterVersionsOf, overrideCoverageOf, requireCompatible } from "@headgate/core/admin";
 import type { Action } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { describeOverride, formatIgnoredReasons } from "../format/override.ts";

@@ -5,8 +5,8 @@ import type {
   ForgetResult,
   Inspection,
   LimiterVersion,
-} from "@headgate/core/operate";
-import { dimensionsOf, limiterVersionsOf } from "@headgate/core/operate";
+} from "@headgate/core/admin";
+import { dimensionsOf, limiterVersionsOf } from "@headgate/core/admin";
 import type { Action } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { formatInspection } from "../format/inspection.ts";

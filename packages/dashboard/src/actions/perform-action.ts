@@ -1,4 +1,4 @@
-import type { ActionOptions } from "@headgate/core/operate";
+import type { ActionOptions } from "@headgate/core/admin";
 import type { Action } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import type { BreakerLike } from "../options.ts";

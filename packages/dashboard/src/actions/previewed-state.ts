@@ -1,4 +1,4 @@
-import type { Inspection } from "@headgate/core/operate";
+import type { Inspection } from "@headgate/core/admin";
 
 /** The state shown to an operator, as far as it must be unchanged when the action is performed. */
 export interface PreviewedState {

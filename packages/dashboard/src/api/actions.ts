@@ -1,4 +1,4 @@
-import type { LimitOverride } from "@headgate/core/operate";
+import type { LimitOverride } from "@headgate/core/admin";
 import type { SubjectByDimension } from "./fleet.ts";
 
 /** The actions of an operator. `forMs` is how long one lasts; null for ever. */

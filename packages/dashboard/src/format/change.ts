@@ -1,6 +1,6 @@
 import type { LimitState } from "@headgate/core";
-import type { LogEntry } from "@headgate/core/operate";
-import { formatLogValue } from "@headgate/core/operate";
+import type { LogEntry } from "@headgate/core/admin";
+import { formatLogValue } from "@headgate/core/admin";
 import { isPlainObject } from "../access/plain-object.ts";
 import { describeOverride } from "./override.ts";
 import { endMs, formatEnd } from "./time.ts";

@@ -1,4 +1,4 @@
-import type { HttpUse, SubjectSource } from "@headgate/core/operate";
+import type { HttpUse, SubjectSource } from "@headgate/core/admin";
 
 /** How an adapter counts requests: `express, by address (IPv6 by /64); without a key: by address`. */
 export function formatHttpUse({ adapter, keys, missing, addressHeader }: HttpUse): string {

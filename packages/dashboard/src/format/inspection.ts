@@ -1,5 +1,5 @@
 import type { LimitState } from "@headgate/core";
-import type { Inspection, SubjectBlock } from "@headgate/core/operate";
+import type { Inspection, SubjectBlock } from "@headgate/core/admin";
 import { formatTime } from "./time.ts";
 
 /** The usage of a limit: `api: 3 of 100 used`. */

@@ -1,5 +1,5 @@
-import type { Override, OverrideCoverage } from "@headgate/core/operate";
-import { formatOverride } from "@headgate/core/operate";
+import type { Override, OverrideCoverage } from "@headgate/core/admin";
+import { formatOverride } from "@headgate/core/admin";
 import { isPlainObject } from "../access/plain-object.ts";
 import { endMs, formatEnd } from "./time.ts";
 

@@ -1,6 +1,6 @@
 import type { Limit } from "@headgate/core";
-import type { FormatLimitOptions } from "@headgate/core/operate";
-import { formatBreakerOptions, formatLimit } from "@headgate/core/operate";
+import type { FormatLimitOptions } from "@headgate/core/admin";
+import { formatBreakerOptions, formatLimit } from "@headgate/core/admin";
 import { formatDuration, formatPer } from "./time.ts";
 
 const LONG_WORDING: FormatLimitOptions = {

@@ -1,4 +1,4 @@
-import { formatSubject } from "@headgate/core/operate";
+import { formatSubject } from "@headgate/core/admin";
 import type { SubjectByDimension } from "../api.ts";
 
 /** A subject by dimension as one text: the default dimension without its name. */

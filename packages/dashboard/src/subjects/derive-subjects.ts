@@ -1,10 +1,10 @@
-import type { LimiterVersion, SubjectQuery } from "@headgate/core/operate";
+import type { LimiterVersion, SubjectQuery } from "@headgate/core/admin";
 import {
   dimensionsOf,
   GLOBAL_SUBJECT,
   resolveSubjects,
   subjectSourcesOf,
-} from "@headgate/core/operate";
+} from "@headgate/core/admin";
 import type { SubjectByDimension } from "../api.ts";
 import { formatSubjectSource } from "../format/http-use.ts";
 

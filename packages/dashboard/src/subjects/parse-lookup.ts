@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { SubjectQuery } from "@headgate/core/operate";
+import type { SubjectQuery } from "@headgate/core/admin";
 import { badRequest } from "../serve/http-error.ts";
 
 /** A question about a subject. */

@@ -1,4 +1,4 @@
-import type { ActiveBlock } from "@headgate/core/operate";
+import type { ActiveBlock } from "@headgate/core/admin";
 import type { BlockRow } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 

@@ -1,6 +1,6 @@
+import type { LogEntry, RegistryBreaker } from "@headgate/core/admin";
+import { formatActor } from "@headgate/core/admin";
 import { groupBy } from "@headgate/core/internal";
-import type { LogEntry, RegistryBreaker } from "@headgate/core/operate";
-import { formatActor } from "@headgate/core/operate";
 import type { BreakersView, TargetRow } from "../api.ts";
 import { createControlBreaker, findBreakerOptions, readTarget } from "../breakers.ts";
 import type { FleetReader } from "../fleet-reader.ts";

@@ -1,5 +1,5 @@
+import type { DeniedNetwork } from "@headgate/core/admin";
 import { toMilliseconds } from "@headgate/core/internal";
-import type { DeniedNetwork } from "@headgate/core/operate";
 import type { DenyListRow } from "../api.ts";
 import { endMs } from "../format/time.ts";
 

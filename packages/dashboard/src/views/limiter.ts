@@ -1,6 +1,6 @@
+import type { LimiterUsage, RegistryLimiter, TopSubject } from "@headgate/core/admin";
+import { formatPolicy } from "@headgate/core/admin";
 import { groupBy, isInShadow } from "@headgate/core/internal";
-import type { LimiterUsage, RegistryLimiter, TopSubject } from "@headgate/core/operate";
-import { formatPolicy } from "@headgate/core/operate";
 import { NO_DECISIONS } from "../api/usage.ts";
 import type { LimiterView, PolicyView, Span, TopSubjectRow } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";

@@ -1,5 +1,5 @@
-import type { LogEntry } from "@headgate/core/operate";
-import { formatActor } from "@headgate/core/operate";
+import type { LogEntry } from "@headgate/core/admin";
+import { formatActor } from "@headgate/core/admin";
 import type { LogRow, LogView } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { formatBeforeAfter, textOf } from "../format/change.ts";

@@ -1,5 +1,5 @@
-import type { LogEntry } from "@headgate/core/operate";
-import { formatOverrideKey } from "@headgate/core/operate";
+import type { LogEntry } from "@headgate/core/admin";
+import { formatOverrideKey } from "@headgate/core/admin";
 
 /** Finds the newest entry of a kind about a limiter and a subject, or about a breaker and its target. */
 export function indexNewestEntries(

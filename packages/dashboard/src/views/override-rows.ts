@@ -1,6 +1,6 @@
+import type { LogEntry, Override, Registry } from "@headgate/core/admin";
+import { formatOverride, formatOverrideKey, overrideCoverageOf } from "@headgate/core/admin";
 import { toMilliseconds } from "@headgate/core/internal";
-import type { LogEntry, Override, Registry } from "@headgate/core/operate";
-import { formatOverride, formatOverrideKey, overrideCoverageOf } from "@headgate/core/operate";
 import type { OverrideRow } from "../api.ts";
 import { textOf } from "../format/change.ts";
 import { formatIgnoredReasons } from "../format/override.ts";

@@ -1,12 +1,12 @@
-import { groupBy, isInShadow } from "@headgate/core/internal";
 import type {
   LimiterUsageSummary,
   Registry,
   RegistryLimiter,
   UsageSeries,
   UsageSummary,
-} from "@headgate/core/operate";
-import { overrideCoverageOf } from "@headgate/core/operate";
+} from "@headgate/core/admin";
+import { overrideCoverageOf } from "@headgate/core/admin";
+import { groupBy, isInShadow } from "@headgate/core/internal";
 import { NO_DECISIONS, sumCounts } from "../api/usage.ts";
 import type { LimiterSummary, Overview, Span } from "../api.ts";
 import type { FleetReader, TimedControl } from "../fleet-reader.ts";

@@ -1,4 +1,4 @@
-import type { RegistryProcess, UsageCoverage } from "@headgate/core/operate";
+import type { RegistryProcess, UsageCoverage } from "@headgate/core/admin";
 import type { ProcessSummary } from "../api.ts";
 
 /** Processes of the directory, and when each reported usage last. */

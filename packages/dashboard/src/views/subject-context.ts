@@ -1,5 +1,5 @@
-import type { ControlRecord, LimiterDefinition, LogEntry, Registry } from "@headgate/core/operate";
-import { overridesFor } from "@headgate/core/operate";
+import type { ControlRecord, LimiterDefinition, LogEntry, Registry } from "@headgate/core/admin";
+import { overridesFor } from "@headgate/core/admin";
 import type { BlockRow, LogRow, OverrideRow, SubjectByDimension } from "../api.ts";
 import { textOf } from "../format/change.ts";
 import { toLogRow } from "./log.ts";

@@ -1,12 +1,7 @@
 import { isIP } from "node:net";
 import type { Decision, LimitState } from "@headgate/core";
-import type {
-  DeniedNetwork,
-  Inspection,
-  LimiterVersion,
-  SubjectQuery,
-} from "@headgate/core/operate";
-import { dimensionsOf, GLOBAL_SUBJECT, limiterVersionsOf } from "@headgate/core/operate";
+import type { DeniedNetwork, Inspection, LimiterVersion, SubjectQuery } from "@headgate/core/admin";
+import { dimensionsOf, GLOBAL_SUBJECT, limiterVersionsOf } from "@headgate/core/admin";
 import type { BlockRow, LimitRow, SubjectByDimension, SubjectStatus, SubjectView } from "../api.ts";
 import type { FleetReader } from "../fleet-reader.ts";
 import { describeLimit } from "../format/policy.ts";

@@ -3,7 +3,7 @@ import type {
   UsageCoverage,
   UsageSeries,
   UsageSummary,
-} from "@headgate/core/operate";
+} from "@headgate/core/admin";
 import { addCounts, NO_DECISIONS, REPORT_DELAY_MS, SPAN_MS, sumCounts } from "../api/usage.ts";
 import type { Counts, Coverage, Point, Span } from "../api.ts";
 

@@ -1,6 +1,6 @@
 import { memoryStore, readPolicy } from "@headgate/core";
-import type { Registry, SubjectSource } from "@headgate/core/operate";
-import { readRegistry } from "@headgate/core/operate";
+import type { Registry, SubjectSource } from "@headgate/core/admin";
+import { readRegistry } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 

@@ -1,6 +1,6 @@
 import { gcra } from "@headgate/core";
-import type { ActionResult, Admin, Inspection, Override } from "@headgate/core/operate";
-import { checkOverride, createAdmin } from "@headgate/core/operate";
+import type { ActionResult, Admin, Inspection, Override } from "@headgate/core/admin";
+import { checkOverride, createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 

@@ -1,5 +1,5 @@
-import type { Override } from "@headgate/core/operate";
-import { overrideCoverageOf } from "@headgate/core/operate";
+import type { Override } from "@headgate/core/admin";
+import { overrideCoverageOf } from "@headgate/core/admin";
 import { pluralize } from "../../output/number.ts";
 import { formatCoverage } from "../../output/override.ts";
 import { formatSubjectLabel } from "../../output/subject.ts";

@@ -1,4 +1,4 @@
-import type { Registry, UnreadableRecord } from "@headgate/core/operate";
+import type { Registry, UnreadableRecord } from "@headgate/core/admin";
 import { pluralize } from "../../output/number.ts";
 import { UnknownFact } from "../facts/fact.ts";
 import type { ServerFacts } from "../facts/facts.ts";

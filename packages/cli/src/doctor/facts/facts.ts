@@ -1,4 +1,4 @@
-import type { ControlRecord, Registry, UnreadableRecord } from "@headgate/core/operate";
+import type { ControlRecord, Registry, UnreadableRecord } from "@headgate/core/admin";
 import type { Fact, ServerAddress } from "./fact.ts";
 import type { Info } from "./info.ts";
 import type { PermissionFacts } from "./permissions.ts";

@@ -1,5 +1,5 @@
-import type { ControlRecord, UnreadableRecord } from "@headgate/core/operate";
-import { createAdmin, readRegistry, readUsage } from "@headgate/core/operate";
+import type { ControlRecord, UnreadableRecord } from "@headgate/core/admin";
+import { createAdmin, readRegistry, readUsage } from "@headgate/core/admin";
 import type { Connection } from "../../connect/connection.ts";
 import { readFact, redactedMessage } from "./fact.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
