@@ -4,32 +4,36 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 
 /** A function of our sources, and how often one request called it. */
-interface Called {
+interface CalledFunction {
   readonly file: string;
   readonly name: string;
   readonly count: number;
 }
 
-interface Numbers {
+/** The length of a path. */
+interface Path {
   readonly files: number;
   readonly functions: number;
   readonly calls: number;
 }
 
-type Place = "memory" | "redis";
+type StoreKind = "memory" | "redis";
 
-/** The most that a warm, allowed request may pass on Express. They may only become less. */
-const MOST: Readonly<Record<Place, Numbers>> = {
-  memory: { files: 22, functions: 55, calls: 59 },
-  redis: { files: 28, functions: 96, calls: 107 },
+/**
+ * A generous bound for a warm, allowed request, about twice the path of November 2026 (memory 22 files, 55 functions, 59 calls; Redis 28,
+ * 95, 106): a refactoring may add a few calls, but not another layer on the way. The benchmarks measure what the path costs.
+ */
+const MAX_ON_EXPRESS: Readonly<Record<StoreKind, Path>> = {
+  memory: { files: 44, functions: 110, calls: 120 },
+  redis: { files: 56, functions: 190, calls: 210 },
 };
 
-/** The calls that Fastify may add to those on Express. */
-const MORE_ON_FASTIFY = 5;
+/** The most calls that Fastify may add to those on Express. */
+const MAX_MORE_ON_FASTIFY = 10;
 
-let paths: Readonly<Record<`${"express" | "fastify"} ${Place}`, readonly Called[]>>;
+let paths: Readonly<Record<`${"express" | "fastify"} ${StoreKind}`, readonly CalledFunction[]>>;
 
-/** In a process of its own, which loads the sources file by file: functions are as they are written, and nothing else is counted. */
+/** Measured in a process of its own, which loads the sources file by file: functions are as written, and nothing else is counted. */
 beforeAll(async () => {
   const program = join(import.meta.dirname, "one-request.mjs");
   const args = ["--conditions=@headgate/source", program, inject("redisSocket")];
@@ -37,36 +41,36 @@ beforeAll(async () => {
   paths = JSON.parse(stdout);
 });
 
-function numbersOf(path: readonly Called[]): Numbers {
+function lengthOf(path: readonly CalledFunction[]): Path {
   const files = new Set(path.map(({ file }) => file)).size;
   const calls = path.reduce((sum, { count }) => sum + count, 0);
   return { files, functions: path.length, calls };
 }
 
-/** The numbers of a path and all that is on it, for the message of a failure. */
-function formatPath(path: readonly Called[]): string {
-  const { files, functions, calls } = numbersOf(path);
+/** The length of a path and all functions on it, for the message of a failure. */
+function formatPath(path: readonly CalledFunction[]): string {
+  const { files, functions, calls } = lengthOf(path);
   const lines = path.map(({ file, name, count }) => `${count} ${file} ${name}`);
   return [`${files} files, ${functions} functions, ${calls} calls`, ...lines].join("\n");
 }
 
-describe.each(["memory", "redis"] as const)("one allowed request, counted in %s", (place) => {
+describe.each(["memory", "redis"] as const)("an allowed request counted in %s", (store) => {
   test("passes few files, functions and calls on Express", () => {
-    const path = paths[`express ${place}`];
-    const { files, functions, calls } = numbersOf(path);
-    const most = MOST[place];
-    const message = `of at most ${JSON.stringify(most)}: ${formatPath(path)}`;
-    expect(files, message).toBeLessThanOrEqual(most.files);
-    expect(functions, message).toBeLessThanOrEqual(most.functions);
-    expect(calls, message).toBeLessThanOrEqual(most.calls);
-    // It is measured at all.
+    const path = paths[`express ${store}`];
+    const { files, functions, calls } = lengthOf(path);
+    const max = MAX_ON_EXPRESS[store];
+    const message = `of at most ${JSON.stringify(max)}: ${formatPath(path)}`;
+    expect(files, message).toBeLessThanOrEqual(max.files);
+    expect(functions, message).toBeLessThanOrEqual(max.functions);
+    expect(calls, message).toBeLessThanOrEqual(max.calls);
+    // The measurement saw our functions at all.
     expect(path.map(({ name }) => name)).toContain("check");
   });
 
-  test(`passes at most ${MORE_ON_FASTIFY} calls more on Fastify`, () => {
-    const path = paths[`fastify ${place}`];
-    const { calls } = numbersOf(paths[`express ${place}`]);
-    const message = `of ${calls} on Express and ${MORE_ON_FASTIFY} more: ${formatPath(path)}`;
-    expect(numbersOf(path).calls, message).toBeLessThanOrEqual(calls + MORE_ON_FASTIFY);
+  test(`passes at most ${MAX_MORE_ON_FASTIFY} calls more on Fastify than on Express`, () => {
+    const path = paths[`fastify ${store}`];
+    const { calls } = lengthOf(paths[`express ${store}`]);
+    const message = `of ${calls} on Express and ${MAX_MORE_ON_FASTIFY} more: ${formatPath(path)}`;
+    expect(lengthOf(path).calls, message).toBeLessThanOrEqual(calls + MAX_MORE_ON_FASTIFY);
   });
 });
