@@ -93,7 +93,7 @@ describe.each(LIMITS)("all that can happen with leases of %s", (name, limit, mon
   test.each(sizesFor(name))(
     "$processes processes, leases of $max for $ttl ticks, $ticks ticks",
     ({ max, ttl, worlds, ...bounds }) => {
-      const rule = { max, ttl: ttl * TICK, share: 1 };
+      const rule = { max, ttl: ttl * TICK, divisor: 1 };
       const setting: Setting = { counted, counter, rule, monitor, hasWindows };
       expect(explore(setting, bounds)).toBeGreaterThan(worlds);
     },

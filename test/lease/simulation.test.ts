@@ -81,7 +81,7 @@ test.each(Object.entries(KINDS))(
       const rule = {
         max: random.whole(2, 100),
         ttl: random.whole(1, 30) * TICK,
-        share: random.pick([1, 2, 8]),
+        divisor: random.pick([1, 2, 8]),
       };
       const setting: Setting = { counted, counter, rule, monitor, hasWindows, refunds: hasWindows };
       const costs = random.chance(0.5) ? [1] : [1, random.whole(2, 5)];

@@ -281,7 +281,7 @@ describe("a decision over two slots", () => {
       await letRun();
       expect(held.map(({ name }) => name)).toEqual(["judge", "judge"]);
       await carryOutAll(held);
-      expect(await settled).toEqual({ counted: 1, overflow: 0, degraded: false });
+      expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: false });
       for (const one of [
         { default: "u", tenant: "another" },
         { default: "another", tenant: "t" },
@@ -301,7 +301,7 @@ describe("a decision over two slots", () => {
       await letRun();
       await held.shift()?.refuse(unavailable);
       await carryOutAll(held);
-      expect(await settled).toEqual({ counted: 1, overflow: 0, degraded: true });
+      expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: true });
       const denied = await answerOf(held, limiter.peek({ default: null, tenant: "t" }));
       expect(denied).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
     });
@@ -317,7 +317,7 @@ describe("a decision over two slots", () => {
       await held.shift()?.refuse(CROSS_SLOT);
       expect(held.map(({ name }) => name)).toEqual(["judge", "judge"]);
       await carryOutAll(held);
-      expect(await settled).toEqual({ counted: 1, overflow: 0, degraded: false });
+      expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: false });
       const denied = await answerOf(held, limiter.peek(subject));
       expect(denied.limits.map(({ retryAfterMs }) => retryAfterMs)).toEqual([60_000, 60_000]);
     });

@@ -124,13 +124,13 @@ export function removeHoles(states: DecodedReply["states"]): readonly LimitState
  * refunded because another hash slot denies. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
  */
 export function decodeReply(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   counters: readonly SubjectCounter[],
   cost: number,
   reply: readonly number[],
 ): DecodedReply {
   if (reply[1] === -1) rejectWrongType(reply, counters);
-  const states: (LimitState | undefined)[] = new Array(counted.limits.length);
+  const states: (LimitState | undefined)[] = new Array(policy.limits.length);
   const generations: number[] = new Array(counters.length);
   let at = REPLY_HEADER;
   let allowed = true;
@@ -163,9 +163,9 @@ export function decodeReply(
       `decide returned ${reply.length} numbers, not ${at}`,
     );
   }
-  if (reply.length > at) publishThresholds(counted, counters, reply, at);
+  if (reply.length > at) publishThresholds(policy, counters, reply, at);
   const receipt = { cost, chargedAt: reply[0] as number, counters, generations };
-  const receipts = counted.hasSlots ? unitReceipts(receipt, counters) : [receipt];
+  const receipts = policy.hasSlots ? unitReceipts(receipt, counters) : [receipt];
   return { allowed, blocked, receipts, states };
 }
 

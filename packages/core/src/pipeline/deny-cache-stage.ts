@@ -13,10 +13,10 @@ import type { DecisionRequest, Stage, StoreDecision } from "./stage.ts";
  */
 export function createDenyCacheStage(
   next: Stage,
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   isEnabled: boolean,
 ): Stage {
-  const { store } = counted;
+  const { store } = policy;
   const cache = denyCacheOf(store.owner);
 
   /** A known denial; never one that may set a block, which only the store can do. */

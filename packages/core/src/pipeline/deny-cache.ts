@@ -213,9 +213,9 @@ function reportsByCounter({ counters, reply }: CountersReply): [string, CounterR
     const from = at + COUNTER_HEADER;
     const isBlocked = (reply[at + 1] as number) > 0;
     at = from + counter.limits.length * NUMBERS_PER_LIMIT;
-    const terms = limitsAndCostsOf(counter);
+    const limitsAndCosts = limitsAndCostsOf(counter);
     const now = reply[0] as number;
-    return [counter.key, { now, reply: reply.slice(from, at), isBlocked, terms }];
+    return [counter.key, { now, reply: reply.slice(from, at), isBlocked, limitsAndCosts }];
   });
 }
 

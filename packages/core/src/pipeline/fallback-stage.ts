@@ -33,12 +33,12 @@ export interface FallbackStage extends Stage {
  * that a flapping store does not grant a new budget with each outage. Nothing is written back to the store.
  */
 export function createFallbackStage(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   { onUnavailable, localShare }: FallbackOptions,
 ): FallbackStage {
-  const { owner } = counted.store;
+  const { owner } = policy.store;
   const store = localStoreOf(owner);
-  const local = createMemoryStage(counted, store, "local", owner);
+  const local = createMemoryStage(policy, store, "local", owner);
   const localShareOf = scaleToShare(localShare);
 
   /** The request, on this process's share. Its denials set no block, because this process counts alone. */

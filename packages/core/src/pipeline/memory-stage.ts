@@ -11,8 +11,8 @@ import { publishThresholds } from "./thresholds.ts";
 
 /** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
 export function createMemoryStage(
-  counted: CompiledPolicy,
-  store: CountingStore = counted.store,
+  policy: CompiledPolicy,
+  store: CountingStore = policy.store,
   source: DecisionSource = "store",
   owner: object = store.owner,
 ): Stage {
@@ -21,7 +21,7 @@ export function createMemoryStage(
   return {
     decide(request) {
       if (request.policy.hasSlots) {
-        keeping ??= createLocalSlotKeeper(store, counted.labels, owner);
+        keeping ??= createLocalSlotKeeper(store, policy.labels, owner);
         attachSlots(request, keeping);
       }
       const operation = operationFor(request.mode);
@@ -41,7 +41,7 @@ export function createMemoryStage(
       try {
         const reply = await store.run(operation, callOf(counters));
         rejectWrongType(reply, counters);
-        if (thresholdsAt !== undefined) publishThresholds(counted, counters, reply, thresholdsAt);
+        if (thresholdsAt !== undefined) publishThresholds(policy, counters, reply, thresholdsAt);
         return [{ counters, reply }];
       } catch (error) {
         return [{ counters, error }];

@@ -62,7 +62,7 @@ describe("an answer that comes too late", () => {
     const charged = limiter.charge("u", { cost: 2 });
     await letRun();
     await vi.advanceTimersByTimeAsync(2 * TIMEOUT_MS);
-    expect(await charged).toEqual({ counted: 2, overflow: 0, degraded: true });
+    expect(await charged).toEqual({ charged: 2, overflow: 0, degraded: true });
     expect(heard).toEqual([]);
     await held[0]?.carryOut();
     expect(heard).toEqual([

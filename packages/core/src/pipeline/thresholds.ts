@@ -30,7 +30,7 @@ const thresholds = channel(CHANNELS.threshold);
 
 /** Publishes the report of a charge, which begins at `at` in its reply: a message for each threshold, the lowest first. */
 export function publishThresholds(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   counters: readonly Counter[],
   reply: readonly number[],
   at: number,
@@ -44,7 +44,7 @@ export function publishThresholds(
         next + THRESHOLD_REPORT_SIZE,
       ) as unknown as ReachedThreshold;
       next += THRESHOLD_REPORT_SIZE;
-      if (reached > 0) publishReached(counted, counter, i, [reached, remaining, reset]);
+      if (reached > 0) publishReached(policy, counter, i, [reached, remaining, reset]);
     }
   }
 }
@@ -52,7 +52,7 @@ export function publishThresholds(
 type ReachedThreshold = readonly [reached: number, remaining: number, reset: number];
 
 function publishReached(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   counter: SubjectCounter,
   i: number,
   [reached, remaining, reset]: ReachedThreshold,
@@ -63,7 +63,7 @@ function publishReached(
   const { shares = [], units = [] } = notify ?? {};
   const used = limit.limit - remaining;
   const count = units.filter((each) => each <= used).length;
-  const { limiter, plugin } = counted.labels;
+  const { limiter, plugin } = policy.labels;
   const message = {
     limiter: group.limiter,
     // Of a limiter that another one extends, none is known.
@@ -72,10 +72,10 @@ function publishReached(
     name,
     per,
     limit: limit.limit,
-    windowMs: calendar === undefined ? limit.windowMs : windowMsAt(limit, counted.store.now()),
+    windowMs: calendar === undefined ? limit.windowMs : windowMsAt(limit, policy.store.now()),
     used,
     resetAfterMs: toMilliseconds(reset),
-    shadow: isShadowDecision(counted, [counter]),
+    shadow: isShadowDecision(policy, [counter]),
   };
   for (const threshold of shares.slice(count - reached, count)) {
     publish(thresholds, { ...message, threshold } satisfies ThresholdReached);

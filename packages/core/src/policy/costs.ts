@@ -118,15 +118,15 @@ export function readChargeResult(
   reply: readonly number[],
 ): ChargeResult<Cost> {
   if (!hasCostsByName(counters)) {
-    const counted = reply[1] as number;
-    return { charged: counted, overflow: cost - counted, degraded: false };
+    const charged = reply[1] as number;
+    return { charged, overflow: cost - charged, degraded: false };
   }
   const charged = costsByLimit(counters).map(([name, units], i) => {
-    const counted = reply[i + 1] as number;
+    const charged = reply[i + 1] as number;
     return {
       units,
-      counted: { [name]: counted },
-      overflow: { [name]: units - counted },
+      charged: { [name]: charged },
+      overflow: { [name]: units - charged },
       degraded: false,
     };
   });

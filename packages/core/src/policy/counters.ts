@@ -43,12 +43,12 @@ export interface SubjectCounter extends Counter {
  * `HEADGATE_INVALID_OPTION`.
  */
 export function countersOf(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   subjects: Subjects,
-  groups: readonly LimitGroup[] = counted.groups,
+  groups: readonly LimitGroup[] = policy.groups,
 ): SubjectCounter[] {
-  const [group] = counted.groups;
-  if (counted.groups.length === 1 && group !== undefined) {
+  const [group] = policy.groups;
+  if (policy.groups.length === 1 && group !== undefined) {
     // Fast path for the usual case, the subject of a single dimension.
     const { dimension } = group;
     const isNamed =
@@ -60,13 +60,13 @@ export function countersOf(
       return [counterOf(group, subject)];
     }
   }
-  rejectUnknownDimensions(counted, subjects);
+  rejectUnknownDimensions(policy, subjects);
   const counters: SubjectCounter[] = [];
   for (const group of groups) {
-    const subject = subjectFor(counted, group.dimension, subjects);
+    const subject = subjectFor(policy, group.dimension, subjects);
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0) throw noSubjectError(counted);
+  if (counters.length === 0) throw noSubjectError(policy);
   return counters;
 }
 
@@ -75,29 +75,29 @@ export function countersOf(
  * ignored, and the result may be empty. Throws like `countersOf`.
  */
 export function countersOfGivenSubjects(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   subjects: Subjects,
   partial = false,
 ): SubjectCounter[] {
-  if (!partial) rejectUnknownDimensions(counted, subjects);
+  if (!partial) rejectUnknownDimensions(policy, subjects);
   const counters: SubjectCounter[] = [];
-  for (const group of counted.groups) {
+  for (const group of policy.groups) {
     const { dimension } = group;
     const isNamed = isRecord(subjects)
       ? Object.hasOwn(subjects, dimension)
       : dimension !== GLOBAL_DIMENSION;
-    const subject = isNamed ? subjectFor(counted, dimension, subjects) : null;
+    const subject = isNamed ? subjectFor(policy, dimension, subjects) : null;
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0 && !(partial && hasUnknownDimension(counted, subjects))) {
-    throw noSubjectError(counted);
+  if (counters.length === 0 && !(partial && hasUnknownDimension(policy, subjects))) {
+    throw noSubjectError(policy);
   }
   return counters;
 }
 
 /** Whether a dimension is named that the policy does not count by. */
-function hasUnknownDimension(counted: CompiledPolicy, subjects: Subjects): boolean {
-  const dimensions = dimensionsOf(counted);
+function hasUnknownDimension(policy: CompiledPolicy, subjects: Subjects): boolean {
+  const dimensions = dimensionsOf(policy);
   return isRecord(subjects) && Object.keys(subjects).some((name) => !dimensions.includes(name));
 }
 
@@ -174,7 +174,7 @@ function buildKey(group: LimitGroup, subject: string): string {
 
 /** The subject in a dimension; null if its limits are left out. */
 export function subjectFor(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   dimension: string,
   subjects: Subjects,
 ): string | null {
@@ -183,7 +183,7 @@ export function subjectFor(
     const subject = Object.hasOwn(subjects, dimension) ? subjects[dimension] : undefined;
     return subject === null ? null : checkSubject(dimension, subject);
   }
-  const others = dimensionsOf(counted).filter(
+  const others = dimensionsOf(policy).filter(
     (other) => other !== GLOBAL_DIMENSION && other !== dimension,
   );
   if (others.length === 0) return checkSubject(dimension, subjects);
@@ -202,8 +202,8 @@ function globalSubject(subjects: Subjects): string | null {
   );
 }
 
-function dimensionsOf(counted: CompiledPolicy): string[] {
-  return counted.groups.map(({ dimension }) => dimension);
+function dimensionsOf(policy: CompiledPolicy): string[] {
+  return policy.groups.map(({ dimension }) => dimension);
 }
 
 function checkSubject(dimension: string, subject: unknown): string {
@@ -224,19 +224,19 @@ function emptyKeyError(dimension: string, subject: unknown): HeadgateError {
   );
 }
 
-export function noSubjectError(counted: CompiledPolicy): HeadgateError {
+export function noSubjectError(policy: CompiledPolicy): HeadgateError {
   return new HeadgateError(
     "HEADGATE_EMPTY_KEY",
-    `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(counted))].join(", ")} a subject other than null`,
+    `no dimension has a subject, so no limit would be asked: give at least one of ${[...new Set(dimensionsOf(policy))].join(", ")} a subject other than null`,
   );
 }
 
-export function rejectUnknownDimensions(counted: CompiledPolicy, subjects: Subjects): void {
+export function rejectUnknownDimensions(policy: CompiledPolicy, subjects: Subjects): void {
   if (!isRecord(subjects)) return;
   for (const dimension of Object.keys(subjects)) {
-    if (counted.groups.some((group) => group.dimension === dimension)) continue;
+    if (policy.groups.some((group) => group.dimension === dimension)) continue;
     throw invalidOption(
-      `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensionsOf(counted).join(", ")}`,
+      `no limit counts by ${formatReceived(dimension)}; this limiter counts by ${dimensionsOf(policy).join(", ")}`,
     );
   }
 }

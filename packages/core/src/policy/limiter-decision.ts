@@ -74,10 +74,10 @@ export class LimiterDecision implements Decision {
   /** With a cost by name, all counters, including those that were left out. */
   readonly #allCounters: readonly SubjectCounter[] | undefined;
 
-  constructor(counted: CompiledPolicy, outcome: DecisionInit) {
+  constructor(policy: CompiledPolicy, outcome: DecisionInit) {
     const { allowed, blocked = false, limits, cost, source, receipts, retryAfterMs = 0 } = outcome;
     const { overrideEffect } = outcome;
-    const shadow = overrideEffect === undefined ? counted.shadow : overrideEffect.shadow;
+    const shadow = overrideEffect === undefined ? policy.shadow : overrideEffect.shadow;
     const binding =
       limits.length > 1
         ? bindingLimit(limits, allowed)
@@ -95,7 +95,7 @@ export class LimiterDecision implements Decision {
     this.overridden = overrideEffect !== undefined;
     this.shadow = shadow;
     this.wouldAllow = allowed;
-    this.#policy = counted;
+    this.#policy = policy;
     this.#receipts = receipts;
     this.#allCounters = outcome.allCounters;
     this.#slots = outcome.slots;
@@ -109,17 +109,17 @@ export class LimiterDecision implements Decision {
     // Only here can they read what a decision keeps to itself.
     Object.assign(LimiterDecision.prototype, {
       /** Takes the receipts out: they can be used once. `false` if the decision charged other counters. */
-      [TAKE_RECEIPTS](this: LimiterDecision, counted: CompiledPolicy): readonly Receipt[] | false {
+      [TAKE_RECEIPTS](this: LimiterDecision, policy: CompiledPolicy): readonly Receipt[] | false {
         // An object that inherits from a decision, or imitates one, has no receipts.
-        if (!(#policy in this) || !isPartOf(this.#policy, counted)) return false;
+        if (!(#policy in this) || !isPartOf(this.#policy, policy)) return false;
         this.#takenReceipts = this.#receipts;
         this.#receipts = NONE;
         return this.#takenReceipts;
       },
 
       /** The slots that it took, if any. `false` if they belong to other counters. */
-      [SLOTS_OF](this: LimiterDecision, counted: CompiledPolicy): SlotHandle | undefined | false {
-        if (!(#policy in this) || !isPartOf(this.#policy, counted)) return false;
+      [SLOTS_OF](this: LimiterDecision, policy: CompiledPolicy): SlotHandle | undefined | false {
+        if (!(#policy in this) || !isPartOf(this.#policy, policy)) return false;
         return this.#slots;
       },
 
@@ -182,26 +182,26 @@ export function returnReceipts(decision: Decision): void {
 }
 
 /** The receipts of a decision on these counters, made by any copy of Headgate. Throws `HEADGATE_INVALID_DECISION`. */
-export function takeReceipts(decision: unknown, counted: CompiledPolicy): readonly Receipt[] {
-  return callDecisionMethod(decision, TAKE_RECEIPTS, counted);
+export function takeReceipts(decision: unknown, policy: CompiledPolicy): readonly Receipt[] {
+  return callDecisionMethod(decision, TAKE_RECEIPTS, policy);
 }
 
 /**
  * The slots taken by a decision on these counters, made by any copy of Headgate; undefined if it took none. Throws
  * `HEADGATE_INVALID_DECISION`.
  */
-export function slotsOf(decision: unknown, counted: CompiledPolicy): SlotHandle | undefined {
-  return callDecisionMethod(decision, SLOTS_OF, counted);
+export function slotsOf(decision: unknown, policy: CompiledPolicy): SlotHandle | undefined {
+  return callDecisionMethod(decision, SLOTS_OF, policy);
 }
 
-function callDecisionMethod<T>(decision: unknown, method: symbol, counted: CompiledPolicy): T {
+function callDecisionMethod<T>(decision: unknown, method: symbol, policy: CompiledPolicy): T {
   const implementation: unknown =
     typeof decision === "object" && decision !== null
       ? (decision as Record<symbol, unknown>)[method]
       : undefined;
   const result =
     typeof implementation === "function"
-      ? (implementation.call(decision, counted) as T | false)
+      ? (implementation.call(decision, policy) as T | false)
       : false;
   if (result !== false) return result;
   throw new HeadgateError(
@@ -211,14 +211,14 @@ function callDecisionMethod<T>(decision: unknown, method: symbol, counted: Compi
 }
 
 /** Limiters with the same name on the same store are one limiter, and a limiter that extends another counts for both. */
-function isPartOf(charged: CompiledPolicy, counted: CompiledPolicy): boolean {
-  if (charged === counted) return true;
-  if (charged.store.owner === counted.store.owner && charged.keyspace === counted.keyspace) {
+function isPartOf(charged: CompiledPolicy, policy: CompiledPolicy): boolean {
+  if (charged === policy) return true;
+  if (charged.store.owner === policy.store.owner && charged.keyspace === policy.keyspace) {
     return true;
   }
-  const own = counted.keyspace.split("&");
+  const own = policy.keyspace.split("&");
   return (
-    charged.store.owner === counted.store.owner &&
+    charged.store.owner === policy.store.owner &&
     charged.keyspace.split("&").every((keyspace) => own.includes(keyspace))
   );
 }

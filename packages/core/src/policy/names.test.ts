@@ -134,9 +134,9 @@ describe("a name", () => {
     claimName(store, "api", { canonical: "gcra(1,2,3)", displayText: "" });
     const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<
       object,
-      { names: Map<string, { written?: string }> }
+      { names: Map<string, { displayText?: string }> }
     >;
-    delete registry.get(store.owner)?.names.get("limiter memory:api")?.written;
+    delete registry.get(store.owner)?.names.get("limiter memory:api")?.displayText;
     const { message } = errorOf(() => createLimiter({ name: "api", limits: other, store }));
     expect(message).toContain('gcra(1,2,3) is not gcra({ limit: 3, window: "1m" });');
   });

@@ -85,12 +85,10 @@ export function countersOfOtherPolicies(
   others: readonly CompiledPolicy[],
 ): readonly PolicyCounters[] {
   const known = new Set(own.counters.map(({ key }) => key));
-  return others.flatMap((counted) => {
-    const counters = sameSubjectCounters(counted, own.counters).filter(
-      ({ key }) => !known.has(key),
-    );
+  return others.flatMap((policy) => {
+    const counters = sameSubjectCounters(policy, own.counters).filter(({ key }) => !known.has(key));
     for (const { key } of counters) known.add(key);
-    return counters.length === 0 ? [] : [{ counted, counters }];
+    return counters.length === 0 ? [] : [{ policy, counters }];
   });
 }
 

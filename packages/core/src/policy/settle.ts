@@ -46,7 +46,9 @@ export function planSettle(
   const missing = charged.length === 0 ? 0 : Math.max(0, units - cost);
   return {
     isByName: false,
-    unitChanges: new Map([[ALL_LIMITS, { was: cost, wants: charged.length === 0 ? 0 : units }]]),
+    unitChanges: new Map([
+      [ALL_LIMITS, { charged: cost, target: charged.length === 0 ? 0 : units }],
+    ]),
     additionalCharge: {
       counters: missing > 0 ? charged.flatMap(({ counters }) => counters) : [],
       units: missing,

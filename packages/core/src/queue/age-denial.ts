@@ -11,7 +11,7 @@ import type { Denial } from "./queue.ts";
  * own: of these counters if the cost is by name.
  */
 export function ageDenial(
-  counted: CompiledPolicy,
+  policy: CompiledPolicy,
   { decision, receivedAt }: Denial,
   counters: readonly SubjectCounter[],
   cost: number,
@@ -30,7 +30,7 @@ export function ageDenial(
     overrideEffect: counters[0]?.overrideEffect ?? (overridden ? { shadow: false } : undefined),
   };
   return new LimiterDecision(
-    counted,
+    policy,
     hasCostsByName(counters) ? withCostByName(counters, outcome) : outcome,
   );
 }

@@ -145,7 +145,11 @@ describe("a call that takes its turn", () => {
     await limiter.consume("u");
     const controller = new AbortController();
     const stop = vi.fn();
-    const leaving = { signal: controller.signal, hasLeft: () => controller.signal.aborted, stop };
+    const leaving = {
+      signal: controller.signal,
+      isDisconnected: () => controller.signal.aborted,
+      stop,
+    };
     const left = take("u", { leaving });
     await pass(0);
     expect((await take("u"))?.decision.allowed).toBe(false);

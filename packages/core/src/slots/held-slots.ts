@@ -40,8 +40,8 @@ export class HeldSlots implements SlotHandle {
       counter,
       holder,
       ttl: counter.group.slotTtl as number,
-      until: now + (counter.group.slotTtl as number),
-      isRenewed: never,
+      expiresAt: now + (counter.group.slotTtl as number),
+      shouldRenew: never,
       onLost: () => this.#abortWith(slotLostError()),
     }));
   }

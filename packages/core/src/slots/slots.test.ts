@@ -111,7 +111,7 @@ describe("a decision that takes a place", () => {
     const decision = await limiter.consume("ann");
     await limiter.charge("ann");
     expect(await limiter.refund(decision)).toBe(false);
-    expect(await limiter.settle(decision, 5)).toEqual({ counted: 0, overflow: 0, degraded: false });
+    expect(await limiter.settle(decision, 5)).toEqual({ charged: 0, overflow: 0, degraded: false });
     expect(await limiter.reset("ann")).toBe(false);
     expect(await remaining()).toBe(1);
     expect(await limiter.release(decision)).toBe(true);
@@ -290,7 +290,7 @@ describe("with a cost by name", () => {
     const { limiter } = start(limits);
     const decision = await limiter.consume("ann", { cost: { requests: 5, large: 0 } });
     expect(await limiter.settle(decision, { requests: 7 })).toEqual({
-      counted: { requests: 7 },
+      charged: { requests: 7 },
       overflow: { requests: 0 },
       degraded: false,
     });
@@ -308,7 +308,7 @@ describe("with a cost by name", () => {
     const denied = await limiter.consume("ann", { cost: { requests: 1, large: 2 } });
     const nothing = { requests: 0 };
     expect(await limiter.settle(denied, {})).toEqual({
-      counted: nothing,
+      charged: nothing,
       overflow: nothing,
       degraded: false,
     });
