@@ -44,7 +44,7 @@ const monthly = ({ organisation, team, key }: Budgets) => [
   budgetOf("key", key),
 ];
 
-/** Has the owner told of each budget, once at 80 % and once when it is used up. */
+/** Notifies the owner of each budget, once at 80 % and once when it is used up. */
 export function alertOwners(tell: (alert: Alert) => void): void {
   subscribe(CHANNELS.threshold, (message) => {
     const { limiter, name, per, subject, threshold } = message as ThresholdReached;

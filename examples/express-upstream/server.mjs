@@ -54,7 +54,7 @@ app.get("/orders/:item", async (req, res) => {
 /** @type {import("express").ErrorRequestHandler} */
 const answerError = (error, _req, res, next) => {
   if (error.code !== "HEADGATE_BREAKER_OPEN") return next(error);
-  // Opened by hand, nobody knows for how long.
+  // Forced open: the end is unknown.
   const seconds = Math.ceil(error.retryAfterMs / 1_000);
   if (Number.isFinite(seconds)) res.set("Retry-After", String(seconds));
   res.status(503).json({ error: "the upstream is down" });

@@ -63,7 +63,7 @@ app.setErrorHandler((error, _request, reply) => {
     error
   );
   if (code !== "HEADGATE_BREAKER_OPEN") throw error;
-  // Opened by hand, nobody knows for how long.
+  // Forced open: the end is unknown.
   if (Number.isFinite(retryAfterMs)) reply.header("retry-after", Math.ceil(retryAfterMs / 1_000));
   return reply.code(503).send({ error: "the upstream is down" });
 });

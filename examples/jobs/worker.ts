@@ -17,7 +17,7 @@ const limiter = createLimiter({
     concurrency({ limit: 3, ttl: Number(process.env["TTL_MS"] ?? 30_000) }),
     gcra({ limit: 10, window: "1s", burst: 1 }),
   ],
-  // A job can wait for a slow Redis. While Redis is away no job starts.
+  // A job can wait for a slow Redis. While Redis is unavailable no job starts.
   storeTimeout: "1s",
   onUnavailable: "deny",
 });

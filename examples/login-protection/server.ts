@@ -71,7 +71,7 @@ export function protection(store: Store) {
     ],
     key: {
       pair: combineKeys((login: Login, ip) => knownDevice(login) ?? ip, account),
-      // A known device has a count of its own: what others guess does not keep its owner out.
+      // A known device has a count of its own: guesses by others do not lock out its owner.
       account: combineKeys((login: Login) => knownDevice(login) ?? "unknown", account),
     },
     missingKey: "reject",

@@ -1,5 +1,5 @@
 // A login: guessing passwords is limited for each address and account together, for each account, and for each address.
-// A successful login gives back only what it was charged itself (count: "failed"): an attacker with one account must not buy
+// A successful login refunds only its own charge (count: "failed"): an attacker with one account must not buy
 // guesses at all the others.
 //
 //   npx -y pnpm@10.34.9 build

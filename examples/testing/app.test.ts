@@ -26,7 +26,7 @@ test("no test meets the counts of another", async () => {
   expect(first.headers["x-ratelimit-remaining"]).toBe("99");
 });
 
-test("who has used it up is denied, and told for how long", async () => {
+test("a client that has used it up is denied, with the time to wait", async () => {
   await limiter.consume(CLIENT, { cost: 100 });
   const denied = await request(app).get("/").expect(429);
   expect(denied.headers["retry-after"]).toBe("1");
@@ -51,7 +51,7 @@ test("denied on purpose, whatever the limit is", async () => {
 let away: Redis | undefined;
 
 test("without Redis it goes on, by itself", async () => {
-  // A port on which nobody listens.
+  // A port without a listener.
   away = new Redis({ host: CLIENT, port: 1, retryStrategy: () => null });
   away.on("error", () => {});
   const answer = await request(createApp(redisStore(away)).app)

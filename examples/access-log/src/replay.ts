@@ -12,7 +12,7 @@ export interface Replayed {
   readonly elapsedMs: number;
 }
 
-/** Sends a log to an application behind the limiter, whose store has the time of the request under way. */
+/** Sends a log to an application behind the limiter, whose store has the time of the current request. */
 export async function replay(
   { log, limits, framework, redisUrl }: Settings,
   surroundings: Surroundings,
