@@ -23,7 +23,7 @@ function noteClocks(store) {
       (reply) => sent.resolve(reply),
       (error) => sent.reject(error),
     );
-  return { ...store, run, remote: { ...store.remote, send } };
+  return { ...store, run, transport: { ...store.transport, send } };
 }
 
 /** Asks `atOnce` in turn until `milliseconds` are over, writes down each admission, and gives back what was not used. */

@@ -26,7 +26,7 @@ const send = (sent) =>
     (error) => sent.reject(error),
   );
 
-const recording = { ...store, run, remote: { ...store.remote, send } };
+const recording = { ...store, run, transport: { ...store.transport, send } };
 
 /** Asks `count` times at once, or `atOnce` in turn until `milliseconds` are over. */
 async function ask({ name, limits, subject, count, atOnce, milliseconds }) {

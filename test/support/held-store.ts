@@ -68,13 +68,13 @@ export function holdStore(slotOf: (key: string) => number): HeldStore {
   const store = brandStore({
     owner: {},
     prefix: "hg",
-    side: redisBackend,
-    remote: {
+    backend: redisBackend,
+    transport: {
       send: (sent) => sendBy(store.run)(sent),
-      slotOf,
-      isAcrossSlots: (error) => error === CROSS_SLOT,
+      hashSlotOf: slotOf,
+      isCrossSlotError: (error) => error === CROSS_SLOT,
       nodeOf: (key) => `${slotOf(key)}`,
-      refresh() {},
+      refreshTopology() {},
       lastError: () => undefined,
     },
     now: () => now * 1_000,

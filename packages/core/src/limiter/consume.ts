@@ -23,7 +23,7 @@ import { readCost } from "./read-cost.ts";
 /** Asks a limiter once, without waiting. */
 export interface ConsumeMethods
   extends Pick<Limiter, "consume" | "peek">,
-    Pick<LimiterInternals, "consumeIn"> {
+    Pick<LimiterInternals, "consumeDimensions"> {
   /** `consume` in a mode other than the limiter's own. */
   consumeInMode(
     mode: DecideMode,

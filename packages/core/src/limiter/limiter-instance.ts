@@ -67,8 +67,8 @@ export function createLimiterInstance(
   const { store } = policy;
   const inFlight = new InFlight();
   const backend = backendOf(store);
-  const listener = backend?.shapeListener(store, name);
-  const perCallPolicies = new PerCallPolicies(name, listener);
+  const tracker = backend?.trackPerCallPolicies(store, name);
+  const perCallPolicies = new PerCallPolicies(name, tracker);
   const parts =
     backend === undefined
       ? openInMemory(policy)

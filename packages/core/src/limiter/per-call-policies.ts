@@ -13,9 +13,9 @@ export const MAX_SHAPES = 64;
 const warnings = shareInProcess("otherShapes", () => ({ isWarnedOf: false }));
 
 /** Receives shapes that come into use, and those that are forgotten: policies without the limits of an extended limiter. */
-export interface ShapeListener {
-  onAdd(policy: CompiledPolicy): void;
-  onForget(policy: CompiledPolicy): void;
+export interface PerCallPolicyTracker {
+  add(policy: CompiledPolicy): void;
+  remove(policy: CompiledPolicy): void;
 }
 
 interface Shape {
@@ -38,12 +38,12 @@ export class PerCallPolicies {
   /** Whether any of them has blocked on confirmed charges. */
   blocksOnSettle = false;
   readonly #name: string;
-  readonly #listener: ShapeListener | undefined;
+  readonly #tracker: PerCallPolicyTracker | undefined;
   readonly #inUse = new LruMap<string, Shape>(MAX_SHAPES);
 
-  constructor(name: string, news: ShapeListener | undefined) {
+  constructor(name: string, tracker: PerCallPolicyTracker | undefined) {
     this.#name = name;
-    this.#listener = news;
+    this.#tracker = tracker;
   }
 
   /** A policy, by its key in the cache; undefined if it, or its shape, was forgotten. */
@@ -76,15 +76,15 @@ export class PerCallPolicies {
 
   #addShape(id: string, shape: Shape): void {
     const forgotten = this.#inUse.set(id, shape);
-    this.#listener?.onAdd(shape.own);
+    this.#tracker?.add(shape.own);
     if (forgotten === undefined) return;
-    this.#listener?.onForget(forgotten.own);
+    this.#tracker?.remove(forgotten.own);
     warnOfMany(this.#name);
   }
 
   /** Takes all of them out of use. */
   close(): void {
-    for (const { own } of this.#inUse.values()) this.#listener?.onForget(own);
+    for (const { own } of this.#inUse.values()) this.#tracker?.remove(own);
   }
 
   /** One policy of each shape in use. */

@@ -28,7 +28,7 @@ export const redisBackend: StoreBackend = {
     const monitor = monitorStore(store.owner, transport, failure);
     const release = monitor.use();
     const fallback = createFallbackStage(counted, failure);
-    const deps = { policy: counted, monitor: monitor, transport: transport };
+    const deps = { policy: counted, monitor, transport };
     const redisStage = createRedisStage(deps, fallback, inFlight);
     const denyCacheStage = createDenyCacheStage(redisStage, counted, failure.denyCache);
     const { lease } = failure;
@@ -51,8 +51,8 @@ export const redisBackend: StoreBackend = {
   },
   register: addLimiterToRegistry,
   recordUse: recordHttpUse,
-  shapeListener: trackPerCallPolicies,
+  trackPerCallPolicies,
   unregister: (store, name) => removeFromRegistry(store, "limiter", name),
   flushUsage: stopUsage,
-  warmUp: warmUp,
+  warmUp,
 };

@@ -6,7 +6,7 @@ import type { HttpUse } from "../registry/record.ts";
 import type { CountingStore } from "../store/store.ts";
 import type { FailurePolicy } from "./failure-policy.ts";
 import type { BackendParts, LimiterCore } from "./limiter-core.ts";
-import type { PerCallPolicies, ShapeListener } from "./per-call-policies.ts";
+import type { PerCallPolicies, PerCallPolicyTracker } from "./per-call-policies.ts";
 
 /**
  * The part of limiters on a store on servers. It comes with the store, so that an application whose limiters count in memory
@@ -25,7 +25,7 @@ export interface StoreBackend {
   /** Records in the directory how an adapter uses a limiter. */
   recordUse(store: CountingStore, name: string, use: HttpUse): void;
   /** Lists the shapes passed with its calls; undefined if the store has no directory. */
-  shapeListener(store: CountingStore, name: string): ShapeListener | undefined;
+  trackPerCallPolicies(store: CountingStore, name: string): PerCallPolicyTracker | undefined;
   /** Removes it from the directory. */
   unregister(store: CountingStore, name: string): Promise<void>;
   /** Sends its last counts. */

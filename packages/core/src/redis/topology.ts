@@ -23,7 +23,8 @@ interface ClusterLike {
 }
 
 /** Which server answers for a key, and which keys can go in one script. */
-export interface Topology extends Pick<ScriptTransport, "slotOf" | "nodeOf" | "refresh"> {
+export interface Topology
+  extends Pick<ScriptTransport, "hashSlotOf" | "nodeOf" | "refreshTopology"> {
   /**
    * Equal for keys that may be in one script. With a plain client, all keys may, until its server turns out to have hash slots;
    * then, those of one hash slot. With a cluster client, where few keys share a hash slot, only equal keys: while a hash slot

@@ -78,15 +78,15 @@ export function trackPerCallPolicies(
   if (store.registry !== true) return undefined;
   const directory = registryOf(store);
   return {
-    begin: (policy) => directory.addPerCallPolicy(name, registryPolicyOf(policy)),
-    end: (policy) => directory.removePerCallPolicy(name, registryPolicyOf(policy)),
+    add: (policy) => directory.addPerCallPolicy(name, registryPolicyOf(policy)),
+    remove: (policy) => directory.removePerCallPolicy(name, registryPolicyOf(policy)),
   };
 }
 
 /** Receives news about policies of other shapes. */
 interface PerCallPolicyTracker {
-  begin(policy: CompiledPolicy): void;
-  end(policy: CompiledPolicy): void;
+  add(policy: CompiledPolicy): void;
+  remove(policy: CompiledPolicy): void;
 }
 
 function limiterRecord(
