@@ -7,9 +7,9 @@ import { Redis } from "ioredis";
 
 const [, , socket, when, limit = "5"] = process.argv;
 if (when === "soon") {
-  const directoryTimes = { first: 1, every: 100 };
+  const registryIntervals = { firstMs: 1, everyMs: 100 };
   globalThis[Symbol.for("@headgate/core/2.state")] = new WeakMap([
-    [globalThis, { directoryTimes }],
+    [globalThis, { registryIntervals }],
   ]);
 }
 const client = new Redis(socket);

@@ -6,8 +6,10 @@ import { Redis } from "ioredis";
 
 const [, , place, decisions, id] = process.argv;
 if (process.env.SOON === "1") {
-  const usageTimes = { every: 50, subjectsEvery: 50 };
-  globalThis[Symbol.for("@headgate/core/2.state")] = new WeakMap([[globalThis, { usageTimes }]]);
+  const usageIntervals = { everyMs: 50, subjectsEveryMs: 50 };
+  globalThis[Symbol.for("@headgate/core/2.state")] = new WeakMap([
+    [globalThis, { usageIntervals }],
+  ]);
 }
 const client = new Redis(place);
 const store = redisStore(client, { usage: { subjects: "plain" } });

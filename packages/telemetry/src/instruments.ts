@@ -22,7 +22,7 @@ interface Instruments {
   readonly degraded: Instrument;
   readonly storeUp: Instrument;
   readonly waiting: Instrument;
-  readonly places: Instrument;
+  readonly slots: Instrument;
   readonly breakerState: Instrument;
   readonly breakerCalls: Instrument;
   readonly breakerSuccessRate: Instrument;
@@ -74,12 +74,12 @@ export const INSTRUMENTS: Instruments = {
     unit: "{call}",
     help: "Calls that wait for admission",
   },
-  places: {
-    name: "headgate.places",
-    prometheus: "headgate_places",
+  slots: {
+    name: "headgate.slots",
+    prometheus: "headgate_slots",
     kind: "gauge",
-    unit: "{place}",
-    help: "Places of concurrency limits that are held",
+    unit: "{slot}",
+    help: "Concurrency slots that are held",
   },
   breakerState: {
     name: "headgate.breaker.state",

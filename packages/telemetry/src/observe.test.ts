@@ -133,15 +133,15 @@ describe("what is in use", () => {
     });
     const first = await limiter.consume("ada");
     const second = await limiter.consume("bob");
-    expect(await lines("places")).toEqual(['headgate_places{limiter="exports"} 2']);
+    expect(await lines("slots")).toEqual(['headgate_slots{limiter="exports"} 2']);
     await limiter.release(first);
     await limiter.release(first);
-    expect(await lines("places")).toEqual(['headgate_places{limiter="exports"} 1']);
+    expect(await lines("slots")).toEqual(['headgate_slots{limiter="exports"} 1']);
     now += 10;
     // It is given up by a timer of its own.
-    await expect.poll(() => lines("places")).toEqual(['headgate_places{limiter="exports"} 0']);
+    await expect.poll(() => lines("slots")).toEqual(['headgate_slots{limiter="exports"} 0']);
     await limiter.release(second);
-    expect(await lines("places")).toEqual(['headgate_places{limiter="exports"} 0']);
+    expect(await lines("slots")).toEqual(['headgate_slots{limiter="exports"} 0']);
   });
 
   test("waiting are the calls that were not admitted yet, of all limiters of a name together", async () => {
@@ -165,7 +165,7 @@ describe("what is in use", () => {
     const { lines } = observed();
     await limiter.consume("bob");
     await limiter.release(before);
-    expect(await lines("places")).toEqual(['headgate_places{limiter="early"} 1']);
+    expect(await lines("slots")).toEqual(['headgate_slots{limiter="early"} 1']);
   });
 });
 
@@ -324,8 +324,8 @@ describe("an observation", () => {
     const { registry } = observed();
     expect(() => observe(registry)).toThrow("already observed");
     const taken = new Registry();
-    taken.registerMetric({ name: "headgate_places" } as never);
-    expect(() => observe(taken)).toThrow("headgate_places has already been registered");
+    taken.registerMetric({ name: "headgate_slots" } as never);
+    expect(() => observe(taken)).toThrow("headgate_slots has already been registered");
     expect(taken.getMetricsAsArray()).toHaveLength(1);
   });
 });

@@ -95,7 +95,7 @@ test("every instrument is there, with its name, unit, kind and boundaries", asyn
       kind: "counter",
       labels: ["limiter", "source"],
     },
-    { name: "headgate.places", unit: "{place}", kind: "gauge", labels: ["limiter"] },
+    { name: "headgate.slots", unit: "{slot}", kind: "gauge", labels: ["limiter"] },
     { name: "headgate.store.up", unit: "", kind: "gauge", labels: ["server"] },
     { name: "headgate.utilization", unit: "1", kind: "histogram", labels: ["limiter"] },
     { name: "headgate.waiting", unit: "{call}", kind: "gauge", labels: ["limiter"] },

@@ -7,10 +7,10 @@ import type { Subscription } from "./subscription.ts";
 
 /** Measures calls that wait, and places that are held. */
 export function measureSlotUse(measures: MetricsContext): readonly Subscription[] {
-  return (["waiting", "places"] as const).map((what) => measureOne(what, measures));
+  return (["waiting", "slots"] as const).map((what) => measureOne(what, measures));
 }
 
-function measureOne(what: "waiting" | "places", { output, budget }: MetricsContext): Subscription {
+function measureOne(what: "waiting" | "slots", { output, budget }: MetricsContext): Subscription {
   const all: CounterSeries[] = [];
   output.addSeries(INSTRUMENTS[what], all);
   const limiters = new LabelledSeries<CounterSeries>({

@@ -171,13 +171,13 @@ for (const makers of [
 assert.deepEqual(unhandled, []);
 
 // What both copies have on a client is listed by one of them, once, as what one process has.
-const times = globalThis[Symbol.for("@headgate/core/2.state")].get(globalThis).directoryTimes;
+const times = globalThis[Symbol.for("@headgate/core/2.state")].get(globalThis).registryIntervals;
 const alive = setInterval(() => {}, 1_000);
 for (const [first, second] of [
   [ourRedis, otherRedis],
   [otherRedis, ourRedis],
 ]) {
-  times.first = 20;
+  times.firstMs = 20;
   const listed = await new Promise((resolve) => {
     const calls = [];
     const hear = (_sha1, _keys, ...args) => {

@@ -75,7 +75,10 @@ export class Actions {
     by = systemUser(),
     reason,
   }: ActionOptions): Promise<Pick<NewLogEntry, "by" | "aclUser" | "reason">> {
-    const aclUser = await aclUserOf(this.#adminStore.store.owner, this.#adminStore.watch.timeoutMs);
+    const aclUser = await aclUserOf(
+      this.#adminStore.store.owner,
+      this.#adminStore.monitor.timeoutMs,
+    );
     return { by, aclUser, reason };
   }
 

@@ -39,9 +39,9 @@ import { readPerCallPolicies, reportedLimits } from "./per-call-policies.ts";
 /** Where the counters are, and how to ask for them. */
 export interface AdminStore {
   readonly store: CountingStore;
-  readonly remote: ScriptTransport;
-  /** The watch of the client, while it is in use. */
-  readonly watch: StoreMonitor;
+  readonly transport: ScriptTransport;
+  /** The monitor of the client, while it is in use. */
+  readonly monitor: StoreMonitor;
 }
 
 /** Work that a limiter would do on counters. */
@@ -90,7 +90,7 @@ export class AdminCounters {
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);
     this.subject = Object.fromEntries(named);
     requireShortSubject(this.subject);
-    this.#failure = readFailureOptions({ storeTimeout: place.watch.timeoutMs, denyCache: false });
+    this.#failure = readFailureOptions({ storeTimeout: place.monitor.timeoutMs, denyCache: false });
   }
 
   /** Whether the limiter counts by none of the named dimensions. */
@@ -104,8 +104,10 @@ export class AdminCounters {
       this.#parts.map((part) => this.#peek(part, part.counters, 0)),
     );
     const blocked = decisions.some((answer) => answer.blocked);
-    const { store, watch } = this.#adminStore;
-    const blocks = blocked ? await this.#inspectBlocks((...call) => watch.run(store, ...call)) : [];
+    const { store, monitor } = this.#adminStore;
+    const blocks = blocked
+      ? await this.#inspectBlocks((...call) => monitor.run(store, ...call))
+      : [];
     return { limits: reportedLimits(decisions.map(({ limits }) => limits)), blocked, blocks };
   }
 
@@ -122,12 +124,12 @@ export class AdminCounters {
    * Rejects with the store's errors.
    */
   async #preview(change: CounterChange): Promise<ChangeResult> {
-    const { store, watch } = this.#adminStore;
+    const { store, monitor } = this.#adminStore;
     const copies = new MemoryTable(MAX_COPIES);
     let now = 0;
     for (const counter of this.#parts.flatMap(({ counters }) => counters)) {
       const call = { cost: 0, mode: "peek", counters: [counter] } as const;
-      const reply = await watch.run(store, copyCounterTo(copies), call, counter.key);
+      const reply = await monitor.run(store, copyCounterTo(copies), call, counter.key);
       rejectWrongType(reply, [counter]);
       now = Math.max(now, reply[0] as number);
     }
@@ -161,18 +163,18 @@ export class AdminCounters {
    */
   async peek(cost: unknown, { record, now }: ControlSnapshot): Promise<Decision> {
     const given = requireCost("cost", cost, this.#counted.limits);
-    const known = { record, due: Number.POSITIVE_INFINITY, now: () => now };
+    const cache = { record, refreshDueAt: Number.POSITIVE_INFINITY, now: () => now };
     const control = {
-      cache: known,
+      cache,
       refresh: () => undefined,
       onRecord() {},
       onInvalidation() {},
       stop() {},
     };
     return this.#withStage(async ({ endLeases }) => {
-      const { watch } = this.#adminStore;
+      const { monitor } = this.#adminStore;
       const overrides = createOverrides(control, this.#counted, {
-        watch,
+        monitor,
         endLeases,
         otherPolicies: () => [],
       });

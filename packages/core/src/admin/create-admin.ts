@@ -45,7 +45,7 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
 
   /** Watches the store for this call only: asks it even if it was down before. */
   async function monitored<T>(work: () => Promise<T>): Promise<T> {
-    const release = adminStore.watch.use();
+    const release = adminStore.monitor.use();
     try {
       return await work();
     } finally {
@@ -195,8 +195,8 @@ export function adminStoreOf(given: Store, storeTimeout: Duration): AdminStore {
   const times = readFailureOptions({ storeTimeout });
   return {
     store,
-    remote: transport,
-    get watch() {
+    transport,
+    get monitor() {
       return monitorStore(store.owner, transport, times);
     },
   };

@@ -24,7 +24,7 @@ const LISTS_PER_CALL = 16;
  * Resolves with the number of lists that named it. Rejects with the store's errors.
  */
 export async function forgetInUsage(
-  { store, watch }: AdminStore,
+  { store, monitor }: AdminStore,
   limiter: string,
   subject: Readonly<Record<string, string>>,
   dryRun: boolean,
@@ -32,7 +32,7 @@ export async function forgetInUsage(
   const { prefix } = store;
   const id = limiterId(limiter);
   const items = Object.entries(subject).flatMap(([dimension, text]) => itemsOf(dimension, text));
-  const [now = 0] = await watch.run(store, readUsageClock, { prefix }, usageKey(prefix));
+  const [now = 0] = await monitor.run(store, readUsageClock, { prefix }, usageKey(prefix));
   const spans = storedSpans(now);
   const blocked = Object.entries(subject).flatMap(([dimension, text]) =>
     (["hashed", "plain"] as const).map((subjects) =>
@@ -48,11 +48,11 @@ export async function forgetInUsage(
     return tops.length + (isBlockListed(read.at(-1)?.text ?? "", blocked) ? 1 : 0);
   }
   const erase = { prefix, blocked };
-  const [, erased = 0] = await watch.run(store, eraseBlocks, erase, blocksKey(prefix));
+  const [, erased = 0] = await monitor.run(store, eraseBlocks, erase, blocksKey(prefix));
   let forgotten = erased;
   for (let at = 0; at < spans.length; at += LISTS_PER_CALL) {
     const call = { prefix, id, spans: spans.slice(at, at + LISTS_PER_CALL), now, items };
-    const [, count = 0] = await watch.run(store, eraseSubjects, call, usageKey(prefix));
+    const [, count = 0] = await monitor.run(store, eraseSubjects, call, usageKey(prefix));
     forgotten += count;
   }
   return forgotten;

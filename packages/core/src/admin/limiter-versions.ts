@@ -45,7 +45,9 @@ export function limiterVersionsOf(
       others,
       uses: same.flatMap(({ uses }) => uses),
       extends: first.extends,
-      counters: JSON.stringify(shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort()),
+      counterIdentity: JSON.stringify(
+        shapes.map(({ per, fingerprint }) => [per, fingerprint]).sort(),
+      ),
       isMixed,
     };
   });

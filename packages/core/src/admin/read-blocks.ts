@@ -94,15 +94,15 @@ async function inspectAll(
   policies: Policies,
   unread: UnreadableRecord[],
 ): Promise<readonly FoundBlock[]> {
-  const { watch } = adminStoreOf(store, "5s");
-  const release = watch.use();
+  const { monitor } = adminStoreOf(store, "5s");
+  const release = monitor.use();
   const countersOf = createCounterLookup(store, policies);
   const inspections = suspects.flatMap((suspect) => {
     const { limiter, dimension, part } = suspect;
     return countersOf(limiter, dimension, part).map(
       async (counter): Promise<FoundBlock | undefined> => {
         try {
-          const block = await inspectBlock(counter, (...call) => watch.run(store, ...call));
+          const block = await inspectBlock(counter, (...call) => monitor.run(store, ...call));
           return block && { suspect, limiter: counter.group.limiter, block };
         } catch (error) {
           if (codeOf(error) !== "HEADGATE_WRONG_TYPE") throw error;

@@ -27,14 +27,14 @@ type PrefixStateName = "control" | "directory" | "processName" | "usage";
 
 /** The parts of the state of the whole process. */
 type ProcessStateName =
-  | "directoryTimes"
+  | "registryIntervals"
   | "hotReload"
   | "inUse"
   | "otherShapes"
   | "processRecord"
   | "shortDurations"
   | "storeTimes"
-  | "usageTimes";
+  | "usageIntervals";
 
 type State = Record<string, unknown>;
 

@@ -51,14 +51,14 @@ function startServer() {
   const store = brandStore({
     owner: {},
     prefix: "hg",
-    side: redisBackend,
-    remote: {
+    backend: redisBackend,
+    transport: {
       send: (sent) => sendBy(store.run)(sent),
-      slotOf: () => 0,
-      isAcrossSlots: () => false,
+      hashSlotOf: () => 0,
+      isCrossSlotError: () => false,
       nodeOf: () => "",
-      refresh() {},
-      isControlled: true,
+      refreshTopology() {},
+      followsControl: true,
       lastError: () => undefined,
     },
     now: () => performance.now() * 1_000,

@@ -34,7 +34,7 @@ class ControlCache implements Control {
   refreshDueAt: number = Number.NEGATIVE_INFINITY;
   readonly #key: string;
   readonly #followers: WeakList<Follower>;
-  /** The reads in progress, by the watch of the callers that wait: each watch has its own timeout. */
+  /** The reads in progress, by the monitor of the callers that wait: each monitor has its own timeout. */
   readonly #inFlight = new Map<StoreMonitor, Promise<void>>();
   /** The version of the latest known record; undefined before the first. */
   #version: number | undefined;
@@ -58,12 +58,12 @@ class ControlCache implements Control {
     const now = performance.now();
     if (now < this.refreshDueAt) return undefined;
     const isStale = now - this.#readSentAt >= STALE_MS;
-    const { watch } = deps;
-    const inFlight = this.#inFlight.get(watch);
+    const { monitor } = deps;
+    const inFlight = this.#inFlight.get(monitor);
     if (inFlight !== undefined) return isStale ? inFlight : undefined;
     if (now - this.#failedAt < RETRY_MS && now >= this.#failedAt) return undefined;
     // No decision waits for a server that is known to be down.
-    if (watch.downReason(this.#key) !== undefined) return undefined;
+    if (monitor.downReason(this.#key) !== undefined) return undefined;
     const read = this.#startRead(deps, now);
     return isStale ? read : undefined;
   }
@@ -72,26 +72,26 @@ class ControlCache implements Control {
     return this.#followers.add(follower);
   }
 
-  #startRead({ store, watch }: ControlDeps, sentAt: number): Promise<void> {
-    const read = (): Promise<void> => this.#read(store, watch, sentAt);
-    const inFlight = background.runInAsyncScope(read).finally(() => this.#inFlight.delete(watch));
-    this.#inFlight.set(watch, inFlight);
+  #startRead({ store, monitor }: ControlDeps, sentAt: number): Promise<void> {
+    const read = (): Promise<void> => this.#read(store, monitor, sentAt);
+    const inFlight = background.runInAsyncScope(read).finally(() => this.#inFlight.delete(monitor));
+    this.#inFlight.set(monitor, inFlight);
     return inFlight;
   }
 
   /** Never rejects. */
-  async #read(store: CountingStore, watch: StoreMonitor, sentAt: number): Promise<void> {
+  async #read(store: CountingStore, monitor: StoreMonitor, sentAt: number): Promise<void> {
     const knownVersion = this.#version;
     try {
-      const reply = await watch.run(
+      const reply = await monitor.run(
         store,
         readControl,
         { key: this.#key, knownVersion },
         this.#key,
       );
-      await this.#applyReply(reply, knownVersion, sentAt, watch.log);
+      await this.#applyReply(reply, knownVersion, sentAt, monitor.log);
     } catch (error) {
-      this.#reportFailure(error, watch.log);
+      this.#reportFailure(error, monitor.log);
     }
   }
 

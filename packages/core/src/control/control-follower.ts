@@ -14,13 +14,13 @@ import type { ControlRecord, Invalidation } from "./record.ts";
  */
 export function followControl(
   counted: CompiledPolicy,
-  watch: StoreMonitor | undefined,
+  monitor: StoreMonitor | undefined,
   otherPolicies: () => Iterable<CompiledPolicy>,
 ): LimiterControl | undefined {
   const { store } = counted;
-  if (watch === undefined || store.transport?.followsControl !== true) return undefined;
+  if (monitor === undefined || store.transport?.followsControl !== true) return undefined;
   const { owner } = store;
-  const deps = { store, watch };
+  const deps = { store, monitor };
   const control = controlCacheOf(store);
   const denials = denyCacheOf(owner);
   let invalidationCallback = (_?: string): void => {};

@@ -41,8 +41,8 @@ export class ControlStore {
   }
 
   #run<Call>(operation: Operation<Call>, call: Call): Promise<readonly number[]> {
-    const { store, watch } = this.#deps;
-    return watch.run(store, operation, call, this.#recordKey);
+    const { store, monitor } = this.#deps;
+    return monitor.run(store, operation, call, this.#recordKey);
   }
 
   /** Rejects with `HEADGATE_CONTROL_CORRUPT`. */

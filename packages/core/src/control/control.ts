@@ -30,7 +30,7 @@ export interface Control {
   readonly refreshDueAt: number;
   /** The server's clock in microseconds, extrapolated from the last read with this process's monotonic clock. */
   now(): number;
-  /** Like `refresh` of a limiter, which passes its store and its watch. */
+  /** Like `refresh` of a limiter, which passes its store and its monitor. */
   refresh(place: ControlDeps): Promise<void> | undefined;
   /**
    * Passes the news of each record that is read to a follower, until the returned function is called or the follower is
@@ -46,7 +46,7 @@ export interface Follower {
 
 export interface ControlDeps {
   readonly store: CountingStore;
-  readonly watch: StoreMonitor;
+  readonly monitor: StoreMonitor;
 }
 
 /** The news in a record that was read. */

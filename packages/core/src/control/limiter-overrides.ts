@@ -27,7 +27,7 @@ const reportedOn = shareByClient("ignoredOverrides", () => new Set<string>());
 
 /** The limiter that is overridden. */
 interface OverriddenLimiter {
-  readonly watch: StoreMonitor | undefined;
+  readonly monitor: StoreMonitor | undefined;
   readonly endLeases: Stage["endLeases"];
   /** Policies of other shapes that calls have passed. */
   readonly otherPolicies: () => Iterable<CompiledPolicy>;
@@ -60,9 +60,9 @@ export function createOverrides(
   function applyRecord(record: ControlRecord): void {
     const own = limiters.map((limiter) => ({
       limiter,
-      overrides: overrideIndexOf(record, limiter),
+      index: overrideIndexOf(record, limiter),
     }));
-    all.indexes = own.some(({ overrides }) => overrides !== undefined) ? own : undefined;
+    all.indexes = own.some(({ index }) => index !== undefined) ? own : undefined;
     if (all.indexes === undefined) return;
     holder.endLeases?.((counter) => apply([counter])[0]?.overrideEffect !== undefined);
   }
@@ -201,7 +201,7 @@ function overriddenGroup(group: LimitGroup, override: Override): LimitGroup {
  */
 function createCompatibilityCheck(
   counted: CompiledPolicy,
-  { watch, otherPolicies }: OverriddenLimiter,
+  { monitor, otherPolicies }: OverriddenLimiter,
 ): (override: Override, policy: CompiledPolicy) => boolean {
   const checked = new WeakMap<CompiledPolicy, WeakMap<Override, boolean>>();
 
@@ -223,7 +223,7 @@ function createCompatibilityCheck(
     const message = `an override of the limiter ${formatReceived(limiter)} does not fit it, and is ignored: ${why}`;
     if (reported.has(message) || reported.size >= MAX_REPORTED) return;
     reported.add(message);
-    watch?.log.log("HEADGATE_OVERRIDE_IGNORED", message);
+    monitor?.log.log("HEADGATE_OVERRIDE_IGNORED", message);
   }
 
   return (override, policy) => {

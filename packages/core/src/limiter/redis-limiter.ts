@@ -43,7 +43,7 @@ export const redisBackend: StoreBackend = {
     const overrides =
       control &&
       createOverrides(control, counted, {
-        watch: monitor,
+        monitor,
         endLeases: pipeline.endLeases,
         otherPolicies: () => shapes.policies(),
       });

@@ -31,10 +31,13 @@ export const PROCESS_TTL_MS = 110_000;
 export const SHARED_TTL_MS = 7_200_000;
 
 /** Shared by all copies of this package, so that a test can set other times. */
-export const registryIntervals: () => RegistryIntervals = shareInProcess("directoryTimes", () => ({
-  first: 10_000,
-  every: 30_000,
-}));
+export const registryIntervals: () => RegistryIntervals = shareInProcess(
+  "registryIntervals",
+  () => ({
+    firstMs: 10_000,
+    everyMs: 30_000,
+  }),
+);
 
 /** The most limiters and breakers of a process that are listed; the rest are only counted. */
 const MAX_REGISTERED = 1_000;

@@ -18,9 +18,9 @@ interface UsageIntervals {
 }
 
 /** Shared by all copies of this package, so that a test can set other times. */
-export const usageIntervals: () => UsageIntervals = shareInProcess("usageTimes", () => ({
-  every: 4_000,
-  subjectsEvery: 25_000,
+export const usageIntervals: () => UsageIntervals = shareInProcess("usageIntervals", () => ({
+  everyMs: 4_000,
+  subjectsEveryMs: 25_000,
 }));
 
 /** How many limits of a limiter are counted separately, also in days.lua. */
