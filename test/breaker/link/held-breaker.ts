@@ -51,12 +51,12 @@ export function holdBreaker<Result = unknown>(
   const store = brandStore({
     owner: {},
     prefix: "hg",
-    remote: {
+    transport: {
       send: (sent) => sendBy(store.run)(sent),
-      slotOf: () => 0,
-      isAcrossSlots: () => false,
+      hashSlotOf: () => 0,
+      isCrossSlotError: () => false,
       nodeOf: () => "",
-      refresh() {},
+      refreshTopology() {},
       lastError: () => undefined,
     },
     now,

@@ -12,7 +12,7 @@ const memory = memoryStore();
 const store = {
   ...memory,
   owner: {},
-  remote: {send(sent) { memory.run(sent.step, sent.call).then(sent.resolve.bind(sent)); }, slotOf: () => 0, isAcrossSlots: () => false, nodeOf: () => "", refresh() {}, lastError: () => undefined },
+  transport: {send(sent) { memory.run(sent.operation, sent.call).then(sent.resolve.bind(sent)); }, hashSlotOf: () => 0, isCrossSlotError: () => false, nodeOf: () => "", refreshTopology() {}, lastError: () => undefined },
 };
 const options = { minimumCalls: 1, openFor: 1, probeTimeout: "1d" };
 const reporter = createBreaker({ ...options, name: "reporter", store, flushInterval: "1m" });

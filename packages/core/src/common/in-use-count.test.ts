@@ -64,7 +64,7 @@ test("a call of wait is waiting until it is admitted, or given up", async () => 
 });
 
 test("nothing is counted where nobody listens, nor is what began then counted at its end", async () => {
-  expect(trackInUse("places", { limiter: "quiet", plugin: undefined })).toBeUndefined();
+  expect(trackInUse("slots", { limiter: "quiet", plugin: undefined })).toBeUndefined();
   const limiter = createLimiter({ name: "quiet", limits: places });
   onTestFinished(() => limiter.close());
   const before = await limiter.consume("ada");

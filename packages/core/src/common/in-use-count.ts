@@ -15,7 +15,7 @@ export interface InUseCount extends LimiterLabels {
 }
 
 /** What can be in use in a limiter: concurrency slots, or waiting calls. */
-type UseKind = "waiting" | "places";
+type UseKind = "waiting" | "slots";
 
 /** How many are in use, by the limiter's name. */
 const inUse = shareInProcess("inUse", () => ({

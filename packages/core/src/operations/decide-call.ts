@@ -113,9 +113,9 @@ export interface AnswerCursor {
  * The reply to a decision, from the answer of decide.lua or look.lua. The answer has states; the algorithms' twins compute the
  * numbers. Undefined for an answer that the scripts never give, including a denial by limits that would all allow.
  */
-export function decodeDecision(call: DecideCall, reply: unknown): readonly number[] | undefined {
+export function decodeDecision(call: DecideCall, raw: unknown): readonly number[] | undefined {
   const { mode, cost, counters } = call;
-  const values: readonly unknown[] = Array.isArray(reply) ? reply : [reply];
+  const values: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
   const [first] = values;
   const mayCharge = isCharging(mode);
   const isCharged = mayCharge && Buffer.isBuffer(first);

@@ -42,7 +42,7 @@ function crossThreshold(
   const [lowest = Number.POSITIVE_INFINITY] = notify?.units ?? [];
   if (used < lowest) return 0;
   const known = state.thresholdMarks?.[i];
-  const mark = known !== undefined && known.endsAt > now ? known : { units: 0, ends: 0 };
+  const mark = known !== undefined && known.endsAt > now ? known : { units: 0, endsAt: 0 };
   const reached = (notify?.units ?? []).filter((units) => units > mark.units && units <= used);
   const endsAt =
     now + (algorithm.windowLeft?.(limitStates[i], quota) ?? (notify?.repeatAfter as number));

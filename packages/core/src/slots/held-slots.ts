@@ -56,7 +56,7 @@ export class HeldSlots implements SlotHandle {
 
   markGranted(): void {
     const units = this.#counters.reduce((sum, counter) => sum + costAt(counter, 0, 1), 0);
-    this.#stopCounting = trackInUse("places", this.#keeper.labels, units);
+    this.#stopCounting = trackInUse("slots", this.#keeper.labels, units);
     if (this.#stopCounting === undefined) return;
     // So that the count of slots in use notices expired ones.
     for (const place of this.#slots) this.#keeper.renewals.add(place);
