@@ -84,15 +84,15 @@ function partsIn(folder: string, files = /\.lua$/): string[] {
 const without = (text: string, pattern: RegExp) => text.replace(pattern, "");
 
 test("the script that is printed is the one that is made", () => {
-  const { source } = composeScript("decide-lone", [shapeFor("gcra")]);
+  const { source } = composeScript("decide-single", [shapeFor("gcra")]);
   const printed = without(luaUnder("The script").join(""), /^ +/gm);
   expect(printed.trimEnd()).toBe(source);
 });
 
 test("the section with which it begins is the one that is shown", () => {
   const file = readFileSync(join(ROOT, "packages/core/src/scripts/decide.lua"), "utf8");
-  const [, lone] = /^--- @section lone\n([\s\S]*?)\n--- @section /m.exec(file) ?? [];
-  expect(luaUnder("The parts").join("")).toBe(lone);
+  const [, single] = /^--- @section single\n([\s\S]*?)\n--- @section /m.exec(file) ?? [];
+  expect(luaUnder("The parts").join("")).toBe(single);
 });
 
 test("the tables have all directives, and all sections", () => {
@@ -231,7 +231,7 @@ describe("on a server", () => {
     const COUNT = 200;
     for (let i = 0; i < COUNT; i += 1) {
       const { shape } = countedBy(gcra({ limit, window: 60_001 + i }));
-      await redis.script("LOAD", composeScript("decide-lone", [shape]).source);
+      await redis.script("LOAD", composeScript("decide-single", [shape]).source);
     }
     const bytes = ((await inScripts()) - before) / COUNT;
 

@@ -66,13 +66,13 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   log: slidingLog({ limit, window }),
   "log!": slidingLog({ limit, window, block }),
   "log!after": slidingLog({ limit, window, block: after }),
-  places: concurrency({ limit, ttl: window }),
+  slots: concurrency({ limit, ttl: window }),
 };
 
 const COLUMNS: readonly (readonly [ScriptName, isByName: boolean])[] = [
-  ["decide-lone", false],
+  ["decide-single", false],
   ...([false, true] as const).flatMap((isByName) =>
-    (["decide-batch", "look", "charge", "refund", "judge", "block", "places"] as const).map(
+    (["decide-batch", "peek", "charge", "refund", "confirm", "block", "slots"] as const).map(
       (script) => [script, isByName] as const,
     ),
   ),
@@ -85,18 +85,18 @@ type Shapes = readonly (readonly string[])[];
 function allShapes(): Shapes[] {
   const names = Object.keys(LIMITS);
   const random = new Random(24);
-  const counted = names.filter((name) => name !== "places");
+  const counted = names.filter((name) => name !== "slots");
   const some = (most: number) => random.shuffle(counted).slice(0, random.whole(1, most));
   return [
     ...names.map((name) => [[name]]),
     ...counted.map((name, i) => [[name, counted[(i + 7) % counted.length] as string]]),
     ...Array.from({ length: 30 }, () => [some(4), some(3)]),
-    ...Array.from({ length: 15 }, () => [some(2), ["places"], some(2)]),
-    [["places"], ["places"]],
+    ...Array.from({ length: 15 }, () => [some(2), ["slots"], some(2)]),
+    [["slots"], ["slots"]],
     [["fixed!kept"], ["week!kept", "gcra!after", "fixed-clock!kept"]],
     [Array.from({ length: 60 }, () => "gcra")],
     [counted],
-    [counted, ["places"], counted.toReversed()],
+    [counted, ["slots"], counted.toReversed()],
   ];
 }
 
@@ -106,10 +106,10 @@ function compiled(name: string) {
 
 /** Whether the script is ever asked for with such shapes. */
 function isUsed(script: ScriptName, shapes: readonly CounterShape[]): boolean {
-  const ofPlaces = shapes.filter(({ limits }) => limits.some(({ slotTtl }) => slotTtl));
-  if (script === "places") return shapes.length === 1 && ofPlaces.length === 1;
-  if (script === "judge") return shapes.every(({ keeps }) => keeps);
-  return ofPlaces.length === 0 || !["charge", "refund"].includes(script);
+  const ofSlots = shapes.filter(({ limits }) => limits.some(({ slotTtl }) => slotTtl));
+  if (script === "slots") return shapes.length === 1 && ofSlots.length === 1;
+  if (script === "confirm") return shapes.every(({ keeps }) => keeps);
+  return ofSlots.length === 0 || !["charge", "refund"].includes(script);
 }
 
 function digestsOf(names: Shapes): string {

@@ -57,7 +57,7 @@ if used == 0 then
   kept = 0 -- a new window
 end
 
---- @section kept-judge
+--- @section kept-confirm
 -- Counts in the window in which it is reported: a client gains nothing by delaying responses until the next window.
 if not (isHere and since <= AGE) then
   used = math.min(MOST, used + math.min(given, cost))

@@ -123,12 +123,12 @@ describe("the record is read", () => {
     expect(asked()).toEqual(["read-control", "decide"]);
     vi.advanceTimersByTime(799);
     await api.peek("ann");
-    expect(asked()).toEqual(["look"]);
+    expect(asked()).toEqual(["peek"]);
     vi.advanceTimersByTime(1);
     const open = hold();
     void api.peek("ann");
     void api.peek("ann");
-    expect(asked()).toEqual(["read-control", "look", "look"]);
+    expect(asked()).toEqual(["read-control", "peek", "peek"]);
     open();
     await letRun();
     vi.advanceTimersByTime(60_000);
@@ -149,7 +149,7 @@ describe("the record is read", () => {
     expect(asked()).toEqual(["read-control"]);
     open();
     await Promise.all(waiting);
-    expect(asked()).toEqual(["look", "decide"]);
+    expect(asked()).toEqual(["peek", "decide"]);
     await api.close();
   });
 
@@ -181,7 +181,7 @@ describe("the record is read", () => {
     vi.advanceTimersByTime(5_000);
     open();
     expect(await first).toMatchObject({ source: "store" });
-    expect(asked()).toEqual(["read-control", "look"]);
+    expect(asked()).toEqual(["read-control", "peek"]);
     await api.close();
   });
 
@@ -359,7 +359,7 @@ describe("an order", () => {
     asked();
     const again = limiter();
     await again.peek("ann");
-    expect(asked()).toEqual(["read-control", "look"]);
+    expect(asked()).toEqual(["read-control", "peek"]);
     await again.close();
   });
 });
@@ -378,10 +378,10 @@ describe("what cannot be read", () => {
     state.failure = undefined;
     vi.advanceTimersByTime(198);
     await api.peek("somebody");
-    expect(asked()).toEqual(["look"]);
+    expect(asked()).toEqual(["peek"]);
     vi.advanceTimersByTime(1);
     await api.peek("somebody");
-    expect(asked()).toEqual(["read-control", "look"]);
+    expect(asked()).toEqual(["read-control", "peek"]);
     await letRun();
     expect(await sourceOf(api, "ann")).toBe("store");
     await nextTurn();
@@ -394,7 +394,7 @@ describe("what cannot be read", () => {
     const warnings = watchWarnings();
     const api = limiter();
     for (let i = 0; i < 3; i += 1) expect((await api.peek("ann")).source).toBe("store");
-    expect(asked()).toEqual(["read-control", "look", "look", "look"]);
+    expect(asked()).toEqual(["read-control", "peek", "peek", "peek"]);
     await letRun();
     await nextTurn();
     expect(warnings).toEqual([]);

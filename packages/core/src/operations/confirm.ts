@@ -38,7 +38,7 @@ export function confirmationsOf(
  * Confirms units of a charge, and blocks counters in which as many units are confirmed as a limit grants. The reply is 1 if a
  * block was set.
  */
-export const confirm: Operation<Confirmation> = defineMutation("judge", {
+export const confirm: Operation<Confirmation> = defineMutation("confirm", {
   encode(call) {
     const { cost, units, counters, mayBlock } = call;
     const rules = counters

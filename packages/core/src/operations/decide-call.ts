@@ -110,7 +110,7 @@ export interface AnswerCursor {
 }
 
 /**
- * The reply to a decision, from the answer of decide.lua or look.lua. The answer has states; the algorithms' twins compute the
+ * The reply to a decision, from the answer of decide.lua or peek.lua. The answer has states; the algorithms' twins compute the
  * numbers. Undefined for an answer that the scripts never give, including a denial by limits that would all allow.
  */
 export function decodeDecision(call: DecideCall, raw: unknown): readonly number[] | undefined {

@@ -49,7 +49,7 @@ export const decide: Operation<DecideCall> = {
       // A cost of 1 is implied, unless the call takes concurrency slots.
       if (cost !== 1 || holder !== undefined)
         digits += encodeDigits(cost, LONG_DIGITS) + (holder ?? "");
-      const script = scripts.get("decide-lone", compose);
+      const script = scripts.get("decide-single", compose);
       return { script, args: clock === "" ? [digits] : [digits, clock] };
     }
     const args = coalesce(calls, isEqualCall).map((run) => encodeDecisions(run, times));
@@ -67,9 +67,9 @@ export const decide: Operation<DecideCall> = {
 /** Looks at limits, and changes nothing. The reply is that of `decide`. */
 export const peek: Operation<DecideCall> = {
   ...decide,
-  name: "look",
+  name: "peek",
   encode: (calls, compose, clock, times = "") => ({
-    script: scriptsOf((calls[0] as DecideCall).counters).get("look", compose),
+    script: scriptsOf((calls[0] as DecideCall).counters).get("peek", compose),
     args: [clock, ...coalesce(calls, hasEqualCosts).map((run) => encodeRun(run, times))],
   }),
   decode: decodeAll,

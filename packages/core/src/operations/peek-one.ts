@@ -12,7 +12,7 @@ import { readInteger } from "./list-script.ts";
  * Looks at the block of a call's only counter, without changing it. After the clock the reply has the microseconds for which it
  * is blocked, and the limit that set the block, from 1 in canonical order; 0 for a block by hand, or none.
  */
-export const peekBlock: Operation<DecideCall> = peekOne("look-block", (_, state, now) => {
+export const peekBlock: Operation<DecideCall> = peekOne("peek-block", (_, state, now) => {
   const rest = remainingMicrosOf(state?.block, now);
   return [now, rest, rest > 0 ? (state?.block?.setBy ?? 0) : 0];
 });

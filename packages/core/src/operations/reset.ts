@@ -10,7 +10,7 @@ import { resetLua } from "./lua.generated.ts";
 
 /** Forgets counters, but not blocks set by hand. The reply is 1 if there was anything to forget. */
 export const reset: Operation<readonly Counter[]> = {
-  ...defineListOperation("forget", {
+  ...defineListOperation("reset", {
     source: resetLua,
     parameters: (counters: readonly Counter[]) => [
       counters.length,

@@ -16,7 +16,7 @@ export interface SlotsCall {
 }
 
 /** Renews or releases slots. The reply has for each holder whether its slot was there, 1 or 0. */
-export const slotsOperation: Operation<SlotsCall> = defineMutation("places", {
+export const slotsOperation: Operation<SlotsCall> = defineMutation("slots", {
   encode: ({ holders, renews }) => encodeDigits(renews ? 1 : 0, 1) + holders.join(""),
 
   decode: ({ holders }, answer) => readIntegers(answer, holders.length),

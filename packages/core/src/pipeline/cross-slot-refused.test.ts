@@ -58,7 +58,7 @@ test("a decision whose call is refused for its slots is asked again over them", 
   const { limiter, held, refuse } = start();
   const asked = limiter.consume(subject);
   await refuse();
-  expect(held.map(({ name }) => name)).toEqual(["look", "look"]);
+  expect(held.map(({ name }) => name)).toEqual(["peek", "peek"]);
   const decision = await answerOf(held, asked);
   expect(decision).toMatchObject({ allowed: true, source: "store" });
   expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
@@ -71,7 +71,7 @@ test("no request waits longer than the store's time in total for that, nor is ch
   expect(await timeOf(asked)).toBeCloseTo(TIMEOUT_MS - REFUSED_MS, -1);
   expect(await asked).toMatchObject({ source: "local", degraded: true });
   // Both slots were only looked at by then.
-  const looks = held.splice(0).filter(({ name }) => name === "look");
+  const looks = held.splice(0).filter(({ name }) => name === "peek");
   expect(looks).toHaveLength(2);
   for (const look of looks) await look.carryOut();
   expect(held.map(({ name }) => name)).not.toContain("decide");
@@ -82,7 +82,7 @@ test("a reset that is refused for its slots is made in each of them", async () =
   await answerOf(held, limiter.consume(subject));
   const reset = limiter.reset(subject);
   await refuse();
-  expect(held.map(({ name }) => name)).toEqual(["forget", "forget"]);
+  expect(held.map(({ name }) => name)).toEqual(["reset", "reset"]);
   expect(await answerOf(held, reset)).toBe(true);
 });
 
@@ -125,7 +125,7 @@ test("a reset that was given up is not made again when the probe after it is ref
   await expect(reset).rejects.toMatchObject({ code: "HEADGATE_STORE_UNAVAILABLE" });
   findSlots();
   const [given, probe] = held.splice(0);
-  expect([given?.name, probe?.name]).toEqual(["forget", "probe"]);
+  expect([given?.name, probe?.name]).toEqual(["reset", "probe"]);
   await probe?.refuse(CROSS_SLOT);
   expect(held).toEqual([]);
   await limiter.close();

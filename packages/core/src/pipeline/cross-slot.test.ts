@@ -119,7 +119,7 @@ describe("a decision over two slots", () => {
       await answerOf(held, limiter.consume(subject));
       const asked = limiter.consume(subject);
       await letRun();
-      expect(held.map(({ name }) => name)).toEqual(["look", "look"]);
+      expect(held.map(({ name }) => name)).toEqual(["peek", "peek"]);
       await held.shift()?.carryOut();
       await held.shift()?.carryOut();
       expect(held.map(({ name }) => name)).toEqual(["decide"]);
@@ -279,7 +279,7 @@ describe("a decision over two slots", () => {
       const decision = await answerOf(held, limiter.consume(subject));
       const settled = limiter.settle(decision, 1);
       await letRun();
-      expect(held.map(({ name }) => name)).toEqual(["judge", "judge"]);
+      expect(held.map(({ name }) => name)).toEqual(["confirm", "confirm"]);
       await carryOutAll(held);
       expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: false });
       for (const one of [
@@ -315,7 +315,7 @@ describe("a decision over two slots", () => {
       await letRun();
       isKnown = true;
       await held.shift()?.refuse(CROSS_SLOT);
-      expect(held.map(({ name }) => name)).toEqual(["judge", "judge"]);
+      expect(held.map(({ name }) => name)).toEqual(["confirm", "confirm"]);
       await carryOutAll(held);
       expect(await settled).toEqual({ charged: 1, overflow: 0, degraded: false });
       const denied = await answerOf(held, limiter.peek(subject));

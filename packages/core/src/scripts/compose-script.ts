@@ -75,7 +75,7 @@ class Composition {
   constructor(script: ScriptName, shapes: readonly CounterShape[], isByName: boolean) {
     const limits = shapes.flatMap((shape) => shape.limits);
     this.#script = script;
-    this.#isSingle = script === "decide-lone";
+    this.#isSingle = script === "decide-single";
     this.#inTables = needsTables(shapes, isByName);
     if (isByName) this.#variants.push("by-name");
     // A batch writes its keys at the end; a log, which is read in parts, cannot wait for that.
@@ -89,14 +89,14 @@ class Composition {
     };
     // A judgement need not remember until the end of a call that a block was set.
     const named =
-      script === "judge" ? shapes.map((shape) => ({ ...shape, blocks: false })) : shapes;
+      script === "confirm" ? shapes.map((shape) => ({ ...shape, blocks: false })) : shapes;
     this.#counters = nameCounters(named, isByName, nextKey);
     this.#argument = new ScriptArgument(script, this.#counters);
     this.#names = this.#namesOfScript(keys);
   }
 
   compose(): string {
-    const text = this.#expand(this.#section(this.#isSingle ? "lone" : "batch"));
+    const text = this.#expand(this.#section(this.#isSingle ? "single" : "batch"));
     return text.replace(/^\s+/gm, "").trim();
   }
 

@@ -8,7 +8,7 @@ Returns for each request the value of each counter or, when it is denied, the cl
         a charge also how many thresholds are told, for each limit that notifies
 ]]
 
---- @section lone
+--- @section single
 local call = redis.call
 --- @include moment
 --- @code numbers

@@ -9,6 +9,10 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "answer-by-name": "--- @counters charge\nanswer = { COUNTED }\n",
     "charge": "--- @include advance\n--- @limits overcharge\n--- @include renew\n--- @include keep\n"
   },
+  "confirm": {
+    "answer": "answer = 0\n--- @counters confirm\n",
+    "confirm": "local isHere, since = bytes and generation == charged and stamp >= moment and stamp <= now, now - moment\n--- @include advance\nlocal isVoid\nif block then\n  local blockEnds, _, _, setBy = struct.unpack(\">I7I7I1I1\", block)\n  isVoid = setBy > 0 and blockEnds > moment\nend\nif not isVoid then\n  local isSet\n  --- @limits confirm\n  --- @include renew\n  --- @include block\n  --- @include keep\n  if isSet then\n    answer = 1\n  end\nend\n"
+  },
   "counter": {
     "batch": "local call = redis.call\n--- @include moment\n--- @include calls\nreturn reply\n",
     "moment": "local givenClock, now = CLOCK, nil\nif givenClock then\n  now = givenClock + 0\nelse\n  local time = call(\"TIME\")\n  now = time[1] * 1000000 + time[2]\nend\n",
@@ -25,28 +29,24 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "put": "if life then\n  call(\"SET\", key, value, \"PX\", life)\nelse\n  call(\"SETRANGE\", key, \"0\", value)\nend\n"
   },
   "decide": {
-    "lone": "local call = redis.call\n--- @include moment\n--- @code numbers\nlocal cost = 1\nif #DIGITS > COST_AT then\n  --- @code cost\nend\n--- @include call\nreturn answer\n",
+    "single": "local call = redis.call\n--- @include moment\n--- @code numbers\nlocal cost = 1\nif #DIGITS > COST_AT then\n  --- @code cost\nend\n--- @include call\nreturn answer\n",
     "batch": "local call = redis.call\n--- @include moment\nlocal values, lifetimes = {}, {}\n--- @include calls\nfor key, value in pairs(values) do\n  local life = lifetimes[key]\n  --- @include put\nend\nreturn reply\n",
     "answer": "--- @counters advance\nlocal isAllowed = not isBlocked and ALLOWS\nif isAllowed then\n  --- @limits charge\nelse\n  --- @limits report\n  --- @counters block\nend\n--- @counters settle\nanswer = isAllowed and CHARGED or { now, REPORTED }\n",
     "settle": "value = bytes\nif isAllowed or isAhead or bytes and (OUTLIVES) then\n  --- @include renew\n  --- @include keep\nend\n",
     "read-late": "bytes = values[key]\nif bytes == nil then\n  bytes = redis.pcall(\"GET\", key)\nend\n",
     "write-late": "values[key] = value\nif life then\n  lifetimes[key] = life\nend\n"
   },
-  "judge": {
-    "answer": "answer = 0\n--- @counters judge\n",
-    "judge": "local isHere, since = bytes and generation == charged and stamp >= moment and stamp <= now, now - moment\n--- @include advance\nlocal isVoid\nif block then\n  local blockEnds, _, _, setBy = struct.unpack(\">I7I7I1I1\", block)\n  isVoid = setBy > 0 and blockEnds > moment\nend\nif not isVoid then\n  local isSet\n  --- @limits judge\n  --- @include renew\n  --- @include block\n  --- @include keep\n  if isSet then\n    answer = 1\n  end\nend\n"
-  },
-  "look": {
-    "answer": "--- @counters look\nanswer = { now, REPORTED }\n",
-    "look": "--- @include advance\n--- @limits report\nvalue = bytes\n"
-  },
-  "places": {
-    "answer": "answer = {}\n--- @counters tend\n",
-    "tend": "--- @include advance\nlocal isChanged = false\nfor at = HOLDERS_AT, #DIGITS, 8 do\n  local holder, isThere = string.sub(DIGITS, at, at + 8 - 1), 0\n  --- @limits tend\n  isChanged = isChanged or isThere == 1\n  answer[#answer + 1] = isThere\nend\nif isChanged then\n  --- @include keep\nend\n"
+  "peek": {
+    "answer": "--- @counters peek\nanswer = { now, REPORTED }\n",
+    "peek": "--- @include advance\n--- @limits report\nvalue = bytes\n"
   },
   "refund": {
     "answer": "answer = 0\n--- @counters refund\n",
     "refund": "if bytes and generation == charged and stamp >= moment and stamp <= now then\n  local since, isGiven = now - moment, false\n  elapsed = now - stamp\n  --- @limits advance\n  --- @limits refund\n  if isGiven then\n    answer = 1\n    --- @include keep\n  end\nend\n"
+  },
+  "slots": {
+    "answer": "answer = {}\n--- @counters tend\n",
+    "tend": "--- @include advance\nlocal isChanged = false\nfor at = HOLDERS_AT, #DIGITS, 8 do\n  local holder, isThere = string.sub(DIGITS, at, at + 8 - 1), 0\n  --- @limits tend\n  isChanged = isChanged or isThere == 1\n  answer[#answer + 1] = isThere\nend\nif isChanged then\n  --- @include keep\nend\n"
   },
   "blocks": {
     "denial-exceeds": "not (ALLOWS) and cost <= GRANTED\n",
@@ -58,7 +58,7 @@ export const parts: Readonly<Record<string, Readonly<Record<string, string>>>> =
     "denials-outlives": "isSet\n",
     "denials-lasts": "if longest < forgetsIn then\n  longest = forgetsIn\nend\n",
     "kept-advance": "if used == 0 then\n  kept = 0\nend\n",
-    "kept-judge": "if not (isHere and since <= AGE) then\n  used = math.min(2000000000, used + math.min(given, cost))\nend\nkept = math.min(2000000000, kept + cost)\n",
+    "kept-confirm": "if not (isHere and since <= AGE) then\n  used = math.min(2000000000, used + math.min(given, cost))\nend\nkept = math.min(2000000000, kept + cost)\n",
     "kept-exceeds": "kept >= GRANTED\n",
     "exceeded": "if EXCEEDS then\n  local place = RULE_AT + 5 * math.min(level + 1, 16)\n  local d1, d2, d3, d4, d5 = string.byte(DIGITS, place + 1, place + 5)\n  local span = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n  if span > longestBlock then\n    d1, d2, d3, d4, d5 = string.byte(DIGITS, RULE_AT + 1, RULE_AT + 5)\n    quiet = (((((d1) * 128 + d2) * 128 + d3) * 128 + d4) * 128 + d5) * 1000\n    longestBlock, setBy = span, PLACE\n  end\nend\n",
     "restart": "if setBy == PLACE then\n  --- @code zero\n  --- @include fresh\nend\n"

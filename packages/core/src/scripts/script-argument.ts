@@ -7,28 +7,28 @@ import { getName, namesInLimits } from "./script-names.ts";
 
 /** The scripts that are composed. */
 export type ScriptName =
-  | "decide-lone"
+  | "decide-single"
   | "decide-batch"
-  | "look"
+  | "peek"
   | "charge"
   | "refund"
-  | "judge"
+  | "confirm"
   | "block"
-  | "places";
+  | "slots";
 
 /**
  * What the argument of a call brings behind the numbers of its limits: `rules` for each limit that may block in that script,
  * `thresholds` for each that notifies, `charged` for each counter and, where the cost is by name, `cost` and `given` for each limit.
  */
 const FIELDS: Readonly<Record<ScriptName, readonly string[]>> = {
-  "decide-lone": ["rules", "thresholds", "generation", "cost"],
+  "decide-single": ["rules", "thresholds", "generation", "cost"],
   "decide-batch": ["requests", "cost", "rules", "thresholds", "generation"],
-  look: ["requests", "cost"],
+  peek: ["requests", "cost"],
   charge: ["requests", "cost", "thresholds", "generation"],
   refund: ["requests", "given", "moment", "charged"],
-  judge: ["requests", "cost", "given", "moment", "charged", "rules", "generation"],
+  confirm: ["requests", "cost", "given", "moment", "charged", "rules", "generation"],
   block: ["requests", "span", "generation"],
-  places: ["requests", "renews"],
+  slots: ["requests", "renews"],
 };
 
 /** Digits of the fields that are neither times, costs nor rules. */
@@ -74,7 +74,7 @@ export class ScriptArgument {
       ),
       ...FIELDS[script].flatMap(fieldsOf),
     ];
-    const later = script === "decide-lone" ? ["generation", "cost"] : ["generation"];
+    const later = script === "decide-single" ? ["generation", "cost"] : ["generation"];
     this.#lazyFields = [...later, ...[...rules, ...thresholds].map(([name]) => name)];
   }
 
@@ -85,7 +85,7 @@ export class ScriptArgument {
 
   /** Whether a limit may block in this script, so that its rule is passed. */
   mayBlock({ shape: { blocks, keeps } }: NamedLimit): boolean {
-    return (this.#script === "judge" ? keeps : blocks) === true;
+    return (this.#script === "confirm" ? keeps : blocks) === true;
   }
 
   /** How many digits are before a field. */

@@ -422,7 +422,7 @@ describe("a reset", () => {
     await before?.execute();
     const reset = limiter.reset("ann");
     const resetting = await sent();
-    expect(resetting?.name).toBe("forget");
+    expect(resetting?.name).toBe("reset");
     await before?.deliver();
     await consume("ann");
     await consume("ann");

@@ -6,10 +6,10 @@ Returns for each look the clock, then the value of each counter or false
 ]]
 
 --- @section answer
---- @counters look
+--- @counters peek
 answer = { now, REPORTED }
 
---- @section look
+--- @section peek
 --- @include advance
 --- @limits report
 value = bytes

@@ -8,9 +8,9 @@ Returns for each charge 1 when a block was set, 0 when none was
 
 --- @section answer
 answer = 0
---- @counters judge
+--- @counters confirm
 
---- @section judge
+--- @section confirm
 local isHere, since = bytes and generation == charged and stamp >= moment and stamp <= now, now - moment
 --- @include advance
 local isVoid
@@ -21,7 +21,7 @@ if block then
 end
 if not isVoid then
   local isSet
-  --- @limits judge
+  --- @limits confirm
   --- @include renew
   --- @include block
   --- @include keep
