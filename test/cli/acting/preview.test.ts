@@ -17,7 +17,7 @@ import { useHeadgate } from "./use-headgate.ts";
 const own = useHeadgate();
 
 /** Times, which pass between a preview and the action. */
-const TIMES = ["endsInMs", "retryAfterMs", "resetAfterMs", "growsAfterMs", "from", "until"];
+const TIMES = ["endsInMs", "retryAfterMs", "resetAfterMs", "refillAfterMs", "from", "until"];
 
 /** On a busy machine the server answers late. */
 const PATIENT = { storeTimeout: "10s", denyCache: false } as const;

@@ -95,8 +95,8 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     const batch = await Promise.all([1, 1, 2].map((cost) => limiter.consume(SUBJECT, { cost })));
     expect(batch.map(({ remaining }) => remaining)).toEqual([7, 6, 4]);
     await expectKept();
-    expect(await limiter.charge(SUBJECT, { cost: 2 })).toMatchObject({ counted: 2 });
-    expect(await limiter.settle(batch[2] as Decision, 0)).toMatchObject({ counted: 0 });
+    expect(await limiter.charge(SUBJECT, { cost: 2 })).toMatchObject({ charged: 2 });
+    expect(await limiter.settle(batch[2] as Decision, 0)).toMatchObject({ charged: 0 });
     expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 4 });
     await expectKept();
     // A clock that stepped back begins another generation of the counter, and takes the level along.

@@ -91,7 +91,7 @@ describeWorlds((world) => {
         expect(await limiter.consume("u", { cost: 0 })).toMatchObject({ allowed: true, cost: 0 });
         expect(await limiter.wait("u", { cost: 0 })).toMatchObject({ allowed: true, cost: 0 });
         expect(await limiter.charge("u", { cost: 0 })).toEqual({
-          counted: 0,
+          charged: 0,
           overflow: 0,
           degraded: false,
         });
@@ -106,14 +106,14 @@ describeWorlds((world) => {
     test("a cost of 0 is settled at its real cost, in either form", async () => {
       const limiter = open({ ...limitOf(10), name: "units" });
       const first = await limiter.consume("u", { cost: 0 });
-      expect(await limiter.settle(first, 3)).toEqual({ counted: 3, overflow: 0, degraded: false });
+      expect(await limiter.settle(first, 3)).toEqual({ charged: 3, overflow: 0, degraded: false });
       const second = await limiter.consume("u", { cost: { units: 0 } });
-      expect(await limiter.settle(second, { units: 2 })).toMatchObject({ counted: { units: 2 } });
+      expect(await limiter.settle(second, { units: 2 })).toMatchObject({ charged: { units: 2 } });
       // Each of them once.
-      expect(await limiter.settle(first, 3)).toMatchObject({ counted: 0 });
+      expect(await limiter.settle(first, 3)).toMatchObject({ charged: 0 });
       const looked = await limiter.peek("u", { cost: 0 });
       expect(looked.limit - looked.remaining).toBe(5);
-      expect(await limiter.settle(looked, 3)).toMatchObject({ counted: 0 });
+      expect(await limiter.settle(looked, 3)).toMatchObject({ charged: 0 });
       expect(await limiter.refund(await limiter.consume("u", { cost: 0 }))).toBe(false);
     });
   });

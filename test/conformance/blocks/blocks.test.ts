@@ -56,7 +56,7 @@ describeWorlds((world) => {
       const whole = { retryAfterMs: DAY_MS, resetAfterMs: DAY_MS };
       const denied = await exceed(limiter);
       expect(denied).toMatchObject({ ...blocked, ...whole, wouldAllow: false });
-      expect(denied.limits).toMatchObject([{ allowed: false, growsAfterMs: DAY_MS, ...whole }]);
+      expect(denied.limits).toMatchObject([{ allowed: false, refillAfterMs: DAY_MS, ...whole }]);
       time.advance(12n * HOUR);
       expect(await limiter.consume(SUBJECT)).toMatchObject({
         ...blocked,

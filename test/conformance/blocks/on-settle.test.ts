@@ -277,15 +277,15 @@ describeWorlds((world) => {
   test("several units are kept as they are settled", async () => {
     const { limiter } = open();
     const five = await limiter.consume(SUBJECT, { cost: 5 });
-    expect(await limiter.settle(five, 3)).toEqual({ counted: 3, overflow: 0, degraded: false });
+    expect(await limiter.settle(five, 3)).toEqual({ charged: 3, overflow: 0, degraded: false });
     expect(await look(limiter)).toMatchObject({ remaining: 7 });
     const one = await limiter.consume(SUBJECT);
-    expect(await limiter.settle(one, 6)).toEqual({ counted: 6, overflow: 0, degraded: false });
+    expect(await limiter.settle(one, 6)).toEqual({ charged: 6, overflow: 0, degraded: false });
     expect(await look(limiter)).toMatchObject({ blocked: false, remaining: 1 });
     await failures(limiter, 1);
     expect(await limiter.consume(SUBJECT)).toMatchObject({ blocked: true });
     // Once for each decision.
-    expect(await limiter.settle(one, 6)).toMatchObject({ counted: 0 });
+    expect(await limiter.settle(one, 6)).toMatchObject({ charged: 0 });
   });
 
   test("the longer of two blocks counts, and the other limit goes on", async () => {
@@ -330,7 +330,7 @@ describeWorlds((world) => {
     await limiter.settle(await ask(1, 30), { tries: 0 });
     await limiter.settle(await ask(0, 30), {});
     expect(await limiter.settle(await ask(3, 30), { work: 0 })).toMatchObject({
-      counted: { tries: 3, work: 0, calm: 1 },
+      charged: { tries: 3, work: 0, calm: 1 },
     });
     expect((await look(limiter)).limits).toMatchObject([
       { remaining: 1 },

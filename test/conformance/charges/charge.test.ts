@@ -55,12 +55,12 @@ describeWorlds((world) => {
       const { limiter } = open(per(10));
       await limiter.charge(SUBJECT, { cost: 7 });
       expect(await limiter.charge(SUBJECT, { cost: MOST })).toEqual({
-        counted: MOST - 7,
+        charged: MOST - 7,
         overflow: 7,
         degraded: false,
       });
       expect(await limiter.charge(SUBJECT, { cost: Number.MAX_SAFE_INTEGER })).toEqual({
-        counted: 0,
+        charged: 0,
         overflow: Number.MAX_SAFE_INTEGER,
         degraded: false,
       });
@@ -237,7 +237,7 @@ describe("on Redis", () => {
 });
 
 function charged(units: number): object {
-  return { counted: units, overflow: 0, degraded: false };
+  return { charged: units, overflow: 0, degraded: false };
 }
 
 function stateOf({ limits }: Decision): LimitState {

@@ -68,7 +68,7 @@ async function compare(
       const receipts = replies.map((reply) => ({
         cost,
         counters,
-        charged: reply[0] as number,
+        chargedAt: reply[0] as number,
         generations: [reply[1] as number],
       }));
       open.push({ left: cost, receipts });

@@ -56,8 +56,7 @@ export const chargeByName: MixedStep = {
     const cost = randomChargeByName(random, unitLimitsOf(tier), tier.last);
     const before = await lookAt(world, tier, subjects);
     const { charged, overflow, degraded } = await limiter.charge(subjects, { cost });
-    const explain = () =>
-      `${JSON.stringify({ cost, counted: charged, overflow })} ${world.describe(tier)}`;
+    const explain = () => `${JSON.stringify({ cost, charged, overflow })} ${world.describe(tier)}`;
     await tier.truth?.charge(subjects, { cost });
     const isOver = Object.values(overflow).some((units) => units > 0);
     claim(!degraded, explain);

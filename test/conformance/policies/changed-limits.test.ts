@@ -47,7 +47,7 @@ describeWorlds((world) => {
         remaining: 0,
         overdrawn: 490,
         retryAfterMs: Number(first / 1_000n),
-        growsAfterMs: Number(first / 1_000n),
+        refillAfterMs: Number(first / 1_000n),
         resetAfterMs: Number(all / 1_000n),
       });
       // Who only looks is not denied.
@@ -103,7 +103,7 @@ describeWorlds((world) => {
         remaining: 10,
         overdrawn: 0,
         resetAfterMs: 0,
-        growsAfterMs: 0,
+        refillAfterMs: 0,
       });
     });
   });

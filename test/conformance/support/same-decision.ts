@@ -24,7 +24,7 @@ const STATE = [
   "overdrawn",
   "retryAfterMs",
   "resetAfterMs",
-  "growsAfterMs",
+  "refillAfterMs",
 ] as const;
 
 /** Whether two decisions say the same in every field: `toEqual`, at the speed that a million comparisons need. */

@@ -420,7 +420,7 @@ describeWorlds((world) => {
     thresholds.subscribe(fail);
     try {
       expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: true, degraded: false });
-      expect(await limiter.charge("grace")).toMatchObject({ counted: 1, degraded: false });
+      expect(await limiter.charge("grace")).toMatchObject({ charged: 1, degraded: false });
       expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: false });
     } finally {
       thresholds.unsubscribe(fail);

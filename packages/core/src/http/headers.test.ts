@@ -50,7 +50,7 @@ const limitState: fc.Arbitrary<LimitState> = fc.record({
   overdrawn: fc.constant(0),
   retryAfterMs: milliseconds,
   resetAfterMs: milliseconds,
-  growsAfterMs: milliseconds,
+  refillAfterMs: milliseconds,
 });
 
 const COUNTED: LimitState = {
@@ -163,8 +163,8 @@ describe("RateLimit", () => {
       retryAfterMs: 0,
     };
     const limits = [
-      { ...state, name: "default", remaining: 50, resetAfterMs: 60_000, growsAfterMs: 30_000 },
-      { ...state, name: "unused", remaining: 100, resetAfterMs: 0, growsAfterMs: 0 },
+      { ...state, name: "default", remaining: 50, resetAfterMs: 60_000, refillAfterMs: 30_000 },
+      { ...state, name: "unused", remaining: 100, resetAfterMs: 0, refillAfterMs: 0 },
     ];
     expect(formatRateLimitHeader(limits)).toBe('"default";r=50;t=30, "unused";r=100;t=0');
   });

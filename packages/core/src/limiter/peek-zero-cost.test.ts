@@ -62,7 +62,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
           overdrawn: 0,
           retryAfterMs: 0,
           resetAfterMs: 0,
-          growsAfterMs: 0,
+          refillAfterMs: 0,
         },
       ],
     });

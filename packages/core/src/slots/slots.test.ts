@@ -91,7 +91,7 @@ describe("a decision that takes a place", () => {
         overdrawn: 0,
         retryAfterMs: 0,
         resetAfterMs: 0,
-        growsAfterMs: 0,
+        refillAfterMs: 0,
       },
     ]);
     await limiter.consume("ann");
