@@ -52,9 +52,9 @@ describe("the sample log", () => {
       const count = of === "clients" ? "clientsDenied" : "denied";
       expect(target).toEqual({ of, percent: 1, most: Math.floor(log[of] / 100) });
       const [proposed, tighter, half, twice] = proposal.replays;
-      expect(proposed).toMatchObject({ units: proposal.units, met: true });
+      expect(proposed).toMatchObject({ units: proposal.units, meetsTarget: true });
       expect(proposed?.[count]).toBeLessThanOrEqual(target.maxDenied);
-      expect(tighter).toMatchObject({ units: proposal.units - 1, met: false });
+      expect(tighter).toMatchObject({ units: proposal.units - 1, meetsTarget: false });
       expect(tighter?.[count]).toBeGreaterThan(target.maxDenied);
       expect(half?.denied).toBeGreaterThan(tighter?.denied ?? 0);
       expect(twice?.denied).toBeLessThan(proposed?.denied as number);
@@ -74,13 +74,13 @@ describe("the sample log", () => {
     expect(whole.proposal.holdout?.units).toBe(alone.proposal.units);
     expect(whole.proposal.holdout?.meetsTarget).toBe(false);
     expect(whole.proposal.holdout?.clientsDenied).toBeGreaterThan(0);
-    expect(whole.proposal.holdout?.proposal).toMatchObject({ met: true, clientsDenied: 0 });
+    expect(whole.proposal.holdout?.proposal).toMatchObject({ meetsTarget: true, clientsDenied: 0 });
   });
 
   test("is said as JSON of this shape", async () => {
     const number = expect.any(Number);
     const score = { requests: number, denied: number, clients: number, clientsDenied: number };
-    const replayed = { units: number, ...score, met: expect.any(Boolean) };
+    const replayed = { units: number, ...score, meetsTarget: expect.any(Boolean) };
     const { replay, ...said } = await recommendation([
       SAMPLE,
       "--window",
@@ -110,25 +110,25 @@ describe("the sample log", () => {
         limit: { algorithm: "gcra", limit: number, window: "1m" },
         window: "1m",
         units: number,
-        why: "It is the window that was asked for.",
-        replayed: Array.from({ length: 4 }, (_, i) => ({
+        reason: "It is the window that was asked for.",
+        replays: Array.from({ length: 4 }, (_, i) => ({
           ...replayed,
-          waits: i === 3 ? null : { p50: number, p90: number, p99: number, max: number },
+          waitsMs: i === 3 ? null : { p50: number, p90: number, p99: number, max: number },
         })),
-        unseen: {
+        holdout: {
           ...replayed,
-          proposed: { ...score, met: expect.any(Boolean) },
+          proposal: { ...score, meetsTarget: expect.any(Boolean) },
           from: number,
           to: number,
         },
-        mostInADay: number,
-        busiestInADay: 297,
+        maxPerDay: number,
+        busiestClientPerDay: 297,
       },
       windows: [
         {
           window: "1m",
           units: number,
-          isLongEnough: true,
+          isLogLongEnough: true,
           excessAtOnce: 1,
           excessOverTime: 1,
           ...score,
@@ -252,8 +252,8 @@ describe("a made-up log", () => {
       ["-", "--window", "10s"],
       linesOf("192.0.2.1", 30, 1).join(""),
     );
-    expect(proposal.replays[0]).toMatchObject({ clients: 1, denied: 0, met: true });
-    expect(proposal.replays[1]).toMatchObject({ clientsDenied: 1, met: false });
+    expect(proposal.replays[0]).toMatchObject({ clients: 1, denied: 0, meetsTarget: true });
+    expect(proposal.replays[1]).toMatchObject({ clientsDenied: 1, meetsTarget: false });
     expect(caveats.join()).toContain("0.1% of so few clients is less than one");
   });
 

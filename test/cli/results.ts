@@ -50,9 +50,9 @@ export async function sampleResult(): Promise<ReplayResult> {
     columnMs: COLUMN_MS,
     timeline: countColumns(requests, first.time, columns),
     policies,
-    peaks: [10_000, 60_000, 3_600_000].map((window) => ({
-      window,
-      counts: peaksOf(requests, window),
+    peaks: [10_000, 60_000, 3_600_000].map((windowMs) => ({
+      windowMs,
+      counts: peaksOf(requests, windowMs),
       error: 0,
     })),
   };
@@ -86,7 +86,7 @@ export function sampleRecommendation({ log, policies }: ReplayResult): Recommend
     },
     windows: [
       ...[["10s", 10] as const, ["1m", 30] as const].map(([window, units]) => ({
-        ...{ window, units, isLongEnough: true, excessAtOnce: 1, excessOverTime: 2, ...score },
+        ...{ window, units, isLogLongEnough: true, excessAtOnce: 1, excessOverTime: 2, ...score },
       })),
       {
         window: "1h",
@@ -136,13 +136,13 @@ export function hostileResult(): ReplayResult {
           client: evil,
           requests: 9,
           denied: 3,
-          firstDenied: from,
-          lastDenied: from,
-          longestWait: 1_000,
+          firstDeniedAt: from,
+          lastDeniedAt: from,
+          longestWaitMs: 1_000,
           timeline: { requests: timeline, denied: timeline },
         },
       ],
-      waits: { p50: 1, p90: 10 ** 5, p99: 10 ** 8, max: 10 ** 10 },
+      waitsMs: { p50: 1, p90: 10 ** 5, p99: 10 ** 8, max: 10 ** 10 },
       evicted: 1,
     })),
     peaks: [

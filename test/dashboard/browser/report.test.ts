@@ -112,7 +112,7 @@ describe.runIf(hasChromium())("reports of the command in the dashboard's page", 
       [withPolicy({ name: markup }), "policies[0].name is no text"],
       [withPolicy({ denied: markup }), "policies[0].denied is no number"],
       [withPolicy({ timeline: ["1' onload=alert(1)"] }), "timeline[0] is no number"],
-      [withPolicy({ described: undefined }), "policies[0].described is no object"],
+      [withPolicy({ description: undefined }), "policies[0].description is no object"],
       [JSON.stringify({ ...document, log: { ...document.log, from: 9e15 } }), "time"],
       [`{"__proto__":${JSON.stringify(document)}}`, "the report.log is no object"],
     ] as const) {

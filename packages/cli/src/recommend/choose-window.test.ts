@@ -6,7 +6,7 @@ function tightestOf(units: Readonly<Record<string, number>>, tooShort: readonly 
   return parseWindows(Object.keys(units)).map((window) => ({
     window,
     units: units[window.text] as number,
-    isLongEnough: !tooShort.includes(String(window.text)),
+    isLogLongEnough: !tooShort.includes(String(window.text)),
   }));
 }
 

@@ -123,15 +123,15 @@ function rowOf(
   units: number,
   what: string,
   on: string,
-  score: Score & { readonly met: boolean },
+  score: Score & { readonly meetsTarget: boolean },
 ): readonly string[] {
-  const { clientsDenied, clients, denied, requests, met } = score;
+  const { clientsDenied, clients, denied, requests, meetsTarget } = score;
   return [
     formatCount(units),
     what,
     on,
     formatPart(clientsDenied, clients),
     formatPart(denied, requests),
-    met ? "met" : "missed",
+    meetsTarget ? "met" : "missed",
   ];
 }

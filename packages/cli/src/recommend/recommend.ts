@@ -65,7 +65,7 @@ export async function recommend(
   const result: ReplayResult = {
     ...replayed,
     peaks: windows.map(({ ms }) => ({
-      window: ms,
+      windowMs: ms,
       counts: countPeaks(subjectPeaks(whole, ms)),
       error: 0,
     })),
@@ -146,7 +146,7 @@ function scoreReplays(
   return policies.map(({ denied, clientsDenied, waitsMs }, i) => {
     const { requests, clients } = log;
     const score = { requests, denied, clients, clientsDenied };
-    return { units: all[i] as number, ...score, met: meetsTarget(target, score), waits: waitsMs };
+    return { units: all[i] as number, ...score, meetsTarget: meetsTarget(target, score), waitsMs };
   });
 }
 

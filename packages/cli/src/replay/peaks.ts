@@ -28,13 +28,13 @@ export class Peaks {
   constructor(lengths: readonly number[], trace: Trace, clients: ClientTable) {
     this.#trace = trace;
     this.#clients = clients;
-    this.#windows = lengths.map((length) => ({
-      length,
+    this.#windows = lengths.map((lengthMs) => ({
+      lengthMs,
       block: 0,
       at: 0,
-      inside: new Uint32Array(1_024),
-      most: new Uint32Array(1_024),
-      shortest: length,
+      current: new Uint32Array(1_024),
+      highest: new Uint32Array(1_024),
+      shortestMs: lengthMs,
     }));
   }
 
@@ -46,9 +46,9 @@ export class Peaks {
       this.#moveTo(window, time - window.lengthMs);
       window.current = growTo(window.current, subject + 1);
       window.highest = growTo(window.highest, subject + 1);
-      const inside = (window.current[subject] as number) + 1;
-      window.current[subject] = inside;
-      if (inside > (window.highest[subject] as number)) window.highest[subject] = inside;
+      const requests = (window.current[subject] as number) + 1;
+      window.current[subject] = requests;
+      if (requests > (window.highest[subject] as number)) window.highest[subject] = requests;
     }
   }
 
@@ -67,7 +67,7 @@ export class Peaks {
 
   read(): readonly ClientPeaks[] {
     return this.#windows.map(({ lengthMs, highest, shortestMs }) => ({
-      window: lengthMs,
+      windowMs: lengthMs,
       counts: countPeaks(highest),
       // As many of the shortest windows as cover one hold at most so many times its peak.
       error: Math.ceil(lengthMs / Math.max(shortestMs, 1)) - 1,

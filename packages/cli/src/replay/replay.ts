@@ -165,9 +165,9 @@ class Replay {
       client: this.#clients.nameOf(client),
       requests: this.#clients.requestsOf(client),
       denied,
-      firstDenied: firstAt,
-      lastDenied: lastAt,
-      longestWait: longestWaitMs,
+      firstDeniedAt: firstAt,
+      lastDeniedAt: lastAt,
+      longestWaitMs,
       ...(timelines[i] && { timeline: timelines[i] }),
     }));
   }

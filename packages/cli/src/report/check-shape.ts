@@ -1,4 +1,4 @@
-/** The shape of a value of JSON: a kind, a list, an object with fields, or one of these that may be null or missing. */
+/** The shape of a JSON value: a type, a list, an object with fields, or one of these that may be null or missing. */
 export type Shape =
   | "text"
   | "number"
@@ -6,17 +6,17 @@ export type Shape =
   | "anything"
   | { readonly listOf: Shape }
   | { readonly fields: Readonly<Record<string, Shape>> }
-  | { readonly perhaps: Shape };
+  | { readonly optional: Shape };
 
-/** More is in no list of a report. */
+/** The most items that a list in a report may have. */
 const MAX_ITEMS = 100_000;
 
-/** Throws a `TypeError`, which names the place, unless a value has a shape. Numbers are from 0 on, because they are counts and times. */
+/** Throws a `TypeError` that names the path, unless a value has the shape. Numbers must not be negative, because they are counts and times. */
 export function checkShape(value: unknown, shape: Shape, path: string): void {
   if (typeof shape === "string") {
     if (!hasType(shape, value)) throw new TypeError(`${path} is no ${shape}`);
-  } else if ("perhaps" in shape) {
-    if (value !== null && value !== undefined) checkShape(value, shape.perhaps, path);
+  } else if ("optional" in shape) {
+    if (value !== null && value !== undefined) checkShape(value, shape.optional, path);
   } else if ("listOf" in shape) {
     if (!Array.isArray(value) || value.length > MAX_ITEMS) {
       throw new TypeError(`${path} is no list of at most ${MAX_ITEMS} items`);

@@ -9,7 +9,7 @@ export function describePolicies(result: ReplayResult): ReplayResult {
   const policies = result.policies.map((policy) => ({
     ...policy,
     description: {
-      inWords: formatLimits(policy.limits),
+      text: formatLimits(policy.limits),
       code: formatPolicy([policy.limits].flat()),
       grants: grantsOf(policy.limits),
     },

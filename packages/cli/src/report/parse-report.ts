@@ -20,8 +20,8 @@ const log: Shape = {
     },
     reordered: "number",
     late: "number",
-    from: { perhaps: "number" },
-    to: { perhaps: "number" },
+    from: { optional: "number" },
+    to: { optional: "number" },
   },
 };
 
@@ -30,10 +30,10 @@ const client: Shape = {
     client: "text",
     requests: "number",
     denied: "number",
-    firstDenied: "number",
-    lastDenied: "number",
-    longestWait: "number",
-    timeline: { perhaps: { fields: { requests: counts, denied: counts } } },
+    firstDeniedAt: "number",
+    lastDeniedAt: "number",
+    longestWaitMs: "number",
+    timeline: { optional: { fields: { requests: counts, denied: counts } } },
   },
 };
 
@@ -42,20 +42,22 @@ const grant: Shape = { fields: { units: "number", windowMs: "number" } };
 const policy: Shape = {
   fields: {
     name: "text",
-    described: { fields: { inWords: "text", code: "text", grants: { listOf: grant } } },
+    description: { fields: { text: "text", code: "text", grants: { listOf: grant } } },
     allowed: "number",
     denied: "number",
     clientsDenied: "number",
     timeline: counts,
     clients: { listOf: client },
-    waits: { perhaps: { fields: { p50: "number", p90: "number", p99: "number", max: "number" } } },
+    waitsMs: {
+      optional: { fields: { p50: "number", p90: "number", p99: "number", max: "number" } },
+    },
     evicted: "number",
   },
 };
 
 const peaks: Shape = {
   fields: {
-    window: "number",
+    windowMs: "number",
     counts: { listOf: { fields: { peak: "number", clients: "number" } } },
     error: "number",
   },
@@ -77,31 +79,31 @@ const SCORE = {
   requests: "number",
   denied: "number",
 } as const;
-const scoreShape: Shape = { fields: { ...SCORE, met: "boolean" } };
+const scoreShape: Shape = { fields: { ...SCORE, meetsTarget: "boolean" } };
 
 const recommendation: Shape = {
   fields: {
     log,
-    target: { fields: { of: "text", percent: "number", most: "number" } },
+    target: { fields: { of: "text", percent: "number", maxDenied: "number" } },
     proposal: {
       fields: {
         window: "text",
         units: "number",
-        why: "text",
-        replayed: { listOf: { fields: { ...SCORE, units: "number", met: "boolean" } } },
-        unseen: {
-          perhaps: {
+        reason: "text",
+        replays: { listOf: { fields: { ...SCORE, units: "number", meetsTarget: "boolean" } } },
+        holdout: {
+          optional: {
             fields: {
               ...SCORE,
               units: "number",
-              met: "boolean",
-              proposed: scoreShape,
+              meetsTarget: "boolean",
+              proposal: scoreShape,
               from: "number",
             },
           },
         },
-        mostInADay: "number",
-        busiestInADay: "number",
+        maxPerDay: "number",
+        busiestClientPerDay: "number",
       },
     },
     windows: {
@@ -110,13 +112,13 @@ const recommendation: Shape = {
           ...SCORE,
           window: "text",
           units: "number",
-          isLongEnough: "boolean",
+          isLogLongEnough: "boolean",
           excessAtOnce: "number",
           excessOverTime: "number",
         },
       },
     },
-    care: { listOf: "text" },
+    caveats: { listOf: "text" },
     replay,
   },
 };

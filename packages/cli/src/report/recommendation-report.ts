@@ -89,8 +89,12 @@ function describeUnseen({ holdout, window }: Recommendation["proposal"]): Markup
     : html`${found}: <strong>the target is missed there</strong>. Choose a larger limit, or a longer log.`;
 }
 
-function proofRow(limit: string, on: string, score: Score & { readonly met: boolean }): Cell[] {
-  return [limit, on, ...sharesOf(score), score.met ? "met" : "missed"];
+function proofRow(
+  limit: string,
+  on: string,
+  score: Score & { readonly meetsTarget: boolean },
+): Cell[] {
+  return [limit, on, ...sharesOf(score), score.meetsTarget ? "met" : "missed"];
 }
 
 function sharesOf({ clients, clientsDenied, requests, denied }: Score): Cell[] {

@@ -326,7 +326,7 @@ test("is no larger than a megabyte, whatever was in the log", () => {
     }),
   );
   const peaks = Array.from({ length: 30 }, (_, i) => ({
-    window: (i + 1) * 1_000,
+    windowMs: (i + 1) * 1_000,
     counts: Array.from({ length: 4_000 }, (__, peak) => ({
       peak: peak + 1,
       clients: 4_000 - peak,
