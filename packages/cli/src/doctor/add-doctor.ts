@@ -27,18 +27,22 @@ interface DoctorOptions extends ConnectionOptions {
 export function addDoctor({ program, handle, context }: Cli): void {
   const command = program
     .command("doctor")
-    .summary("check Redis, and what counts there")
+    .summary("check Redis and the limiters' keys")
     .description(
-      "Checks the servers, what this user may do, and the keys; says what each finding means for limits, and how to fix it. Changes nothing. Ends with 1 if it finds a warning or a problem. If Redis cannot be reached, it shows which step on the way fails.",
+      "Checks the Redis servers, the permissions of this user, and the keys. Prints the impact of each finding on limits, and how to fix it. Changes nothing. Exits with 1 if there is a warning or a problem. If Redis cannot be reached, prints which step of connecting fails.",
     )
-    .option("--role <role>", "whose permissions: application, reader or operator", "application")
-    .option("--as <user>", "check the permissions of this user of Redis, not of the one connected")
+    .option(
+      "--role <role>",
+      "check the permissions for this role: application, reader or operator",
+      "application",
+    )
+    .option("--as <user>", "check the permissions of this Redis user (default: the connected one)")
     .option("--store-timeout <time>", "how long the application's limiters wait for Redis", "100ms")
-    .option("--explain <check>", "print what a check looks at, what it means and how to fix it")
+    .option("--explain <check>", "print what a check reads, its impact and how to fix it")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
-    "headgate doctor --redis-file ~/.headgate": "look for what is wrong",
-    "headgate doctor --as shop": "say what the user shop of Redis may not do, and should",
+    "headgate doctor --redis-file ~/.headgate": "check everything",
+    "headgate doctor --as shop": "which permissions the Redis user shop lacks",
     "headgate doctor --json | jq '.checks[] | select(.status == \"problem\")'": "only the problems",
   });
   command.action(handle((options: DoctorOptions) => runDoctor(options, context)));
@@ -50,15 +54,15 @@ async function runDoctor(options: DoctorOptions, context: CommandContext): Promi
     return 0;
   }
   const role = readRole(options.role);
-  const storeTimeout = readDuration("--store-timeout", options.storeTimeout, "1ms", "1m");
+  const storeTimeoutMs = readDuration("--store-timeout", options.storeTimeout, "1ms", "1m");
   const connection = await connect(options, context).catch(async (failure: unknown) => {
     await printConnectionSteps(failure, options, context);
     throw failure;
   });
   try {
-    const wanted = { role, aclUser: options.as, storeTimeoutMs: storeTimeout, clock: Date.now };
-    const facts = await gatherFacts(connection, wanted);
-    // An interruption closes the connection: facts gathered after it are of the closed client.
+    const gatherOptions = { role, aclUser: options.as, storeTimeoutMs, clock: Date.now };
+    const facts = await gatherFacts(connection, gatherOptions);
+    // An interruption closes the connection, so facts gathered afterwards are errors of the closed client.
     context.signal.throwIfAborted();
     if (facts.servers.length === 0) throw noServerError(connection.displayUrl, facts);
     const report = runChecks(connection.displayUrl, facts);
@@ -71,11 +75,11 @@ async function runDoctor(options: DoctorOptions, context: CommandContext): Promi
   }
 }
 
-function noServerError(place: string, { unreachable: [first] }: Facts): CommandError {
-  return new CommandError(`${place} does not answer: ${first?.reason}`, EXIT.store);
+function noServerError(url: string, { unreachable: [first] }: Facts): CommandError {
+  return new CommandError(`${url} does not answer: ${first?.reason}`, EXIT.store);
 }
 
-/** What the page "Look for faults" says of a check. */
+/** The section of docs/how-to/doctor.md about a check. */
 function readSection(check: string): string {
   const section = Object.hasOwn(SECTIONS, check) ? SECTIONS[check] : undefined;
   if (section !== undefined) return `${check}\n\n${section}\n`;

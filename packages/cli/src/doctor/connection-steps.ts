@@ -12,17 +12,17 @@ import { writeJson } from "../output/json.ts";
 import { styleFor } from "../output/style.ts";
 import { escapeHidden } from "../output/terminal-text.ts";
 
-/** A step that takes more milliseconds has failed. */
+/** A step that takes longer has failed. */
 const STEP_TIMEOUT_MS = 2_000;
 
-/** One step on the way to a server that was not reached. */
+/** One step of connecting to a server. */
 export interface ConnectionStep {
   readonly name: "name" | "connection" | "tls" | "redis";
   readonly succeeded: boolean;
   readonly message: string;
 }
 
-/** Tries each step of the way to a server, without any secret: the name, a connection, TLS. Each of several hosts is tried. Rejects with a `CommandError`. */
+/** Tries each step of connecting to every host without credentials: DNS, TCP, TLS. Rejects with a `CommandError`. */
 async function trySteps(
   options: ConnectionOptions,
   { environment }: CommandContext,
@@ -46,11 +46,11 @@ async function tryHost(
   isTls: boolean,
   ca: string | undefined,
 ): Promise<readonly ConnectionStep[]> {
-  const place = `${address.host}:${address.port}`;
+  const target = `${address.host}:${address.port}`;
   const steps = [await resolveName(address.host)];
-  if (steps.every(({ succeeded }) => succeeded)) steps.push(await connectStep(place, address));
+  if (steps.every(({ succeeded }) => succeeded)) steps.push(await connectStep(target, address));
   if (isTls && steps.every(({ succeeded }) => succeeded))
-    steps.push(await tlsStep(place, address, ca));
+    steps.push(await tlsStep(target, address, ca));
   return steps;
 }
 
@@ -58,24 +58,24 @@ async function resolveName(host: string): Promise<ConnectionStep> {
   return tryStep("name", async () => {
     const found = await lookup(host, { all: true });
     const addresses = found.map(({ address }) => address).join(", ");
-    return host === addresses ? `${host} is an address` : `${host} is ${addresses}`;
+    return host === addresses ? `${host} is an IP address` : `${host} resolves to ${addresses}`;
   });
 }
 
 function connectStep(
-  place: string,
+  target: string,
   to: { readonly path: string } | Address,
 ): Promise<ConnectionStep> {
   return tryStep("connection", async () => {
     const start = performance.now();
     const socket = connectTcp(to);
     await untilEvent(socket, "connect");
-    return `${place} takes connections, after ${(performance.now() - start).toFixed(1)} ms`;
+    return `${target} accepts connections, after ${(performance.now() - start).toFixed(1)} ms`;
   });
 }
 
 function tlsStep(
-  place: string,
+  target: string,
   { host, port }: Address,
   ca: string | undefined,
 ): Promise<ConnectionStep> {
@@ -83,12 +83,12 @@ function tlsStep(
     const socket = connectTls({
       host,
       port,
-      // TLS has no server name for an address; Node warns of one.
+      // TLS has no server name for an IP address, and Node warns if there is one.
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(ca === undefined ? {} : { ca }),
     });
     await untilEvent(socket, "secureConnect");
-    return `${place} speaks ${socket.getProtocol()}, with a certificate that is trusted`;
+    return `${target} speaks ${socket.getProtocol()}, with a trusted certificate`;
   });
 }
 
@@ -96,7 +96,7 @@ async function untilEvent(
   socket: ReturnType<typeof connectTcp>,
   event: "connect" | "secureConnect",
 ): Promise<void> {
-  const hint = event === "connect" ? "" : ", as from a server without TLS";
+  const hint = event === "connect" ? "" : ": the server may not use TLS";
   const timeout = new Error(`no answer within ${STEP_TIMEOUT_MS / 1_000} s${hint}`);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -120,7 +120,7 @@ async function tryStep(
   }
 }
 
-/** If there is no connection, prints which step on the way fails. Other failures explain themselves. */
+/** Prints the steps of connecting if Redis cannot be reached. Other failures need no steps, because their message names the cause. */
 export async function printConnectionSteps(
   failure: unknown,
   options: ConnectionOptions & { readonly json?: boolean | undefined },

@@ -1,38 +1,38 @@
 import { UnknownFact } from "./facts/fact.ts";
 import type { Facts, ServerFacts } from "./facts/facts.ts";
 
-/** From the best to the worst, except for what is not known. */
+/** From the best to the worst; `unknown` stands between `ok` and `note`. */
 export const STATUSES = ["ok", "unknown", "note", "warning", "problem"] as const;
 
-/** A note needs no fix. `unknown`: the server refused the question. */
+/** A note needs no fix. `unknown` means that the server refused the command. */
 export type Status = (typeof STATUSES)[number];
 
-/** What a check found on a server, or on all of them together. */
+/** The result of a check on one server, or on all of them together. */
 export interface Finding {
   readonly status: Status;
-  /** With its numbers: a sentence without its full stop. */
+  /** The result with its numbers, as a sentence without a full stop. */
   readonly message: string;
-  /** What it means for limits; missing if all is well. */
+  /** The consequence for limits; missing if all is well. */
   readonly impact?: string;
-  /** How to fix it, in words. */
+  /** How to fix it, as a sentence without a full stop. */
   readonly fix?: string;
-  /** A command that fixes it, for a shell. */
+  /** Shell commands that fix it. */
   readonly commands?: readonly string[];
 }
 
-/** A finding, and the server it is about; none where it is about all. */
+/** A finding with its server, which is missing if the finding concerns all servers. */
 export interface ServerFinding extends Finding {
   readonly server?: string;
 }
 
-/** Judges one thing. It does no I/O and reads no clock. */
+/** Checks one aspect of the gathered facts. It does no I/O and reads no clock. */
 export interface Check {
   /** A section of docs/how-to/doctor.md has the same name. */
   readonly name: string;
   run(facts: Facts): readonly ServerFinding[];
 }
 
-/** Judges each server by itself, if there is anything to judge. */
+/** Checks each server separately. `check` returns undefined if it does not apply to a server. */
 export function eachServer(
   check: (server: ServerFacts, facts: Facts) => Finding | undefined,
 ): Pick<Check, "run"> {
@@ -45,11 +45,11 @@ export function eachServer(
   };
 }
 
-/** Judges what is known; for the rest it says what would have to be granted. */
+/** Checks a known fact. For an unknown one, the finding names the permission that is missing. */
 export function ifKnown<T>(fact: T | UnknownFact, check: (value: T) => Finding): Finding {
   if (!(fact instanceof UnknownFact)) return check(fact);
-  const { asked, missingPermission, error } = fact;
-  const message = `${asked} was not answered: ${error}`;
+  const { command, missingPermission, error } = fact;
+  const message = `${command} failed: ${error}`;
   if (missingPermission === undefined) return { status: "unknown", message };
   const fix = `to have it checked, grant ${missingPermission} to the user of this command; a service that has no such command says it elsewhere`;
   return { status: "unknown", message, fix };

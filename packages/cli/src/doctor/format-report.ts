@@ -8,7 +8,7 @@ import type { DoctorReport } from "./report.ts";
 type CheckResult = DoctorReport["checks"][number];
 type GroupedFinding = CheckResult["findings"][number];
 
-/** A sign to see, and a word for those who cannot see it. */
+/** The sign and the color of each status. The status itself is printed too, for screen readers. */
 const SIGNS: Readonly<Record<Status, readonly [sign: string, format: Parameters<Style>[0]]>> = {
   ok: ["✓", "green"],
   unknown: ["?", "dim"],
@@ -17,10 +17,10 @@ const SIGNS: Readonly<Record<Status, readonly [sign: string, format: Parameters<
   problem: ["✗", "red"],
 };
 
-/** The most servers that a finding names. */
+/** The most servers listed for a finding. */
 const MAX_NAMED_SERVERS = 4;
 
-/** Writes a report for a terminal: a line for each check, then, the worst first, the details of those that are not in order. */
+/** Formats a report for a terminal: one line for each check, then the findings that are not ok, the worst first. */
 export function formatReport(report: DoctorReport, style: Style): string {
   const { url, prefix, checks } = report;
   const width = Math.max(...checks.map(({ name }) => name.length));
@@ -44,7 +44,7 @@ export function formatReport(report: DoctorReport, style: Style): string {
   ].join("\n");
 }
 
-/** The worst finding of a check, and how many servers have it. */
+/** The worst finding of a check, and the number of servers with it. */
 function formatSummary({ findings }: CheckResult): string {
   const [worst] = findings;
   if (worst === undefined) return "";
@@ -60,12 +60,12 @@ function formatFindings({ name, findings, docs }: CheckResult, style: Style): re
     const [sign, format] = SIGNS[finding.status];
     return [
       `${style(format, `${sign} ${name}`)}: ${escapeHidden(finding.message)}${formatServers(finding)}`,
-      ...(finding.impact === undefined ? [] : [`    Means: ${escapeHidden(finding.impact)}.`]),
-      ...(finding.fix === undefined ? [] : [`    Mend:  ${escapeHidden(finding.fix)}.`]),
+      ...(finding.impact === undefined ? [] : [`    Impact: ${escapeHidden(finding.impact)}.`]),
+      ...(finding.fix === undefined ? [] : [`    Fix:    ${escapeHidden(finding.fix)}.`]),
       ...(finding.commands ?? []).map((command) =>
-        style("bold", `           ${escapeHidden(command)}`),
+        style("bold", `            ${escapeHidden(command)}`),
       ),
-      ...(i === shown.length - 1 ? [style("dim", `    See:   ${docs}`)] : []),
+      ...(i === shown.length - 1 ? [style("dim", `    See:    ${docs}`)] : []),
       "",
     ];
   });
@@ -82,7 +82,7 @@ function formatServers({ servers }: GroupedFinding): string {
 function formatCounts({ counts, checks }: DoctorReport): string {
   const { ok, unknown, note, warning, problem } = counts;
   const parts = [
-    `${ok} in order`,
+    `${ok} ok`,
     pluralize(note, "note"),
     pluralize(warning, "warning"),
     pluralize(problem, "problem"),

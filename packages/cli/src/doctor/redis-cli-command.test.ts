@@ -4,14 +4,14 @@ import { redisCliCommand } from "./redis-cli-command.ts";
 
 const server = { address: "10.0.0.7:6379", redisCliArgs: ["-h", "10.0.0.7", "-p", "6379"] };
 
-test("words that a shell leaves alone stand as they are", () => {
+test("arguments that a shell does not interpret are not quoted", () => {
   expect(redisCliCommand(server, "CONFIG", "SET", "maxmemory", "2mb")).toBe(
     "redis-cli -h 10.0.0.7 -p 6379 CONFIG SET maxmemory 2mb",
   );
 });
 
 test.each(["hg:{control}", "~hg:*", "it's", "$(date)", "a b", "", "+acl|whoami", "\\"])(
-  "a shell hands on %j as it is",
+  "a shell passes on %j unchanged",
   (word) => {
     const command = redisCliCommand(server, word).replace(
       "redis-cli -h 10.0.0.7 -p 6379",

@@ -2,7 +2,7 @@ import { quoteForShell } from "../output/terminal-text.ts";
 import type { ServerAddress } from "./facts/fact.ts";
 import type { ServerFacts } from "./facts/facts.ts";
 
-/** A command for a server, as a shell takes it: `redis-cli -h 10.0.0.7 -p 6379 CONFIG SET maxmemory 2gb`. */
+/** A shell command for a server: `redis-cli -h 10.0.0.7 -p 6379 CONFIG SET maxmemory 2gb`. */
 export function redisCliCommand(
   { redisCliArgs }: ServerAddress,
   ...args: readonly string[]
@@ -10,7 +10,7 @@ export function redisCliCommand(
   return ["redis-cli", ...redisCliArgs, ...args].map(quoteForShell).join(" ");
 }
 
-/** The same for a command on a key, which may be on another server of the cluster. */
+/** A shell command on a key, which may be on another server of the cluster. */
 export function redisCliKeyCommand(server: ServerFacts, ...args: readonly string[]): string {
   const isCluster = server.cluster !== undefined;
   return redisCliCommand(

@@ -38,7 +38,7 @@ const facts: Facts = {
   control: unknown,
 };
 
-test("servers of which the same is said are named together, the worst first, each with its command", () => {
+test("equal findings of several servers become one, the worst first, with a command for each server", () => {
   const { checks, counts } = runChecks("redis://a", facts);
   const eviction = checks.find(({ name }) => name === "eviction");
   expect(eviction).toMatchObject({ status: "warning", docs: "headgate doctor --explain eviction" });

@@ -3,31 +3,31 @@ import type { Facts } from "./facts/facts.ts";
 import type { Check, Finding, ServerFinding, Status } from "./finding.ts";
 import { STATUSES } from "./finding.ts";
 
-/** The result of all checks. Plain data, as `--json` prints it. */
+/** The result of all checks, as `headgate doctor --json` prints it. */
 export interface DoctorReport {
   readonly url: string;
   readonly prefix: string;
   readonly checks: readonly CheckResult[];
-  /** How many checks have which status. */
+  /** The number of checks with each status. */
   readonly counts: Readonly<Record<Status, number>>;
 }
 
 interface CheckResult {
   readonly name: string;
-  /** The worst of its findings. */
+  /** The status of the worst finding. */
   readonly status: Status;
-  /** The worst first. */
+  /** Sorted, the worst first. */
   readonly findings: readonly GroupedFinding[];
-  /** The command that prints its section of the documentation. */
+  /** A command that prints the documentation of the check. */
   readonly docs: string;
 }
 
 interface GroupedFinding extends Finding {
-  /** The servers that it concerns; none if it concerns all of them together. */
+  /** The servers with this finding; empty if it concerns all of them together. */
   readonly servers: readonly string[];
 }
 
-/** Judges what was found out. */
+/** Runs all checks on the gathered facts. */
 export function runChecks(url: string, facts: Facts): DoctorReport {
   const checks = CHECKS.map((check) => runCheck(check, facts));
   const counts = Object.fromEntries(
@@ -48,7 +48,7 @@ function severityOf(status: Status): number {
   return STATUSES.indexOf(status);
 }
 
-/** Servers with the same finding are named together. */
+/** Merges equal findings of several servers into one that lists the servers. */
 function groupFindings(findings: readonly ServerFinding[]): GroupedFinding[] {
   const groups = new Map<string, GroupedFinding>();
   for (const { server, ...finding } of findings) {

@@ -7,14 +7,14 @@ import { redisCliCommand } from "../redis-cli-command.ts";
 
 const HASH_SLOTS = 16_384;
 
-/** If more than one call in ten is sent elsewhere, and at least this many, they come from clients of one server. */
+/** If at least this many calls, and more than one in ten, are redirected, the application uses a client for a single server. */
 const MAX_MOVED_SHARE = 0.1;
 const MIN_MOVED_CALLS = 100;
 
 const SINGLE_SERVER_CLIENT_IMPACT =
-  "a client of one server is sent elsewhere (MOVED) with most subjects, and decides these without Redis";
+  "a client for a single server is redirected (MOVED) for most subjects, and these are decided without Redis";
 const SINGLE_SERVER_CLIENT_FIX =
-  "give the application a cluster's client, new Cluster(...) of ioredis or createCluster(...) of node-redis";
+  "use a cluster client in the application: new Cluster(...) of ioredis, or createCluster(...) of node-redis";
 
 export const cluster: Check = {
   name: "cluster",
@@ -32,11 +32,11 @@ export const cluster: Check = {
     if (isKnown) return [{ status: "ok", message: "not in cluster mode" }];
     const fix =
       "to have it checked, grant +cluster|info and +cluster|slots, or +info, to the user of this command";
-    return [{ status: "unknown", message: "whether this is a cluster is not known", fix }];
+    return [{ status: "unknown", message: "it is unknown whether this is a cluster", fix }];
   },
 };
 
-/** Undefined where it is not in cluster mode, or does not say. */
+/** Undefined if the server is not in cluster mode, or refuses to tell. */
 function clusterFactsOf({ cluster }: ServerFacts): ClusterFacts | undefined {
   return cluster === undefined || cluster instanceof UnknownFact ? undefined : cluster;
 }
@@ -54,27 +54,27 @@ function checkCluster(
   if (failing > 0 || info["cluster_state"] !== "ok") {
     return {
       status: "problem",
-      message: `${message}, ${failing} slots without a server that answers`,
+      message: `${message}, ${failing} hash slots without a reachable server`,
       impact:
-        "subjects in these slots are decided without Redis; with cluster-require-full-coverage yes, all are",
-      fix: "start the servers that CLUSTER NODES calls fail, or let a replica take their place with CLUSTER FAILOVER TAKEOVER",
+        "subjects in these hash slots are decided without Redis; with cluster-require-full-coverage yes, all subjects are",
+      fix: "start the servers that CLUSTER NODES marks as fail, or promote a replica with CLUSTER FAILOVER TAKEOVER",
     };
   }
   if (topology === "server" && shards > 1) {
     return {
       status: "problem",
-      message: `one of ${shards} shards, asked as if it were alone`,
+      message: `one of ${shards} shards, connected to without --cluster`,
       impact: SINGLE_SERVER_CLIENT_IMPACT,
-      fix: `${SINGLE_SERVER_CLIENT_FIX}; and this command --cluster`,
+      fix: `${SINGLE_SERVER_CLIENT_FIX}; run this command with --cluster`,
     };
   }
   const [moved, calls] = movedCallsOf(server);
   if (moved >= MIN_MOVED_CALLS && moved > MAX_MOVED_SHARE * (moved + calls)) {
     return {
       status: "warning",
-      message: `${message}; ${pluralize(moved, "call")} sent elsewhere (MOVED), beside ${pluralize(calls, "EVALSHA", "EVALSHA")}`,
+      message: `${message}; ${pluralize(moved, "call")} redirected (MOVED), and ${pluralize(calls, "EVALSHA", "EVALSHA")}`,
       impact: SINGLE_SERVER_CLIENT_IMPACT,
-      fix: `${SINGLE_SERVER_CLIENT_FIX}; CONFIG RESETSTAT begins the count anew`,
+      fix: `${SINGLE_SERVER_CLIENT_FIX}; CONFIG RESETSTAT resets the count`,
     };
   }
   const withoutReplica = hashSlots.find(({ owners }) => owners.length < 2);
@@ -82,7 +82,7 @@ function checkCluster(
   return {
     status: "note",
     message: `${message}; ${withoutReplica.owners[0]} has no replica`,
-    impact: "when it is away, its subjects are decided without Redis until it is back",
+    impact: "while it is down, its subjects are decided without Redis",
     fix: "add a replica, or accept it",
   };
 }
@@ -92,15 +92,15 @@ function checkGaps(server: ServerFacts, gaps: readonly Gap[], state: string | un
   const ranges = gaps.flatMap(({ first, last }) => [String(first), String(last)]);
   return {
     status: "problem",
-    message: `cluster_state ${state}, ${pluralize(total, "slot")} of no server`,
+    message: `cluster_state ${state}, ${pluralize(total, "hash slot")} without a server`,
     impact:
-      "subjects in these slots are decided without Redis; with cluster-require-full-coverage yes, all are",
-    fix: "if the server that had them is not coming back, give them to this one; before Redis 7, redis-cli --cluster fix does it",
+      "subjects in these hash slots are decided without Redis; with cluster-require-full-coverage yes, all subjects are",
+    fix: "if the server that owned them is not coming back, assign them to this one; before Redis 7, use redis-cli --cluster fix",
     commands: [redisCliCommand(server, "CLUSTER", "ADDSLOTSRANGE", ...ranges)],
   };
 }
 
-/** Since the start, or since the statistics were reset: calls that were sent elsewhere, and scripts that ran. */
+/** Redirected calls and executed scripts since the statistics were reset, or since the server started. */
 function movedCallsOf({ info }: ServerFacts): readonly [moved: number, calls: number] {
   if (info instanceof UnknownFact) return [0, 0];
   return [partOf(info, "errorstat_MOVED", "count"), partOf(info, "cmdstat_evalsha", "calls")];
@@ -111,7 +111,7 @@ interface Gap {
   readonly last: number;
 }
 
-/** The slots that no server has. */
+/** The ranges of hash slots without a server. */
 function findGaps(slots: readonly HashSlotRange[]): readonly Gap[] {
   const sorted = [...slots].sort((a, b) => a.first - b.first);
   const gaps: Gap[] = [];

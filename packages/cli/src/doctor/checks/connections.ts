@@ -25,13 +25,13 @@ function checkConnections(server: ServerFacts, fields: Info): Finding {
     return {
       status: "warning",
       message,
-      impact: "a process that finds no room cannot connect, and decides without Redis",
-      fix: "find who opens so many, as CLIENT LIST shows, or raise maxclients; write it into the server's configuration as well",
+      impact: "at the limit, further processes cannot connect, and decide without Redis",
+      fix: "find out with CLIENT LIST which clients open so many, or raise maxclients; change it in the server's configuration file as well",
       commands: [redisCliCommand(server, "CONFIG", "SET", "maxclients", String(max * 2))],
     };
   }
   if (rejected === 0) return { status: "ok", message };
-  const impact = "processes that were rejected decided without Redis";
+  const impact = "processes whose connections were rejected decided without Redis";
   return { status: "note", message, impact };
 }
 
@@ -42,13 +42,13 @@ export const idleConnections: Check = {
       const timeout = numberOf(config, "timeout") ?? 0;
       const keepAlive = numberOf(config, "tcp-keepalive") ?? 0;
       const message = `timeout ${timeout}, tcp-keepalive ${keepAlive}`;
-      const permanently = "write it into the server's configuration as well";
+      const permanently = "change it in the server's configuration file as well";
       if (timeout > 0) {
         return {
           status: "note",
           message,
-          impact: `the server ends a connection that was idle for ${timeout} s: the next request waits for a new one, or is decided without Redis`,
-          fix: `do not end idle connections; ${permanently}`,
+          impact: `the server closes connections that are idle for ${timeout} s: the next request waits for a new one, or is decided without Redis`,
+          fix: `keep idle connections open; ${permanently}`,
           commands: [redisCliCommand(server, "CONFIG", "SET", "timeout", "0")],
         };
       }
@@ -56,9 +56,8 @@ export const idleConnections: Check = {
       return {
         status: "note",
         message,
-        impact:
-          "a connection that died on the way is not noticed, and keeps its place among the connections",
-        fix: `let the server check them; ${permanently}`,
+        impact: "the server does not notice dead connections, which still count towards maxclients",
+        fix: `let the server probe idle connections; ${permanently}`,
         commands: [redisCliCommand(server, "CONFIG", "SET", "tcp-keepalive", "300")],
       };
     }),

@@ -6,13 +6,13 @@ import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
 import { redisCliKeyCommand } from "../redis-cli-command.ts";
 
-/** The most keys that are written out. */
+/** The most keys that a finding lists. */
 const MAX_NAMED = 5;
 
-/** A life for keys that have none, in milliseconds: a day. An admitted request gives them their own again. */
+/** The suggested expiry for keys without one. The next admitted request sets the usual expiry again. */
 const ONE_DAY_MS = "86400000";
 
-/** In 95 of 100 samples the truth is within so many standard errors. */
+/** The 95 % confidence interval is this many standard errors wide in each direction. */
 const STANDARD_ERRORS = 1.96;
 
 export const keys: Check = {
@@ -25,16 +25,16 @@ export const keys: Check = {
 
 function checkKeys(sample: KeySample, server: ServerFacts, facts: Facts): Finding {
   const message = estimateKeys(sample, facts.prefix);
-  const withoutExpiry = sample.asked.filter(
-    ({ key, ttlMs }) => ttlMs === -1 && !mayNeverExpire(key, facts),
+  const withoutExpiry = sample.inspected.filter(
+    ({ key, ttlMs }) => ttlMs === undefined && !mayNeverExpire(key, facts),
   );
   if (withoutExpiry.length > 0) {
     const named = withoutExpiry.slice(0, MAX_NAMED).map(({ key }) => key);
     return {
       status: "warning",
-      message: `${message}; ${withoutExpiry.length} of ${sample.asked.length} looked at never expire: ${named.join(", ")}`,
-      impact: "another program wrote them, or removed their expiry: they stay for ever",
-      fix: "let them expire in a day; the next admitted request sets a counter's own expiry again",
+      message: `${message}; ${withoutExpiry.length} of ${sample.inspected.length} inspected keys never expire: ${named.join(", ")}`,
+      impact: "another program wrote them, or removed their expiry: they are never deleted",
+      fix: "let them expire in a day; the next admitted request sets the usual expiry of a counter again",
       commands: named.map((key) => redisCliKeyCommand(server, "PEXPIRE", key, ONE_DAY_MS)),
     };
   }
@@ -42,12 +42,12 @@ function checkKeys(sample: KeySample, server: ServerFacts, facts: Facts): Findin
   return {
     status: "note",
     message,
-    impact: "nothing counts here now, or it uses another prefix",
-    fix: "give --prefix as the application has it",
+    impact: "no limiter counts here at present, or the application uses another prefix",
+    fix: "use the application's prefix with --prefix",
   };
 }
 
-/** The control record, while an override or an entry of the deny list has no end. */
+/** The control record never expires while an override or a deny-list entry has no end. */
 function mayNeverExpire(key: string, { control, prefix }: Facts): boolean {
   if (key !== `${prefix}:{control}` || control instanceof UnknownFact || control === "damaged") {
     return key === `${prefix}:{control}`;
@@ -56,9 +56,9 @@ function mayNeverExpire(key: string, { control, prefix }: Facts): boolean {
   return [...overrides, ...denied].some(({ until }) => until === null);
 }
 
-/** How many keys there are, and what they take, with how much that may be wrong. */
+/** Estimates the number of keys with the prefix and their memory, each with its margin of error. */
 function estimateKeys(
-  { total, scanned, matched, isComplete, asked }: KeySample,
+  { total, scanned, matched, isComplete, inspected }: KeySample,
   prefix: string,
 ): string {
   const share = scanned === 0 ? 0 : matched / scanned;
@@ -69,7 +69,7 @@ function estimateKeys(
   const numberMargin =
     numberError >= 1 ? `, give or take ${formatCount(Math.round(numberError))},` : "";
   const head = `${pluralize(number, "key")}${numberMargin} of ${formatCount(total)} begin with ${prefix}:`;
-  const bytes = asked.flatMap((one) => (one.bytes === undefined ? [] : [one.bytes]));
+  const bytes = inspected.flatMap((one) => (one.bytes === undefined ? [] : [one.bytes]));
   if (bytes.length === 0) return head;
   const mean = bytes.reduce((sum, one) => sum + one, 0) / bytes.length;
   const variance = bytes.reduce((sum, one) => sum + (one - mean) ** 2, 0) / bytes.length;

@@ -5,7 +5,7 @@ import type { Check } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
 
 const FIX =
-  "look at the network between, at slow commands, and at the load of both machines; or give the limiters a longer storeTimeout";
+  "check the network, slow commands, and the load of both machines; or give the limiters a longer storeTimeout";
 
 export const latency: Check = {
   name: "latency",
@@ -13,17 +13,17 @@ export const latency: Check = {
     ifKnown(latenciesMs, (all) => {
       const [p50, p99] = [percentileOf(all, 0.5), percentileOf(all, 0.99)];
       const message = `${all.length} calls, p50 ${formatMeasured(p50)}, p99 ${formatMeasured(p99)}; limiters wait ${storeTimeoutMs} ms`;
-      // Limiters do not ask replicas.
+      // Limiters do not send decisions to replicas.
       if (!receivesDecisions || p99 < storeTimeoutMs / 2) return { status: "ok", message };
       if (p50 >= storeTimeoutMs) {
-        const impact = "most decisions are taken without Redis";
+        const impact = "most decisions are made without Redis";
         return { status: "problem", message, impact, fix: FIX };
       }
       if (p99 >= storeTimeoutMs) {
-        const impact = "some decisions are taken without Redis";
+        const impact = "some decisions are made without Redis";
         return { status: "warning", message, impact, fix: FIX };
       }
-      const impact = "a worse moment, and decisions are taken without Redis";
+      const impact = "if latency grows, decisions are made without Redis";
       return { status: "note", message, impact, fix: FIX };
     }),
   ),
@@ -34,7 +34,7 @@ function percentileOf(values: readonly number[], share: number): number {
   return values[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0;
 }
 
-/** Slow is what holds a server for so many milliseconds, and lately is within so many seconds. */
+/** Commands that took at least this long, within the last hour. */
 const SLOW_MS = 10;
 const RECENT_SECONDS = 3_600;
 
@@ -52,12 +52,12 @@ export const slowCommands: Check = {
       const slowest = others.reduce((a, b) => (b.durationMs > a.durationMs ? b : a), first);
       const message = `${pluralize(lately.length, "command")} of ${SLOW_MS} ms or more within the last hour; the slowest ${formatSlowCommand(slowest)}`;
       const impact = "all calls wait while a command runs";
-      const fix = "SLOWLOG GET shows them with their arguments; move such work to another server";
+      const fix = "see them with their arguments in SLOWLOG GET; move such work to another server";
       if (slowest.durationMs < storeTimeoutMs) return { status: "note", message, impact, fix };
       return {
         status: "warning",
         message,
-        impact: `${impact}: what waits longer than ${storeTimeoutMs} ms is decided without Redis`,
+        impact: `${impact}: calls that wait longer than ${storeTimeoutMs} ms are decided without Redis`,
         fix,
       };
     }),

@@ -23,10 +23,10 @@ export const overrides: Check = {
   },
 };
 
-/** The most ignored overrides that are written out. */
+/** The most ignored overrides that get a finding of their own. */
 const MAX_LISTED = 5;
 
-/** Those that listed processes ignore, some or all. */
+/** Warns about overrides that some or all of the listed processes ignore. */
 function findIgnored(all: readonly Override[], { registry, prefix }: Facts): readonly Finding[] {
   if (registry instanceof UnknownFact) return [];
   const withCoverage = all.map((override) => ({
@@ -40,8 +40,8 @@ function findIgnored(all: readonly Override[], { registry, prefix }: Facts): rea
     ({ override, reach }): Finding => ({
       status: "warning",
       message: `the override of ${override.limiter} for ${formatSubjectLabel(override.subject)} is ${reach.state === "partly" ? "only in force " : ""}${formatCoverage(reach)}`,
-      impact: "where it is ignored, the limiter decides by its deployed limits",
-      fix: `set it again with the names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with the options by which you connect`,
+      impact: "processes that ignore it use the deployed limits",
+      fix: `set it again with the limit names that headgate limiters shows, or remove it: ${unsetCommand(override, prefix)}, with your connection options`,
     }),
   );
   const more = ignored.length - MAX_LISTED;
@@ -57,8 +57,8 @@ function damagedRecordFinding({ servers: [server], prefix }: Facts): Finding {
   return {
     status: "problem",
     message: `the control record ${key} cannot be read`,
-    impact: "no override is in force in a process that starts now, and nobody can act",
-    fix: "deploy the version that wrote it; or delete it, and set the overrides anew",
+    impact: "new processes apply no overrides, and operators cannot act",
+    fix: "deploy the version that wrote it; or delete it, and set the overrides again",
     ...(server === undefined ? {} : { commands: [redisCliKeyCommand(server, "DEL", key)] }),
   };
 }
@@ -71,16 +71,16 @@ function checkExpiry(all: readonly Override[], prefix: string): Finding {
   if (first === undefined) return { status: "ok", message };
   return {
     status: "warning",
-    message: `${message}, ${withoutExpiry.length} without an end: ${first.limiter}${first.subject === undefined ? "" : ` for ${Object.values(first.subject).join(", ")}`}${withoutExpiry.length > 1 ? ", ..." : ""}`,
+    message: `${message}, ${withoutExpiry.length} without an end date: ${first.limiter}${first.subject === undefined ? "" : ` for ${Object.values(first.subject).join(", ")}`}${withoutExpiry.length > 1 ? ", ..." : ""}`,
     impact:
       shadows.length > 0
-        ? "a limiter in shadow denies nobody, until somebody ends it"
-        : "other numbers than the deployed ones are in force, until somebody removes them",
-    fix: `deploy the numbers that you want, and remove the override: ${unsetCommand(first, prefix)}, with the options by which you connect`,
+        ? "a limiter in shadow mode denies no requests until an operator ends it"
+        : "the deployed limits are not in force until an operator removes the override",
+    fix: `deploy the limits that you want, and remove the override: ${unsetCommand(first, prefix)}, with your connection options`,
   };
 }
 
-/** The default prefix need not be given. */
+/** Leaves out `--prefix` for the default prefix. */
 function unsetCommand({ limiter, subject = {} }: Override, prefix: string): string {
   const ofSubject = Object.entries(subject).flatMap(([per, text]) => [
     "--subject",

@@ -6,9 +6,9 @@ import { redisCliCommand } from "../redis-cli-command.ts";
 import { ROLES } from "../roles.ts";
 
 const IMPACT: Readonly<Record<PermissionFacts["role"], string>> = {
-  application: "Redis refuses what it may not do (NOPERM), and decisions are taken without Redis",
-  reader: "it cannot read all that is counted, or the log",
-  operator: "it cannot act, or cannot be named in the log",
+  application: "Redis refuses these commands (NOPERM), and decisions are made without Redis",
+  reader: "this user cannot read all counters, or the log",
+  operator: "this user cannot act, or the log cannot name it",
 };
 
 export const permissions: Check = {
@@ -30,15 +30,15 @@ function checkPermissions(server: ServerFacts, facts: PermissionFacts, prefix: s
       status: "problem",
       message: `there is no user ${user}`,
       impact: IMPACT[role],
-      fix: `create it in redis-cli, with a password of your own instead of secret: ${formatAclCommand(user, needs, prefix)}`,
+      fix: `create it in redis-cli, with your own password instead of secret: ${formatAclCommand(user, needs, prefix)}`,
     };
   }
   if (unknownCommands.length > 0) {
     return {
       status: "problem",
       message: `the server does not know ${formatCommands(unknownCommands)}`,
-      impact: "calls fail (ERR unknown command), and decisions are taken without Redis",
-      fix: "remove rename-command from the server's configuration, and restart it; a service without these commands cannot be used",
+      impact: "calls fail (ERR unknown command), and decisions are made without Redis",
+      fix: "remove rename-command from the server's configuration file, and restart it; a managed service without these commands cannot be used",
     };
   }
   const grants = [
@@ -50,8 +50,8 @@ function checkPermissions(server: ServerFacts, facts: PermissionFacts, prefix: s
       status: "problem",
       message: `${who} lacks ${grants.join(" ")} for the role ${role}`,
       impact: IMPACT[role],
-      fix: "grant them; ACL SAVE keeps that if the server has an ACL file, else CONFIG REWRITE",
-      // A user without a name cannot be granted anything.
+      fix: "grant them; save the change with ACL SAVE if the server has an ACL file, else with CONFIG REWRITE",
+      // Without the user's name there is no command that grants anything.
       ...(user === ""
         ? {}
         : { commands: [redisCliCommand(server, "ACL", "SETUSER", user, ...grants)] }),
@@ -60,20 +60,20 @@ function checkPermissions(server: ServerFacts, facts: PermissionFacts, prefix: s
   if (untestedCommands.length === needs.length) {
     return {
       status: "unknown",
-      message: `what ${who} may do is not known`,
-      fix: "to have it checked, grant +acl|dryrun to the user of this command; it is there since Redis 7",
+      message: `the permissions of ${who} are unknown`,
+      fix: "to have it checked, grant +acl|dryrun (Redis 7) to the user of this command",
     };
   }
   const all = `${who} has all ${needs.length} commands of the role ${role}, on ~${prefix}:*`;
   if (untestedCommands.length === 0) return { status: "ok", message: all };
   return {
     status: "unknown",
-    message: `${who} has all commands of the role ${role} that can be tried; not known: ${formatCommands(untestedCommands)}`,
-    fix: "to have it checked, grant +acl|whoami and +acl|dryrun to the user of this command; the latter is there since Redis 7",
+    message: `${who} has all commands of the role ${role} that can be tested; unknown: ${formatCommands(untestedCommands)}`,
+    fix: "to have it checked, grant +acl|whoami and +acl|dryrun (Redis 7) to the user of this command",
   };
 }
 
-/** What makes a user, as docs/how-to/operate.md has it. */
+/** The command that creates a user, as in docs/how-to/operate.md. */
 function formatAclCommand(user: string, commands: readonly string[], prefix: string): string {
   const grants = commands.map((command) => `+${command}`).join(" ");
   return `ACL SETUSER ${user} on >secret ~${prefix}:* -@all ${grants}`;

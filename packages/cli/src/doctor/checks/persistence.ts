@@ -19,8 +19,8 @@ function checkPersistence(server: ServerFacts, fields: Info): Finding {
     return {
       status: "problem",
       message: "the last snapshot failed, and stop-writes-on-bgsave-error is on",
-      impact: "writes are refused (MISCONF): every decision is taken without Redis",
-      fix: "free the disk, see the server's log, and run BGSAVE; or take writes without snapshots",
+      impact: "writes are refused (MISCONF): every decision is made without Redis",
+      fix: "free disk space, check the server's log, and run BGSAVE; or accept writes without snapshots",
       commands: [redisCliCommand(server, "CONFIG", "SET", "stop-writes-on-bgsave-error", "no")],
     };
   }
@@ -28,9 +28,9 @@ function checkPersistence(server: ServerFacts, fields: Info): Finding {
   if (config["save"] === "") {
     return {
       status: "note",
-      message: "nothing is kept on disk",
-      impact: "after a restart all limits begin anew, and blocks and overrides are gone",
-      fix: "accept that, or keep a log of what is written; write it into the server's configuration as well",
+      message: "nothing is stored on disk",
+      impact: "a restart resets all limits, and removes blocks and overrides",
+      fix: "accept that, or turn on the append-only file; change it in the server's configuration file as well",
       commands: [redisCliCommand(server, "CONFIG", "SET", "appendonly", "yes")],
     };
   }
@@ -38,7 +38,7 @@ function checkPersistence(server: ServerFacts, fields: Info): Finding {
   return { status: "ok", message };
 }
 
-/** Of a server that logs what it writes. */
+/** Checks a server with an append-only file. */
 function checkAppendOnlyFile(
   server: ServerFacts,
   fields: Info,
@@ -50,8 +50,8 @@ function checkAppendOnlyFile(
     return {
       status: "problem",
       message: "the last write to the append-only file failed",
-      impact: "writes are refused (MISCONF): every decision is taken without Redis",
-      fix: "free the disk, and see the server's log",
+      impact: "writes are refused (MISCONF): every decision is made without Redis",
+      fix: "free disk space, and check the server's log",
     };
   }
   if (policy !== "always") return { status: "ok", message };
@@ -59,7 +59,7 @@ function checkAppendOnlyFile(
     status: "note",
     message,
     impact: "each decision waits for the disk",
-    fix: "everysec loses a second of counts at most; write it into the server's configuration as well",
+    fix: "use everysec, which loses at most one second of counts; change it in the server's configuration file as well",
     commands: [redisCliCommand(server, "CONFIG", "SET", "appendfsync", "everysec")],
   };
 }

@@ -6,11 +6,11 @@ import type { Check, Finding } from "../finding.ts";
 import { ifKnown } from "../finding.ts";
 import { redisCliKeyCommand } from "../redis-cli-command.ts";
 
-/** The most names that are written out. */
+/** The most names that a finding lists. */
 const MAX_NAMED = 5;
 
 export const registry: Check = {
-  name: "directory",
+  name: "registry",
   run(facts) {
     const { registry, servers, prefix } = facts;
     const [server] = servers;
@@ -36,14 +36,14 @@ function summarize({ limiters, breakers, processes }: Registry, prefix: string):
   if (processes.length > 0) return { status: "ok", message };
   return {
     status: "note",
-    message: `no process is listed under the prefix ${prefix}`,
+    message: `no process is listed with the prefix ${prefix}`,
     impact:
-      "no process counts here, or all started within the last ten seconds, or they use another prefix or their own memory",
-    fix: "give --prefix as the application has it",
+      "no process uses this Redis with this prefix, or all of them started within the last ten seconds, or they count in their own memory",
+    fix: "use the application's prefix with --prefix",
   };
 }
 
-/** Limiters and breakers that have several policies under one name. */
+/** Warns about limiters and breakers with several policies under one name. */
 function findMixedPolicies({ limiters, breakers, processes }: Registry): readonly Finding[] {
   const names = new Map<string, string[]>();
   for (const { name, isMixed, processes: ids } of [...limiters, ...breakers]) {
@@ -51,10 +51,10 @@ function findMixedPolicies({ limiters, breakers, processes }: Registry): readonl
   }
   return [...names].map(([name, hosts]) => ({
     status: "warning",
-    found: `${name} has ${hosts.length} policies: one in ${hosts.join(", another in ")}`,
-    means:
-      "processes count by different limits; where windows or algorithms differ, each gives its whole limit",
-    mend: "finish the deploy; when it is long over, restart the processes that have the old policy",
+    message: `${name} has ${hosts.length} versions of its policy: one in ${hosts.join(", another in ")}`,
+    impact:
+      "processes apply different limits; if windows or algorithms differ, each of them admits its whole limit",
+    fix: "finish the deployment; if it finished long ago, restart the processes that have the old policy",
   }));
 }
 
@@ -72,21 +72,21 @@ function findMixedVersions({ processes }: Registry): readonly Finding[] {
     {
       status: "note",
       message: `processes have different versions of Headgate: ${versions.join(", ")}`,
-      impact: "they count in the same keys only where the formats are the same",
-      fix: "finish the deploy",
+      impact: "they share counters only if their key formats are the same",
+      fix: "finish the deployment",
     },
   ];
 }
 
-/** What records that cannot be read mean, and what mends that. */
+/** The impact of unreadable records, and how to fix them. */
 interface UnreadAdvice {
   readonly impact: string;
   readonly fix: string;
 }
 
 const UNREAD_REGISTRY: UnreadAdvice = {
-  impact: "the directory is not whole: a limiter or a process may be missing in what tools show",
-  fix: "delete what is damaged or too long, processes write it again; what another version wrote, read with that one; what is missing comes back within an hour",
+  impact: "the registry is incomplete: tools may not show some limiters or processes",
+  fix: "delete records that are damaged or too long, and processes write them again; read records of another version with that version; missing records come back within an hour",
 };
 
 function findUnread(
@@ -111,11 +111,11 @@ function findUnread(
 }
 
 const UNREAD_USAGE = {
-  impact: "headgate top leaves out the decisions or subjects that were counted there",
-  fix: "delete what is damaged or too long, processes count there anew; what another version wrote, read with that one",
+  impact: "headgate top does not show the decisions and subjects in these records",
+  fix: "delete records that are damaged or too long, and processes start new ones; read records of another version with that version",
 };
 
-/** Says nothing where all of it can be read, or none is kept. */
+/** Has no finding if all usage can be read, or none is recorded. */
 export const usage: Check = {
   name: "usage",
   run: ({ unreadUsage, servers: [server] }) =>

@@ -18,18 +18,18 @@ export const role: Check = {
       return {
         status: "problem",
         message: `a replica of ${primary}`,
-        impact: "it refuses writes (READONLY): every decision is taken without Redis",
-        fix: `connect to the primary, ${primary}, or let the client ask Sentinels`,
+        impact: "it refuses writes (READONLY): every decision is made without Redis",
+        fix: `connect to the primary, ${primary}, or use Sentinels in the client`,
       };
     }),
   ),
 };
 
-/** A replica is silent that did not answer for so many seconds, and behind by so many bytes. */
+/** A replica may be silent for this long, and lag behind by this many bytes. */
 const MAX_SILENCE_SECONDS = 10;
 const MAX_LAG_BYTES = 2 ** 20;
 
-const FIX = "see the replica's log and the network between";
+const FIX = "check the replica's log, and the network between the servers";
 
 export const replicas: Check = {
   name: "replicas",
@@ -48,7 +48,7 @@ function checkReplica(fields: Info): Finding {
   return {
     status: "warning",
     message: `not connected to its primary ${primary}`,
-    impact: "it has not heard of the latest counts: if it becomes the primary, they are lost",
+    impact: "it lacks the latest counts, which are lost if it becomes the primary",
     fix: FIX,
   };
 }
@@ -60,7 +60,7 @@ function checkPrimary({ receivesDecisions }: ServerFacts, fields: Info): Finding
   const all = lines.map((field) => parseReplica(fields[field] as string));
   const behind = Math.max(...all.map((one) => offset - Number(one["offset"])));
   const lag = Math.max(...all.map((one) => Number(one["lag"])));
-  const message = `${pluralize(all.length, "replica")}, at most ${formatBytes(Math.max(0, behind))} behind, last heard ${lag} s ago`;
+  const message = `${pluralize(all.length, "replica")}, at most ${formatBytes(Math.max(0, behind))} behind, last reply ${lag} s ago`;
   const unhealthy = all.filter(
     (one) => one["state"] !== "online" || Number(one["lag"]) > MAX_SILENCE_SECONDS,
   );
@@ -68,9 +68,9 @@ function checkPrimary({ receivesDecisions }: ServerFacts, fields: Info): Finding
   const names = unhealthy.map(({ host, port, state }) => `${host}:${port} (${state})`).join(", ");
   return {
     status: "warning",
-    message: unhealthy.length === 0 ? message : `${message}; not in order: ${names}`,
+    message: unhealthy.length === 0 ? message : `${message}; unhealthy: ${names}`,
     impact:
-      "a failover loses what the replica has not received: what was counted there is admitted again",
+      "a failover loses the counts that the replica has not received, and these requests are admitted again",
     fix: FIX,
   };
 }
@@ -80,23 +80,23 @@ export const minReplicas: Check = {
   ...eachServer((server) =>
     ifKnown(server.info, (fields) => {
       if (fields["role"] === "slave") return { status: "ok", message: "a replica" };
-      // INFO has it only where it is asked for.
+      // INFO has this field only if min-replicas-to-write is set.
       const good = numberOf(fields, "min_slaves_good_slaves");
       if (good === undefined) return { status: "ok", message: "writes need no replica" };
       return ifKnown(server.config, (config) => {
-        const wanted = Number(config["min-replicas-to-write"]);
-        const message = `min-replicas-to-write ${wanted}, ${good} in order`;
-        if (good > wanted) return { status: "ok", message };
-        if (good === wanted) {
+        const required = Number(config["min-replicas-to-write"]);
+        const message = `min-replicas-to-write ${required}, ${good} healthy`;
+        if (good > required) return { status: "ok", message };
+        if (good === required) {
           const impact =
-            "if one replica more is lost, writes are refused, and decisions are taken without Redis";
+            "if one more replica fails, writes are refused, and decisions are made without Redis";
           return { status: "note", message, impact, fix: "add a replica" };
         }
         return {
           status: "problem",
           message,
-          impact: "writes are refused (NOREPLICAS): every decision is taken without Redis",
-          fix: "bring the replicas back; or take writes without them, which a failover may lose",
+          impact: "writes are refused (NOREPLICAS): every decision is made without Redis",
+          fix: "bring the replicas back; or accept writes without them, which a failover may lose",
           commands: [
             redisCliCommand(server, "CONFIG", "SET", "min-replicas-to-write", String(good)),
           ],

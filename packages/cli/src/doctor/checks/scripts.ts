@@ -8,7 +8,7 @@ import type { Check, Finding } from "../finding.ts";
 import { eachServer, ifKnown } from "../finding.ts";
 import { redisCliCommand } from "../redis-cli-command.ts";
 
-/** The server's own default, in milliseconds. */
+/** The default of Redis. */
 const DEFAULT_THRESHOLD_MS = 5_000;
 
 export const busyScripts: Check = {
@@ -17,14 +17,14 @@ export const busyScripts: Check = {
     if (server.config instanceof UnknownFact && server.config.error.startsWith("BUSY")) {
       return {
         status: "problem",
-        message: "a script does not end, and the server answers nobody (BUSY)",
-        impact: "every decision is taken without Redis until it is ended",
-        fix: "end it; where it has written already only SHUTDOWN NOSAVE helps",
+        message: "a script does not end, and the server answers no other command (BUSY)",
+        impact: "every decision is made without Redis until the script ends",
+        fix: "kill it; if it has already written, only SHUTDOWN NOSAVE helps",
         commands: [redisCliCommand(server, "SCRIPT", "KILL")],
       };
     }
     return ifKnown(server.config, (config) => {
-      // The name is another one before Redis 7.
+      // Before Redis 7 the option had another name.
       const name = "busy-reply-threshold" in config ? "busy-reply-threshold" : "lua-time-limit";
       const threshold = numberOf(config, name) ?? DEFAULT_THRESHOLD_MS;
       const message = `${name} ${threshold} ms`;
@@ -33,40 +33,40 @@ export const busyScripts: Check = {
         status: "note",
         message,
         impact:
-          "a script that hangs can be ended only after that time, and nobody is answered meanwhile",
-        fix: "let it be ended sooner; write it into the server's configuration as well",
+          "a script that hangs can be killed only after this time, and the server answers no other command meanwhile",
+        fix: "lower the threshold; change it in the server's configuration file as well",
         commands: [redisCliCommand(server, "CONFIG", "SET", name, String(DEFAULT_THRESHOLD_MS))],
       };
     });
   }),
 };
 
-/** Flushed more often than once in so many seconds, on average, and so many times at least. */
+/** Warns after at least three flushes, if there was more than one an hour on average. */
 const MIN_FLUSH_INTERVAL_SECONDS = 3_600;
 const MIN_FLUSHES = 3;
 
-/** More than one call in twenty met a forgotten script, and so many at least: after a restart some hundred calls at once do. */
+/** Warns if more than one call in twenty, and at least this many, missed the cache. A restart alone causes some hundred misses. */
 const MAX_MISS_SHARE = 0.05;
 const MIN_MISSES = 1_000;
 
 const IMPACT =
-  "calls are made twice, the second time with the whole script: slower, and more work for the server";
+  "such calls are sent twice, the second time with the whole script, which is slower and more work for the server";
 const FIX =
-  "find who runs SCRIPT FLUSH, or EVAL with scripts that are always new; ACL SETUSER ... -script|flush forbids it; CONFIG RESETSTAT begins the count anew";
+  "find the client that runs SCRIPT FLUSH, or EVAL with ever new scripts; ACL SETUSER ... -script|flush forbids the former; CONFIG RESETSTAT resets the count";
 
 export const scriptCache: Check = {
   name: "script-cache",
   ...eachServer((server) =>
     ifKnown(server.scriptCache, ({ watchedMs, lostAfterMs }) => {
       if (lostAfterMs === undefined) return checkStatistics(server, watchedMs);
-      const message = `the server forgot a script within ${lostAfterMs} ms`;
+      const message = `the server dropped a script from its cache within ${lostAfterMs} ms`;
       return { status: "warning", message, impact: IMPACT, fix: FIX };
     }),
   ),
 };
 
-function checkStatistics({ info }: ServerFacts, watched: number): Finding {
-  const kept = `a script was kept for ${watched} ms`;
+function checkStatistics({ info }: ServerFacts, watchedMs: number): Finding {
+  const kept = `a script stayed in the cache for ${watchedMs} ms`;
   if (info instanceof UnknownFact) return { status: "ok", message: kept };
   const flushes = partOf(info, "cmdstat_script|flush", "calls");
   const uptime = numberOf(info, "uptime_in_seconds") ?? 0;
@@ -76,14 +76,14 @@ function checkStatistics({ info }: ServerFacts, watched: number): Finding {
   }
   const [calls, misses] = cacheMissesOf(info);
   if (misses >= MIN_MISSES && misses > MAX_MISS_SHARE * calls) {
-    const message = `${pluralize(misses, "call")} of ${pluralize(calls, "EVALSHA", "EVALSHA")} found that the server had forgotten the script`;
+    const message = `${pluralize(misses, "call")} of ${pluralize(calls, "EVALSHA", "EVALSHA")} missed the script cache`;
     return { status: "warning", message, impact: IMPACT, fix: FIX };
   }
   const cached = numberOf(info, "number_of_cached_scripts");
   return { status: "ok", message: cached === undefined ? kept : `${kept}; ${cached} in the cache` };
 }
 
-/** Since the start, or since the statistics were reset: calls by digest, and those of unknown scripts. */
+/** EVALSHA calls and cache misses since the statistics were reset, or since the server started. */
 function cacheMissesOf(info: Info): readonly [calls: number, again: number] {
   return [partOf(info, "cmdstat_evalsha", "calls"), partOf(info, "errorstat_NOSCRIPT", "count")];
 }

@@ -7,24 +7,24 @@ import { eachServer, ifKnown } from "../finding.ts";
 export const servers: Check = {
   name: "servers",
   run({ servers, unreachable, topology }) {
-    const hows = { server: "", cluster: " of the cluster", sentinel: " that Sentinels watch" };
-    const message = `${pluralize(servers.length, "server")}${hows[topology]} asked: ${servers.map(({ address }) => address).join(", ")}`;
+    const origins = { server: "", cluster: " of the cluster", sentinel: " found by Sentinels" };
+    const message = `${pluralize(servers.length, "server")}${origins[topology]}: ${servers.map(({ address }) => address).join(", ")}`;
     if (unreachable.length === 0) return [{ status: "ok", message }];
     return unreachable.map(
       ({ address, receivesDecisions, reason }): ServerFinding => ({
         status: receivesDecisions ? "problem" : "warning",
-        message: `${receivesDecisions ? "a primary that does not" : "a replica that does not"} answer: ${reason}`,
+        message: `${receivesDecisions ? "a primary" : "a replica"} does not answer: ${reason}`,
         impact: receivesDecisions
           ? "its subjects are decided without Redis"
-          : "it cannot take the place of its primary, and a failover may find none that can",
-        fix: "start it; if it runs, it cannot be reached from here at that address, or it requires another password",
+          : "it cannot replace its primary, so a failover may fail",
+        fix: "start it; if it is running, its address cannot be reached from here, or it requires another password",
         server: address,
       }),
     );
   },
 };
 
-/** The versions for which the scripts are written: the first, and the last major one. */
+/** The first supported version, and the last supported major version. */
 const SUPPORTED: Readonly<Record<string, readonly [first: string, last: number]>> = {
   redis: ["6.2", 8],
   valkey: ["7.2", 9],
@@ -47,7 +47,7 @@ export const version: Check = {
           status: "problem",
           message: `${message} is older than ${name} ${first}`,
           impact:
-            "the scripts are not written for it: calls may fail, and limits are decided without Redis then",
+            "the scripts do not support it: calls may fail, and requests are decided without Redis then",
           fix: `upgrade the server to ${name} ${first} to ${last}`,
         };
       }
@@ -60,7 +60,7 @@ export const version: Check = {
   ),
 };
 
-/** Whether a version comes before another: 6.0.16 before 6.2. */
+/** Whether a version is older than another: 6.0.16 is older than 6.2. */
 function isOlder(version: string, first: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [firstMajor = 0, firstMinor = 0] = first.split(".").map(Number);
@@ -72,7 +72,7 @@ const MIN_SENTINELS = 3;
 export const sentinels: Check = {
   name: "sentinels",
   run({ sentinels, topology }) {
-    if (topology !== "sentinel") return [{ status: "ok", message: "not asked for" }];
+    if (topology !== "sentinel") return [{ status: "ok", message: "not in use" }];
     const named = new Set(
       sentinels.flatMap(({ primary }) => (primary instanceof UnknownFact ? [] : [primary])),
     );
@@ -81,9 +81,9 @@ export const sentinels: Check = {
         const { error } = quorum instanceof UnknownFact ? quorum : (primary as UnknownFact);
         return {
           status: "warning",
-          message: `no good answer: ${error}`,
+          message: `no valid answer: ${error}`,
           impact: "without a majority of Sentinels there is no failover",
-          fix: "start it, or remove it from the clients' lists",
+          fix: "start it, or remove it from the clients' configuration",
           server: address,
         };
       }
@@ -93,16 +93,16 @@ export const sentinels: Check = {
       findings.push({
         status: "problem",
         message: `Sentinels name different primaries: ${[...named].join(", ")}`,
-        impact: "processes may count on both, and each admits the whole limit",
-        fix: "wait until a failover is over; if it stays, SENTINEL RESET on the one that is wrong",
+        impact: "processes may count on both, and each of them admits the whole limit",
+        fix: "wait until the failover is over; if they still differ, run SENTINEL RESET on the wrong one",
       });
     }
     if (sentinels.length < MIN_SENTINELS) {
       findings.push({
         status: "note",
-        message: `${sentinels.length} of the Sentinels given, fewer than ${MIN_SENTINELS}`,
-        impact: "clients that know so few find no primary when those are down",
-        fix: "give the clients all of them",
+        message: `${pluralize(sentinels.length, "Sentinel")} configured, fewer than ${MIN_SENTINELS}`,
+        impact: "clients that know so few Sentinels find no primary if these are down",
+        fix: "configure all Sentinels in the clients",
       });
     }
     return findings;

@@ -1,44 +1,44 @@
-/** A question without an answer. */
+/** A fact that the server did not report. */
 export class UnknownFact {
-  /** The command. */
-  readonly asked: string;
-  /** In the server's words. */
+  /** The failed Redis command. */
+  readonly command: string;
+  /** The server's error message. */
   readonly error: string;
 
-  constructor(asked: string, why: string) {
-    this.asked = asked;
-    this.error = why;
+  constructor(command: string, error: string) {
+    this.command = command;
+    this.error = error;
   }
 
-  /** The permission that lacks, as ACL SETUSER takes it; undefined where it is something else. */
+  /** The missing permission in the syntax of ACL SETUSER; undefined if the error has another cause. */
   get missingPermission(): string | undefined {
     if (!/NOPERM|no permissions|unknown command|ERR unknown/i.test(this.error)) return undefined;
-    // A script may be allowed, and what it runs not.
+    // EVALSHA may be permitted while a command inside the script is not.
     const [, refused] = /'([\w|-]+)' command/.exec(this.error) ?? [];
-    return `+${refused ?? this.asked.toLowerCase().replace(" ", "|")}`;
+    return `+${refused ?? this.command.toLowerCase().replace(" ", "|")}`;
   }
 }
 
-/** An answer of a server, or none. */
+/** A fact, or the reason why it is unknown. */
 export type Fact<T> = T | UnknownFact;
 
-/** How a server is reached. */
+/** The address of a server. */
 export interface ServerAddress {
-  /** As messages name it. */
+  /** `host:port`, or the path of a unix socket. */
   readonly address: string;
-  /** What redis-cli needs to reach it: words of a command line. */
+  /** The arguments with which redis-cli connects to it. */
   readonly redisCliArgs: readonly string[];
 }
 
-/** Asks one server. */
+/** An open connection to one server. */
 export interface ServerConnection extends ServerAddress {
-  /** Whether decisions are sent there. */
+  /** Whether limiters send decisions to this server. */
   readonly receivesDecisions: boolean;
-  /** Rejects with the server's words, or where no answer comes in time. */
+  /** Sends a command. Rejects with the server's error, and if no reply comes in time. */
   call(command: string, ...args: readonly string[]): Promise<unknown>;
 }
 
-/** Asks a question; a refusal gives `Unknown`, with the name of the command. */
+/** Reads a fact. If `read` rejects, returns an `UnknownFact` with the name of the command. */
 export async function readFact<T>(command: string, read: () => Promise<T>): Promise<Fact<T>> {
   try {
     return await read();
@@ -47,7 +47,7 @@ export async function readFact<T>(command: string, read: () => Promise<T>): Prom
   }
 }
 
-/** An error's words, in one line, without arguments that a server quotes. */
+/** The message of an error without the command's arguments, which some servers quote. */
 export function redactedMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message.replace(/, with args beginning with:[\s\S]*/, "").trim() || error.name;

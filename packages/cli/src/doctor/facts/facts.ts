@@ -8,80 +8,81 @@ import type { KeySample } from "./sample-keys.ts";
 /** The facts about a deployment, gathered once. */
 export interface Facts {
   readonly prefix: string;
-  /** How the servers were found: by one address, by a cluster's table, by Sentinels. */
+  /** How the servers were found: by one address, by the slot table of a cluster, or by Sentinels. */
   readonly topology: "server" | "cluster" | "sentinel";
-  /** Milliseconds: how long the application's limiters wait for Redis. */
+  /** How long the application's limiters wait for Redis. */
   readonly storeTimeoutMs: number;
-  /** Those that decide, and their replicas. */
+  /** The servers that receive decisions, and their replicas. */
   readonly servers: readonly ServerFacts[];
-  /** The servers that should be there, but did not answer. */
+  /** The known servers that did not answer. */
   readonly unreachable: readonly UnreachableServer[];
   readonly sentinels: readonly SentinelFacts[];
   readonly registry: Fact<Registry>;
-  /** The records of usage that cannot be read. */
+  /** The usage records that cannot be read. */
   readonly unreadUsage: Fact<readonly UnreadableRecord[]>;
   readonly control: Fact<ControlRecord | "damaged">;
 }
 
 export interface UnreachableServer {
   readonly address: string;
-  /** Whether decisions are sent there. */
+  /** Whether limiters send decisions to this server. */
   readonly receivesDecisions: boolean;
   readonly reason: string;
 }
 
 export interface ServerFacts extends ServerAddress {
-  /** Whether decisions are sent there: false for a replica that is known to be one. */
+  /** Whether limiters send decisions to this server: false for a known replica. */
   readonly receivesDecisions: boolean;
   readonly info: Fact<Info>;
   readonly config: Fact<Readonly<Record<string, string>>>;
-  /** Of calls one after the other, in milliseconds, in ascending order. */
+  /** The round-trip times of sequential calls, in ascending order. */
   readonly latenciesMs: Fact<readonly number[]>;
   readonly clock: Fact<ClockReading>;
-  /** Those that its log still has, the last first. */
+  /** The entries of the slow log, the latest first. */
   readonly slowCommands: Fact<readonly SlowCommand[]>;
   readonly scriptCache: Fact<ScriptCacheProbe>;
   /** Undefined for a replica. */
   readonly permissions: Fact<PermissionFacts> | undefined;
   readonly keys: Fact<KeySample> | undefined;
-  /** Undefined where it is not in cluster mode. */
+  /** Undefined if the server is not in cluster mode. */
   readonly cluster: Fact<ClusterFacts> | undefined;
 }
 
-/** A server's clock beside this machine's, in milliseconds. */
+/** The difference between a server's clock and this machine's. */
 export interface ClockReading {
-  /** Negative where it is behind. */
+  /** Negative if the server's clock is behind. */
   readonly aheadMs: number;
   /** The error of the reading: half a round trip. */
   readonly errorMs: number;
 }
 
 export interface SlowCommand {
-  /** Its name, without arguments, which may be secrets. */
+  /** The name without the arguments, which may be secrets. */
   readonly command: string;
   readonly durationMs: number;
-  /** How long ago, by the server's clock. */
+  /** Seconds since the command ran, by the server's clock. */
   readonly secondsAgo: number;
 }
 
-/** A cluster, as one of its servers sees it. */
+/** The state of a cluster as reported by one of its servers. */
 export interface ClusterFacts {
-  /** CLUSTER INFO. */
+  /** The fields of CLUSTER INFO. */
   readonly info: Info;
-  /** First and last slot, and who has them: the primary first. */
+  /** The ranges of CLUSTER SLOTS. */
   readonly hashSlots: readonly HashSlotRange[];
 }
 
 export interface HashSlotRange {
   readonly first: number;
   readonly last: number;
+  /** The addresses of the servers of the range, the primary first. */
   readonly owners: readonly string[];
 }
 
 export interface SentinelFacts {
   readonly address: string;
-  /** The server's words to SENTINEL CKQUORUM. */
+  /** The reply to SENTINEL CKQUORUM. */
   readonly quorum: Fact<string>;
-  /** The primary that it names. */
+  /** The address of the primary according to this Sentinel. */
   readonly primary: Fact<string>;
 }

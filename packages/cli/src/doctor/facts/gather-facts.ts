@@ -8,13 +8,12 @@ import { gatherServer, timeCalls } from "./gather-server.ts";
 import { openServers } from "./open-servers.ts";
 import { readSentinels } from "./read-sentinels.ts";
 
-/** What is wanted of a deployment. */
+/** Options of `gatherFacts`. */
 export interface GatherOptions extends Omit<ServerOptions, "prefix"> {
-  /** Milliseconds. */
   readonly storeTimeoutMs: number;
 }
 
-/** Gathers everything that is judged. It changes nothing, and never rejects: a refused question gives `Unknown`. */
+/** Gathers the facts for all checks. It changes nothing and never rejects: a refused command gives an `UnknownFact`. */
 export async function gatherFacts(connection: Connection, options: GatherOptions): Promise<Facts> {
   const { store, prefix, timeoutMs } = connection;
   const { topology, connections, unreachable, close } = await openServers(connection);
@@ -51,7 +50,7 @@ export async function gatherFacts(connection: Connection, options: GatherOptions
   }
 }
 
-/** Of the last ten minutes: what is written now. */
+/** Reads only the latest usage, because older records expire unread. */
 async function readUnreadUsage({
   store,
   timeoutMs,
@@ -69,7 +68,7 @@ async function readControl({ store, timeoutMs }: Connection): Promise<ControlRec
     });
 }
 
-/** The server's own words are in the cause. */
+/** Rejects with the cause, which has the server's own message. */
 function rethrowCause(error: unknown): never {
   throw new Error(redactedMessage((error as Error).cause ?? error));
 }

@@ -7,21 +7,21 @@ import { readPermissions } from "./permissions.ts";
 import { probeScriptCache } from "./probe-script-cache.ts";
 import { sampleKeys } from "./sample-keys.ts";
 
-/** How many small calls are timed, or how many milliseconds this takes at most. */
+/** Stops timing calls after this many, or after this time. */
 const MAX_TIMED_CALLS = 200;
 const MAX_TIMING_MS = 1_000;
 
-/** What is wanted of a server. */
+/** Options of `gatherServer`. */
 export interface ServerOptions {
   readonly prefix: string;
   readonly role: Role;
-  /** Whose permissions; undefined: of the user who is connected. */
+  /** The Redis user whose permissions are checked. Default: the connected user. */
   readonly aclUser: string | undefined;
   /** Milliseconds since the epoch, by this machine. */
   readonly clock: () => number;
 }
 
-/** Times small calls, one after the other: nothing else is sent meanwhile, or it would be timed as well. */
+/** Times small calls one after the other. Nothing else may be sent meanwhile, because it would be timed too. */
 export async function timeCalls(server: ServerConnection): Promise<readonly number[]> {
   const latencies: number[] = [];
   const start = performance.now();
@@ -33,7 +33,7 @@ export async function timeCalls(server: ServerConnection): Promise<readonly numb
   return latencies.sort((a, b) => a - b);
 }
 
-/** Asks a server for everything that is judged of it. */
+/** Gathers the facts about one server. */
 export async function gatherServer(
   server: ServerConnection,
   latenciesMs: ServerFacts["latenciesMs"],
@@ -51,7 +51,7 @@ export async function gatherServer(
       : undefined,
     receivesDecisions ? readFact("SCAN", () => sampleKeys(server, prefix)) : undefined,
   ]);
-  // Last, so that it counts what happened while the server was watched.
+  // Read last, so that it includes the calls of this run.
   const info = await readFact("INFO", async () =>
     parseInfo(String(await server.call("INFO", "ALL"))),
   );
@@ -71,7 +71,7 @@ export async function gatherServer(
   };
 }
 
-/** The quickest of a few tries is the most exact. */
+/** Reads the clock five times and keeps the fastest reading, which is the most exact. */
 async function readClock(server: ServerConnection, clock: () => number): Promise<ClockReading> {
   const readings: ClockReading[] = [];
   for (let tries = 0; tries < 5; tries += 1) {
@@ -90,12 +90,12 @@ async function readSlowCommands(server: ServerConnection): Promise<readonly Slow
   const [seconds] = (await server.call("TIME")) as readonly unknown[];
   return entries.map(([, at, microseconds, words]) => ({
     command: String((words as readonly unknown[])[0]).toUpperCase(),
-    milliseconds: Number(microseconds) / 1_000,
+    durationMs: Number(microseconds) / 1_000,
     secondsAgo: Math.max(0, Number(seconds) - Number(at)),
   }));
 }
 
-/** Undefined where it is not in cluster mode. */
+/** Undefined if the server is not in cluster mode. */
 async function readCluster(server: ServerConnection): Promise<ServerFacts["cluster"]> {
   const facts = await readFact("CLUSTER INFO", async (): Promise<ClusterFacts> => {
     const info = parseInfo(String(await server.call("CLUSTER", "INFO")));
@@ -103,7 +103,7 @@ async function readCluster(server: ServerConnection): Promise<ServerFacts["clust
     const hashSlots = ranges.map(([first, last, ...owners]) => ({
       first: Number(first),
       last: Number(last),
-      places: owners.map((owner) => (owner as readonly unknown[]).slice(0, 2).join(":")),
+      owners: owners.map((owner) => (owner as readonly unknown[]).slice(0, 2).join(":")),
     }));
     return { info, hashSlots };
   });
@@ -111,7 +111,7 @@ async function readCluster(server: ServerConnection): Promise<ServerFacts["clust
   return isOff ? undefined : facts;
 }
 
-/** What is answered as names and values in turn. */
+/** Parses a reply in which names and values alternate. */
 function parsePairs(reply: unknown): Readonly<Record<string, string>> {
   const words = reply as readonly unknown[];
   return Object.fromEntries(

@@ -1,7 +1,7 @@
-/** The fields of an answer to INFO, whichever section they are in. */
+/** The fields of all sections of INFO. */
 export type Info = Readonly<Record<string, string>>;
 
-/** Reads the answer to INFO or CLUSTER INFO. */
+/** Parses the reply to INFO or CLUSTER INFO. */
 export function parseInfo(text: string): Info {
   const lines = text.split(/\r?\n/).filter((line) => /^[^#:][^:]*:/.test(line));
   return Object.fromEntries(
@@ -9,13 +9,13 @@ export function parseInfo(text: string): Info {
   );
 }
 
-/** A field's number; undefined where there is none. */
+/** The number in a field; undefined if the field is missing or not a number. */
 export function numberOf(fields: Info, field: string): number | undefined {
   const text = fields[field];
   return text === undefined || text === "" || Number.isNaN(Number(text)) ? undefined : Number(text);
 }
 
-/** A number of a field that has several: of `calls` in `calls=3,usec=10`, 3. Zero where there is no such field. */
+/** One of several numbers in a field: 3 for the part `calls` of `calls=3,usec=10`. 0 if the field is missing. */
 export function partOf(fields: Info, field: string, part: string): number {
   const parts = (fields[field] ?? "").split(",").map((text) => text.split("="));
   return Number(parts.find(([name]) => name === part)?.[1] ?? 0);

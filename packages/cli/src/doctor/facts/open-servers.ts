@@ -8,22 +8,21 @@ import type { Facts, UnreachableServer } from "./facts.ts";
 import { parseInfo } from "./info.ts";
 import { findPrimaryAddress } from "./read-sentinels.ts";
 
-/** All servers of a deployment, while they are asked. */
-export interface OpenServers extends Pick<Facts, "way" | "silent"> {
+/** Open connections to all servers of a deployment. */
+export interface OpenServers extends Pick<Facts, "topology" | "unreachable"> {
   readonly connections: readonly ServerConnection[];
   close(): void;
 }
 
-/** A server that is to be opened. */
+/** A server to connect to. */
 interface ServerToOpen {
   readonly address: string;
   readonly receivesDecisions: boolean;
   open(): Promise<NodeClient>;
-  /** What redis-cli needs to reach it. */
   readonly redisCliArgs: readonly string[];
 }
 
-/** Opens every server that decides, and their replicas, with a client each. */
+/** Connects to every server that receives decisions and to its replicas, with one client each. */
 export async function openServers({ client }: Connection): Promise<OpenServers> {
   const opened = new OpenedServers();
   if (isCluster(client)) {
@@ -44,8 +43,8 @@ class OpenedServers {
   readonly #unreachable: UnreachableServer[] = [];
   readonly #clients: NodeClient[] = [];
 
-  async add(wanted: readonly ServerToOpen[]): Promise<void> {
-    await Promise.all(wanted.map((server) => this.#open(server)));
+  async add(servers: readonly ServerToOpen[]): Promise<void> {
+    await Promise.all(servers.map((server) => this.#open(server)));
   }
 
   async #open({ address, receivesDecisions, redisCliArgs, open }: ServerToOpen): Promise<void> {
@@ -72,19 +71,20 @@ class OpenedServers {
   }
 }
 
-/** Those that decide first, then by their places. */
-function sortServers<Server extends { readonly place: string; readonly decides: boolean }>(
-  servers: readonly Server[],
-): readonly Server[] {
+/** Puts the servers that receive decisions first, then sorts by address. */
+function sortServers<
+  Server extends { readonly address: string; readonly receivesDecisions: boolean },
+>(servers: readonly Server[]): readonly Server[] {
   return [...servers].sort(
-    (a, b) => Number(b.decides) - Number(a.decides) || (a.place < b.place ? -1 : 1),
+    (a, b) =>
+      Number(b.receivesDecisions) - Number(a.receivesDecisions) || (a.address < b.address ? -1 : 1),
   );
 }
 
-/** A server that is frozen takes connections, and answers nothing. A refusal is an answer. */
-async function requireReply(ask: ServerConnection["call"]): Promise<void> {
+/** A frozen server accepts connections but never replies. An error reply counts as a reply. */
+async function requireReply(call: ServerConnection["call"]): Promise<void> {
   try {
-    await ask("TIME");
+    await call("TIME");
   } catch (error) {
     if ((error as Error).name !== "ReplyError") throw error;
   }
@@ -118,12 +118,12 @@ function addressOf({ options }: NodeClient): Address {
   return { host: options.host ?? "127.0.0.1", port: options.port ?? 6379 };
 }
 
-/** As Redis writes it. */
+/** Formats an address as Redis does. */
 function formatAddress({ host, port }: Address): string {
   return `${host}:${port}`;
 }
 
-/** Those that a primary names; none where it does not say. */
+/** The addresses of the replicas of a primary; empty if the primary refuses INFO. */
 async function readReplicas(server: ServerConnection | undefined): Promise<readonly Address[]> {
   if (server === undefined) return [];
   try {
@@ -135,7 +135,7 @@ async function readReplicas(server: ServerConnection | undefined): Promise<reado
   }
 }
 
-/** As in `ip=10.0.0.8,port=6379,state=online,offset=14,lag=0`. */
+/** Parses a replica line of INFO: `ip=10.0.0.8,port=6379,state=online,offset=14,lag=0`. */
 export function parseReplica(line: string): Address & Readonly<Record<string, unknown>> {
   const parts = Object.fromEntries(line.split(",").map((part) => part.split("=")));
   return { ...parts, host: parts["ip"] ?? "", port: Number(parts["port"]) };

@@ -3,26 +3,31 @@ import { ROLES } from "../roles.ts";
 import type { ServerConnection } from "./fact.ts";
 import { redactedMessage } from "./fact.ts";
 
-/** What a user lacks for a role. */
+/** The permissions of a Redis user, compared with those that a role needs. */
 export interface PermissionFacts {
   readonly role: Role;
-  /** Empty where the server would not say who it is. */
+  /** Empty if the server refuses ACL WHOAMI. */
   readonly user: string;
-  /** Whether there is such a user. */
   readonly userExists: boolean;
-  /** Commands that are refused. */
+  /** The commands that the user may not run. */
   readonly deniedCommands: readonly string[];
-  /** Whether keys of the prefix are refused. */
+  /** Whether the user may not access keys with the prefix. */
   readonly deniesKeys: boolean;
-  /** Commands that the server does not know: `rename-command`, or a service that leaves them out. */
+  /** Commands that the server does not have, because of `rename-command` or a managed service. */
   readonly unknownCommands: readonly string[];
-  /** Commands whose permission is not known. */
+  /** Commands whose permission could not be tested. */
   readonly untestedCommands: readonly string[];
 }
 
-type PermissionResult = "allowed" | "lacking" | "lacks-keys" | "missing" | "no-user" | "untold";
+type PermissionResult =
+  | "allowed"
+  | "command-denied"
+  | "keys-denied"
+  | "unknown-command"
+  | "unknown-user"
+  | "untested";
 
-/** A command with arguments that change nothing where the key is absent; some change something all the same. */
+/** A command with arguments that change nothing if the key is absent. `writes` marks commands for which there are none. */
 interface PermissionTest {
   readonly args: (key: string) => readonly string[];
   readonly writes?: true;
@@ -46,8 +51,8 @@ const PERMISSION_TESTS: Readonly<Record<string, PermissionTest>> = {
 };
 
 /**
- * Finds out what the user who is connected, or another one, lacks for a role. ACL DRYRUN says so since Redis 7; where it may not be
- * asked, and of the connected user, each command is tried on a key that does not exist. Rejects where the server does not answer.
+ * Compares the permissions of the connected user, or of another one, with those that a role needs. Uses ACL DRYRUN (Redis 7). Without
+ * it, each command is tried on an absent key, which works for the connected user only. Rejects if the server does not answer.
  */
 export async function readPermissions(
   server: ServerConnection,
@@ -57,12 +62,12 @@ export async function readPermissions(
 ): Promise<PermissionFacts> {
   const user = aclUser ?? (await readUserName(server));
   const key = `${prefix}:{doctor}:trial`;
-  const canDryRun = user !== "" && (await dryRun(server, user, ["TIME"])) !== "untold";
+  const canDryRun = user !== "" && (await dryRun(server, user, ["TIME"])) !== "untested";
   const results = new Map<string, PermissionResult>();
   for (const command of ROLES[role]) {
     const { args, writes } = PERMISSION_TESTS[command] as PermissionTest;
     if (canDryRun) results.set(command, await dryRun(server, user, args(key)));
-    else if (aclUser !== undefined || writes) results.set(command, "untold");
+    else if (aclUser !== undefined || writes) results.set(command, "untested");
     else results.set(command, await tryCommand(server, args(key)));
   }
   const commandsWith = (outcome: PermissionResult): string[] =>
@@ -70,11 +75,11 @@ export async function readPermissions(
   return {
     role,
     user,
-    userExists: commandsWith("no-user").length === 0,
-    deniedCommands: commandsWith("lacking"),
-    deniesKeys: commandsWith("lacks-keys").length > 0,
-    unknownCommands: commandsWith("missing"),
-    untestedCommands: commandsWith("untold"),
+    userExists: commandsWith("unknown-user").length === 0,
+    deniedCommands: commandsWith("command-denied"),
+    deniesKeys: commandsWith("keys-denied").length > 0,
+    unknownCommands: commandsWith("unknown-command"),
+    untestedCommands: commandsWith("untested"),
   };
 }
 
@@ -92,17 +97,17 @@ async function dryRun(
   args: readonly string[],
 ): Promise<PermissionResult> {
   try {
-    const said = String(await server.call("ACL", "DRYRUN", user, ...args));
-    if (said === "OK") return "allowed";
-    return /access/.test(said) ? "lacks-keys" : "lacking";
+    const reply = String(await server.call("ACL", "DRYRUN", user, ...args));
+    if (reply === "OK") return "allowed";
+    return /access/.test(reply) ? "keys-denied" : "command-denied";
   } catch (error) {
-    const said = redactedMessage(error);
-    if (/^ERR User /i.test(said)) return "no-user";
-    return /^ERR Command .* not found/i.test(said) ? "missing" : "untold";
+    const message = redactedMessage(error);
+    if (/^ERR User /i.test(message)) return "unknown-user";
+    return /^ERR Command .* not found/i.test(message) ? "unknown-command" : "untested";
   }
 }
 
-/** A refusal for lack of a permission comes before any other. */
+/** Redis checks permissions before arguments, so any other error reply means that the command is allowed. */
 async function tryCommand(
   server: ServerConnection,
   args: readonly string[],
@@ -111,10 +116,10 @@ async function tryCommand(
     await server.call(args[0] as string, ...args.slice(1));
     return "allowed";
   } catch (error) {
-    const said = redactedMessage(error);
-    if (/^NOPERM.*access/i.test(said)) return "lacks-keys";
-    if (/^NOPERM/.test(said)) return "lacking";
-    if (/^ERR unknown (sub)?command/i.test(said)) return "missing";
-    return /^[A-Z]+ /.test(said) ? "allowed" : "untold";
+    const message = redactedMessage(error);
+    if (/^NOPERM.*access/i.test(message)) return "keys-denied";
+    if (/^NOPERM/.test(message)) return "command-denied";
+    if (/^ERR unknown (sub)?command/i.test(message)) return "unknown-command";
+    return /^[A-Z]+ /.test(message) ? "allowed" : "untested";
   }
 }

@@ -9,15 +9,15 @@ const SHA1 = createHash("sha1").update(SCRIPT).digest("hex");
 const WATCH_MS = 250;
 const PAUSE_MS = 25;
 
-/** Whether a server kept a script that it was sent. */
+/** Whether a server keeps a script in its cache. */
 export interface ScriptCacheProbe {
-  /** For how long it was watched, in milliseconds. */
+  /** How long the script was watched. */
   readonly watchedMs: number;
-  /** After so many it was gone; undefined where it was there to the end. */
+  /** When the script was gone; undefined if the server kept it. */
   readonly lostAfterMs: number | undefined;
 }
 
-/** Sends a script, and sees whether the server keeps it. Rejects with the server's words. */
+/** Loads a script and watches for a quarter of a second whether the server keeps it. Rejects with the server's error. */
 export async function probeScriptCache(server: ServerConnection): Promise<ScriptCacheProbe> {
   await server.call("EVAL", SCRIPT, "0");
   const start = performance.now();

@@ -5,13 +5,13 @@ import type { Address } from "../../connect/redis-url.ts";
 import { readFact } from "./fact.ts";
 import type { SentinelFacts } from "./facts.ts";
 
-/** What each Sentinel says of the primary; nothing where the client does not ask Sentinels. */
+/** The state of each Sentinel; empty if the client does not use Sentinels. */
 export async function readSentinels({ client }: Connection): Promise<readonly SentinelFacts[]> {
   if (isCluster(client)) return [];
   return Promise.all(sentinelsOf(client).map((address) => readSentinel(client, address)));
 }
 
-/** The primary, by the first Sentinel that says; undefined where none does. */
+/** The address of the primary from the first Sentinel that answers; undefined if none does. */
 export async function findPrimaryAddress(client: NodeClient): Promise<Address | undefined> {
   for (const sentinel of sentinelsOf(client)) {
     const address = await readFact("SENTINEL GET-MASTER-ADDR-BY-NAME", () =>

@@ -1,49 +1,53 @@
 import type { ServerConnection } from "./fact.ts";
 
-/** So many rounds of SCAN at most, each of about so many keys. */
+/** At most 20 calls of SCAN, each for about 1,000 keys. */
 const MAX_SCANS = 20;
 const SCAN_COUNT = 1_000;
 
-/** Of so many keys at most the life and the memory are asked. */
+/** The most keys whose expiry and memory are read. */
 const MAX_INSPECTED = 200;
 
-/** Some of a server's keys. */
+/** Replies of PTTL. */
+const PTTL_NO_KEY = -2;
+const PTTL_NO_EXPIRY = -1;
+
+/** A sample of a server's keys. */
 export interface KeySample {
-  /** How many keys the server has, of all prefixes. */
+  /** How many keys the server has, with any prefix. */
   readonly total: number;
   readonly scanned: number;
-  /** How many of those begin with the prefix. */
+  /** How many of the scanned keys have the prefix. */
   readonly matched: number;
-  /** Whether all were scanned. */
+  /** Whether all keys of the server were scanned. */
   readonly isComplete: boolean;
-  /** Of some that matched. */
-  readonly asked: readonly SampledKey[];
+  /** Some of the keys with the prefix. */
+  readonly inspected: readonly SampledKey[];
 }
 
 interface SampledKey {
   readonly key: string;
-  /** Milliseconds to live; -1 for ever. */
-  readonly ttlMs: number;
-  /** Undefined where the server does not say. */
+  /** Undefined if the key never expires. */
+  readonly ttlMs: number | undefined;
+  /** Undefined if the server refuses MEMORY USAGE. */
   readonly bytes: number | undefined;
 }
 
-/** Looks at some keys, in a bounded number of calls. Rejects with the server's words. */
+/** Samples keys in a bounded number of calls. Rejects with the server's error. */
 export async function sampleKeys(server: ServerConnection, prefix: string): Promise<KeySample> {
   const total = Number(await server.call("DBSIZE"));
   const matching = new Set<string>();
   let scanned = 0;
   let cursor = "0";
-  let rounds = 0;
+  let scans = 0;
   do {
     const reply = await server.call("SCAN", cursor, "COUNT", String(SCAN_COUNT));
     const [next, keys] = reply as [string, readonly string[]];
     cursor = String(next);
     scanned += keys.length;
     for (const key of keys) if (key.startsWith(`${prefix}:{`)) matching.add(key);
-    rounds += 1;
-  } while (cursor !== "0" && rounds < MAX_SCANS);
-  const asked = await Promise.all(
+    scans += 1;
+  } while (cursor !== "0" && scans < MAX_SCANS);
+  const inspected = await Promise.all(
     [...matching].slice(0, MAX_INSPECTED).map((key) => inspectKey(server, key)),
   );
   return {
@@ -51,18 +55,19 @@ export async function sampleKeys(server: ServerConnection, prefix: string): Prom
     scanned,
     matched: matching.size,
     isComplete: cursor === "0",
-    // Whatever expired meanwhile.
-    asked: asked.filter(({ ttlMs }) => ttlMs !== -2),
+    inspected: inspected.filter((key) => key !== undefined),
   };
 }
 
-async function inspectKey(server: ServerConnection, key: string): Promise<SampledKey> {
-  const [ttlMs, bytes] = await Promise.all([
+/** Undefined if the key has expired meanwhile. */
+async function inspectKey(server: ServerConnection, key: string): Promise<SampledKey | undefined> {
+  const [ttl, bytes] = await Promise.all([
     server.call("PTTL", key).then(Number),
     server.call("MEMORY", "USAGE", key).then(
       (reply) => (reply === null ? undefined : Number(reply)),
       () => undefined,
     ),
   ]);
-  return { key, ttlMs, bytes };
+  if (ttl === PTTL_NO_KEY) return undefined;
+  return { key, ttlMs: ttl === PTTL_NO_EXPIRY ? undefined : ttl, bytes };
 }
