@@ -103,9 +103,9 @@ test("block --all names the limiters that it does not reach, and why", async () 
   expect(expectDocument("block", document)).toMatchObject({
     done: [{ limiter: "api" }, { limiter: "orders" }],
     skipped: [
-      { limiter: "mails", why: expect.stringContaining("tenant") },
-      { limiter: "orders", why: expect.stringContaining("without that key") },
-      { limiter: "plans", why: expect.stringContaining("x-customer") },
+      { limiter: "mails", reason: expect.stringContaining("tenant") },
+      { limiter: "orders", reason: expect.stringContaining("without that key") },
+      { limiter: "plans", reason: expect.stringContaining("x-customer") },
     ],
   });
 });

@@ -34,13 +34,13 @@ type Options = ConnectionOptions &
 
 type Target = readonly [limiter: LimiterVersion["limiter"], subject: Subject, logged: Logged];
 
-/** What is done to a subject of a limiter. */
+/** An action on a subject of a limiter. */
 interface SubjectAction {
-  /** The verb in the sentence, as in `This would block 203.0.113.7 in api`. */
+  /** The verb of a sentence such as `This would block 203.0.113.7 in api`. */
   readonly name: string;
-  /** Whether it is done in every limiter if none is named. */
+  /** Whether the action covers all limiters if none is named. */
   readonly defaultsToAllLimiters?: boolean;
-  /** For how long it denies everything. */
+  /** The duration of a block. */
   readonly blockDuration?: string;
   act(operator: Admin, ...target: Target): Promise<TaskResult>;
 }
@@ -48,12 +48,12 @@ interface SubjectAction {
 export const addReset: AddCommand = (cli) => {
   const command = cli.program
     .command("reset [subject]")
-    .summary("give a subject its whole limit back")
-    .description("Forgets what a subject has used, and any block that a limit has set.");
+    .summary("reset the usage of a subject, so that it has its whole limit again")
+    .description("Resets the usage of a subject, and removes any block that a limit has set.");
   addExamples(command, {
-    "headgate reset ada --limiter api --reason 'a mistake of ours'":
-      "in one limiter, with the reason for the log",
-    "headgate reset --ip 203.0.113.7 --all --dry-run": "show what it would do, and do nothing",
+    "headgate reset ada --limiter api --reason 'our mistake'":
+      "in one limiter, with a reason for the log",
+    "headgate reset --ip 203.0.113.7 --all --dry-run": "show what would change, and change nothing",
   });
   addSubjectCommand(command).action(
     handleSubjectAction(cli, {
@@ -67,10 +67,10 @@ export const addUnblock: AddCommand = (cli) => {
   const command = cli.program
     .command("unblock [subject]")
     .summary("lift the blocks of a subject")
-    .description("Lifts the blocks of a subject. What it has used stays used.");
+    .description("Lifts the blocks of a subject. Its usage stays as it is.");
   addExamples(command, {
     "headgate unblock ada --limiter api": "in one limiter",
-    "headgate unblock --ip 203.0.113.7 --all --yes": "in all of them, without a question",
+    "headgate unblock --ip 203.0.113.7 --all --yes": "in all limiters, without confirmation",
   });
   addSubjectCommand(command).action(
     handleSubjectAction(cli, {
@@ -83,13 +83,13 @@ export const addUnblock: AddCommand = (cli) => {
 export const addForget: AddCommand = (cli) => {
   const command = cli.program
     .command("forget [subject]")
-    .summary("erase a subject: counters, blocks, overrides, its name in the log")
+    .summary("erase a subject: counters, blocks, overrides, usage, its name in the log")
     .description(
-      "Erases a subject, in every limiter unless one is named: counters, blocks, overrides, usage, its name in the log.",
+      "Erases the counters, blocks, overrides and usage of a subject, and its name in the log; in every limiter, unless one is named.",
     );
   addExamples(command, {
-    "headgate forget ada": "in every limiter, after a question",
-    "headgate forget ada --dry-run": "show what there is to erase",
+    "headgate forget ada": "in every limiter, after confirmation",
+    "headgate forget ada --dry-run": "show what would be erased",
   });
   addSubjectCommand(command).action(
     handleSubjectAction(cli, {
@@ -100,11 +100,11 @@ export const addForget: AddCommand = (cli) => {
         const { overrides, logged, listed } = forgotten;
         const isDry = target[2].dryRun === true;
         const [removed, taken] = isDry
-          ? ["override to be removed", "would be taken"]
-          : ["override removed", "taken"];
+          ? ["override to be removed", "would be removed"]
+          : ["override removed", "removed"];
         const notes = overrides.map((override) => `${removed}: ${formatOverrideLine(override)}`);
-        if (logged > 0) notes.push(`${taken} out of ${logged} entries of the log`);
-        if (listed > 0) notes.push(`${taken} out of ${listed} lists of usage`);
+        if (logged > 0) notes.push(`name ${taken} from ${logged} log entries`);
+        if (listed > 0) notes.push(`name ${taken} from ${listed} usage lists`);
         return { ...forgotten, notes };
       },
     }),
@@ -115,11 +115,11 @@ export const addBlock: AddCommand = (cli) => {
   const command = cli.program
     .command("block <subject-or-duration> [duration]")
     .usage("[options] [subject] <duration>")
-    .summary("deny every request of a subject for a time")
-    .description("Denies every request of a subject for a time, such as 10m, 1h or 7d.");
+    .summary("deny all requests of a subject for a time")
+    .description("Denies all requests of a subject for a time, such as 10m, 1h or 7d.");
   addExamples(command, {
     "headgate block --ip 203.0.113.7 1h --limiter api --reason flood": "for an hour",
-    "headgate block ada 7d --all": "in every limiter, after a question",
+    "headgate block ada 7d --all": "in every limiter, after confirmation",
   });
   addSubjectCommand(command).action(
     cli.handle((first: string, second: string | undefined, options: Options) => {
@@ -138,7 +138,7 @@ export const addBlock: AddCommand = (cli) => {
 
 function addSubjectCommand(command: Command): Command {
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)));
-  return addActionOptions(command.option("--all", "in every limiter of the directory"));
+  return addActionOptions(command.option("--all", "in every limiter in the registry"));
 }
 
 function handleSubjectAction(
@@ -160,9 +160,7 @@ async function actOnSubject(
   if (limiter !== undefined && all === true)
     throw new CommandError("give --limiter NAME or --all, not both");
   if (limiter === undefined && all !== true && action.defaultsToAllLimiters !== true) {
-    throw new CommandError(
-      "say where: --limiter NAME, or --all for every limiter of the directory",
-    );
+    throw new CommandError("give --limiter NAME, or --all for every limiter in the registry");
   }
   return withSession(options, context, async (session) => {
     const query = await readSubjectQuery(text, options, context);
@@ -175,11 +173,11 @@ async function actOnSubject(
       if (subjects.length === 0) skipped.push({ limiter: name, reason: requirement });
       const keys = missingKeys(subjects, query);
       if (keys.length > 0) {
-        const reason = `counts by ${keys.join(", ")}: this is only for requests without that key`;
+        const reason = `counts by ${keys.join(", ")}: the action covers only its requests without that key`;
         skipped.push({ limiter: name, reason });
       }
       for (const subject of subjects) {
-        // Policies that differ only in their numbers have the same counters.
+        // Policies that differ only in their numbers share their counters.
         const id = JSON.stringify([name, knownLimiter.counterIdentity, subject]);
         if (!tasks.has(id))
           tasks.set(id, taskOf(action, session, knownLimiter, subject, logOptionsOf(options)));
@@ -198,14 +196,14 @@ async function actOnSubject(
       !json
     ) {
       context.stdout.write(
-        `to refuse the address in every limiter: headgate deny-list add ${query.ip} --for ${action.blockDuration}\n`,
+        `to deny the address in every limiter: headgate deny-list add ${query.ip} --for ${action.blockDuration}\n`,
       );
     }
     return exitCode;
   });
 }
 
-/** The dimensions whose subject is that of a request that lacks its key, which counts by its address. */
+/** The dimensions in which the subject is only that of requests without the key, which count by their address. */
 function missingKeys(subjects: readonly Subject[], { ip }: SubjectQuery): readonly string[] {
   if (ip === undefined) return [];
   const missing = subjectOfMissingKey(ip);

@@ -12,7 +12,7 @@ import { isTerminal } from "../output/style.ts";
 import { escapeHidden } from "../output/terminal-text.ts";
 import { formatTime } from "../output/time.ts";
 
-/** What `addActionOptions` adds to a command. */
+/** The options that `addActionOptions` adds to a command. */
 export interface ActionOptions {
   readonly reason?: string | undefined;
   readonly by?: string | undefined;
@@ -21,22 +21,22 @@ export interface ActionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** Adds the options of all commands that change something. */
+/** Adds the options that all commands with changes have in common. */
 export function addActionOptions(command: Command): Command {
   return command
-    .option("--reason <text>", "why, for the log of actions")
-    .option("--by <name>", "who does it, for the log (default: your name on this system)")
+    .option("--reason <text>", "the reason, for the log")
+    .option("--by <name>", "the operator, for the log (default: your user name on this system)")
     .option("--dry-run", "show what would change, and change nothing")
-    .option("--yes", "do not ask")
+    .option("--yes", "skip the confirmation")
     .option("--json", "print one JSON document");
 }
 
-/** What the operator's actions take of these options. */
+/** The options for an action of the admin API. */
 export function logOptionsOf({ reason, by, dryRun }: ActionOptions): Logged {
   return { reason, by, dryRun };
 }
 
-/** Asks before more than one subject or limiter is acted on. Rejects with a `CommandError` unless the answer is yes. */
+/** Asks for confirmation before an action on several subjects or limiters. Rejects with a `CommandError` unless the answer is yes. */
 export async function confirm(
   what: string,
   isConfirmed: boolean | undefined,
@@ -44,28 +44,28 @@ export async function confirm(
 ): Promise<void> {
   if (isConfirmed === true) return;
   if (!isTerminal(stdin)) {
-    throw new CommandError(`this would ${what}: say --yes, or look at it with --dry-run`);
+    throw new CommandError(`this would ${what}: confirm with --yes, or preview it with --dry-run`);
   }
   const answer = await ask({
-    message: `This will ${escapeHidden(what)}. Go on?`,
+    message: `This will ${escapeHidden(what)}. Continue?`,
     initialValue: false,
     withGuide: false,
     input: stdin as Readable,
     output: stderr as Writable,
     signal,
   });
-  if (isCancel(answer) || !answer) throw new CommandError("nothing was done", 130);
+  if (isCancel(answer) || !answer) throw new CommandError("cancelled: nothing was changed", 130);
 }
 
-/** One thing to be done. */
+/** One step of an action: a limiter and a subject. */
 export interface Task {
-  /** Missing where it is of all limiters. */
+  /** Missing if the task concerns all limiters. */
   readonly limiter?: string | undefined;
-  /** Its object, in words. */
+  /** The object of the action, for people to read. */
   readonly name: string;
-  /** Does it, or with `--dry-run` finds out what it would change. */
+  /** Runs the task, or with `--dry-run` finds out what it would change. */
   run(): Promise<TaskResult>;
-  /** The state, in words. */
+  /** Formats a state before or after the task. */
   format(state: unknown): readonly string[];
 }
 
@@ -73,18 +73,18 @@ export interface Task {
 export interface TaskResult {
   readonly before: unknown;
   readonly after: unknown;
-  /** By the server's clock. */
+  /** When the change is in force everywhere, by the server's clock. */
   readonly inForceAt: Date;
-  /** More sentences. */
+  /** More results, as sentences. */
   readonly notes?: readonly string[];
-  /** Of an override: the processes that apply it, and those that ignore it. */
+  /** For an override: the processes that apply it, and those that ignore it. */
   readonly coverage?: OverrideCoverage;
 }
 
-/** A limiter that an action does not reach. */
+/** A limiter that an action does not cover. */
 export interface SkippedLimiter {
   readonly limiter: string;
-  /** In words that follow its name. */
+  /** The rest of a sentence that begins with the limiter's name. */
   readonly reason: string;
 }
 
@@ -94,8 +94,8 @@ interface RunOptions {
 }
 
 /**
- * Does one task after the other, and prints for each the state before and after, and from when it is in force everywhere. If the store fails in
- * the middle, it rejects with a `CommandError` that says what was done and what was not.
+ * Runs tasks one after the other, and prints for each the states before and after, and when the change is in force everywhere. If the store
+ * fails midway, rejects with a `CommandError` that lists the tasks that were done and those that were not.
  */
 export async function runTasks(
   action: string,
@@ -119,12 +119,12 @@ export async function runTasks(
   if (json) writeJson(context.stdout, { action, dryRun, done, notDone, skipped });
   else
     for (const { limiter, reason } of skipped) {
-      context.stdout.write(`${escapeHidden(`not in ${limiter}, which ${reason}`)}\n`);
+      context.stdout.write(`${escapeHidden(`skipped ${limiter}, which ${reason}`)}\n`);
     }
   if (failure === undefined) return 0;
   if (dryRun || done.length === 0) throw failure;
   throw new CommandError(
-    `${action}: done in ${formatTaskNames(tasks.slice(0, done.length))}; not in ${formatTaskNames(tasks.slice(done.length))}, the first of which may be half done: run the command again; ${failure.message} (${failure.code})`,
+    `${action}: done in ${formatTaskNames(tasks.slice(0, done.length))}; not in ${formatTaskNames(tasks.slice(done.length))}, which may be half done for the first: run the command again; ${failure.message} (${failure.code})`,
     EXIT.store,
     { cause: failure },
   );
@@ -146,7 +146,7 @@ async function runTask(
       ...task.format(after).map((line) => `${dryRun ? "after" : "now"}: ${line}`),
       ...notes,
       ...(isEverywhere ? [] : [`in force: ${formatCoverage(coverage)}`]),
-      dryRun ? "nothing is changed" : `${isEverywhere ? "in force" : "known"} everywhere by ${by}`,
+      dryRun ? "nothing was changed" : `${isEverywhere ? "in force" : "known"} everywhere by ${by}`,
     ]);
   }
   const states = { before: withTimesInMs(before), after: withTimesInMs(after) };

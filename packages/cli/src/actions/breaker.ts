@@ -21,7 +21,7 @@ type Options = ConnectionOptions & ActionOptions & { readonly options?: string |
 
 type Target = ReturnType<Breaker["for"]>;
 
-/** An order for a target, and the state that it leads to. */
+/** An order for a target, and the resulting state. */
 interface OrderKind {
   apply(target: Target): Promise<void>;
   readonly state: BreakerOrderState;
@@ -29,7 +29,7 @@ interface OrderKind {
 
 const RESET: OrderKind = { apply: (target) => target.reset(), state: "closed" };
 
-/** The orders, by their words. */
+/** The orders by their name on the command line. */
 const ORDERS = {
   open: { apply: (target) => target.forceOpen(), state: "forced-open" },
   close: RESET,
@@ -40,36 +40,35 @@ const ORDERS = {
 
 type Order = keyof typeof ORDERS;
 
-/** An open target is looked at once a second by those who call it, and any other as often as outcomes are sent. */
+/** Callers poll an open target once a second, and read any other target whenever they send outcomes. */
 const POLL_INTERVAL_MS = 1_000;
 
 export const addBreaker: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("breaker <name> [target] [order]")
-    .summary("show how a target of a breaker is doing, or set it by hand")
+    .summary("show the state of a breaker's target, or set it manually")
     .description(
-      "Shows how a target of a breaker is doing; or, with an order, sets it by hand in the whole fleet.",
+      "Shows the state of a target of a breaker; with an order, sets the state manually in all processes.",
     );
   addExamples(command, {
-    "headgate breaker payments": "how its one target is doing",
-    "headgate breaker payments eu open --reason 'they are down'":
-      "no call goes there, from any process",
-    "headgate breaker payments eu reset": "by itself again",
+    "headgate breaker payments": "the state of its default target",
+    "headgate breaker payments eu open --reason 'they are down'": "no process calls the target",
+    "headgate breaker payments eu reset": "the breaker decides again",
   });
   addActionOptions(addConnectionOptions(command))
     .option(
       "--options <json>",
-      "the breaker's options as JSON, or @FILE, if the directory does not have it",
+      "the breaker's options as JSON, or @FILE, if the breaker is not in the registry",
     )
     .addHelpText(
       "after",
       [
         "",
-        'The target is "default" if left out. An order is',
-        "  open          lets no call through, until reset",
-        "  reset, close  closes it, and forgets all calls",
-        "  disable       lets every call through and counts none, until reset",
-        "  metrics-only  lets every call through and counts them, until reset",
+        'The default target is "default". Orders:',
+        "  open          let no calls through, until reset",
+        "  reset, close  close it, and forget all calls",
+        "  disable       let all calls through and count none, until reset",
+        "  metrics-only  let all calls through and count them, until reset",
       ].join("\n"),
     )
     .action(
@@ -89,7 +88,7 @@ async function runBreaker(
 ): Promise<number> {
   if (order !== undefined && !Object.hasOwn(ORDERS, order)) {
     throw new CommandError(
-      `an order is ${Object.keys(ORDERS).join(", ")}, got ${JSON.stringify(order)}`,
+      `the order must be ${Object.keys(ORDERS).join(", ")}, got ${JSON.stringify(order)}`,
     );
   }
   return withSession(options, context, async (session) => {
@@ -135,7 +134,7 @@ async function runOrder(
     const { reason, by } = options;
     const before = await readSnapshot(target);
     const preview = previewOrder(before, ORDERS[order].state);
-    // Before the order: if Redis goes away in between, the log has one to repeat, and no order is in force without an entry.
+    // Log first: if Redis fails in between, the log has an order to repeat, but no order is in force without an entry.
     const at = await admin.logBreakerAction(
       { breaker: name, target: target.target, before, after: preview },
       { reason, by, dryRun: options.dryRun },
@@ -157,11 +156,11 @@ async function runOrder(
   return runTasks(order, [task], options, context);
 }
 
-/** The state of a target in the fleet. It is not known while the store does not answer: rejects with a `CommandError`. */
+/** The state of a target in all processes. Rejects with a `CommandError` while the store does not answer. */
 async function readSnapshot(target: Target): Promise<Snapshot> {
   const snapshot = await target.snapshot();
   if (!snapshot.degraded) return snapshot;
-  throw new CommandError("the store does not answer: try again when it does", EXIT.store);
+  throw new CommandError("the store does not answer: try again later", EXIT.store);
 }
 
 function formatSnapshot(snapshot: Snapshot): readonly string[] {

@@ -5,18 +5,18 @@ import type { Session } from "../connect/session.ts";
 import { printSection } from "../output/section.ts";
 import { formatDenyListEntry } from "./format-inspection.ts";
 
-/** An address, and the entries of the deny list that contain it. */
+/** An address, and the deny-list entries that contain it. */
 export interface DeniedAddress {
   readonly address: string;
   readonly entries: readonly DeniedNetwork[];
 }
 
-/** The address that is meant, if the deny list has it. Rejects as `operator.denyList`. */
+/** The address in the query, if the deny list has it. Rejects like `admin.denyList`. */
 export async function findDeniedAddress(
   { admin }: Session,
   { ip, text, named }: SubjectQuery,
 ): Promise<DeniedAddress | undefined> {
-  // A subject of IPv6 is a network: its first address stands for it.
+  // The subject of an IPv6 client is a network: check its first address.
   const candidates = [ip, text, ...(named?.values() ?? [])].map((one) =>
     one?.split("/")[0]?.replace(/%.*$/s, ""),
   );
@@ -33,6 +33,6 @@ export function printDeniedAddress(
 ): void {
   printSection(context, `${address} is on the deny list: 403 in every HTTP limiter`, [
     ...entries.map((entry) => formatDenyListEntry(entry, now())),
-    "unless a limiter's own allowList has it",
+    "limiters with the address in their own allowList still admit it",
   ]);
 }

@@ -31,24 +31,24 @@ const COLUMNS = [
   { head: "REASON", wraps: true },
 ] as const;
 
-/** `headgate deny-list`: the addresses and networks that all HTTP limiters of the prefix refuse. */
+/** Adds `headgate deny-list`: the addresses and networks that all HTTP limiters with the prefix deny. */
 export const addDenyList: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("deny-list")
     .usage("[options] [add|remove] [network]")
-    .summary("refuse addresses and networks in every limiter, or list them")
+    .summary("deny addresses and networks in every limiter, or list them")
     .description(
-      "Lists the addresses and networks whose requests are answered with 403 in every HTTP limiter of the prefix; add and remove change the list.",
+      "Lists the addresses and networks whose requests get 403 from every HTTP limiter with this prefix; add and remove change the list.",
     );
   addExamples(command, {
     "headgate deny-list": "the list, with the time left, the operator and the reason",
     "headgate deny-list add 203.0.113.0/24 --for 1h --reason flood": "403 for an hour",
-    "headgate deny-list remove 203.0.113.0/24": "let the network in again",
+    "headgate deny-list remove 203.0.113.0/24": "admit the network again",
   });
   addConnectionOptions(command)
     .option("--json", "print one JSON document")
     .action(handle((options: ListOptions) => list(options, context)));
-  /** The list's own options are read by it, also behind add and remove. */
+  /** Adds the options of `deny-list` itself, which commander assigns to it even after `add` and `remove`. */
   function withListOptions<Options extends object>(options: Options): Options {
     return { ...options, ...command.opts() };
   }
@@ -59,9 +59,9 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
         .command("add <network>")
         .summary("deny an address or network")
         .description(
-          "Denies an address or a network, such as 203.0.113.0/24, in every HTTP limiter of the prefix. It replaces an entry for the same network. A client on a limiter's own allowList still passes.",
+          "Denies an address or a network, such as 203.0.113.0/24, in every HTTP limiter with this prefix. Replaces an entry for the same network. A client on a limiter's own allowList is still admitted.",
         )
-        .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
+        .option("--for <duration>", "how long, such as 30m, 2h or 7d (default: 1d)")
         .option("--forever", "until it is removed"),
     ),
   ).action(
@@ -77,8 +77,8 @@ export const addDenyList: AddCommand = ({ program, context, handle }) => {
     addConnectionOptions(
       command
         .command("remove <network>")
-        .summary("let an address or network in again")
-        .description("Removes exactly this address or network from the deny list."),
+        .summary("admit an address or network again")
+        .description("Removes the entry for exactly this address or network from the deny list."),
     ),
   ).action(
     handle((network: string, given: ChangeOptions) => {

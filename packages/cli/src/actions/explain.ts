@@ -29,18 +29,18 @@ type Options = ConnectionOptions &
   SubjectOptions &
   LimiterOptions & { readonly cost: string; readonly json?: boolean };
 
-/** Why a request would pass or not. */
+/** Whether a limiter would allow a request, and why. */
 interface Explanation {
   readonly limiter: string;
   readonly subject: Subject;
-  /** The dimensions without a given subject: their limits are not looked at. */
+  /** The dimensions without a given subject. Their limits are not checked. */
   readonly missingDimensions: readonly string[];
   readonly decision: Decision;
   /** The name of the binding limit. */
   readonly binding: string;
-  /** What is used now. */
+  /** The present usage. */
   readonly limits: readonly LimitState[];
-  /** In words, when the calendar window of each limit ends. */
+  /** Formatted ends of calendar windows, by limit. */
   readonly calendarEnds: readonly (string | undefined)[];
   readonly blocks: Inspection["blocks"];
   readonly overrides: readonly SubjectOverride[];
@@ -50,18 +50,19 @@ interface Explanation {
 export const addExplain: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("explain [subject]")
-    .summary("say in words whether a request would pass now, and why")
+    .summary("explain whether a request would be allowed now, and why")
     .description(
-      "Says in words whether a request would pass now, which limit binds, why, and when it passes. Ends with 1 where it would be denied.",
+      "Explains whether a request would be allowed now, which limit decides, why, and when the request will be allowed. Exits with 1 if the request would be denied.",
     );
   addExamples(command, {
     "headgate explain --ip 203.0.113.7 --limiter api": "why a client gets 429, and until when",
-    "headgate explain ada --limiter api --cost 10": "whether a request that costs ten would pass",
+    "headgate explain ada --limiter api --cost 10":
+      "whether a request with a cost of 10 would be allowed",
   });
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
     .option(
       "--cost <units>",
-      "what the request costs: a number, or JSON by the names of limits",
+      "the cost of the request: a number, or JSON by the names of limits",
       "1",
     )
     .option("--json", "print one JSON document")
@@ -77,7 +78,7 @@ async function explain(
 ): Promise<number> {
   const { limiter } = options;
   if (limiter === undefined)
-    throw new CommandError("explain is about one limiter: give --limiter NAME");
+    throw new CommandError("explain needs one limiter: give --limiter NAME");
   const cost = readCost(options.cost);
   return withSession(options, context, async (session) => {
     const query = await readSubjectQuery(text, options, context);
@@ -103,10 +104,10 @@ async function explain(
       if (denied !== undefined) printDeniedAddress(denied, session, context);
       for (const one of explanations) print(one, limiter, session, context);
       for (const { limiter: name, reason } of skipped) {
-        printSection(context, `${name}: not looked at`, [reason]);
+        printSection(context, `${name}: not checked`, [reason]);
       }
     }
-    // The deny list is for requests by HTTP.
+    // The deny list applies to HTTP requests only.
     const isDenied = denied !== undefined && known.some(({ uses }) => uses.length > 0);
     const isAllowed = explanations.every(({ decision }) => decision.allowed) && !isDenied;
     return isAllowed ? 0 : EXIT.found;
@@ -147,7 +148,7 @@ async function explainLimiter(
   };
 }
 
-/** The limit whose numbers a decision reports. */
+/** The limit whose numbers the decision reports. */
 function bindingOf({ limits, limit, remaining, resetAfterMs }: Decision): string {
   const binding = limits.find(
     (one) =>
@@ -167,21 +168,19 @@ function print(
   const { allowed, shadow, wouldAllow } = decision;
   const dimensions = new Set(explanation.limits.map(({ per }) => per)).size;
   const who = formatSubjectLabel(subject);
-  const verdict = allowed ? "would pass" : "would be denied";
+  const verdict = allowed ? "would be allowed" : "would be denied";
   const { missingDimensions } = explanation;
   printSection(context, `${explanation.limiter}: ${who} ${verdict} now`, [
     ...(explanation.limiter === limiter
       ? []
-      : [`decided together with ${limiter}: both must let it pass`]),
-    ...(isMixed
-      ? ["by one of several policies under this name: headgate limiters shows them"]
-      : []),
+      : [`decided together with ${limiter}: both must allow it`]),
+    ...(isMixed ? ["by one of several versions of this policy: headgate limiters shows them"] : []),
     ...(missingDimensions.length > 0
       ? [
-          `not looked at: the limits per ${missingDimensions.join(" and ")}, because no subject is given`,
+          `not checked: the limits per ${missingDimensions.join(" and ")}, because no subject is given`,
         ]
       : []),
-    ...(shadow && !wouldAllow ? ["in shadow: otherwise it would be denied"] : []),
+    ...(shadow && !wouldAllow ? ["in shadow mode: otherwise it would be denied"] : []),
     ...blocks.map((block) => formatBlock(block, dimensions, now)),
     ...formatBinding(explanation, now),
     ...explanation.limits.map((state) => `${state.name}: ${formatUsage(state, now)}`),
@@ -199,21 +198,24 @@ function isUsed({ limits }: Explanation): boolean {
   return limits.some(({ resetAfterMs }) => resetAfterMs > 0);
 }
 
-/** The limit that decides, and when the same request passes. */
+/** Formats the limit that decides, and when the same request will be allowed. */
 function formatBinding({ decision, binding, blocks }: Explanation, now: number): readonly string[] {
   const { wouldAllow, limits, cost } = decision;
   const state = limits.find(({ name }) => name === binding) as LimitState;
   const costs = typeof cost === "number" ? cost : cost[state.name];
-  if (wouldAllow) return [`${binding} binds: ${state.remaining} of ${state.limit} left afterwards`];
+  if (wouldAllow)
+    return [`${binding} decides: ${state.remaining} of ${state.limit} left afterwards`];
   if (state.retryAfterMs === Number.POSITIVE_INFINITY) {
-    return [`${binding} binds: the request costs ${costs}, more than it ever grants at once`];
+    return [
+      `${binding} decides: the request costs ${costs}, which is more than the limit ever allows at once`,
+    ];
   }
   if (state.windowMs === 0 && blocks.length === 0) {
     const again = formatSpan(state.retryAfterMs);
-    return [`${binding} binds: a place is free when its work is over; ask again in ${again}`];
+    return [`${binding} decides: all slots are in use; retry in ${again}`];
   }
   return [
-    ...(blocks.length > 0 ? [] : [`${binding} binds: the request costs ${costs}`]),
-    `it passes at ${formatEnd(state.retryAfterMs, now)}, unless other requests come first`,
+    ...(blocks.length > 0 ? [] : [`${binding} decides: the request costs ${costs}`]),
+    `it will be allowed at ${formatEnd(state.retryAfterMs, now)}, unless other requests come first`,
   ];
 }

@@ -8,7 +8,7 @@ import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";
 import { warnUnread } from "../list/registry.ts";
 
-/** What `addLimiterOptions` adds to a command. */
+/** The options that `addLimiterOptions` adds to a command. */
 export interface LimiterOptions {
   readonly limiter?: string | undefined;
   readonly limits?: string | undefined;
@@ -17,14 +17,17 @@ export interface LimiterOptions {
 
 export function addLimiterOptions(command: Command): Command {
   return command
-    .option("--limiter <name>", "the limiter, as the directory has it")
-    .option("--limits <json>", "its policy as JSON, or @FILE, if the directory does not have it")
-    .option("--block-on <settle>", "with --limits, if the limiter blocks by what is kept");
+    .option("--limiter <name>", "the name of the limiter in the registry")
+    .option(
+      "--limits <json>",
+      "the policy as JSON, or @FILE, if the limiter is not in the registry",
+    )
+    .option("--block-on <settle>", "with --limits, if the limiter blocks by settled charges only");
 }
 
 /**
- * The limiters that options name: those of the directory, or the one whose policy is given. Where one has several policies, it is
- * there once for each. Rejects with a `CommandError`, and as `readRegistry`.
+ * Finds the limiters that the options select: those in the registry, or the one whose policy is given. A limiter with several policies
+ * has one entry for each. Rejects with a `CommandError`, and like `readRegistry`.
  */
 export async function findLimiters(
   { store, timeoutMs }: Pick<Connection, "store" | "timeoutMs">,
@@ -43,7 +46,7 @@ export async function findLimiters(
   if (found.length === 0) throw unknownLimiterError(name, limiters);
   if (found.some(({ isCut }) => isCut === true)) {
     throw new CommandError(
-      `the policy of ${JSON.stringify(name)} is too long for the directory: give it with --limits @FILE`,
+      `the policy of ${JSON.stringify(name)} is too long for the registry: give it with --limits @FILE`,
     );
   }
   return limiterVersionsOf(found);
@@ -55,7 +58,7 @@ function limiterFromOptions(
   blockOn: string | undefined,
 ): LimiterVersion {
   if (name === undefined)
-    throw new CommandError("--limits is the policy of one limiter: name it with --limiter");
+    throw new CommandError("--limits is the policy of one limiter: give its name with --limiter");
   if (blockOn !== undefined && blockOn !== "settle")
     throw new CommandError('--block-on must be "settle"');
   const policy = readPolicy(readJson("--limits", json));
@@ -75,7 +78,7 @@ function isListedCompletely(
 ): boolean {
   if (isCut !== true) return true;
   stderr.write(
-    `headgate: ${JSON.stringify(name)} is left out, because its policy is too long for the directory: name it, with --limits @FILE\n`,
+    `headgate: skipped ${JSON.stringify(name)}, whose policy is too long for the registry: name it, and give its policy with --limits @FILE\n`,
   );
   return false;
 }
@@ -84,6 +87,6 @@ function unknownLimiterError(name: string, limiters: readonly RegistryLimiter[])
   const names = [...new Set(limiters.map((one) => JSON.stringify(one.name)))];
   const there = names.length === 0 ? "which is empty" : `which has ${names.join(", ")}`;
   return new CommandError(
-    `no limiter ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, as in the first 15 seconds of a process, give its policy with --limits`,
+    `no limiter ${JSON.stringify(name)} in the registry, ${there}; if it is not listed yet, as in the first 15 seconds of a process, give its policy with --limits`,
   );
 }

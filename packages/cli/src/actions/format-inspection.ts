@@ -4,27 +4,27 @@ import { formatOverride, isCalendarWindow } from "@headgate/core/admin";
 import { formatSubjectLabel } from "../output/subject.ts";
 import { formatSpan, formatTime, toMs } from "../output/time.ts";
 
-/** How far the clock may be off. */
+/** The error of the clock reading. */
 const CLOCK_ERROR_MS = 100;
 
-/** The end of something that lasts some more milliseconds: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
+/** Formats the time in `ms` milliseconds: `2026-11-22 23:05:10 CET, in 12 s`. `now` is the server's clock. */
 export function formatEnd(ms: number, now: number): string {
-  // The clock was read a moment ago: what ends with a whole second must not seem to end one later.
+  // The clock was read a moment ago, so an end at a whole second must not be rounded up to the next one.
   const end = Math.ceil((now + ms - CLOCK_ERROR_MS) / 1_000) * 1_000;
   return `${formatTime(end)}, in ${formatSpan(ms)}`;
 }
 
-/** The usage of a limit. */
+/** Formats the usage of a limit. */
 export function formatUsage(state: LimitState, now: number): string {
   const { limit, remaining, overdrawn, windowMs, resetAfterMs } = state;
   const used = limit - remaining + overdrawn;
-  if (windowMs === 0) return `${used} of ${limit} places are taken`;
-  if (used === 0) return `unused, ${limit} left`;
+  if (windowMs === 0) return `${used} of ${limit} slots in use`;
+  if (used === 0) return `0 of ${limit} used`;
   const end = formatEnd(resetAfterMs, now);
-  return `${used} of ${limit} used, ${remaining} left, unused again at ${end}`;
+  return `${used} of ${limit} used; fully recovers at ${end}`;
 }
 
-/** When the window of a calendar ends, in the time zone that it keeps to; undefined for other limits. */
+/** Formats the end of a calendar window in the time zone of the limit; undefined for other limits. */
 export function formatCalendar(
   limit: Limit,
   { resetAfterMs }: LimitState,
@@ -33,7 +33,7 @@ export function formatCalendar(
   if (limit.algorithm !== "fixedWindow" || resetAfterMs === 0) return undefined;
   const { window, timeZone = "UTC" } = limit;
   if (!isCalendarWindow(window)) return undefined;
-  // Windows of a calendar end at whole seconds, and the clock was read a moment ago.
+  // Calendar windows end at whole seconds, and the clock was read a moment ago.
   const end = Math.round((now + resetAfterMs) / 1_000) * 1_000;
   return `the ${window} ends at ${formatTime(end, timeZone)} in ${timeZone}, here ${formatTime(end)}`;
 }
@@ -43,12 +43,12 @@ export function formatBlock(
   dimensions: number,
   now: number,
 ): string {
-  const by = limit === undefined ? "by hand" : `by its limit ${limit}`;
+  const by = limit === undefined ? "manually" : `by its limit ${limit}`;
   const where = dimensions > 1 ? ` in ${per}` : "";
   return `blocked ${by}${where} until ${formatEnd(endsInMs, now)}`;
 }
 
-/** An entry of the deny list: `203.0.113.0/24 until 2026-11-22 23:05:10 CET, in 1 h, by ann: flood`. */
+/** Formats an entry of the deny list: `203.0.113.0/24 until 2026-11-22 23:05:10 CET, in 1 h, by ann: flood`. */
 export function formatDenyListEntry(
   { network, until, by, reason }: DeniedNetwork,
   now: number,
@@ -59,14 +59,14 @@ export function formatDenyListEntry(
   return `${network} ${end}${who}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
-/** An override, with its subject and its end. */
+/** Formats an override with its subject and its end. */
 export function formatOverrideLine(override: Override): string {
   const { subject, until } = override;
   const end = until === null ? "until it is removed" : `until ${formatTime(toMs(until))}`;
   return `${formatOverride(override)}; for ${formatSubjectLabel(subject)}, ${end}`;
 }
 
-/** The usage of each limit, and the blocks of a subject, a line each. */
+/** Formats the usage of each limit and the blocks of a subject, one line each. */
 export function formatInspection(
   { limits, blocks }: Pick<Inspection, "limits" | "blocks">,
   now: number,

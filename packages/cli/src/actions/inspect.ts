@@ -23,11 +23,11 @@ import { formatSubjectOverride, overridesOf, toJson } from "./subject-overrides.
 
 type Options = ConnectionOptions & SubjectOptions & LimiterOptions & { readonly json?: boolean };
 
-/** What is known of a subject in one limiter. */
+/** The state of a subject in one limiter. */
 interface LimiterInspection {
   readonly limiter: string;
   readonly subject: Subject;
-  /** Under the numbers in force. */
+  /** The usage under the effective limits. */
   readonly limits: Decision["limits"];
   readonly blocked: boolean;
   readonly blocks: Inspection["blocks"];
@@ -39,14 +39,14 @@ interface LimiterInspection {
 export const addInspect: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("inspect [subject]")
-    .summary("show what a subject has used of every limit, and what blocks it")
+    .summary("show the usage and the blocks of a subject")
     .description(
-      "Shows what a subject has used of every limit, what blocks it, and when it comes back.",
+      "Shows how much of each limit a subject has used, when the limit fully recovers, and the blocks of the subject.",
     );
   addExamples(command, {
-    "headgate inspect ada": "in every limiter that has subjects of one part",
-    "headgate inspect --ip 203.0.113.7 --limiter api": "an address, as the limiter counts it",
-    "headgate inspect --subject tenant=acme --subject user=ada": "of a limiter with two dimensions",
+    "headgate inspect ada": "in every limiter with a single dimension",
+    "headgate inspect --ip 203.0.113.7 --limiter api": "a client address in one limiter",
+    "headgate inspect --subject tenant=acme --subject user=ada": "in a limiter with two dimensions",
   });
   addConnectionOptions(addLimiterOptions(addSubjectOptions(command)))
     .option("--json", "print one JSON document")
@@ -88,7 +88,7 @@ async function inspectLimiter(
 ): Promise<LimiterInspection> {
   const decision = await admin.peek(limiter, subject, { cost: 0 });
   const { limits, blocked, blocks } = await admin.inspect(limiter, subject);
-  // Behind the limiter's own, which are shown under the numbers in force, those of other shapes.
+  // Limits of other shapes follow the limiter's own limits, whose usage is that under the effective limits.
   const others = limits.slice(decision.limits.length);
   return {
     limiter: limiter.name,
@@ -105,9 +105,9 @@ async function inspectLimiter(
 function print(inspected: LimiterInspection, { now }: Session, context: CommandContext): void {
   const { limiter, subject, overrides, shadow, isMixed } = inspected;
   printSection(context, `${limiter}, ${formatSubjectLabel(subject)}`, [
-    ...(isMixed ? ["one of several policies under this name: headgate limiters shows them"] : []),
+    ...(isMixed ? ["one of several versions of this policy: headgate limiters shows them"] : []),
     ...formatInspection(inspected, now()),
     ...overrides.map(formatSubjectOverride),
-    ...(shadow ? ["in shadow: nobody is denied"] : []),
+    ...(shadow ? ["in shadow mode: no request is denied"] : []),
   ]);
 }

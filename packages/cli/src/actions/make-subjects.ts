@@ -6,18 +6,18 @@ import type { SkippedLimiter } from "./action.ts";
 /** A subject of a limiter, by dimension. */
 export type Subject = Readonly<Record<string, string>>;
 
-/** A subject, with the limiter that counts it. */
+/** A subject, and the limiter that counts it. */
 export type LimiterSubject = readonly [known: LimiterVersion, subject: Subject];
 
-/** The given subject, as one limiter counts it. */
+/** The subjects that one limiter makes of a query. */
 export interface MakeSubjectsResult {
-  /** One for each way in which the limiter is used; none where nothing fits. */
+  /** One for each use of the limiter; empty if the query does not fit. */
   readonly subjects: readonly Subject[];
-  /** What to give for what is missing. */
+  /** What the limiter needs in place of the query, as the rest of a sentence. */
   readonly requirement: string;
 }
 
-/** Makes the subjects of a limiter as its adapters do. Rejects with a `CommandError`, and with `HEADGATE_INVALID_OPTION`. */
+/** Makes the subjects of a limiter in the same way as its adapters. Rejects with a `CommandError`, and with `HEADGATE_INVALID_OPTION`. */
 export async function makeSubjects(
   known: LimiterVersion,
   client: SubjectQuery,
@@ -29,7 +29,7 @@ export async function makeSubjects(
   return { subjects, requirement: formatRequirement(dimensions, known, unknown) };
 }
 
-/** The subjects of several limiters, and the limiters that count none. Rejects with the same errors. */
+/** Makes the subjects of several limiters, and lists the limiters without one. Rejects like `makeSubjects`. */
 export async function makeSubjectsOfAll(
   known: readonly LimiterVersion[],
   client: SubjectQuery,
@@ -47,11 +47,11 @@ export async function makeSubjectsOfAll(
   return { limiterSubjects, skipped };
 }
 
-/** No limiter counts such a subject. */
+/** The error that no limiter counts such a subject. */
 export function noSubjectError(skipped: readonly SkippedLimiter[]): CommandError {
   if (skipped.length === 0) {
     return new CommandError(
-      "the directory has no limiter: give --limiter NAME and its policy with --limits",
+      "the registry has no limiters: give --limiter NAME, and its policy with --limits",
     );
   }
   const each = skipped.slice(0, 5).map(({ limiter, reason }) => `${limiter} ${reason}`);
@@ -80,12 +80,12 @@ function formatOption(dimension: string, source: SubjectSource | undefined): str
   if (source?.by === "ip") return "--ip ADDRESS";
   if (source?.by === "header") return `--header ${source.name}`;
   if (source?.by === "all") return source.keys.map(formatPart).join(" with ");
-  const how = source === undefined ? "" : " (a function of the application makes it)";
+  const how = source === undefined ? "" : " (as returned by the application's key function)";
   return `--subject ${dimension}=VALUE${how}`;
 }
 
 function formatPart(source: SubjectSource): string {
   return source.by === "function"
-    ? "SUBJECT (what a function of the application makes)"
+    ? "SUBJECT (as returned by the application's key function)"
     : formatOption("", source);
 }

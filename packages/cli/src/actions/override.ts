@@ -32,18 +32,18 @@ export const addSet: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("set [numbers...]")
     .usage("[options] [limit.number=value...]")
-    .summary("override a limiter's numbers, or put it in shadow")
+    .summary("override the limits of a limiter, or put it in shadow mode")
     .description(
-      "Overrides the numbers of a limiter or of one of its subjects, or puts it in shadow. A number is the limit, burst, capacity or refill of a limit. A new override replaces the one before it.",
+      "Overrides the limits of a limiter or of one of its subjects, or puts it in shadow mode. NUMBER is the limit, burst, capacity or refill of a limit. A new override replaces the previous one.",
     );
   addExamples(command, {
-    "headgate set --limiter api 100-per-1m.limit=500 --for 2h": "for everybody",
+    "headgate set --limiter api 100-per-1m.limit=500 --for 2h": "for all subjects",
     "headgate set --subject ada --limiter api 100-per-1m.limit=500": "for one subject, for a day",
-    "headgate set --limiter api --shadow on --for 1h": "denies nobody, but still counts",
+    "headgate set --limiter api --shadow on --for 1h": "count, and deny no requests",
   });
   addOverrideOptions(command)
-    .option("--shadow <on|off>", "deny nobody (on), or enforce the limits (off)")
-    .option("--for <duration>", "how long, as 30m, 2h or 7d (default: 1d)")
+    .option("--shadow <on|off>", "deny no requests (on), or enforce the limits (off)")
+    .option("--for <duration>", "how long, such as 30m, 2h or 7d (default: 1d)")
     .option("--forever", "until it is removed")
     .action(handle((numbers: string[], options: SetOptions) => set(numbers, options, context)));
 };
@@ -54,8 +54,8 @@ export const addUnset: AddCommand = ({ program, context, handle }) => {
     .summary("remove an override")
     .description("Removes the override of a limiter, or of one of its subjects.");
   addExamples(command, {
-    "headgate unset --limiter api": "what was set for everybody",
-    "headgate unset --limiter api --ip 203.0.113.7": "what was set for one subject",
+    "headgate unset --limiter api": "the override for all subjects",
+    "headgate unset --limiter api --ip 203.0.113.7": "the override for one subject",
   });
   addOverrideOptions(command).action(handle((options: Options) => unset(options, context)));
 };
@@ -72,9 +72,7 @@ async function set(
   const limiter = requireLimiterName(options);
   const change = { limits: parseNumbers(numbers), shadow: parseShadow(options.shadow) };
   if (change.limits === undefined && change.shadow === undefined) {
-    throw new CommandError(
-      "say what to set: LIMIT.limit=NUMBER, as in 100-per-1m.limit=500, or --shadow on",
-    );
+    throw new CommandError("give LIMIT.limit=NUMBER, as in 100-per-1m.limit=500, or --shadow on");
   }
   const duration = readExpiry(options);
   return changeOverrides("set", options, context, async (session, known, subject) => {
@@ -100,7 +98,7 @@ async function unset(options: Options, context: CommandContext): Promise<number>
   });
 }
 
-/** Acts on the override of a limiter, or on those of the subjects that are meant. */
+/** Changes the override of a limiter, or those of the given subjects. */
 async function changeOverrides(
   action: string,
   options: Options,
@@ -156,10 +154,10 @@ function taskOf(
 
 function requireLimiterName({ limiter }: LimiterOptions): string {
   if (limiter !== undefined) return limiter;
-  throw new CommandError("an override is of one limiter: give --limiter NAME");
+  throw new CommandError("an override belongs to one limiter: give --limiter NAME");
 }
 
-/** By the name of a limit, which may have dots in it. */
+/** Parses `LIMIT.NUMBER=VALUE`. The name of the limit may contain dots. */
 function parseNumbers(texts: readonly string[]): NewOverride["limits"] {
   if (texts.length === 0) return undefined;
   const limits: Record<string, Record<string, number>> = {};

@@ -6,7 +6,7 @@ import { CommandError } from "../command/command-error.ts";
 import { readText } from "../command/read-json.ts";
 import { readSecret } from "../connect/secret.ts";
 
-/** What `addSubjectOptions` adds to a command. */
+/** The options that `addSubjectOptions` adds to a command. */
 export interface SubjectOptions {
   readonly subject?: readonly string[] | undefined;
   readonly ip?: string | undefined;
@@ -19,13 +19,13 @@ export function addSubjectOptions(command: Command): Command {
   return command
     .option(
       "--subject <dimension=value>",
-      "the subject of a dimension; repeat it for several",
+      "the subject of a dimension; may be repeated",
       (value: string, before: readonly string[] = []) => [...before, value],
     )
-    .option("--ip <address>", "the client of this address, as the limiter counts addresses")
+    .option("--ip <address>", "the client with this address")
     .option(
       "--header <name>",
-      "the client that sends this header; its value is read from standard input, or asked for",
+      "the client that sends this header, whose value is read from standard input or a prompt",
     )
     .option("--header-file <file>", "read the header's value from a file")
     .option(
@@ -34,7 +34,7 @@ export function addSubjectOptions(command: Command): Command {
     );
 }
 
-/** Reads who is meant, from which each limiter makes its own subjects. Rejects with a `CommandError`, which holds no value of a header. */
+/** Reads the options that select a subject. Each limiter makes its own subject of them. Rejects with a `CommandError`, whose message contains no header values. */
 export async function readSubjectQuery(
   text: string | undefined,
   options: SubjectOptions,
@@ -51,12 +51,10 @@ export async function readSubjectQuery(
       throw new CommandError("--subject must be dimension=value; a value alone may be given once");
   }
   if (ip !== undefined && isIP(ip.replace(/%.*$/s, "")) === 0) {
-    throw new CommandError("--ip must be an IP address, as 203.0.113.7 or 2001:db8::7");
+    throw new CommandError("--ip must be an IP address, such as 203.0.113.7 or 2001:db8::7");
   }
   if (subject === undefined && named.size === 0 && ip === undefined && header === undefined) {
-    throw new CommandError(
-      "say who is meant: a SUBJECT, --subject dimension=value, --ip or --header",
-    );
+    throw new CommandError("give a SUBJECT, --subject dimension=value, --ip or --header");
   }
   let secret: Promise<string> | undefined;
   return {
@@ -83,13 +81,13 @@ async function readHeader(
   if (name === undefined) {
     if (file === undefined) return undefined;
     throw new CommandError(
-      "--header-file holds the value of a header: name the header with --header",
+      "--header-file contains the value of a header: give the name of the header with --header",
     );
   }
-  // Not repeated, because it may hold the value.
+  // The error does not repeat the text, which may contain the value.
   if (!/^[!#$%&'*+.^`|~\w-]{1,64}$/.test(name)) {
     throw new CommandError(
-      "--header takes the header's name alone; its value comes from standard input or --header-file",
+      "--header takes only the header's name; its value comes from standard input or --header-file",
     );
   }
   const value =
@@ -99,7 +97,7 @@ async function readHeader(
   return { name: name.toLowerCase(), value };
 }
 
-/** The first line of a file. */
+/** Reads the first line of a file. */
 export async function readSecretFile(option: string, file: string): Promise<string> {
   const [line = ""] = readText(option, file).split(/\r?\n/);
   if (line !== "") return line;

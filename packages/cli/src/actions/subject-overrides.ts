@@ -7,11 +7,11 @@ import type { Subject } from "./make-subjects.ts";
 /** An override for a subject, and whether the limiter's processes apply it. */
 export interface SubjectOverride {
   readonly override: Override;
-  /** Why they ignore it; undefined where they apply it. */
+  /** Why the processes ignore it; undefined if they apply it. */
   readonly ignoredBecause: string | undefined;
 }
 
-/** The overrides of a limiter for a subject, the one that counts most last. `now` is in milliseconds. */
+/** The overrides of a limiter for a subject, the one with the highest priority last. `now` is in milliseconds. */
 export function overridesOf(
   control: ControlRecord,
   { name, limits, others }: LimiterVersion["limiter"],
@@ -20,15 +20,15 @@ export function overridesOf(
 ): readonly SubjectOverride[] {
   return overridesFor(control, name, subject, now).map((override) => ({
     override,
-    ignored: ignoredReasonOf([limits, ...others], override),
+    ignoredBecause: ignoredReasonOf([limits, ...others], override),
   }));
 }
 
-/** For JSON, with times in milliseconds. */
+/** Converts a result for `--json`, with times in milliseconds. */
 export function toJson(one: { readonly overrides: readonly SubjectOverride[] }): object {
   const overrides = one.overrides.map(({ override, ignoredBecause }) => ({
     ...withTimesInMs(override),
-    ignored: ignoredBecause,
+    ignoredBecause,
   }));
   return { ...one, overrides };
 }
