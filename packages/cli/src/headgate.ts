@@ -10,19 +10,19 @@ import { run } from "./run.ts";
 const EXIT_INTERNAL_ERROR = 70;
 
 const args = process.argv.slice(2);
-// From then on ps shows this in place of the arguments.
+// After this, ps shows the title instead of the arguments.
 if (args.some(containsPassword)) process.title = "headgate";
 
 const interrupt = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  // Package managers hand on the signal that the terminal sent already: the second must not cut the cleaning short.
+  // Package managers forward a signal that the terminal has already sent. The second one must not interrupt the cleanup.
   process.on(name, () => interrupt.abort(new CommandError("interrupted", 130)));
 }
 for (const stream of [process.stdout, process.stderr]) {
-  // A reader that stops, such as `head`, has what it wanted.
+  // A reader such as `head` closes the pipe when it has enough.
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit();
-    // The terminal is gone: SIGHUP follows, and the cleaning must not be cut short.
+    // The terminal is closed. SIGHUP follows, and must not interrupt the cleanup.
     if (error.code === "EIO") return;
     throw error;
   });
@@ -35,9 +35,9 @@ try {
 } catch (error) {
   debuglog("headgate")("%o", error);
   stderr.write(
-    `headgate: internal error, please report it with what NODE_DEBUG=headgate adds: ${messageOf(error)}\n`,
+    `headgate: internal error, please report it with the output of NODE_DEBUG=headgate: ${messageOf(error)}\n`,
   );
   process.exitCode = EXIT_INTERNAL_ERROR;
 }
-// A program that writes more to standard input, or only keeps it open, must not keep this process alive.
+// A program that keeps standard input open must not keep this process alive.
 (stdin as Partial<Socket>).unref?.();

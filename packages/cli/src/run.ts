@@ -44,7 +44,7 @@ const COMMANDS: readonly AddCommand[] = [
   addRecommend,
 ];
 
-/** Codes that say that the store was asked, and did not do it. */
+/** Error codes with which the store fails; the exit code is 3. */
 const STORE_ERROR_CODES: readonly string[] = [
   "HEADGATE_STORE_UNAVAILABLE",
   "HEADGATE_STORE_MISCONFIGURED",
@@ -57,18 +57,18 @@ const STORE_ERROR_CODES: readonly string[] = [
 const AFTER_HELP = `
 Exit codes:
   0   done
-  1   denied, or something was found
-  2   the command line, a file or an answer is wrong
-  3   Redis does not answer, or refuses
+  1   denied, or a problem was found
+  2   the command line, a file or an answer is invalid
+  3   Redis does not answer, or refuses a command
 
-headgate COMMAND --help has more, with examples.`;
+headgate COMMAND --help describes a command, with examples.`;
 
 /** The whole program; resolves with its exit code. Rejects only for internal errors. */
 export async function run(args: readonly string[], context: CommandContext): Promise<number> {
   let exitCode = 0;
   const { stdout, stderr, signal } = context;
   const program = new Command("headgate")
-    .description("Looks at rate limiters in Redis, acts on them, and helps to choose a limit.")
+    .description("Inspects and manages rate limiters in Redis, and helps to choose a limit.")
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand(false)
@@ -76,7 +76,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     .exitOverride()
     .addHelpText("after", AFTER_HELP)
     .configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` })
-    // Errors in a command line are reported below, like all others.
+    // Errors in the command line are reported below, like all others.
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: () => {} });
   const cli: Cli = {
     program,
@@ -88,7 +88,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
       },
   };
   for (const add of COMMANDS) add(cli);
-  // A package manager may hand on the `--` that was meant for itself.
+  // Some package managers pass on their own `--`.
   const commandLine = args[0] === "--" ? args.slice(1) : args;
   if (commandLine.length === 0) {
     stderr.write(program.helpInformation());
@@ -98,23 +98,23 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     await program.parseAsync(commandLine, { from: "user" });
     return exitCode;
   } catch (error) {
-    // What an interruption breaks off fails in its own way.
+    // After an interruption, the error is only a consequence of it.
     const helpCommand = helpCommandFor(program, commandLine);
     const failure = failureOf(signal.aborted ? signal.reason : error, helpCommand);
     if (failure === undefined) return 0;
-    // A server's words are in some of them.
+    // Some messages contain a server's reply.
     stderr.write(`headgate: ${escapeHidden(failure.message)}\n`);
     return failure.exitCode;
   }
 }
 
-/** What to type for the help of the command that was meant. */
+/** The command line that prints the help of the given command. */
 function helpCommandFor({ commands }: Command, [name]: readonly string[]): string {
   const isCommand = commands.some((command) => command.name() === name);
   return isCommand ? `headgate ${name} --help` : "headgate --help";
 }
 
-/** What is unknown may be a secret, such as `--pasword=...` or a URL: only a word, and the name of an option, are repeated. */
+/** An unknown argument may be a secret, such as `--pasword=...` or a URL, so only plain words and option names are repeated. */
 function messageWithoutValue({ code, message }: CommanderError): string {
   const [, suggestion = ""] = /\n(\(Did you mean [^\n]*\))$/.exec(message) ?? [];
   const match = /^error: unknown (option|command) '([\s\S]*)'/.exec(message);
@@ -130,7 +130,7 @@ function plainWordOf(given: string): string | undefined {
   return /^[a-z-]{1,40}$/i.test(given) ? given : undefined;
 }
 
-/** Undefined where help or the version was asked for. Throws what is no failure of the user's. */
+/** The error to report; undefined if help or the version was printed. Throws internal errors. */
 function failureOf(error: unknown, helpCommand: string): CommandError | undefined {
   if (error instanceof CommandError) return error;
   if (error instanceof CommanderError) {

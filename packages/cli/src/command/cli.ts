@@ -4,11 +4,11 @@ import type { Command } from "commander";
 export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream;
-  /** For the result only. */
+  /** Receives the result only. */
   readonly stdout: NodeJS.WritableStream;
-  /** For everything else: warnings, progress, questions, errors. */
+  /** Receives everything else: warnings, progress, prompts, errors. */
   readonly stderr: NodeJS.WritableStream;
-  /** Ends the command early, leaving nothing behind; a reason that is a `CommandError` is reported. */
+  /** Ends the command early, after a cleanup. If the reason is a `CommandError`, it is reported. */
   readonly signal: AbortSignal;
 }
 
@@ -16,7 +16,7 @@ export interface CommandContext {
 export interface Cli {
   readonly program: Command;
   readonly context: CommandContext;
-  /** Makes a handler of a command: it resolves with the exit code, and rejects with a `CommandError`, or a `HeadgateError`. */
+  /** Wraps the handler of a command, which resolves with the exit code, or rejects with a `CommandError` or a `HeadgateError`. */
   handle<Args extends unknown[]>(
     handler: (...args: Args) => Promise<number>,
   ): (...args: Args) => Promise<void>;
@@ -25,8 +25,10 @@ export interface Cli {
 /** Adds a command to the program. */
 export type AddCommand = (cli: Cli) => void;
 
-/** Adds examples to the help of a command, each with its effect. */
+/** Adds examples to the help of a command: command lines with their effects. */
 export function addExamples(command: Command, examples: Readonly<Record<string, string>>): Command {
-  const lines = Object.entries(examples).map(([typed, does]) => `  ${typed}\n      ${does}`);
+  const lines = Object.entries(examples).map(
+    ([commandLine, effect]) => `  ${commandLine}\n      ${effect}`,
+  );
   return command.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
 }

@@ -1,14 +1,14 @@
-/** How a command ends. */
+/** Exit codes. */
 export const EXIT = {
-  /** Denied, or something was found. */
+  /** A request is denied, or a problem was found. */
   found: 1,
-  /** The command line, a file or an answer is wrong. */
+  /** The command line, a file or an answer is invalid. */
   misuse: 2,
-  /** The store does not answer, or refuses. */
+  /** The store does not answer, or refuses a command. */
   store: 3,
 } as const;
 
-/** An error that the user can fix: reported in one line, without a stack; the program ends with `exitCode`. */
+/** An error that the user can fix. It is reported in one line without a stack trace, and the program exits with `exitCode`. */
 export class CommandError extends Error {
   override readonly name: string = "CommandError";
   readonly exitCode: number;
@@ -19,7 +19,7 @@ export class CommandError extends Error {
   }
 }
 
-/** An error's message, whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }

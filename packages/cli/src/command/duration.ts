@@ -9,7 +9,7 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Reads a time, as `250ms`, `10s`, `1m`, `1h` or `7d`, of an option that takes it from `least` to `most`: milliseconds. Throws a `CommandError`. */
+/** Reads the duration of an option, such as `250ms`, `10s`, `1m`, `1h` or `7d`, in milliseconds. Throws a `CommandError` unless it is from `min` to `max`. */
 export function readDuration(
   option: string,
   text: string,
@@ -19,11 +19,11 @@ export function readDuration(
   const ms = parseMilliseconds(text);
   if (ms >= parseMilliseconds(min) && ms <= parseMilliseconds(max)) return ms;
   throw new CommandError(
-    `${option} must be a time from ${min} to ${max}, as 250ms, 10s, 1m, 1h or 7d, got ${JSON.stringify(text)}`,
+    `${option} must be a time from ${min} to ${max}, such as 250ms, 10s, 1m, 1h or 7d, got ${JSON.stringify(text)}`,
   );
 }
 
-/** Reads `--for` and `--forever`; undefined for neither. Throws a `CommandError`. */
+/** Reads `--for` and `--forever`; undefined if neither is given. Throws a `CommandError`. */
 export function readExpiry({
   for: duration,
   forever,
@@ -38,7 +38,7 @@ export function readExpiry({
   return forever === true ? "forever" : (duration as Duration | undefined);
 }
 
-/** NaN where a text is no time. */
+/** NaN if the text is not a duration. */
 function parseMilliseconds(text: string): number {
   const [, number, unit = ""] = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text) ?? [];
   return Number(number) * (MS_PER_UNIT[unit] ?? Number.NaN);

@@ -12,47 +12,47 @@ import { readTarget } from "./target.ts";
 
 export type { ConnectionOptions } from "./target.ts";
 
-/** Where counters are, while a command runs. */
+/** A connection to Redis for the duration of a command. */
 export interface Connection {
-  /** Where it is, without secrets, for messages: `redis://10.0.0.7:6379/0`. */
+  /** The URL without secrets, for messages: `redis://10.0.0.7:6379/0`. */
   readonly displayUrl: string;
   readonly client: Redis | Cluster;
-  /** On that client, with the prefix, and listed nowhere. */
+  /** A store on this client, which is not in the registry. */
   readonly store: Store;
   readonly prefix: string;
-  /** The longest wait for each answer: milliseconds, for `operate` and `readRegistry`. */
+  /** How long to wait for each reply. */
   readonly timeoutMs: number;
   close(): Promise<void>;
 }
 
-/** Adds the options that say where the counters are. `redisHelp`: what the help says of `--redis`. */
+/** Adds the connection options. `redisHelp` describes `--redis`. */
 export function addConnectionOptions(
   command: Command,
-  redisHelp = "where the counters are (default: $REDIS_URL)",
+  redisHelp = "the URL of Redis (default: $REDIS_URL)",
 ): Command {
   return command
     .option("--redis <url>", redisHelp)
-    .option("--redis-file <file>", "a file with that URL, which only you can read")
-    .option("--user <name>", "the user of Redis to connect as")
-    .option("--password-stdin", "read the password from standard input, or ask for it")
+    .option("--redis-file <file>", "a file with the URL, readable only by you")
+    .option("--user <name>", "the Redis user to connect as")
+    .option("--password-stdin", "read the password from standard input, or prompt for it")
     .option(
       "--cacert <file>",
-      "the certificate of the authority that signed the server's, for rediss://",
+      "the CA certificate that signed the server's certificate, for rediss://",
     )
-    .option("--cert <file>", "the certificate of the client, for rediss://")
-    .option("--key <file>", "its private key")
-    .option("--cluster", "the URL's hosts belong to a cluster")
+    .option("--cert <file>", "the client certificate, for rediss://")
+    .option("--key <file>", "the private key of the client certificate")
+    .option("--cluster", "the hosts in the URL belong to a Redis Cluster")
     .option(
       "--sentinel <name>",
-      "the URL's hosts are Sentinels, which know the primary by this name",
+      "the hosts in the URL are Sentinels, and this is their name of the primary",
     )
-    .option("--prefix <prefix>", "the prefix of the application's keys", "hg")
-    .option("--timeout <time>", "the longest wait for each answer", "5s");
+    .option("--prefix <prefix>", "the key prefix of the application", "hg")
+    .option("--timeout <time>", "how long to wait for each reply", "5s");
 }
 
 /**
- * Opens what the options say; a server that turns out to be of a cluster brings the whole cluster. An interruption closes it. Rejects
- * with a `CommandError`, which never holds a user or a password.
+ * Connects as the options say. If the server belongs to a cluster, connects to the whole cluster. An interruption closes the
+ * connection. Rejects with a `CommandError`, whose message never contains a user or a password.
  */
 export async function connect(
   options: ConnectionOptions,
@@ -74,7 +74,7 @@ export async function connect(
   };
 }
 
-/** Works on a connection, and closes it. Rejects as `connect`, and as the work. */
+/** Runs `work` on a connection and closes it afterwards. Rejects like `connect` and `work`. */
 export async function withConnection<T>(
   options: ConnectionOptions,
   context: CommandContext,
@@ -106,7 +106,7 @@ async function openTarget(
   }
 }
 
-/** The first address that answers. */
+/** Connects to the first address that answers. */
 async function openFirst(target: Target, signal: AbortSignal): Promise<OpenServer> {
   const { path, addresses, serverCredentials } = target;
   if (path !== undefined) return openServer(target, path, serverCredentials, signal);
@@ -122,11 +122,11 @@ async function openFirst(target: Target, signal: AbortSignal): Promise<OpenServe
   throw failure;
 }
 
-/** A server that does not say its mode, as behind a proxy, is taken for what the options say. */
+/** Rejects a server whose mode contradicts the options. A server without a known mode, for example behind a proxy, passes. */
 function requireMode({ isCluster, displayUrl, addresses }: Target, mode: ServerMode): void {
   if (mode === "sentinel") {
     throw new CommandError(
-      `${displayUrl} is a Sentinel: say what it calls the primary, with --sentinel NAME`,
+      `${displayUrl} is a Sentinel: give its name of the primary with --sentinel NAME`,
       EXIT.store,
     );
   }
@@ -135,7 +135,7 @@ function requireMode({ isCluster, displayUrl, addresses }: Target, mode: ServerM
   }
   if (mode !== "cluster" && !isCluster && addresses.length > 1) {
     throw new CommandError(
-      `${displayUrl} is not a cluster, and only a cluster or --sentinel NAME takes several hosts: give one host`,
+      `${displayUrl} is not a cluster: give one host, because only a cluster or --sentinel NAME accepts several`,
       EXIT.store,
     );
   }

@@ -1,9 +1,9 @@
 import { messageOf } from "../command/command-error.ts";
 
-/** Explains an error to somebody at a terminal, and says what to do. */
+/** The explanation of an error, with the next step for the user. */
 type Explanation = string | ((match: RegExpExecArray) => string);
 
-/** Node's error codes, in `code`. */
+/** Explanations by the error code of Node. */
 const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = [
   [/^ECONNREFUSED$/, "nothing listens there: start Redis, or check host and port"],
   [/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/, "there is no such host: check its name"],
@@ -16,7 +16,7 @@ const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = 
   ],
   [
     /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT.*|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/,
-    "its certificate is not signed by an authority that is known here: give the authority's with --cacert FILE",
+    "its certificate is signed by an unknown authority: give the CA certificate with --cacert FILE",
   ],
   [/^CERT_HAS_EXPIRED$/, "its certificate has expired: renew it, or check this machine's clock"],
   [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet: check this machine's clock"],
@@ -26,11 +26,11 @@ const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = 
   ],
   [
     /^ERR_SSL_.*(WRONG_VERSION_NUMBER|PACKET_LENGTH|UNKNOWN_PROTOCOL|RECORD_OVERFLOW)/,
-    "it does not speak TLS there: use redis://, or the port for TLS",
+    "it does not use TLS on this port: use redis://, or the TLS port",
   ],
   [
     /^ERR_SSL_.*(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|BAD_CERTIFICATE|UNKNOWN_CA)/,
-    "it requires a client certificate: give one that it trusts with --cert FILE and --key FILE",
+    "it requires a client certificate: give one with --cert FILE and --key FILE",
   ],
   [
     /^(ERR_SSL|ERR_TLS|ERR_OSSL|EPROTO)/,
@@ -39,7 +39,7 @@ const BY_CODE: readonly (readonly [code: RegExp, explanation: Explanation])[] = 
   [/^(ECONNRESET|EPIPE)$/, "it closes the connection: if it requires TLS, use rediss://"],
 ];
 
-/** Errors of servers, whose first words are the same everywhere, and of clients. */
+/** Explanations by the message of a server or a client. Servers agree on the first words only. */
 const BY_MESSAGE: readonly (readonly [words: RegExp, explanation: Explanation])[] = [
   [
     /^NOAUTH/,
@@ -48,7 +48,7 @@ const BY_MESSAGE: readonly (readonly [words: RegExp, explanation: Explanation])[
   [/^WRONGPASS/, "the user or the password is wrong: check both"],
   [
     /NOPERM.*channel/,
-    "this user may not use a channel that it needs: headgate doctor --as USER prints what to grant",
+    "this user may not use a required channel: headgate doctor --as USER prints the permissions to grant",
   ],
   [
     /(?:NOPERM|ACL failure|can't run this command).*?'([\w|]+)' command/s,
@@ -57,38 +57,38 @@ const BY_MESSAGE: readonly (readonly [words: RegExp, explanation: Explanation])[
   ],
   [
     /(NOPERM|ACL failure|can't access).*(key|pattern)/is,
-    "this user may not see keys with this prefix: check --prefix, or have it allowed with ACL SETUSER ... ~PREFIX:*",
+    "this user may not access keys with this prefix: check --prefix, or ask an administrator for ACL SETUSER ... ~PREFIX:*",
   ],
-  [/NOPERM|can't run this command/, "this user lacks permissions: headgate doctor says which"],
+  [/NOPERM|can't run this command/, "this user lacks permissions: headgate doctor prints which"],
   [/LOADING/, "it is still loading its data: try again in a moment"],
   [/MASTERDOWN/, "it is a replica that has lost its primary: connect to the primary"],
   [/READONLY/, "it is a read-only replica: connect to the primary"],
   [
     /^DENIED|protected mode/,
-    "its protected mode refuses other machines: set a password there, or run this on that machine",
+    "its protected mode refuses other machines: set a password on the server, or run this command there",
   ],
-  [/CLUSTERDOWN/, "the cluster is down: see CLUSTER INFO and CLUSTER NODES"],
-  [/max number of clients/, "it takes no more connections: raise maxclients, or close some"],
+  [/CLUSTERDOWN/, "the cluster is down: check CLUSTER INFO and CLUSTER NODES"],
+  [/max number of clients/, "it accepts no more connections: raise maxclients, or close some"],
   [/^ERR (DB index|invalid DB)/, "it has no database with this number: check the end of the URL"],
   [/^(MOVED|ASK) /, "it belongs to a cluster: use --cluster"],
-  [/BUSY /, "it is busy with a script: wait, or end it with SCRIPT KILL"],
-  [/OOM /, "its memory is full: raise maxmemory, or free some"],
-  [/MISCONF/, "it cannot save its data, and takes no writes: see its log"],
+  [/BUSY /, "it is busy with a script: wait, or kill the script with SCRIPT KILL"],
+  [/OOM /, "its memory is full: raise maxmemory, or free memory"],
+  [/MISCONF/, "it cannot save its data, and refuses writes: check its log"],
   [
     /timed out|did not answer within/i,
     "it does not answer: check host, port and firewall, or wait longer with --timeout",
   ],
-  [/^(Protocol error|Unknown RESP type)/, "what answers there is not Redis: check host and port"],
+  [/^(Protocol error|Unknown RESP type)/, "the server there is not Redis: check host and port"],
   [/Connection is closed/, "it closes the connection: if it requires TLS, use rediss://"],
 ];
 
-/** A server that knows no TLS waits for the rest of what it takes for a command. */
+/** A server without TLS takes the handshake for the beginning of a command, and waits for the rest. */
 const NO_REPLY_OVER_TLS =
-  "it does not answer over TLS: use redis:// if it speaks none there, check host, port and firewall, or wait longer with --timeout";
+  "it does not answer over TLS: use redis:// if this port has no TLS, check host, port and firewall, or wait longer with --timeout";
 
 /**
- * One line that says what is wrong and what to do, without any credentials: servers quote users. An unforeseen error
- * keeps its own words.
+ * Explains an error in one line, with the next step. Never contains credentials, although some servers quote the user. An unknown
+ * error keeps its own message.
  */
 export function explainError(error: unknown, isTls = false): string {
   const { code = "" } = (error ?? {}) as NodeJS.ErrnoException;
@@ -116,7 +116,7 @@ function explainFirstMatch(
   return undefined;
 }
 
-/** Whether a Redis client reports it: a server's answer, or an error of the connection. */
+/** Whether an error comes from the Redis client: an error reply, or a connection error. */
 export function isRedisError(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (

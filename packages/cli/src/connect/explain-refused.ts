@@ -2,11 +2,11 @@ import { HeadgateError } from "@headgate/core";
 import { CommandError, EXIT, messageOf } from "../command/command-error.ts";
 import type { Connection } from "./connection.ts";
 
-/** A script that is refused a command does not say which one. */
+/** The error of a script does not name the forbidden command on some servers. */
 const REFUSED_WITHOUT_NAME = /can't run this command/;
 
 /**
- * Waits for work on a store. If the server refuses a command of a script without naming it, tries each reading command by itself, and
+ * Waits for work on a store. If the server refuses a command inside a script without naming it, runs each reading command separately, and
  * rejects with a `CommandError` that names the forbidden ones.
  */
 export async function explainRefused<T>(connection: Connection, work: Promise<T>): Promise<T> {

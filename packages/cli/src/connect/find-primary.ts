@@ -12,8 +12,8 @@ interface SentinelLogin {
 }
 
 /**
- * Asks the first Sentinel that answers for the primary with a name, and connects to that. Asking it by ourselves first tells apart
- * what a client for Sentinels reports as one: no Sentinel, one that knows no such name, a primary that does not answer.
+ * Finds the first Sentinel that answers and knows the name, and connects to its primary. Querying a Sentinel first tells three failures
+ * apart that a Sentinel client reports as one: no Sentinel answers, the name is unknown, the primary does not answer.
  */
 export async function findPrimary(
   target: Target,
@@ -50,7 +50,7 @@ async function findSentinel(
   throw failure;
 }
 
-/** Many Sentinels need no password. It is sent only to those that require one. */
+/** The credentials to try in turn. Many Sentinels need no password, so it is sent only to those that require one. */
 function sentinelCredentialsOf({ credentials, serverCredentials }: Target): readonly Credentials[] {
   const withPassword = [credentials, serverCredentials].filter(
     ({ password }) => password !== undefined,
@@ -76,7 +76,7 @@ async function requireKnownPrimary(
   try {
     if (mode !== "sentinel") {
       throw new CommandError(
-        `${host}:${port} is not a Sentinel: leave out --sentinel, or give the port of one`,
+        `${host}:${port} is not a Sentinel: leave out --sentinel, or give the port of a Sentinel`,
         EXIT.store,
       );
     }
@@ -85,7 +85,7 @@ async function requireKnownPrimary(
     const known = (await client.call("SENTINEL", "MASTERS")) as readonly (readonly string[])[];
     const names = known.map((fields) => fields[fields.indexOf("name") + 1]);
     throw new CommandError(
-      `the Sentinel ${host}:${port} knows no primary ${name}: use --sentinel with ${names.join(", ") || "a name that it knows"}`,
+      `the Sentinel ${host}:${port} knows no primary ${name}: use --sentinel with ${names.join(", ") || "a known name"}`,
       EXIT.store,
     );
   } catch (error) {

@@ -1,10 +1,10 @@
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import type { Address } from "./redis-url.ts";
 
-/** Of one server. */
+/** A client of one server. */
 export type NodeClient = Redis;
 
-/** Of one server: it connects when told, once, and asks for nothing by itself. */
+/** Options of a client that makes one attempt to connect, and sends no commands by itself. */
 const ONE_ATTEMPT: RedisOptions = {
   lazyConnect: true,
   enableReadyCheck: false,
@@ -17,18 +17,18 @@ export function isCluster(client: Redis | Cluster): client is Cluster {
   return client.isCluster;
 }
 
-/** Opens a client of a server, with the credentials and the TLS of a client that is there. Rejects as the connection does. */
+/** Connects to a server with the credentials and TLS options of an existing client. Rejects with the connection error. */
 export function openNode(client: Redis, address: Address): Promise<Redis> {
   const direct = { sentinels: null, path: undefined, readOnly: false } as unknown as RedisOptions;
   return open(client.duplicate({ ...ONE_ATTEMPT, ...direct, ...address }));
 }
 
-/** Opens one more client to the same place. Rejects with the connection's errors. */
+/** Opens another connection to the same server. Rejects with the connection error. */
 export function openDuplicate(client: Redis): Promise<Redis> {
   return open(client.duplicate(ONE_ATTEMPT));
 }
 
-/** Opens a client of a Sentinel, with what a client that asks Sentinels has for them. Rejects as the connection does. */
+/** Connects to a Sentinel with the Sentinel options of an existing client. Rejects with the connection error. */
 export function openSentinel(client: Redis, address: Address): Promise<Redis> {
   const { sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
   const sentinelOptions = {
@@ -41,7 +41,7 @@ export function openSentinel(client: Redis, address: Address): Promise<Redis> {
   return open(client.duplicate({ ...ONE_ATTEMPT, ...direct, ...sentinelOptions, ...address }));
 }
 
-/** A server that accepts the connection but says nothing is given up after the same time as one that does not accept it. */
+/** A server that accepts the connection but sends nothing fails after the same time as one that does not accept it. */
 async function open(client: Redis): Promise<Redis> {
   const { connectTimeout = 10_000 } = client.options;
   let reason: Error | undefined;

@@ -5,12 +5,12 @@ import { explainError } from "./explain-error.ts";
 import type { Address, Credentials } from "./redis-url.ts";
 import type { Target } from "./target.ts";
 
-/** The mode that a server reports; undefined if it does not, as behind a proxy. */
+/** The mode that a server reports; undefined if it reports none, for example behind a proxy. */
 export type ServerMode = string | undefined;
 
 /**
- * Asks a server for its mode: `standalone`, `cluster` or `sentinel`. HELLO is open to every user after authentication.
- * Rejects with what the server says.
+ * Reads the mode of a server: `standalone`, `cluster` or `sentinel`. Every authenticated user may run HELLO.
+ * Rejects with the server's error.
  */
 async function readMode(client: Redis): Promise<ServerMode> {
   try {
@@ -24,10 +24,10 @@ async function readMode(client: Redis): Promise<ServerMode> {
   }
 }
 
-/** How long to wait before a lost connection is tried again. */
+/** The pause before reconnecting. */
 const RETRY_MS = 200;
 
-/** A client that is connected. */
+/** A connected client. */
 export interface OpenClient<Client extends Redis | Cluster = Redis> {
   readonly client: Client;
   close(): void;
@@ -35,26 +35,26 @@ export interface OpenClient<Client extends Redis | Cluster = Redis> {
 
 type RetryStrategy = () => number | null;
 
-/** A client of one server, and that server's mode. */
+/** A client of one server, and the mode of the server. */
 export interface OpenServer extends OpenClient {
   readonly address: Address | string;
   readonly mode: ServerMode;
 }
 
-/** How a client is made. */
+/** Options of `open`. */
 interface OpenOptions<Client> {
   readonly displayName: string;
   readonly isTls: boolean;
   readonly signal: AbortSignal;
-  /** A client that tries again as `retry` says. */
+  /** Creates a client with a retry strategy. */
   create(retry: RetryStrategy): Client;
-  /** A first command, which shows whether it may be used. */
+  /** Runs a first command, which shows whether the client may use the server. */
   check?(client: Client): Promise<unknown>;
-  /** The event in which it says what went wrong. */
+  /** The event with which the client reports errors. */
   readonly errorEvent: "error" | "node error";
 }
 
-/** One server, or a socket. Rejects with a `CommandError`. */
+/** Connects to one server by its address or unix socket. Rejects with a `CommandError`. */
 export async function openServer(
   target: Target,
   address: Address | string,
@@ -86,7 +86,7 @@ export async function openServer(
   return { client, close, address, mode };
 }
 
-/** The primary that Sentinels name. Rejects with a `CommandError`. */
+/** Connects to the primary that the Sentinels report. Rejects with a `CommandError`. */
 export function openPrimary(
   target: Target,
   sentinels: readonly Address[],
@@ -118,8 +118,8 @@ export function openPrimary(
 }
 
 /**
- * All servers of a cluster. Only one that has answered is asked which they are: among several the client would choose by chance, and
- * wait for those that are down. Rejects with a `CommandError`.
+ * Connects to all servers of a cluster. Only a server that has answered is a startup node: the client chooses one at random, and
+ * would wait for those that are down. Rejects with a `CommandError`.
  */
 export function openCluster(
   target: Target,
@@ -139,14 +139,14 @@ export function openCluster(
         enableReadyCheck: false,
         slotsRefreshTimeout: timeoutMs,
         clusterRetryStrategy: retry,
-        // Certificates are for names.
+        // Certificates are issued for host names, so names are not resolved to addresses.
         dnsLookup: (address, callback) => callback(null, address),
         redisOptions: { ...commonOptions(target), ...serverCredentials } as object,
       }),
   });
 }
 
-/** Users need no other permissions for it than to sign in: the ready check would want INFO, and say so on the console. */
+/** These options need no permission besides signing in. The ready check would need INFO, and log its refusal on the console. */
 function commonOptions({ tls, timeoutMs }: Target): object {
   return {
     ...(tls === undefined ? {} : { tls }),
@@ -156,7 +156,7 @@ function commonOptions({ tls, timeoutMs }: Target): object {
     disconnectTimeout: 100,
     enableReadyCheck: false,
     disableClientInfo: true,
-    // A refusal of HELLO, with which the other client begins, may be treated as a warning, and get lost.
+    // The client treats a refusal of HELLO 3 as a warning, which may get lost.
     protocol: 2,
   };
 }
@@ -171,7 +171,7 @@ async function open<Client extends Redis | Cluster>({
 }: OpenOptions<Client>): Promise<OpenClient<Client>> {
   let isOpen = false;
   let reason: unknown;
-  // The first failure is the answer; a connection that is lost later is made anew.
+  // The first failure rejects; a connection that is lost later is reopened.
   const client = create(() => (isOpen ? RETRY_MS : null));
   const close = (): void => {
     signal.removeEventListener("abort", close);
@@ -186,7 +186,7 @@ async function open<Client extends Redis | Cluster>({
   try {
     await client.connect();
     await check?.(client);
-    // Such as a database that there is not: the client would go on with another one. A cluster may be without a node.
+    // For example an invalid database, with which the client would silently use another one. A cluster may lack a node.
     if (reason !== undefined && errorEvent === "error") throw reason;
     isOpen = true;
     return { client, close };

@@ -3,11 +3,11 @@ import { open } from "node:fs/promises";
 import { CommandError } from "../command/command-error.ts";
 
 /**
- * Reads the URL in the first line of a file. Rejects with a `CommandError` unless it is a regular file that belongs to the user, and that
- * other users cannot read.
+ * Reads the URL in the first line of a file. Rejects with a `CommandError` unless it is a regular file of this user that no other user
+ * can read.
  */
 export async function readRedisFile(path: string): Promise<string> {
-  // Opening a pipe would otherwise wait for a writer.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error) => {
     throw new CommandError(`cannot read --redis-file ${path}: ${reasonOf(error)}`, undefined, {
       cause: error,

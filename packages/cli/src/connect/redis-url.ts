@@ -1,6 +1,6 @@
 import { CommandError } from "../command/command-error.ts";
 
-/** A host and its port; 0 where the URL names none. */
+/** A host and its port, which is 0 if the URL has none. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -11,9 +11,9 @@ export interface Credentials {
   readonly password?: string | undefined;
 }
 
-/** Where a URL says that the counters are. */
+/** A parsed Redis URL. */
 export interface RedisUrl {
-  /** Several for a cluster or Sentinels; none for a socket. */
+  /** One server, several cluster nodes or Sentinels; empty for a unix socket. */
   readonly addresses: readonly Address[];
   /** The path of a unix socket. */
   readonly path?: string | undefined;
@@ -25,12 +25,12 @@ export interface RedisUrl {
 const URL_FORMS =
   "redis://HOST:PORT/DATABASE, rediss://HOST:PORT/DATABASE for TLS, several hosts with commas between them, or the path of a unix socket";
 
-/** The scheme, who, the hosts, the database. */
+/** Captures the s of rediss, the user info, the hosts and the database. */
 const URL_OF_HOSTS = /^redis(s?):\/\/(?:([^@/]*)@)?([^@/?#]*)(?:\/(\d*))?$/i;
 
 const URL_OF_SOCKET = /^(?:(?:redis\+)?unix:\/\/)?(\/[^?]*)(?:\?db=(\d+))?$/i;
 
-/** Reads a URL. `origin` names in the `CommandError` where it came from; the URL itself, which may hold a password, is not repeated. */
+/** Parses a URL. Throws a `CommandError` that names the `origin`, but not the URL, which may contain a password. */
 export function parseRedisUrl(url: string, origin: string): RedisUrl {
   const socket = URL_OF_SOCKET.exec(url);
   if (socket !== null) {
@@ -51,7 +51,7 @@ export function parseRedisUrl(url: string, origin: string): RedisUrl {
   };
 }
 
-/** An address of IPv6 is in brackets. */
+/** Parses `host:port`; an IPv6 address is in brackets. Undefined if invalid. */
 function parseAddress(text: string): Address | undefined {
   const match = /^(?:\[([\da-f:.]+)\]|([^:[\]\s]*))(?::(\d{1,5}))?$/i.exec(text);
   if (match === null || Number(match[3] ?? 0) > 65_535) return undefined;
@@ -71,7 +71,7 @@ function parseCredentials(userInfo = ""): Credentials | undefined {
   }
 }
 
-/** `redis://10.0.0.7:6379/0`, without who connects. */
+/** Formats a URL without credentials: `redis://10.0.0.7:6379/0`. */
 export function formatDisplayUrl({ addresses, path, isTls, database }: RedisUrl): string {
   if (path !== undefined) return database === 0 ? path : `${path}?db=${database}`;
   const hosts = addresses.map(
@@ -80,7 +80,7 @@ export function formatDisplayUrl({ addresses, path, isTls, database }: RedisUrl)
   return `redis${isTls ? "s" : ""}://${hosts.join(",")}/${database}`;
 }
 
-/** Whether an argument of the command line is, or ends in, a URL with a password. */
+/** Whether a command-line argument contains a URL with a password. */
 export function containsPassword(argument: string): boolean {
   return /\w:\/\/[^@/]*:[^@/]+@/.test(argument);
 }

@@ -5,8 +5,8 @@ import { CommandError } from "../command/command-error.ts";
 import { isTerminal } from "../output/style.ts";
 
 /**
- * A secret from standard input: its next line, or, where that is a terminal, what is typed, without an echo. The rest stays
- * to be read. Rejects with a `CommandError` where there is none.
+ * Reads a secret: the next line of standard input, or input at a terminal without echo. The rest of standard input stays
+ * unread. Rejects with a `CommandError` if the line is empty.
  */
 export async function readSecret(
   what: string,
@@ -25,19 +25,19 @@ async function promptSecret(
 ): Promise<string> {
   const typed = await password({
     message: `${what[0]?.toUpperCase()}${what.slice(1)}`,
-    // Not even its length is shown.
+    // Hides the length too.
     mask: "",
     withGuide: false,
     input: stdin as Readable,
     output: stderr as Writable,
     signal,
   });
-  // The terminal hands over Ctrl-C as a key while it asks.
+  // In a prompt, the terminal reports Ctrl-C as a key.
   if (isCancel(typed)) throw new CommandError("interrupted", 130);
   return typed;
 }
 
-/** The first line without its end; all there is where it has none. */
+/** The first line without its line break, or everything if there is no line break. */
 function readLine(stdin: NodeJS.ReadableStream, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     let received = Buffer.alloc(0);

@@ -4,7 +4,7 @@ import type { CommandContext } from "../command/cli.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { withConnection } from "./connection.ts";
 
-/** A connection, and what can be done there. */
+/** A connection with the admin API and the server's clock. */
 export interface Session {
   readonly connection: Connection;
   readonly admin: Admin;
@@ -12,7 +12,7 @@ export interface Session {
   now(): number;
 }
 
-/** Works on a connection, and closes it. Rejects as `connect`, and as the work. */
+/** Runs `work` on a connection and closes it afterwards. Rejects like `connect` and `work`. */
 export function withSession<T>(
   options: ConnectionOptions,
   context: CommandContext,
@@ -27,7 +27,7 @@ export function withSession<T>(
   });
 }
 
-/** The server's clock, in milliseconds since the epoch; this machine's where the user may not ask for it. */
+/** The server's time in milliseconds since the epoch, or this machine's if the user may not run TIME. */
 async function readServerTime({ client }: Connection): Promise<number> {
   try {
     const [seconds, microseconds] = await client.time();

@@ -8,7 +8,7 @@ import type { Credentials, RedisUrl } from "./redis-url.ts";
 import { formatDisplayUrl, parseRedisUrl } from "./redis-url.ts";
 import { readSecret } from "./secret.ts";
 
-/** What `addConnectionOptions` adds to a command. */
+/** The options that `addConnectionOptions` adds to a command. */
 export interface ConnectionOptions {
   readonly redis?: string | undefined;
   readonly redisFile?: string | undefined;
@@ -23,24 +23,24 @@ export interface ConnectionOptions {
   readonly timeout?: string | undefined;
 }
 
-/** Where the counters are, and how to connect. */
+/** The server to connect to, and how. */
 export interface Target extends RedisUrl {
-  /** Without secrets, for messages. */
+  /** The URL without secrets, for messages. */
   readonly displayUrl: string;
-  /** The credentials for the server; those of the URL are the Sentinels' if it names Sentinels. */
+  /** The credentials for the server. If the URL names Sentinels, its credentials are for the Sentinels. */
   readonly serverCredentials: Credentials;
   readonly tls?: TlsOptions | undefined;
   readonly isCluster: boolean;
-  /** What Sentinels call the primary. */
+  /** The Sentinels' name of the primary. */
   readonly sentinelName?: string | undefined;
-  /** The longest wait for each answer. */
+  /** How long to wait for each reply. */
   readonly timeoutMs: number;
 }
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-/** Reads what the options and the environment say. Rejects with a `CommandError`. */
+/** Reads the options, the files they name, and the environment. Rejects with a `CommandError`. */
 export async function readTarget(
   options: ConnectionOptions,
   context: CommandContext,
@@ -75,7 +75,7 @@ async function readUrl(
   const url = parseRedisUrl(redis, "--redis");
   if (url.credentials.password !== undefined) {
     stderr.write(
-      "headgate: warning: others can see the password in --redis, in ps and in the shell's history: use --redis-file, --password-stdin or $REDIS_URL\n",
+      "headgate: warning: the password in --redis is visible in ps and in the shell's history: use --redis-file, --password-stdin or $REDIS_URL\n",
     );
   }
   return url;
@@ -92,11 +92,11 @@ function requireCompatibleOptions(
     throw new CommandError("--cert and --key go together: give both");
   }
   if (cluster && sentinel !== undefined) {
-    throw new CommandError("--cluster and --sentinel do not go together: give one of them");
+    throw new CommandError("--cluster and --sentinel exclude each other: give one of them");
   }
   if (path !== undefined && (cluster || sentinel !== undefined)) {
     throw new CommandError(
-      "--cluster and --sentinel need hosts: a socket leads to one server only",
+      "--cluster and --sentinel need hosts: a unix socket connects to one server only",
     );
   }
   if (cluster && database !== 0) {
@@ -104,7 +104,7 @@ function requireCompatibleOptions(
   }
 }
 
-/** Standard input before the URL, and that before the environment, which may be meant for another server. */
+/** Prefers standard input, then the URL, then the environment, which may be for another server. */
 async function readServerCredentials(
   { user, passwordStdin }: ConnectionOptions,
   { credentials }: RedisUrl,
@@ -113,7 +113,7 @@ async function readServerCredentials(
   const password = passwordStdin
     ? await readSecret("password", context)
     : (credentials.password ?? (context.environment["REDISCLI_AUTH"] || undefined));
-  // A password without a user is that of the user "default".
+  // A password without a user belongs to the user "default".
   const username = user ?? credentials.username ?? (password && "default");
   return { username, password };
 }
@@ -131,5 +131,5 @@ async function readPem(option: string, path: string): Promise<string> {
     throw new CommandError(`cannot read ${option} ${path} (${code}): check the path`);
   });
   if (text.includes("-----BEGIN ")) return text;
-  throw new CommandError(`${option} ${path} holds no PEM: it must begin with -----BEGIN`);
+  throw new CommandError(`${option} ${path} is not a PEM file: it must begin with -----BEGIN`);
 }
