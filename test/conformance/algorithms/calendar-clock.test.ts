@@ -58,7 +58,7 @@ describeRedisWorld((world) => {
     expect(steps).toBeGreaterThan(200);
   });
 
-  test("what was used by a clock that was months ahead counts in the present window, once", async () => {
+  test("units used under a clock that was months ahead count once, in the present window", async () => {
     const november = BigInt(Date.UTC(2026, 10, 22)) * 1_000n;
     const time = new MicroClock(november + 90n * 86_400_000_000n);
     const limits = { algorithm: "fixedWindow", limit: 3, window: "month" } as const;

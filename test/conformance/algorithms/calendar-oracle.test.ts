@@ -31,12 +31,12 @@ const LEAST = {
 
 const ZONES = Intl.supportedValuesOf("timeZone");
 
-describe("memoryStore keeps to the calendar", () => {
+describe("memoryStore counts calendar windows as the oracle does", () => {
   test("one window", async () => {
     await runHistories(HISTORIES / 2, (random) => compare(random, [randomWindow(random, "one")]));
   });
 
-  test("several windows, of several zones", async () => {
+  test("several windows in several time zones", async () => {
     await runHistories(HISTORIES / 2, (random) =>
       compare(
         random,
@@ -46,7 +46,9 @@ describe("memoryStore keeps to the calendar", () => {
   });
 });
 
-test("tens of thousands of operations are compared, in half of all zones", ({ skip }) => {
+test("the comparison covers tens of thousands of operations and half of all time zones", ({
+  skip,
+}) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

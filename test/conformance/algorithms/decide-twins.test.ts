@@ -31,7 +31,7 @@ const LIMIT_NUMBERS = 4;
 
 const redis = useOwnDatabase();
 
-describe("to ask", () => {
+describe("memory and Redis decide alike", () => {
   test.each(KINDS)("for %s", async (kind) => {
     await runHistories(
       HISTORIES,
@@ -51,7 +51,7 @@ describe("to ask", () => {
   });
 });
 
-test("to ask makes no key, and touches none", async () => {
+test("peek creates no Redis key and modifies none", async () => {
   const time = new MicroClock(1_800_000_000_000_000n);
   const store = requireStore(redisStore(redis, { clock: time.clock, prefix: "asked" }));
   const limits = [slidingLog({ limit: 5, window: "1h" }), gcra({ limit: 6, window: "1h" })];

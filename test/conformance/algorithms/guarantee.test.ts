@@ -19,30 +19,33 @@ const FORGETFUL = historiesOf(60, 3_000);
 const LENGTH = 80;
 
 describeWorlds((world) => {
-  test.each(KINDS)("nobody gets more than %s guarantees, however they aim", async (kind) => {
-    await world.run(HISTORIES, async (random) => {
-      const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");
-      const time = new MicroClock(randomStart(random));
-      const limiter = createLimiter({
-        ...STORE_ALONE,
-        name: "aimed",
-        limits: limit,
-        store: world.open(time.clock),
+  test.each(KINDS)(
+    "no client gets more than %s guarantees, however it times its requests",
+    async (kind) => {
+      await world.run(HISTORIES, async (random) => {
+        const limit = randomLimit(random, kind, random.chance(0.8) ? "small" : "wide");
+        const time = new MicroClock(randomStart(random));
+        const limiter = createLimiter({
+          ...STORE_ALONE,
+          name: "aimed",
+          limits: limit,
+          store: world.open(time.clock),
+        });
+        const admissions: Admission[] = [];
+        let last: Decision | undefined;
+        for (let step = 0; step < LENGTH; step++) {
+          const { wait, cost } = aim(random, limit, time.now, last);
+          time.advance(wait);
+          last = await limiter.consume("sender", { cost });
+          if (last.allowed) admissions.push({ at: time.now, cost });
+        }
+        const excess = findExcess(limit, admissions) ?? findExcessInOwnWindow(limit, admissions);
+        claim(excess === undefined, () => `${excess}: ${JSON.stringify(limit)}`);
       });
-      const admissions: Admission[] = [];
-      let last: Decision | undefined;
-      for (let step = 0; step < LENGTH; step++) {
-        const { wait, cost } = aim(random, limit, time.now, last);
-        time.advance(wait);
-        last = await limiter.consume("sender", { cost });
-        if (last.allowed) admissions.push({ at: time.now, cost });
-      }
-      const excess = findExcess(limit, admissions) ?? findExcessInOwnWindow(limit, admissions);
-      claim(excess === undefined, () => `${excess}: ${JSON.stringify(limit)}`);
-    });
-  });
+    },
+  );
 
-  test.each(KINDS)("refunds and resets get nobody more than %s guarantees", async (kind) => {
+  test.each(KINDS)("refunds and resets get no client more than %s guarantees", async (kind) => {
     await world.run(HISTORIES, async (random) => {
       const limit = randomLimit(random, kind, "small");
       const time = new MicroClock(randomStart(random));
@@ -60,7 +63,7 @@ describeWorlds((world) => {
   });
 });
 
-test.each(KINDS)("refunds and evictions get nobody more than %s guarantees", async (kind) => {
+test.each(KINDS)("refunds and evictions get no client more than %s guarantees", async (kind) => {
   await runHistories(FORGETFUL, async (random) => {
     const limit = randomLimit(random, kind, "small");
     const time = new MicroClock(randomStart(random));
@@ -72,20 +75,23 @@ test.each(KINDS)("refunds and evictions get nobody more than %s guarantees", asy
   });
 });
 
-test.each(KINDS)("who has spent %s is not forgotten for those who have not", async (kind) => {
-  await runHistories(20 * SCALE, async (random) => {
-    const limit = randomLimit(random, kind, "small");
-    const time = new MicroClock(randomStart(random));
-    const store = memoryStore({ clock: time.clock, maxKeys: 5 });
-    const limiter = createLimiter({ ...STORE_ALONE, name: "spent", limits: limit, store });
-    const [{ limit: most } = { limit: 1 }] = limiter.limits;
-    // Where one request is all there is, the others have spent as much.
-    if (most === 1) return;
-    await limiter.consume("spender", { cost: most });
-    for (let other = 0; other < 20; other++) await limiter.consume(`other ${other}`);
-    expect(await limiter.peek("spender")).toMatchObject({ allowed: false, remaining: 0 });
-  });
-});
+test.each(KINDS)(
+  "a subject that has used %s is not evicted in favour of one that has not",
+  async (kind) => {
+    await runHistories(20 * SCALE, async (random) => {
+      const limit = randomLimit(random, kind, "small");
+      const time = new MicroClock(randomStart(random));
+      const store = memoryStore({ clock: time.clock, maxKeys: 5 });
+      const limiter = createLimiter({ ...STORE_ALONE, name: "spent", limits: limit, store });
+      const [{ limit: most } = { limit: 1 }] = limiter.limits;
+      // Where one request is all there is, the others have spent as much.
+      if (most === 1) return;
+      await limiter.consume("spender", { cost: most });
+      for (let other = 0; other < 20; other++) await limiter.consume(`other ${other}`);
+      expect(await limiter.peek("spender")).toMatchObject({ allowed: false, remaining: 0 });
+    });
+  },
+);
 
 /** Sends, and gives back what was admitted now and then; `forget` makes the store forget the sender, now and then. */
 async function giveBack(

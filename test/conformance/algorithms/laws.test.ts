@@ -45,7 +45,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("the order in which limits are written does not matter", async () => {
+  test("the order of limits in a policy does not matter", async () => {
     await world.run(HISTORIES, async (random) => {
       const { limits, time, open } = stage(world, random);
       const inOrder = open(limits);
@@ -59,7 +59,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("one policy written in two orders is one limiter", async () => {
+  test("the same policy in another order is the same limiter", async () => {
     await world.run(HISTORIES, async (random) => {
       const { limits, time, open } = stage(world, random);
       const alone = open(limits);
@@ -76,7 +76,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("forgetting what is as if unused changes nothing", async () => {
+  test("evicting a counter that has fully recovered changes nothing", async () => {
     await world.run(HISTORIES, async (random) => {
       const { limits, time, open } = stage(world, random, 1);
       const forgetful = open(limits);

@@ -74,7 +74,7 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     return { limiter, time, first, key, value, length };
   }
 
-  test("a level is kept by whoever writes until it is forgotten, and changes nothing", async () => {
+  test("a stored block level survives writes until it expires, and changes no decision", async () => {
     const { limiter, time, first, key, value, length } = await open();
     let more = blockOf({ ends: START - 1, levelEnds: START + 10 * DAY, level: 3, setBy: 1 });
     await redis.append(key, more);
@@ -130,7 +130,7 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     expect(await redis.exists(key)).toBe(0);
   });
 
-  test("a level is kept where a key is written in place", async () => {
+  test("a stored block level survives a write in place", async () => {
     const { limiter, first, key, value, length } = await open(false);
     const [seconds = 0] = await redis.time();
     const more = blockOf({ levelEnds: Number(seconds) * 1_000_000 + DAY, level: 1 });
@@ -148,24 +148,27 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     expect(await redis.pttl(key)).toBeGreaterThan(0);
   });
 
-  test.each([-1, 1, 15, 17, 32])("a value longer by %i bytes is garbage", async (by) => {
-    const { limiter, first, key, value, length } = await open();
-    const bytes = Buffer.concat([await value(), randomBytes(40)]).subarray(0, length + by);
-    await redis.set(key, bytes);
-    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 10 });
-    expect(await limiter.refund(first)).toBe(false);
-    expect(await value()).toEqual(bytes);
-    expect(await limiter.consume(SUBJECT, { cost: 3 })).toMatchObject({ remaining: 7 });
-    expect(await value()).toHaveLength(length);
-    expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 7 });
-  });
+  test.each([-1, 1, 15, 17, 32])(
+    "a value that is %i bytes too long is treated as absent",
+    async (by) => {
+      const { limiter, first, key, value, length } = await open();
+      const bytes = Buffer.concat([await value(), randomBytes(40)]).subarray(0, length + by);
+      await redis.set(key, bytes);
+      expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 10 });
+      expect(await limiter.refund(first)).toBe(false);
+      expect(await value()).toEqual(bytes);
+      expect(await limiter.consume(SUBJECT, { cost: 3 })).toMatchObject({ remaining: 7 });
+      expect(await value()).toHaveLength(length);
+      expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 7 });
+    },
+  );
 
   test.each([
     ["a block for longer than a duration can be", { ends: START + YEAR + 1 }],
     ["a level that is kept for longer than two", { levelEnds: START + 2 * YEAR + 1, level: 1 }],
     ["a level above the highest", { levelEnds: START + DAY, level: 17 }],
     ["a block by a limit that is not there", { ends: START + DAY, setBy: 9 }],
-  ])("%s is garbage, and locks nobody out", async (__, block) => {
+  ])("%s is treated as absent, and locks no client out", async (__, block) => {
     const { limiter, first, key, value, length } = await open();
     await redis.append(key, blockOf(block));
     const absent = { allowed: true, blocked: false, remaining: 10 };
@@ -175,7 +178,7 @@ describe.each(Object.entries(POLICIES))("%s", (_, limits) => {
     expect(await value()).toHaveLength(length);
   });
 
-  test("at its longest, a block is none of that", async () => {
+  test("the longest block is a valid value", async () => {
     const { limiter, key } = await open();
     await redis.append(
       key,

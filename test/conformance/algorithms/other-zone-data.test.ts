@@ -49,7 +49,7 @@ interface Charged {
   readonly end: number;
 }
 
-test("no window that is kept admits more than the limit, whoever asks and gives back", async () => {
+test("no calendar window admits more than the limit when processes have different time zone data", async () => {
   let ended = 0;
   let given = 0;
   await runHistories(

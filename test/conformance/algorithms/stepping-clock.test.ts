@@ -19,7 +19,7 @@ const SUBJECT = "patient";
 const LONGEST_MS = 9_007_199_254_740;
 
 describeRedisWorld((world) => {
-  test("a clock that steps back blocks nobody longer than before the step", async () => {
+  test("a clock that steps back makes no client wait longer than before the step", async () => {
     let blocked = 0;
     await world.run(HISTORIES, async (random) => {
       const time = new MicroClock(randomStart(random));
@@ -63,7 +63,7 @@ describeRedisWorld((world) => {
     expect(blocked).toBeGreaterThan(HISTORIES / 20);
   });
 
-  test.each(UNDATED)("each step gets nobody more than %s grants at once", async (kind) => {
+  test.each(UNDATED)("a clock step admits at most one budget of %s", async (kind) => {
     await world.run(HISTORIES / 4, async (random) => {
       const limit = randomLimit(random, kind, "small");
       const { capacity } = definitionOf(limit);
@@ -95,7 +95,7 @@ describeRedisWorld((world) => {
   });
 });
 
-test("in memory, a clock that steps back goes on from where it was", async () => {
+test("in memory, a clock that steps back counts as standing still", async () => {
   await runHistories(historiesOf(HISTORIES, 50 * HISTORIES), async (random) => {
     const limits = randomPolicy(random, random.whole(1, 3));
     const steady = new MicroClock(randomStart(random));

@@ -59,7 +59,7 @@ describe("memoryStore and redisStore give equal decisions", () => {
     );
   });
 
-  test("slidingLog, while its ring grows, turns and shrinks", async () => {
+  test("slidingLog, while its ring buffer grows, wraps and shrinks", async () => {
     await runHistories(
       5 * SHARE,
       async (random, history) => {
@@ -97,7 +97,7 @@ describe("memoryStore and redisStore give equal decisions", () => {
   });
 });
 
-describe("memoryStore and redisStore block alike", () => {
+describe("memoryStore and redisStore set equal blocks", () => {
   test.each(KINDS)("%s", async (kind) => {
     await runHistories(
       HISTORIES,
@@ -123,7 +123,7 @@ describe("memoryStore and redisStore block alike", () => {
   });
 });
 
-describe("memoryStore and redisStore block alike by what is kept", () => {
+describe("memoryStore and redisStore set equal blocks for confirmed units", () => {
   const windows = KINDS.filter((kind) => kind.startsWith("fixedWindow"));
 
   test.each(windows)("%s", async (kind) => {
@@ -138,7 +138,7 @@ describe("memoryStore and redisStore block alike by what is kept", () => {
     );
   });
 
-  test("several limits, in several dimensions, some of which cannot block so", async () => {
+  test("several limits in several dimensions, some without such a block", async () => {
     await runHistories(
       HISTORIES / 2,
       (random, history) => {
@@ -156,7 +156,7 @@ describe("memoryStore and redisStore block alike by what is kept", () => {
   });
 });
 
-test("enough operations are compared, of each kind", ({ skip }) => {
+test("the comparison covers enough operations of each kind", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

@@ -36,7 +36,7 @@ describeWorlds((world) => {
   describe.each(
     Object.entries({ ...UNITS, concurrency: (limit: number) => concurrency({ limit, ttl: "1m" }) }),
   )("a limit of 0: %s", (_, limitOf) => {
-    test("denies, and no wait helps", async () => {
+    test("a limit of 0 denies, with an infinite retryAfter", async () => {
       const limiter = open(limitOf(0));
       for (let i = 0; i < 3; i += 1) {
         const decision = await limiter.consume("u");
@@ -51,7 +51,7 @@ describeWorlds((world) => {
       await expect(limiter.wait("u")).rejects.toMatchObject({ code: "HEADGATE_COST_ABOVE_LIMIT" });
     });
 
-    test("charges nothing of the limits beside it", async () => {
+    test("a limit of 0 charges none of the other limits", async () => {
       const beside = gcra({ limit: 7, window: "2h", name: "beside" });
       const limiter = open([limitOf(0), beside]);
       expect((await limiter.consume("u")).allowed).toBe(false);
@@ -61,7 +61,7 @@ describeWorlds((world) => {
   });
 
   describe.each(Object.entries(UNITS))("%s", (_, limitOf) => {
-    test("a customer who is suspended and reinstated has the usage from before", async () => {
+    test("a customer whose limit is set to 0 and back keeps the previous usage", async () => {
       const limiter = open(limitOf(10));
       await limiter.consume("u", { cost: 4 });
       for (let i = 0; i < 2; i += 1) {

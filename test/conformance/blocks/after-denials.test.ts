@@ -64,7 +64,7 @@ describeWorlds((world) => {
   }
 
   describe.each(Object.entries(BANNING))("%s", (_, limits) => {
-    test("ten denials block, and none before", async () => {
+    test("the tenth denial sets the block, and no earlier one", async () => {
       const { time, limiter } = open(limits);
       expect(await deny(limiter, 9)).toMatchObject(unblocked);
       expect(await limiter.consume(SUBJECT)).toMatchObject(banned);
@@ -79,7 +79,7 @@ describeWorlds((world) => {
       expect(await deny(limiter, 9)).toMatchObject(unblocked);
     });
 
-    test("a thousand at once are denied ten times before they are blocked", async () => {
+    test("of a thousand concurrent requests, ten are denied before the block", async () => {
       const { limiter } = open(limits);
       const burst = await Promise.all(
         Array.from({ length: 1_000 }, () => limiter.consume(SUBJECT)),
@@ -90,7 +90,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("denials are forgotten a window after the first of them", async () => {
+  test("the denial count expires one window after the first denial", async () => {
     const { time, limiter } = open();
     expect(await deny(limiter, 9)).toMatchObject(unblocked);
     time.advance(HOUR - 1n);
@@ -103,7 +103,7 @@ describeWorlds((world) => {
     expect(await limiter.consume(SUBJECT)).toMatchObject(banned);
   });
 
-  test("they are counted for as long as all units take to come back, if that is longer", async () => {
+  test("the denial count lives as long as full recovery takes, if that is longer", async () => {
     const { time, limiter } = open(
       gcra({ limit: 2, window: "1h", burst: 4, block: { after: 3, for: "1d" } }),
     );
@@ -113,7 +113,7 @@ describeWorlds((world) => {
     expect((await limiter.consume(SUBJECT)).blocked).toBe(true);
   });
 
-  test("each block in a row is the next of the list", async () => {
+  test("each consecutive block has the next duration of the list", async () => {
     const { time, limiter } = open(
       fixedWindow({ limit: 2, window: "1h", block: { after: 3, for: ["1m", "1h"] } }),
     );
@@ -127,7 +127,7 @@ describeWorlds((world) => {
     }
   });
 
-  test("only denials of consume count, of a cost that fits", async () => {
+  test("only denials by consume, of a cost that can fit, are counted", async () => {
     const { limiter, again } = open();
     const shadow = again({ shadow: true });
     await deny(limiter, 1);
@@ -141,7 +141,7 @@ describeWorlds((world) => {
     expect(await deny(limiter, 9)).toMatchObject(banned);
   });
 
-  test("each limit counts its own, and the longer block counts", async () => {
+  test("each limit counts its own denials, and the longer block applies", async () => {
     const { limiter } = open([
       fixedWindow({ name: "few", limit: 2, window: "1h", block: { after: 4, for: "1m" } }),
       fixedWindow({ name: "many", limit: 3, window: "1h", block: { after: 2, for: "1h" } }),
@@ -158,7 +158,7 @@ describeWorlds((world) => {
     expect(denied).toMatchObject({ blocked: true, retryAfterMs: HOUR_MS });
   });
 
-  test("a subject of another dimension is not counted", async () => {
+  test("a denial counts nothing for subjects of other dimensions", async () => {
     const limits = [
       fixedWindow({ per: "ip", limit: 2, window: "1h", block: { after: 3, for: "1d" } }),
       fixedWindow({ per: "user", limit: 100, window: "1h", block: { after: 3, for: "1d" } }),
@@ -171,7 +171,7 @@ describeWorlds((world) => {
     expect(elsewhere).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  test("beside places, a denial for want of a place counts nothing", async () => {
+  test("a denial by a concurrency limit counts no denial for a block", async () => {
     const { limiter } = open([
       fixedWindow({ limit: 2, window: "1h", block: { after: 1, for: "1d" } }),
       concurrency({ limit: 1, ttl: "1m" }),
@@ -183,7 +183,7 @@ describeWorlds((world) => {
     expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ blocked: false });
   });
 
-  test("where settled charges set blocks, denials set those of such limits, and what is kept none", async () => {
+  test('with blockOn: "settle", limits that block after denials ignore confirmed units', async () => {
     const { again, limiter } = open(
       [
         fixedWindow({ name: "failures", limit: 4, window: "1h", block: "1m" }),
@@ -204,7 +204,7 @@ describeWorlds((world) => {
     expect(await limiter.consume(other)).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
   });
 
-  test("reset forgets the count, and unblock begins it anew", async () => {
+  test("reset and unblock clear the denial count", async () => {
     const { limiter } = open();
     await deny(limiter, 9);
     await limiter.reset(SUBJECT);
@@ -215,7 +215,7 @@ describeWorlds((world) => {
     expect(await deny(limiter, 9)).toMatchObject(unblocked);
   });
 
-  test("under a block by hand nothing is counted, and it leaves the count as it was", async () => {
+  test("a manual block counts no denials, and leaves the count unchanged", async () => {
     const { limiter } = open();
     await deny(limiter, 8);
     await limiter.block(SUBJECT, "1m");
@@ -225,7 +225,7 @@ describeWorlds((world) => {
     expect(await limiter.consume(SUBJECT)).toMatchObject(banned);
   });
 
-  test("the count goes on under other numbers, and other lengths", async () => {
+  test("the denial count continues when limits or block durations change", async () => {
     const { limiter, again } = open();
     await deny(limiter, 8);
     await limiter.close();
@@ -235,13 +235,13 @@ describeWorlds((world) => {
     expect(await changed.consume(SUBJECT)).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
   });
 
-  test("denials count that a deny cache could answer", async () => {
+  test("denials that the deny cache could answer are counted", async () => {
     const { limiter } = open(guarded, { denyCache: true });
     expect(await deny(limiter, 9)).toMatchObject({ ...unblocked, source: "store" });
     expect(await limiter.consume(SUBJECT)).toMatchObject({ ...banned, source: "store" });
   });
 
-  test("limits of a call block in the same way, and are blocked together where only their block is another", async () => {
+  test("per-call limits set blocks too, and share one if they differ only in their block", async () => {
     const { limiter } = open();
     const limits = (limit: number, after: number) =>
       fixedWindow({ limit, window: "1h", block: { ...BAN, after } });

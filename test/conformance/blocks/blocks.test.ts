@@ -50,7 +50,7 @@ describeWorlds((world) => {
   describe.each(Object.entries(ALGORITHMS))("%s", (_, of) => {
     const limits = { ...of(10), block: "1d" } as Limit;
 
-    test("a denial locks out, to the microsecond, and then the limit is unused", async () => {
+    test("a denial blocks for exactly the duration, and then the limit has fully recovered", async () => {
       const { time, limiter } = open(limits);
       const blocked = { allowed: false, blocked: true, limit: 10, remaining: 0 };
       const whole = { retryAfterMs: DAY_MS, resetAfterMs: DAY_MS };
@@ -71,7 +71,7 @@ describeWorlds((world) => {
       expect([allowed, remaining, still]).toEqual([true, 9, false]);
     });
 
-    test("what was charged before cannot be given back into what comes after", async () => {
+    test("a charge from before a block cannot be refunded after it", async () => {
       const { time, limiter } = open(limits);
       const first = await limiter.consume(SUBJECT, { cost: 4 });
       await limiter.consume(SUBJECT, { cost: 6 });
@@ -82,7 +82,7 @@ describeWorlds((world) => {
       expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 5 });
     });
 
-    test("a charge counts below the block, and so does a settle for more", async () => {
+    test("charge and settle count during a block", async () => {
       const { time, limiter } = open(limits);
       // No window ends with the block.
       time.advance(1n);
@@ -97,7 +97,7 @@ describeWorlds((world) => {
       expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 5 });
     });
 
-    test("of many denials at once, the first one blocks", async () => {
+    test("the first of many concurrent denials sets the block", async () => {
       const { time, limiter } = open({ ...limits, block: ESCALATING } as Limit);
       const burst = () => Promise.all(Array.from({ length: 40 }, () => limiter.consume(SUBJECT)));
       for (const [span, wait] of [
@@ -115,7 +115,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("by the calendar, the level is forgotten when the longest of such windows has passed", async () => {
+  test("with a calendar window, the block level expires after the longest such window", async () => {
     const limits = fixedWindow({ limit: 10, window: "day", block: ["1m", "10m"] });
     for (const [early, minutes] of [
       [1n, 10],
@@ -128,14 +128,14 @@ describeWorlds((world) => {
     }
   });
 
-  describe("a level", () => {
+  describe("a block level", () => {
     /** Is blocked, and waits until it is over. */
     async function serve({ limiter, time }: Opened, span: bigint): Promise<void> {
       expect(await exceed(limiter)).toMatchObject({ retryAfterMs: Number(span / 1_000n) });
       time.advance(span);
     }
 
-    test("is forgotten when the window has passed after the block, at the microsecond", async () => {
+    test("a block level expires exactly one window after the block", async () => {
       for (const [early, span] of [
         [1n, 10n * MINUTE],
         [0n, MINUTE],
@@ -147,7 +147,7 @@ describeWorlds((world) => {
       }
     });
 
-    test("and not before a block as long as the last one has passed", async () => {
+    test("a block level lasts at least as long as the last block", async () => {
       const limits = fixedWindow({ limit: 10, window: "1m", block: ["1h", "2h"] });
       for (const [early, span] of [
         [1n, 2n * HOUR],
@@ -160,7 +160,7 @@ describeWorlds((world) => {
       }
     });
 
-    test("is kept while a burst larger than a window comes back", async () => {
+    test("a block level lasts while a burst larger than the window recovers", async () => {
       const limits = gcra({ limit: 1, window: "1m", burst: 10, block: ["1s", "2s"] });
       for (const [early, span] of [
         [1n, 2_000_000n],
@@ -173,7 +173,7 @@ describeWorlds((world) => {
       }
     });
 
-    test("does not shorten by a block of a limit with a short window", async () => {
+    test("a block of a limit with a short window does not shorten the level", async () => {
       const limits = [
         fixedWindow({ limit: 10, window: "1d", block: ["1m", "10m"], name: "long" }),
         fixedWindow({ limit: 5, window: "1s", block: ["1s", "2s"], name: "short" }),
@@ -195,7 +195,7 @@ describeWorlds((world) => {
       expect(await spend(5)).toMatchObject({ blocked: true, retryAfterMs: 10 * MINUTE_MS });
     });
 
-    test("goes on under other durations", async () => {
+    test("a block level continues when the durations change", async () => {
       const { time, store, limiter } = open();
       await exceed(limiter);
       await limiter.close();
@@ -207,7 +207,7 @@ describeWorlds((world) => {
       expect(await exceed(other)).toMatchObject({ retryAfterMs: 20 * MINUTE_MS });
     });
 
-    test("is not raised by what a blocked subject asks", async () => {
+    test("requests of a blocked subject do not raise the block level", async () => {
       const { time, limiter } = open();
       await exceed(limiter);
       for (let second = 1; second < 60; second += 1) {
@@ -220,7 +220,7 @@ describeWorlds((world) => {
     });
   });
 
-  describe("is not set", () => {
+  describe("no block is set", () => {
     const unblocked = { blocked: false, allowed: false };
 
     test("by a peek", async () => {
@@ -252,7 +252,7 @@ describeWorlds((world) => {
       expect(await shadow.consume(SUBJECT)).toMatchObject({ ...would, blocked: true });
     });
 
-    test("by an attempt in line, nor by work that does not wait for its turn", async () => {
+    test("by an attempt in the queue, nor by run with a timeout of 0", async () => {
       const { limiter } = open();
       await limiter.consume(SUBJECT, { cost: 10 });
       const tried = [
@@ -273,7 +273,7 @@ describeWorlds((world) => {
       expect(await limiter.peek(SUBJECT)).toMatchObject(unblocked);
     });
 
-    test("by a limit that has none", async () => {
+    test("by a limit without block", async () => {
       const { time, limiter } = open([
         fixedWindow({ limit: 1, window: "1s", name: "second" }),
         fixedWindow({ limit: 10, window: "1h", block: "1d", name: "hour" }),
@@ -289,7 +289,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("where two limits deny, the longer block counts, and the other limit goes on", async () => {
+  test("when two limits deny, the longer block applies, and the other limit continues", async () => {
     const { time, limiter } = open([
       fixedWindow({ limit: 10, window: "1d", block: "1m", name: "day" }),
       slidingLog({ limit: 10, window: "1h", block: "10m", name: "hour" }),
@@ -305,7 +305,7 @@ describeWorlds((world) => {
     expect(limits.map(({ remaining }) => remaining)).toEqual([0, 10]);
   });
 
-  test("a blocked counter denies the decision, and the others are not charged", async () => {
+  test("a blocked counter denies the request without charging the others", async () => {
     const { limiter } = open([
       { ...guarded, per: "pair" },
       slidingWindow({ limit: 100, window: "1h", per: "address" }),
@@ -331,7 +331,7 @@ describeWorlds((world) => {
       slidingLog({ limit: 100, window: "1h", block: ["1m", "10m"], name: "tokens" }),
     ];
 
-    test("the limit that denied blocks, and not one that has room", async () => {
+    test("only the limit that denied sets its block", async () => {
       const { time, limiter } = open(limits);
       await limiter.consume(SUBJECT, { cost: { tokens: 90 } });
       for (let i = 0; i < 9; i += 1) await limiter.consume(SUBJECT, { cost: { tokens: 0 } });
@@ -347,7 +347,7 @@ describeWorlds((world) => {
       expect(after).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    test("who is blocked is denied, also where the limit that set the block is left out", async () => {
+    test("a blocked subject is denied even if the cost leaves out the limit that set the block", async () => {
       const { limiter } = open(limits);
       await limiter.consume(SUBJECT, { cost: { tokens: 100 } });
       await limiter.consume(SUBJECT);
@@ -363,7 +363,7 @@ describeWorlds((world) => {
       expect(byHand).toMatchObject({ blocked: true, retryAfterMs: HOUR_MS });
     });
 
-    test("several at once set one block", async () => {
+    test("concurrent denials set one block", async () => {
       const { limiter } = open(limits);
       const asked = [60, 60, 60, 60, 40, 1].map((tokens) =>
         limiter.consume(SUBJECT, { cost: { tokens } }),
@@ -381,7 +381,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("with other numbers for a call, the block stays", async () => {
+  test("a block stays in force for calls with other limits", async () => {
     const { time, limiter } = open();
     const limits = fixedWindow({ limit: 1_000, window: "1h", block: ESCALATING });
     await exceed(limiter);
@@ -395,7 +395,7 @@ describeWorlds((world) => {
     expect(denied).toMatchObject({ blocked: true, retryAfterMs: 10 * MINUTE_MS });
   });
 
-  test("a reset ends it, and forgets the level", async () => {
+  test("a reset ends a block and clears its level", async () => {
     const { time, limiter } = open();
     await exceed(limiter);
     time.advance(MINUTE);
@@ -404,10 +404,10 @@ describeWorlds((world) => {
     expect(await exceed(limiter)).toMatchObject({ retryAfterMs: MINUTE_MS });
   });
 
-  describe("by hand", () => {
+  describe("a manual block", () => {
     const plain = gcra({ limit: 10, window: "1h" });
 
-    test("blocks on any limiter, and whoever never came, below which the count goes on", async () => {
+    test("a manual block works on any limiter and for new subjects, and keeps the counts", async () => {
       const { time, limiter, again } = open(plain);
       await limiter.block(SUBJECT, "1m");
       const blocked = { allowed: false, blocked: true, retryAfterMs: MINUTE_MS };
@@ -420,7 +420,7 @@ describeWorlds((world) => {
       expect(await limiter.consume(SUBJECT)).toMatchObject({ blocked: false, remaining: 5 });
     });
 
-    test("denies with every limit of the counter", async () => {
+    test("a manual block denies by every limit of the counter", async () => {
       const { limiter } = open([plain, fixedWindow({ limit: 100, window: "1d" })]);
       await limiter.block(SUBJECT, "1h");
       const { limits } = await limiter.consume(SUBJECT);
@@ -430,7 +430,7 @@ describeWorlds((world) => {
       ]);
     });
 
-    test("leaves what was charged before to be given back", async () => {
+    test("charges from before a manual block can be refunded", async () => {
       const { limiter } = open(plain);
       const taken = await limiter.consume(SUBJECT, { cost: 4 });
       await limiter.block(SUBJECT, "1h");
@@ -439,7 +439,7 @@ describeWorlds((world) => {
       expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 10 });
     });
 
-    test("makes no block shorter, and no level", async () => {
+    test("a manual block shortens no other block, and sets no level", async () => {
       const { time, limiter } = open();
       await exceed(limiter);
       await limiter.block(SUBJECT, "1s");
@@ -450,7 +450,7 @@ describeWorlds((world) => {
       expect(await exceed(limiter)).toMatchObject({ retryAfterMs: 10 * MINUTE_MS });
     });
 
-    test("outlasts a reset, which forgets all else", async () => {
+    test("a manual block survives a reset, which clears everything else", async () => {
       const { time, limiter } = open();
       await exceed(limiter);
       await limiter.block(SUBJECT, "1h");
@@ -469,7 +469,7 @@ describeWorlds((world) => {
     test.each<[string, Limit]>([
       ...Object.entries(ALGORITHMS).map(([name, of]): [string, Limit] => [name, of(10)]),
       ["fixedWindow by the calendar", fixedWindow({ limit: 10, window: "month" })],
-    ])("outlasts a reset, whatever it is a block of: %s", async (_, limits) => {
+    ])("a manual block survives a reset: %s", async (_, limits) => {
       const { time, limiter } = open(limits);
       const taken = await limiter.consume(SUBJECT, { cost: 7 });
       await limiter.block(SUBJECT, "2h");
@@ -483,27 +483,33 @@ describeWorlds((world) => {
 
     test.each<[string, readonly Limit[]]>([
       ["alone", [concurrency({ limit: 2, ttl: "1d" })]],
-      ["beside units", [concurrency({ limit: 2, ttl: "1d" }), gcra({ limit: 9, window: "1h" })]],
-    ])("denies who asks for a place, and takes none away: %s", async (_, limits) => {
-      const { time, limiter } = open(limits);
-      const held = await limiter.consume(SUBJECT);
-      await limiter.block(SUBJECT, "1h");
-      const denied = { allowed: false, blocked: true, retryAfterMs: HOUR_MS };
-      expect(await limiter.consume(SUBJECT)).toMatchObject(denied);
-      time.advance(HOUR);
-      const last = await limiter.consume(SUBJECT);
-      expect(last).toMatchObject({ allowed: true, blocked: false });
-      const full = { allowed: false, blocked: false, retryAfterMs: 1_000 };
-      expect(await limiter.consume(SUBJECT)).toMatchObject(full);
-      await limiter.block(SUBJECT, "1h");
-      expect(await limiter.release(held)).toBe(true);
-      expect(await limiter.release(last)).toBe(true);
-      expect(await limiter.consume(SUBJECT)).toMatchObject(denied);
-      expect(await limiter.unblock(SUBJECT)).toBe(true);
-      expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: true });
-    });
+      [
+        "together with limits of units",
+        [concurrency({ limit: 2, ttl: "1d" }), gcra({ limit: 9, window: "1h" })],
+      ],
+    ])(
+      "a manual block denies new slots, and takes away none that is held: %s",
+      async (_, limits) => {
+        const { time, limiter } = open(limits);
+        const held = await limiter.consume(SUBJECT);
+        await limiter.block(SUBJECT, "1h");
+        const denied = { allowed: false, blocked: true, retryAfterMs: HOUR_MS };
+        expect(await limiter.consume(SUBJECT)).toMatchObject(denied);
+        time.advance(HOUR);
+        const last = await limiter.consume(SUBJECT);
+        expect(last).toMatchObject({ allowed: true, blocked: false });
+        const full = { allowed: false, blocked: false, retryAfterMs: 1_000 };
+        expect(await limiter.consume(SUBJECT)).toMatchObject(full);
+        await limiter.block(SUBJECT, "1h");
+        expect(await limiter.release(held)).toBe(true);
+        expect(await limiter.release(last)).toBe(true);
+        expect(await limiter.consume(SUBJECT)).toMatchObject(denied);
+        expect(await limiter.unblock(SUBJECT)).toBe(true);
+        expect(await limiter.consume(SUBJECT)).toMatchObject({ allowed: true });
+      },
+    );
 
-    test("is ended by hand, as is a limit's, with the level left as it is", async () => {
+    test("unblock ends manual blocks and those of limits, and keeps the level", async () => {
       const { limiter } = open();
       expect(await limiter.unblock(SUBJECT)).toBe(false);
       await limiter.block(SUBJECT, "1h");
@@ -514,7 +520,7 @@ describeWorlds((world) => {
       expect(await exceed(limiter)).toMatchObject({ retryAfterMs: 10 * MINUTE_MS });
     });
 
-    test("blocks in each dimension that is named, and everybody only by name", async () => {
+    test("a manual block applies to each named dimension, and to all clients only if global is named", async () => {
       const { limiter } = open([
         { ...plain, per: "user" },
         { ...plain, per: "global" },
@@ -529,7 +535,7 @@ describeWorlds((world) => {
       expect(await limiter.consume({ user: "ada" })).toMatchObject({ blocked: true });
     });
 
-    test("lasts up to 366 days", async () => {
+    test("a manual block lasts up to 366 days", async () => {
       const { limiter } = open();
       const { time } = open();
       await limiter.block(SUBJECT, "366d");

@@ -126,7 +126,7 @@ class Guesser {
 }
 
 describeWorlds((world) => {
-  test("who holds answers back is blocked as soon as ten are known, and not before", async () => {
+  test("a client that delays its responses is blocked at the tenth confirmed failure, and not before", async () => {
     const seen = { blocks: 0, denials: 0 };
     await world.run(36, async (random) => {
       const time = new MicroClock(START);

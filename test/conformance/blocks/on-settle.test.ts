@@ -68,7 +68,7 @@ describeWorlds((world) => {
   const look = (limiter: Limiter) => limiter.peek(SUBJECT, { cost: 0 });
 
   describe.each(Object.entries(WINDOWS))("%s", (_, limits) => {
-    test("ten failures lock out, and longer each time", async () => {
+    test("ten confirmed failures set a block, longer each time", async () => {
       const { time, limiter } = open(limits);
       for (const [span, wait] of [
         [MINUTE_MS, MINUTE],
@@ -88,7 +88,7 @@ describeWorlds((world) => {
       }
     });
 
-    test("what is given back costs nothing, and forgives nothing", async () => {
+    test("a refunded request counts nothing, and clears nothing", async () => {
       const { limiter } = open(limits);
       for (let i = 0; i < 9; i += 1) {
         await failures(limiter, 1);
@@ -101,7 +101,7 @@ describeWorlds((world) => {
       expect(await limiter.consume(SUBJECT)).toMatchObject({ blocked: true });
     });
 
-    test("a thousand at once are admitted ten times, and set one block once all ten have failed", async () => {
+    test("of a thousand concurrent requests ten are admitted, and set one block once all have failed", async () => {
       const { time, limiter, again } = open(limits);
       const limiters = Array.from({ length: 8 }, () => again());
       const bursts = await Promise.all(limiters.map((one) => begin(one, 125)));
@@ -122,7 +122,7 @@ describeWorlds((world) => {
       expect(await limiter.consume(SUBJECT)).toMatchObject({ retryAfterMs: 10 * MINUTE_MS });
     });
 
-    test("good ones at once are denied with an ordinary wait, and block nobody", async () => {
+    test("concurrent successes are denied with an ordinary wait, and set no block", async () => {
       const { limiter } = open(limits);
       const burst = await begin(limiter, 40);
       const denied = burst.filter(({ allowed }) => !allowed);
@@ -135,7 +135,7 @@ describeWorlds((world) => {
       expect(await look(limiter)).toMatchObject({ blocked: false, remaining: 10 });
     });
 
-    test("a failure that is known in another window counts there", async () => {
+    test("a failure that is confirmed in a later window counts there", async () => {
       const { time, limiter } = open(limits);
       const held = await begin(limiter, 10);
       time.advance(24n * HOUR);
@@ -153,7 +153,7 @@ describeWorlds((world) => {
       expect(await look(limiter)).toMatchObject({ blocked: false, remaining: 1 });
     });
 
-    test("with other numbers, those that the charge was made under say when it blocks", async () => {
+    test("the limits at the time of the charge decide when it blocks", async () => {
       const { limiter } = open(limits);
       const more = { ...limits, limit: 100 } as Limit;
       for (let i = 0; i < 30; i += 1) {
@@ -166,8 +166,8 @@ describeWorlds((world) => {
     });
   });
 
-  describe("a block is not set", () => {
-    test("by denials, by a charge, nor by what nobody settles", async () => {
+  describe("no block is set on settle", () => {
+    test("by denials, by charge, or by decisions that are never settled", async () => {
       const { limiter } = open();
       await begin(limiter, 9);
       await limiter.charge(SUBJECT, { cost: 50 });
@@ -184,14 +184,14 @@ describeWorlds((world) => {
       expect([blocked, limits[0]?.overdrawn]).toEqual([false, 49]);
     });
 
-    test("in shadow, where what is kept counts", async () => {
+    test("in shadow mode, although confirmed units count", async () => {
       const { again } = open();
       const shadow = again({ shadow: true });
       await failures(shadow, 12);
       expect(await shadow.consume(SUBJECT)).toMatchObject({ wouldAllow: false, blocked: false });
     });
 
-    test("on a counter that a hand has blocked, where what is kept counts", async () => {
+    test("under a manual block, although confirmed units count", async () => {
       const { time, limiter } = open();
       const held = await begin(limiter, 10);
       await limiter.block(SUBJECT, "30s");
@@ -202,7 +202,7 @@ describeWorlds((world) => {
       expect(await limiter.consume(SUBJECT)).toMatchObject({ retryAfterMs: MINUTE_MS });
     });
 
-    test("by a limit without a block beside it", async () => {
+    test("by another limit without block", async () => {
       const { limiter } = open([
         slidingLog({ limit: 3, window: "1h", name: "log" }),
         { ...guarded, name: "tries" },
@@ -214,8 +214,8 @@ describeWorlds((world) => {
     });
   });
 
-  describe("once it is set", () => {
-    test("failures from before it count no more", async () => {
+  describe("during a block on settle", () => {
+    test("failures from before the block no longer count", async () => {
       const { time, limiter } = open();
       const more = { ...guarded, limit: 100 } as Limit;
       const held = await Promise.all(
@@ -232,7 +232,7 @@ describeWorlds((world) => {
       expect(await limiter.consume(SUBJECT)).toMatchObject({ retryAfterMs: 10 * MINUTE_MS });
     });
 
-    test("a charge counts below it, and what was charged before is not given back", async () => {
+    test("a charge counts, and earlier charges cannot be refunded", async () => {
       const { time, limiter } = open();
       const held = await limiter.consume(SUBJECT);
       await failures(limiter, 9);
@@ -245,7 +245,7 @@ describeWorlds((world) => {
       expect(await look(limiter)).toMatchObject({ blocked: false, remaining: 6 });
     });
 
-    test("a reset ends it and forgets the level, and what is known later counts", async () => {
+    test("a reset ends the block and clears its level, and later failures count", async () => {
       const { time, limiter } = open();
       await failures(limiter, 10);
       expect(await limiter.reset(SUBJECT)).toBe(true);
@@ -260,7 +260,7 @@ describeWorlds((world) => {
       expect(await look(limiter)).toMatchObject({ blocked: false, remaining: 10 });
     });
 
-    test("the level is forgotten when the window has passed after it, at the microsecond", async () => {
+    test("the block level expires exactly one window after the block", async () => {
       for (const [early, span] of [
         [1n, 10 * MINUTE_MS],
         [0n, MINUTE_MS],
@@ -274,7 +274,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("several units are kept as they are settled", async () => {
+  test("several units are confirmed as they are settled", async () => {
     const { limiter } = open();
     const five = await limiter.consume(SUBJECT, { cost: 5 });
     expect(await limiter.settle(five, 3)).toEqual({ charged: 3, overflow: 0, degraded: false });
@@ -288,7 +288,7 @@ describeWorlds((world) => {
     expect(await limiter.settle(one, 6)).toMatchObject({ charged: 0 });
   });
 
-  test("the longer of two blocks counts, and the other limit goes on", async () => {
+  test("the longer of two blocks applies, and the other limit continues", async () => {
     const { time, limiter } = open([
       fixedWindow({ limit: 10, window: "1d", block: "1m", name: "day" }),
       fixedWindow({ limit: 10, window: "1h", block: "10m", name: "hour" }),
@@ -300,7 +300,7 @@ describeWorlds((world) => {
     expect(limits.map(({ remaining }) => remaining)).toEqual([0, 10]);
   });
 
-  test("of several dimensions, the one whose limit is full is blocked", async () => {
+  test("of several dimensions, only the one with a full limit is blocked", async () => {
     const { limiter } = open([
       { ...guarded, per: "pair", name: "pair" },
       gcra({ limit: 100, window: "1h", per: "address", name: "address" }),
@@ -319,7 +319,7 @@ describeWorlds((world) => {
     expect(other).toMatchObject({ allowed: true, blocked: false });
   });
 
-  test("a cost by name is settled by name, and keeps what is not named", async () => {
+  test("a cost by name is settled by name, and confirms the limits that are not named", async () => {
     const { limiter } = open([
       fixedWindow({ limit: 4, window: "1h", block: "1m", name: "tries" }),
       fixedWindow({ limit: 100, window: "1d", block: "10m", name: "work" }),
@@ -344,7 +344,7 @@ describeWorlds((world) => {
     expect((await look(limiter)).limits[1]).toMatchObject({ remaining: 40 });
   });
 
-  test("one decision over two limiters blocks each in its own way", async () => {
+  test("a decision of two limiters applies blockOn of each to its own limits", async () => {
     const { limiter, store, time } = open();
     const both = createLimiter({
       ...STORE_ALONE,
@@ -363,7 +363,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("one name blocks in one way", async () => {
+  test("limiters of one name must have the same blockOn", async () => {
     const { again } = open();
     expect(() => again({ blockOn: "denial" })).toThrow(
       expect.objectContaining({

@@ -30,7 +30,7 @@ const LEAST = {
   reset: 710,
 };
 
-describe("memoryStore blocks by the book", () => {
+describe("memoryStore sets blocks as the oracle does", () => {
   test.each(KINDS)("%s", async (kind) => {
     await runHistories(ALONE, (random) =>
       compare(random, [randomLimit(random, kind, random.chance(0.9) ? "small" : "wide")]),
@@ -44,7 +44,7 @@ describe("memoryStore blocks by the book", () => {
   });
 });
 
-test("hundreds of thousands of operations are compared", ({ skip }) => {
+test("the comparison covers hundreds of thousands of operations", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

@@ -24,7 +24,7 @@ describeWorlds((world) => {
   describe.each(Object.entries(ALGORITHMS))("%s", (name, per) => {
     const [first, all] = ENDS[name] as readonly [bigint, bigint];
 
-    test("is charged what is left and more, of which nothing is forgiven", async () => {
+    test("charge takes more than is left, and the overdraft is not forgiven", async () => {
       const { time, limiter } = open(per(10));
       expect(await limiter.charge(SUBJECT, { cost: 4 })).toEqual(charged(4));
       expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 6 });
@@ -45,13 +45,13 @@ describeWorlds((world) => {
       expect([remaining, resetAfterMs]).toEqual([10, 0]);
     });
 
-    test("costs one unit where nothing is said", async () => {
+    test("charge takes one unit by default", async () => {
       const { limiter } = open(per(10));
       expect(await limiter.charge(SUBJECT)).toEqual(charged(1));
       expect(await limiter.peek(SUBJECT, { cost: 0 })).toMatchObject({ remaining: 9 });
     });
 
-    test("holds 2,000,000,000 units, and says what is beyond", async () => {
+    test("a limit holds 2,000,000,000 units, and charge reports the overflow", async () => {
       const { limiter } = open(per(10));
       await limiter.charge(SUBJECT, { cost: 7 });
       expect(await limiter.charge(SUBJECT, { cost: MOST })).toEqual({
@@ -67,7 +67,7 @@ describeWorlds((world) => {
       expect(stateOf(await limiter.consume(SUBJECT))).toMatchObject({ overdrawn: MOST - 10 });
     });
 
-    test("settles at less, at as much, at more, and once", async () => {
+    test("settle accepts less, the same or more, once", async () => {
       const { time, limiter } = open(per(10));
       const [less, same, more] = [
         await limiter.consume(SUBJECT, { cost: 3 }),
@@ -90,7 +90,7 @@ describeWorlds((world) => {
       expect(stateOf(await limiter.peek(SUBJECT, { cost: 0 })).resetAfterMs).toBe(0);
     });
 
-    test("charges what is more also after a reset, and after all has come back", async () => {
+    test("settle charges the difference also after a reset and after full recovery", async () => {
       const { time, limiter } = open(per(10));
       const early = await limiter.consume(SUBJECT, { cost: 2 });
       const late = await limiter.consume(SUBJECT, { cost: 2 });
@@ -103,7 +103,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("several limits are each charged as much as they hold", async () => {
+  test("charge fills each of several limits as far as it can hold", async () => {
     const { limiter } = open(
       Object.values(ALGORITHMS).map((per, i) => ({ ...per(10), name: `limit ${i}` })),
     );
@@ -112,7 +112,7 @@ describeWorlds((world) => {
     expect(limits.map(({ overdrawn }) => overdrawn)).toEqual(limits.map(() => 15));
   });
 
-  test("a charge makes no hole in what a log keeps of the requests before", async () => {
+  test("a charge keeps the earlier entries of a sliding log", async () => {
     const { time, limiter } = open(slidingLog({ limit: 10, window: "1h" }));
     for (const minute of [0, 1, 2]) {
       time.now = START + BigInt(minute) * MINUTE;
@@ -130,7 +130,7 @@ describeWorlds((world) => {
   });
 });
 
-test("in memory, a log takes a charge as its last entry, and cuts the next", async () => {
+test("in memory, a full sliding log takes a charge as its last entry, and cuts the next", async () => {
   const time = new MicroClock(START);
   const most = 1_000_000;
   const limiter = createLimiter({
@@ -152,7 +152,7 @@ describe("on Redis", () => {
     return keys.find((key) => key.includes(":log") === isLog) ?? "";
   }
 
-  test("a log takes a charge as its last entry, and cuts the next", async () => {
+  test("a full sliding log takes a charge as its last entry, and cuts the next", async () => {
     const time = new MicroClock(START);
     const store = redisStore(redis, { clock: time.clock, prefix: "entries" });
     const limits = slidingLog({ limit: 1_000_000, window: "1h" });
@@ -213,7 +213,7 @@ describe("on Redis", () => {
     },
   );
 
-  test("a key of another type is refused, and nothing is charged beside it", async () => {
+  test("a key of the wrong type is an error, and no other limit is charged", async () => {
     const store = redisStore(redis, { prefix: "types" });
     const limits = [
       { ...(ALGORITHMS["gcra"]?.(10) as Limit), per: "user" },

@@ -57,7 +57,7 @@ describe("memoryStore and redisStore give equal decisions for costs by name", ()
   });
 });
 
-describe("memoryStore decides costs by name as exact rationals do", () => {
+describe("memoryStore decides costs by name as the oracle does", () => {
   test.each(POLICIES)("%s", async (_, make) => {
     await runHistories(EXACT, (random) => compareExact(random, make(random)));
   });

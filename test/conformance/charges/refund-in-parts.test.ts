@@ -25,7 +25,7 @@ const LENGTH = 75;
 
 const redis = useOwnDatabase();
 
-describe("a charge given back in parts", () => {
+describe("a charge refunded in parts leaves no more room than it took", () => {
   test.each(KINDS)("to %s", async (kind) => {
     await runHistories(HISTORIES, (random, history) => compare(random, `${kind} ${history}`, kind));
   });

@@ -29,7 +29,7 @@ describeWorlds((world) => {
     },
   );
 
-  test("a refund of several limits leaves no more room than if it was never asked", async () => {
+  test("a refund of several limits leaves no more room than without the request", async () => {
     let given = 0;
     await world.run(HISTORIES * 2, async (random) => {
       const limits = randomPolicy(random, random.whole(2, 4));

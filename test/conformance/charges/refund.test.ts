@@ -17,7 +17,7 @@ const LENGTH = 20;
 const SUBJECT = "customer";
 
 describeWorlds((world) => {
-  test.each(KINDS)("a refund of %s at once leaves no trace, and lands once", async (kind) => {
+  test.each(KINDS)("an immediate refund of %s leaves no trace, and happens once", async (kind) => {
     await world.run(HISTORIES, async (random) => {
       const { limiter, time } = stage(world, random, kind);
       let last: Decision | undefined;
@@ -36,7 +36,7 @@ describeWorlds((world) => {
     });
   });
 
-  test.each(KINDS)("a refund of %s lands once, however late", async (kind) => {
+  test.each(KINDS)("a refund of %s happens once, however late", async (kind) => {
     await world.run(HISTORIES, async (random) => {
       const { limit, limiter, time } = stage(world, random, kind);
       const admitted: Decision[] = [];
@@ -74,7 +74,7 @@ describeWorlds((world) => {
     expect(tried).toBeGreaterThan(HISTORIES / 10);
   });
 
-  test.each(KINDS)("there is nothing to refund of %s denied, or only looked at", async (kind) => {
+  test.each(KINDS)("a denied request and a peek of %s have nothing to refund", async (kind) => {
     await world.run(HISTORIES / 4, async (random) => {
       const { limiter } = stage(world, random, kind);
       const { limit } = await limiter.consume(SUBJECT);

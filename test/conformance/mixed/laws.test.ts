@@ -60,7 +60,7 @@ function declare(
   lanes: number,
   open: (clock: Clock) => Place,
 ): void {
-  test.each(Object.entries(worlds))("a world %s", async (_, features) => {
+  test.each(Object.entries(worlds))("all laws hold %s", async (_, features) => {
     const steps = MIXED_STEPS.filter(({ isLeftOut }) => !isLeftOut?.(features));
     const seen = new Map(steps.map(({ name }) => [name, 0]));
     let remembered = 0;

@@ -26,7 +26,7 @@ const LEAST = {
   reset: 2_350,
 };
 
-describe("memoryStore decides as exact rationals do", () => {
+describe("memoryStore decides as the oracle does", () => {
   test.each(KINDS)("%s", async (kind) => {
     await runHistories(ALONE, (random) =>
       compare(random, [randomLimit(random, kind, random.chance(0.4) ? "small" : "wide")]),
@@ -48,7 +48,7 @@ describe("memoryStore decides as exact rationals do", () => {
   });
 });
 
-test("a log of thousands of entries is decided as exact rationals do", async () => {
+test("memoryStore decides a log of thousands of entries as the oracle does", async () => {
   await runHistories(2 * SHARE, (random) => {
     const limit = random.whole(500, 3_000);
     return compare(random, [slidingLog({ limit, window: limit })], {
@@ -74,9 +74,7 @@ test("the binding limit is the one with the least share, however close the share
   });
 });
 
-test("hundreds of thousands of requests are compared, and what is done between them", ({
-  skip,
-}) => {
+test("the comparison covers hundreds of thousands of requests and other operations", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

@@ -118,20 +118,20 @@ async function runHistory(random: Random, givesBack: boolean, tally: Tally): Pro
   }
 }
 
-test("denies nobody whom the store would admit, as long as nothing is given back elsewhere", async () => {
+test("the deny cache denies no request that the store would admit unless another process refunds units", async () => {
   const tally = { remembered: 0, wrong: 0 };
   await runHistories(100 * SHARE, (random) => runHistory(random, false, tally), 32);
   expect(tally.wrong).toBe(0);
   expect(tally.remembered).toBeGreaterThan(200);
 });
 
-test("denies for at most a second after something was given back elsewhere", async () => {
+test("the deny cache denies for at most a second after a refund in another process", async () => {
   const tally = { remembered: 0, wrong: 0 };
   await runHistories(100 * SHARE, (random) => runHistory(random, true, tally), 32);
   expect(tally.wrong).toBeGreaterThan(4);
 });
 
-test("a wait that is as long as any can be told does not get shorter", async () => {
+test("the longest reportable wait does not shorten in the deny cache", async () => {
   const time = new MicroClock(1_800_000_000_000_000n);
   const limiter = createLimiter({
     name: "api",
@@ -151,7 +151,7 @@ test("a wait that is as long as any can be told does not get shorter", async () 
   await limiter.close();
 });
 
-test("says nothing of a limit beside it that was charged for somebody else since", async () => {
+test("a cached denial does not report a limit that others have charged since", async () => {
   const time = new MicroClock(1_800_000_000_000_000n);
   const limiter = createLimiter({
     name: "api",

@@ -19,7 +19,7 @@ const HISTORIES = 32;
 const LENGTH = 40;
 
 describeWorlds((world) => {
-  test.each(KINDS)("%s decides by the numbers in force", async (kind) => {
+  test.each(KINDS)("%s decides by the current limits after a change", async (kind) => {
     const seen = { overdrawn: 0, given: 0, kept: 0 };
     await world.run(HISTORIES, (random) =>
       compare(
@@ -33,7 +33,7 @@ describeWorlds((world) => {
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(HISTORIES / 10);
   });
 
-  test("several limits decide by the numbers in force", async () => {
+  test("several limits decide by the current limits after a change", async () => {
     const seen = { overdrawn: 0, given: 0, kept: 0 };
     await world.run(HISTORIES * 2, (random) =>
       compare(world, random, randomPolicy(random, random.whole(2, 4), 2), seen),

@@ -63,7 +63,7 @@ describeWorlds((world) => {
       });
     });
 
-    test("what the lower number gives back forgives nothing of the rest", async () => {
+    test("recovery under a lowered limit does not forgive the overdraft", async () => {
       const { deployed } = open(per(10));
       const charged = await deployed.consume(SUBJECT, 5);
       await deployed.deploy([per(500)]);
@@ -74,7 +74,7 @@ describeWorlds((world) => {
       expect(stateOf(await deployed.consume(SUBJECT))).toMatchObject({ overdrawn: 485 });
     });
 
-    test("a lowered limit admits when it says, and not a microsecond before", async () => {
+    test("a lowered limit admits after its retryAfter, and not a microsecond before", async () => {
       const { time, deployed } = open(per(500));
       await deployed.consume(SUBJECT, 500);
       await deployed.deploy([per(10)]);
@@ -91,7 +91,7 @@ describeWorlds((world) => {
       expect(remaining).toBeGreaterThan(0);
     });
 
-    test("a lowered limit is as if unused when it says, and not a microsecond before", async () => {
+    test("a lowered limit has fully recovered after its resetAfter, and not a microsecond before", async () => {
       const { time, deployed } = open(per(500));
       await deployed.consume(SUBJECT, 500);
       await deployed.deploy([per(10)]);
@@ -119,7 +119,7 @@ describeWorlds((world) => {
     }
   });
 
-  test("slidingLog lets go of what is overdrawn as its entries age", async () => {
+  test("the overdraft of a slidingLog drains as its entries age", async () => {
     const { time, deployed } = open(slidingLog({ limit: 500, window: "1h" }));
     for (let minute = 0; minute < 5; minute += 1) {
       await deployed.consume(SUBJECT, 100);
@@ -173,11 +173,11 @@ describeWorlds((world) => {
   );
 });
 
-describe("what was spent by a faster number", () => {
+describe("usage from a limit with a faster refill", () => {
   const fast = gcra({ limit: 500, window: "1s" });
   const slow = gcra({ limit: 1, window: "1s", burst: 10 });
 
-  test("is not forgotten in memory when it would have drained by that", async () => {
+  test("is kept in memory beyond the time the faster refill needed", async () => {
     const time = new MicroClock(START);
     const store = memoryStore({ clock: time.clock });
     const deployed = new Deployed(store, [fast]);
@@ -190,7 +190,7 @@ describe("what was spent by a faster number", () => {
     expect(stateOf(await deployed.consume(SUBJECT))).toMatchObject({ overdrawn: 460 });
   });
 
-  test("is not forgotten on Redis when it would have drained by that", async () => {
+  test("is kept on Redis beyond the time the faster refill needed", async () => {
     const redis = new Redis(inject("redisSocket"));
     const prefix = "faster";
     const deployed = new Deployed(redisStore(redis, { prefix }), [fast]);

@@ -23,7 +23,7 @@ type Terms = Omit<Override, "from">;
 const NUMBERS = ["limit", "burst", "capacity", "refill"] as const;
 
 describeWorlds((world) => {
-  test("a decision under overrides is answered as after a deploy of what they say", async () => {
+  test("a decision under overrides equals one after a deploy of the same limits", async () => {
     const seen = { overridden: 0, ended: 0, shadowed: 0, calls: 0 };
     await world.run(96, async (random) => {
       const time = new MicroClock(randomStart(random));

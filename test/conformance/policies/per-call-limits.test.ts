@@ -54,7 +54,7 @@ describeWorlds((world) => {
       });
     });
 
-    test("who flips between two plans a thousand times gains nothing over the larger", async () => {
+    test("switching between two plans a thousand times gains nothing over the larger one", async () => {
       const limiter = open();
       let admitted = 0;
       for (let flip = 0; flip < 1_000; flip += 1) {
@@ -65,7 +65,7 @@ describeWorlds((world) => {
       expect(admitted).toBe(400);
     });
 
-    test("eight callers at once, each under other numbers, get no more than the largest", async () => {
+    test("eight concurrent callers with different limits get no more than the largest limit", async () => {
       const limiter = open();
       let admitted = 0;
       const call = async (caller: number): Promise<void> => {
@@ -80,7 +80,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("a call under other numbers is answered as after a deploy of them", async () => {
+  test("a call with other limits is decided as after a deploy of them", async () => {
     await world.run(80, async (random) => {
       const time = new MicroClock(randomStart(random));
       const base = randomPolicy(random, random.whole(1, 3), random.whole(1, 3));
@@ -125,7 +125,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("the limiter's own numbers are in force where a call brings none", async () => {
+  test("a call without limits uses the limiter's own", async () => {
     const { clock } = new MicroClock(START);
     const limits = fixedWindow({ limit: 5, window: "1h" });
     const limiter = createLimiter({

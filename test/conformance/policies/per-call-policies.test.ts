@@ -30,7 +30,7 @@ const byName = ({ limits }: Decision) =>
   );
 
 describeWorlds((world) => {
-  test("a call under a policy of any shape is answered as after a deploy of it", async () => {
+  test("a call with a policy of any shape is decided as after a deploy of it", async () => {
     let shapes = 0;
     await world.run(40, async (random) => {
       const time = new MicroClock(randomStart(random));

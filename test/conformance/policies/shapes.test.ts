@@ -52,7 +52,7 @@ describeWorlds((world) => {
     );
   }
 
-  test("another number goes on with the count, another shape counts for itself", async () => {
+  test("a changed number keeps the count, and another shape has a count of its own", async () => {
     const all = { "ten an hour": perHour(10), ...OTHERS };
     for (const [from, first] of Object.entries(all)) {
       const deployed = open({ ...first, name: "limit" });
@@ -65,7 +65,7 @@ describeWorlds((world) => {
     }
   });
 
-  test("numbers written in another way are another number: a burst, or none", async () => {
+  test("a burst and the same limit without one share the count", async () => {
     const deployed = open(perHour(10));
     await deployed.consume(subjectsOf(deployed.limits), 4);
     await deployed.deploy([gcra({ limit: 20, window: "60m", burst: 5, name: "limit" })]);
@@ -74,7 +74,7 @@ describeWorlds((world) => {
     expect(await usedOf(deployed)).toEqual({ limit: 4 });
   });
 
-  test("a limit added in another dimension, or taken away, leaves the counts of the others", async () => {
+  test("adding or removing a limit of another dimension keeps the other counts", async () => {
     const perAddress = perHour(10, { per: "ip", name: "address" });
     const perTenant = perHour(1_000, { per: "tenant", name: "tenant" });
     const deployed = open(perAddress);
@@ -88,14 +88,14 @@ describeWorlds((world) => {
     expect(await usedOf(deployed)).toEqual({ address: 7, tenant: 3 });
   });
 
-  test("a limit added in the same dimension begins that dimension anew", async () => {
+  test("adding a limit to a dimension starts that dimension's counts anew", async () => {
     const deployed = open(perHour(10, { name: "hour" }));
     await deployed.consume(subjectsOf(deployed.limits), 4);
     await deployed.deploy([...deployed.limits, gcra({ limit: 100, window: "1d", name: "day" })]);
     expect(await usedOf(deployed)).toEqual({ hour: 0, day: 0 });
   });
 
-  test("the order in which limits are written, and their numbers, move no count to another limit", async () => {
+  test("reordering limits and changing their numbers moves no count to another limit", async () => {
     await world.run(24, async (random) => {
       const time = new MicroClock(randomStart(random));
       const limits = randomPolicy(random, random.whole(2, 5), 2);
@@ -123,7 +123,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("two limits of one shape are told apart by their names, whichever comes first", async () => {
+  test("two limits of one shape are distinguished by their names, in any order", async () => {
     const [burst, total] = [perHour(10, { name: "burst" }), perHour(100, { name: "total" })];
     const deployed = open(burst, total);
     await deployed.consume(subjectsOf(deployed.limits), 4);
@@ -138,7 +138,7 @@ describeWorlds((world) => {
     expect(await usedOf(deployed)).toEqual({ burst: 4, total: 4 });
   });
 
-  test("each of two limits of one shape keeps its own count when they change places", async () => {
+  test("two limits of one shape keep their counts when they are reordered", async () => {
     const time = new MicroClock(1_800_000_000_000_000n);
     const level = (limit: number, name: string): Limit =>
       gcra({ limit, window: "1h", burst: 1_000, name });
@@ -152,7 +152,7 @@ describeWorlds((world) => {
     expect(await usedOf(deployed)).toEqual({ slow: 49, fast: 31 });
   });
 
-  test("a name, where shapes differ, is not in the key", async () => {
+  test("a limit's name is not part of the key when shapes differ", async () => {
     const deployed = open(perHour(10, { name: "one" }), slidingLog({ limit: 9, window: "1h" }));
     await deployed.consume(subjectsOf(deployed.limits), 4);
     await deployed.deploy([
@@ -162,7 +162,7 @@ describeWorlds((world) => {
     expect(await usedOf(deployed)).toEqual({ log: 4, other: 4 });
   });
 
-  test("two limits of one dimension and shape need names that are written", () => {
+  test("two limits of one dimension and shape need explicit names", () => {
     const store = world.open(new MicroClock(0n).clock);
     const make = (...limits: readonly Limit[]) => {
       createLimiter({ ...STORE_ALONE, name: "twice", limits, store });
@@ -178,7 +178,7 @@ describeWorlds((world) => {
     make(perHour(10), perHour(100, { per: "tenant" }));
   });
 
-  test("a name is for one set of numbers at a time; when it is free, another takes over the count", async () => {
+  test("a name belongs to one set of limits at a time, and passes its counts on once it is free", async () => {
     const time = new MicroClock(1_800_000_000_000_000n);
     const options = { ...STORE_ALONE, name: "api", store: world.open(time.clock) };
     const first = createLimiter({ ...options, limits: perHour(30) });

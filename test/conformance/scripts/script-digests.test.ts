@@ -124,13 +124,13 @@ function digestsOf(names: Shapes): string {
   return `${digests.join(" ")}  ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;
 }
 
-test("scripts of shapes have the text that they had", async () => {
+test("the composed scripts have the digests on record", async () => {
   const head = COLUMNS.map(([script, isByName]) => (isByName ? `${script}-by-name` : script));
   const lines = [head.join(" "), ...allShapes().map(digestsOf)];
   await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("./script-digests.txt");
 });
 
-test("scripts that are written as a whole have the text that they had", async () => {
+test("the embedded scripts have the digests on record", async () => {
   const scripts = Object.entries({ ...store, ...control, ...directory, ...usage, ...breaker });
   const lines = scripts.map(([name, { source, sha1 }]) => {
     expect(sha1).toBe(createHash("sha1").update(source).digest("hex"));

@@ -32,12 +32,12 @@ const LEAST = {
   reset: 490,
 };
 
-describe("memoryStore takes places by the book", () => {
+describe("memoryStore takes slots as the oracle does", () => {
   test("alone", async () => {
     await runHistories(ALONE, (random) => compare(random, randomPlaces(random)));
   });
 
-  test("beside units", async () => {
+  test("together with limits of units", async () => {
     await runHistories(BESIDE, (random) => {
       const units = randomPolicy(random, random.whole(1, 3), 2);
       const blocking = random.chance(0.3) ? withRandomBlocks(random, units).slice(0, 1) : units;
@@ -46,7 +46,7 @@ describe("memoryStore takes places by the book", () => {
   });
 });
 
-test("tens of thousands of operations are compared", ({ skip }) => {
+test("the comparison covers tens of thousands of operations", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

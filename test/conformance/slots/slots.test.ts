@@ -206,8 +206,8 @@ async function compareTwins(random: Random, name: string, limits: readonly Limit
   }
 }
 
-describe("places in this process and in Redis", () => {
-  test("are what they are by definition, to the microsecond, and never more than the limit on record", async () => {
+describe("slots in memory and in Redis", () => {
+  test("slots follow their definition to the microsecond, and never exceed the stored limit", async () => {
     await runHistories(
       48 * SHARE,
       (random, history) =>
@@ -219,13 +219,13 @@ describe("places in this process and in Redis", () => {
     );
   });
 
-  test("are what they are by definition for very many who take, renew and leave them here", async () => {
+  test("slots in memory follow their definition for very many holders", async () => {
     await runHistories(1_600 * SHARE, (random) =>
       compareWithOracle(random, "oracle", (clock) => [requireStore(memoryStore({ clock }))]),
     );
   });
 
-  test("are decided alike, alone and beside other limits, in every field", async () => {
+  test("memory and Redis decide slots alike in every field, alone and with other limits", async () => {
     await runHistories(
       32 * SHARE,
       (random, history) => {
@@ -245,7 +245,7 @@ describe("places in this process and in Redis", () => {
   });
 });
 
-test("a clock that steps back holds no place for longer than it lasts, and takes none away", async () => {
+test("a clock that steps back neither prolongs nor ends a slot", async () => {
   await runHistories(
     24 * SHARE,
     async (random, history) => {
@@ -272,7 +272,7 @@ test("a clock that steps back holds no place for longer than it lasts, and takes
   );
 });
 
-test("enough is compared", ({ skip }) => {
+test("the comparison covers enough operations", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(compared.inBatches === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

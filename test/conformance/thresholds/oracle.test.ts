@@ -251,7 +251,7 @@ describeWorlds((world) => {
     }
   }
 
-  describe("thresholds are told as exact rationals tell them", () => {
+  describe("thresholds are published as the oracle publishes them", () => {
     test.each(KINDS)("%s", async (kind) => {
       const heard = new HeardThresholds();
       await world.run(24, (random) =>
@@ -270,7 +270,7 @@ describeWorlds((world) => {
   });
 });
 
-test("enough is done, and told", ({ skip }) => {
+test("the comparison covers enough operations and thresholds", ({ skip }) => {
   skip(!isWhole, "one history is run alone");
   skip(done.asked === 0, "the other tests of this file were not run");
   for (const [operation, least] of Object.entries(LEAST)) {

@@ -85,7 +85,7 @@ describeWorlds((world) => {
   }
 
   describe.each(Object.entries(NOTIFYING))("%s", (_, [limits, again]) => {
-    test("tells each threshold once, by the charge that reaches it", async () => {
+    test("each threshold is published once, by the charge that reaches it", async () => {
       const { name, heard, limiter } = open(limits);
       await use(limiter, 7);
       expect(heard.takeShort(name)).toEqual([]);
@@ -108,7 +108,7 @@ describeWorlds((world) => {
       ]);
     });
 
-    test("tells it again when its window is over, and not before", async () => {
+    test("a threshold is published again after its window, and not before", async () => {
       const { name, time, heard, limiter } = open(limits);
       await limiter.consume(SUBJECT, { cost: 8 });
       expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
@@ -121,7 +121,7 @@ describeWorlds((world) => {
       expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
     });
 
-    test("tells nothing again of what was given back and used again", async () => {
+    test("refunded units that are used again publish no threshold", async () => {
       const { name, time, heard, limiter } = open(limits);
       for (let i = 0; i < 5; i += 1) {
         const decision = await limiter.consume(SUBJECT, { cost: 8 });
@@ -132,7 +132,7 @@ describeWorlds((world) => {
       }
     });
 
-    test("hears of charges without a decision, and of what a settle adds", async () => {
+    test("charge and settle publish thresholds too", async () => {
       const { name, heard, limiter } = open(limits);
       const decision = await limiter.consume(SUBJECT, { cost: 2 });
       await limiter.settle(decision, 8);
@@ -144,7 +144,7 @@ describeWorlds((world) => {
     });
   });
 
-  test("says what it is about", async () => {
+  test("a threshold message names the limiter, subject, limit and usage", async () => {
     const month = fixedWindow({
       name: "month",
       limit: 10,
@@ -177,14 +177,14 @@ describeWorlds((world) => {
     expect(heard.take(name)).toEqual([{ ...told, subject: { tenant: "other" } }]);
   });
 
-  test("of limits of everybody together, the subject is everybody", async () => {
+  test("a global limit publishes thresholds for the global subject", async () => {
     const limits = fixedWindow({ limit: 10, window: "1h", per: "global", notifyAt });
     const { name, heard, limiter } = open(limits);
     await limiter.consume("ada", { cost: 8 });
     expect(heard.take(name)).toMatchObject([{ subject: { global: "*" }, per: "global" }]);
   });
 
-  test("each limit of a call tells of its own, and only of charged ones", async () => {
+  test("each charged limit of a call publishes its own thresholds", async () => {
     const { name, heard, limiter } = open([
       fixedWindow({ name: "hour", limit: 10, window: "1h", notifyAt: [0.5] }),
       slidingLog({ name: "day", limit: 20, window: "1d", notifyAt: [0.5, 0.75] }),
@@ -208,7 +208,7 @@ describeWorlds((world) => {
     ]);
   });
 
-  test("a limit that costs nothing tells nothing, although its thresholds are reached by now", async () => {
+  test("a limit with a cost of 0 publishes nothing, although its threshold has been reached", async () => {
     const limitsWith = (more: object) => [
       fixedWindow({ name: "hour", limit: 10, window: "1h", ...more }),
       slidingLog({ name: "day", limit: 100, window: "1d", ...more }),
@@ -227,7 +227,7 @@ describeWorlds((world) => {
     ]);
   });
 
-  test("a share that a double cannot hold is as many units as it says", async () => {
+  test("a share that a double cannot represent is rounded to the right number of units", async () => {
     const limits = fixedWindow({ limit: 100, window: "1h", notifyAt: [0.07, 0.29, 0.57, 0.58] });
     const { name, heard, limiter } = open(limits);
     for (let used = 1; used <= 60; used += 1) await limiter.consume(SUBJECT);
@@ -239,7 +239,7 @@ describeWorlds((world) => {
     ]);
   });
 
-  test("a limit of 1 is used up at once, and a limit of 0 tells nothing", async () => {
+  test("a limit of 1 publishes at the first unit, and a limit of 0 never", async () => {
     const { name, heard, limiter, again } = open(fixedWindow({ limit: 1, window: "1h", notifyAt }));
     await limiter.consume(SUBJECT);
     expect(heard.takeShort(name)).toEqual([
@@ -252,7 +252,7 @@ describeWorlds((world) => {
     expect(heard.takeShort(name)).toEqual([]);
   });
 
-  test("a limit that grows is told of by its new units, and one that shrinks at its next charge", async () => {
+  test("a raised limit publishes at its new units, and a lowered one at its next charge", async () => {
     const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h", notifyAt }));
     const of = (limit: number, more: object = { notifyAt }) => ({
       limits: fixedWindow({ limit, window: "1h", ...more }),
@@ -279,7 +279,7 @@ describeWorlds((world) => {
     expect(heard.takeShort(name)).toEqual([[0.5, 10]]);
   });
 
-  test("requests at once, each with thresholds of its own, tell of those", async () => {
+  test("concurrent requests with different notifyAt publish their own thresholds", async () => {
     const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h" }));
     const at = (...shares: number[]) => ({
       cost: 2,
@@ -298,7 +298,7 @@ describeWorlds((world) => {
     ]);
   });
 
-  test("the count goes on when a limiter begins to notify, or ends it", async () => {
+  test("the count continues when notifyAt is added or removed", async () => {
     const plain = fixedWindow({ limit: 10, window: "1h" });
     const { name, heard, limiter, again } = open(plain);
     await use(limiter, 9);
@@ -313,7 +313,7 @@ describeWorlds((world) => {
     expect(await again().consume(SUBJECT)).toMatchObject({ allowed: false });
   });
 
-  test("reset begins anew", async () => {
+  test("thresholds are published anew after a reset", async () => {
     const { name, heard, limiter } = open(fixedWindow({ limit: 10, window: "1h", notifyAt }));
     for (let i = 0; i < 3; i += 1) {
       await limiter.consume(SUBJECT, { cost: 8 });
@@ -330,7 +330,7 @@ describeWorlds((world) => {
     expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
   });
 
-  test("a limit that blocks starts as unused, and what was told stays told", async () => {
+  test("thresholds already published are not repeated after a block", async () => {
     const limits = fixedWindow({ limit: 10, window: "1h", block: "1m", notifyAt });
     const { name, time, heard, limiter } = open(limits);
     await use(limiter, 11);
@@ -346,7 +346,7 @@ describeWorlds((world) => {
     expect(heard.takeShort(name)).toEqual([[0.8, 8]]);
   });
 
-  test("beside blocks of every kind", async () => {
+  test("thresholds are published with every kind of block", async () => {
     const { name, heard, limiter } = open(
       [
         fixedWindow({ name: "kept", limit: 10, window: "1h", block: "1m", notifyAt: [0.5] }),
@@ -375,7 +375,7 @@ describeWorlds((world) => {
     expect(told()).toEqual([]);
   });
 
-  test("in shadow mode it is told as such", async () => {
+  test("thresholds in shadow mode are marked as such", async () => {
     const limits = fixedWindow({ limit: 10, window: "1h", notifyAt });
     const { name, heard, limiter } = open(limits, { shadow: true });
     await use(limiter, 12);
@@ -385,7 +385,7 @@ describeWorlds((world) => {
     ]);
   });
 
-  test("of a limiter that others extend, under its own name and once for all of them", async () => {
+  test("a limiter that others extend publishes thresholds under its own name, once for all of them", async () => {
     const time = new MicroClock(START);
     const store = world.open(time.clock);
     const heard = new HeardThresholds();
@@ -427,7 +427,7 @@ describeWorlds((world) => {
     }
   });
 
-  test("those that wait tell as well", async () => {
+  test("calls of wait publish thresholds too", async () => {
     const { name, heard, limiter } = open(fixedWindow({ limit: 1, window: "1h", notifyAt: [1] }));
     await limiter.wait(SUBJECT);
     expect(heard.takeShort(name)).toEqual([[1, 1]]);
