@@ -29,7 +29,7 @@ export function createApp(store: Store): Express {
   });
 
   app.get("/export", twoAtATime, async (req, res) => {
-    const signal = twoAtATime.of(req)?.decision.signal;
+    const signal = twoAtATime.decisionOf(req)?.decision.signal;
     res.type("text/csv");
     try {
       for await (const row of readRows(Number(req.query["rows"]), signal)) res.write(row);

@@ -121,7 +121,7 @@ export function createApp(store: Store): Express {
       operationName,
     });
     // Also after an error: what was read is paid for.
-    await budget.of(req)?.settle(rootValue.objects);
+    await budget.decisionOf(req)?.settle(rootValue.objects);
     res.json({ ...result, extensions: { cost: { most: cost, real: rootValue.objects } } });
   });
 

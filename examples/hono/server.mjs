@@ -45,8 +45,8 @@ const app = new Hono();
 // Routes registered before the middleware are not limited.
 app.get("/health", (c) => c.text("ok"));
 app.use(everything);
-app.get("/", (c) => c.json({ left: everything.of(c)?.decision.remaining }));
-app.get("/search", searches, (c) => c.json({ left: everything.of(c)?.decision.remaining }));
+app.get("/", (c) => c.json({ left: everything.decisionOf(c)?.decision.remaining }));
+app.get("/search", searches, (c) => c.json({ left: everything.decisionOf(c)?.decision.remaining }));
 app.get("/reports", reports, () => new Response("a report"));
 app.get("/account", accounts, (c) => c.text("an account"));
 app.get("/coupon", guesses, (c) =>

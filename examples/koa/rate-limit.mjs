@@ -47,8 +47,8 @@ export function rateLimit(options) {
     ctx.body = body;
   }
 
-  const { limiter, tiers, of, ready, close } = guard;
-  return Object.assign(limit, { limiter, tiers, of, ready, close });
+  const { limiter, tiers, decisionOf, ready, close } = guard;
+  return Object.assign(limit, { limiter, tiers, decisionOf, ready, close });
 }
 
 /**

@@ -55,7 +55,7 @@ app.use(async (ctx, next) => {
 });
 app.use((ctx) => {
   if (ctx.query["of"] === "nobody") ctx.throw(404, "no coupon");
-  ctx.body = { left: everything.of(ctx)?.decision.remaining };
+  ctx.body = { left: everything.decisionOf(ctx)?.decision.remaining };
 });
 
 const server = app.listen(Number(process.env["PORT"] ?? 3000), () => {

@@ -63,7 +63,7 @@ export function createApp(store: Store, model: string): Express {
       if (!signal.aborted) throw error;
     } finally {
       req.socket.off("close", leave);
-      await limit.of(req)?.settle({ tokens });
+      await limit.decisionOf(req)?.settle({ tokens });
     }
   });
 

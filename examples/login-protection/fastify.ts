@@ -14,7 +14,7 @@ export function createFastify(store: Store): FastifyInstance {
 
   app.post("/login", async (request, reply) => {
     if (!isRight(request)) return reply.code(401).send({ error: "wrong address or password" });
-    await app.headgate.forgive(request);
+    await app.headgate.resetClient(request);
     reply.header("set-cookie", deviceCookie(request));
     return { welcome: account(request) };
   });

@@ -97,7 +97,7 @@ export function createApp(store: Store): Express {
 
   app.post("/login", express.json(), limit, async (req, res) => {
     if (isRight(req)) {
-      await limit.forgive(req);
+      await limit.resetClient(req);
       res.append("set-cookie", deviceCookie(req));
       res.json({ welcome: account(req) });
     } else {

@@ -28,6 +28,6 @@ export function rateLimit(options) {
     return false;
   }
 
-  const { limiter, tiers, of, ready, close } = guard;
-  return Object.assign(limit, { limiter, tiers, of, ready, close });
+  const { limiter, tiers, decisionOf, ready, close } = guard;
+  return Object.assign(limit, { limiter, tiers, decisionOf, ready, close });
 }

@@ -58,7 +58,7 @@ async function answer(req, res) {
   for (const limit of limits) if (!(await limit(req, res))) return;
   if (req.url === "/coupon?of=nobody") throw Object.assign(new Error("no coupon"), { status: 404 });
   res.setHeader("Content-Type", "application/json");
-  res.end(JSON.stringify({ left: everything.of(req)?.decision.remaining }));
+  res.end(JSON.stringify({ left: everything.decisionOf(req)?.decision.remaining }));
 }
 
 const server = createServer((req, res) => {

@@ -34,7 +34,7 @@ app.register(headgate, {
     },
     (/** @type {import("fastify").FastifyRequest} */ request) => planOf(request) ?? "free",
   ),
-  // No key, no subject: then the address counts (`missing: "ip"`, the default).
+  // No key, no subject: then the address counts (`missingKey: "ip"`, the default).
   key: (request, address) => (planOf(request) ? byApiKey(request, address) : undefined),
 });
 

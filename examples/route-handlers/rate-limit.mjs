@@ -24,8 +24,8 @@ export function rateLimit(options, addressOf = () => undefined) {
   const limit =
     (handler) =>
     async (request, ...rest) => {
-      const hasLeft = () => request.signal.aborted;
-      const client = { address: addressOf(request), peer: undefined, isDisconnected: hasLeft };
+      const isDisconnected = () => request.signal.aborted;
+      const client = { address: addressOf(request), peer: undefined, isDisconnected };
       const verdict = await guard.check(request, client);
       if (verdict.kind === "pass") return handler(request, ...rest);
       if (verdict.kind === "left") return new Response(null);
@@ -36,8 +36,8 @@ export function rateLimit(options, addressOf = () => undefined) {
       return withHeaders(request, new Response(body, { status, headers }));
     };
 
-  const { limiter, tiers, of, ready, close } = guard;
-  return Object.assign(limit, { limiter, tiers, of, ready, close });
+  const { limiter, tiers, decisionOf, ready, close } = guard;
+  return Object.assign(limit, { limiter, tiers, decisionOf, ready, close });
 }
 
 /**

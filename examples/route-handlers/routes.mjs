@@ -31,7 +31,8 @@ const accounts = rateLimit({
 });
 
 /** @param {Request} request */
-const left = (request) => Response.json({ left: everything.of(request)?.decision.remaining });
+const left = (request) =>
+  Response.json({ left: everything.decisionOf(request)?.decision.remaining });
 
 export const home = everything(left);
 export const search = everything(searches(left));

@@ -37,7 +37,7 @@ test("a limiter says by which kinds of keys adapters count", () => {
   const route = found.limiters.find(({ name }) => name === "route");
   expect(route?.uses[0]?.keys).toEqual({
     default: {
-      by: "all",
+      by: "combined",
       keys: [
         { by: "ip", ipv6Prefix: 64 },
         { by: "header", name: "x-user", hash: "sha256" },

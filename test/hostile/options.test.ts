@@ -54,7 +54,7 @@ const IS_RIGHT: Readonly<Record<string, (value: unknown) => boolean>> = {
   blockOn: (value) => ["denial", "settle"].includes(value as string),
   lease: (value) => value === false || (value as { max?: unknown }).max === 10,
   clock: (value) => typeof value === "function",
-  missing: (value) => ["ip", "reject", "skip"].includes(value as string),
+  missingKey: (value) => ["ip", "reject", "skip"].includes(value as string),
   skip: (value) => typeof value === "function",
   hook: (value) => ["onRequest", "preHandler"].includes(value as string),
   ipv6Prefix: (value) =>
@@ -119,7 +119,7 @@ const GUARD_OPTIONS = {
   limits: [limits, [limits], byTier({ free: limits }, () => "free")],
   store: [undefined],
   key: [() => "ann", { default: () => "ann" }],
-  missing: ["ip", "reject", "skip"],
+  missingKey: ["ip", "reject", "skip"],
   cost: [1, () => 1],
   skip: [() => false],
   headers: [true, false, { legacy: false }],

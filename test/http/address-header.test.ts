@@ -83,7 +83,7 @@ describeFrameworks(({ serve }) => {
     ['per: "ip"', { limits: gcra({ limit: 1, window: "1h", per: "ip" }) }],
     ["a missing key", { key: () => undefined }],
     ["a key function", { key: (_, address) => address }],
-    ["byAll", { key: combineKeys<AnyRequest>(byIp(), () => "ann") }],
+    ["combineKeys", { key: combineKeys<AnyRequest>(byIp(), () => "ann") }],
     ["byIp() in a key function", { key: async (request, address) => byIp()(request, address) }],
     ["byIp() in a key function that hands it nothing", { key: (req) => byIp()(req, undefined) }],
   ])("it is the one address, also for %s", async (_, options) => {

@@ -21,8 +21,8 @@ const user = ({ headers }: AnyRequest) => headers["x-user"] as string | undefine
 const COMPOSITES: Readonly<Record<string, SharedOptions["key"]>> = {
   "a text with the address that a key function gets": (request, address) =>
     `${address}:${user(request)}`,
-  "byAll(byIp(), ...)": combineKeys<AnyRequest>(byIp(), user),
-  "byAll(..., byIp()), asynchronously": combineKeys<AnyRequest>(
+  "combineKeys(byIp(), ...)": combineKeys<AnyRequest>(byIp(), user),
+  "combineKeys(..., byIp()), asynchronously": combineKeys<AnyRequest>(
     async (request) => user(request),
     byIp(),
   ),
@@ -58,7 +58,7 @@ describeFrameworks(({ serve }) => {
     const site = await serve({ limits: { limits, key } });
     expect((await site.ask("/", from("1.2.3.4"))).status).toBe(500);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
-    expect(site.errors[0]?.message).toContain("byAll(byIp(), ");
+    expect(site.errors[0]?.message).toContain("combineKeys(byIp(), ");
     expect(site.handled).toEqual([]);
   });
 

@@ -73,7 +73,7 @@ describeFrameworks(({ serve }) => {
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 200]);
     expect(listed.map(({ limiter, list }) => [limiter, list])).toEqual([
       ["a", "allowList"],
-      ["b", "blockList"],
+      ["b", "denyList"],
     ]);
     expect(Object.keys(listed[0] ?? {})).toEqual(["limiter", "plugin", "route", "list"]);
     expect(heard.map(({ limiter }) => limiter)).toEqual(["c"]);

@@ -47,7 +47,7 @@ describeFrameworks(({ serve }) => {
     expect(Object.keys(answer.headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
     expect(answer.json()).toEqual({ type: "about:blank", title: "Forbidden", status: 403 });
     expect(onDenied).not.toHaveBeenCalled();
-    expect(heard).toMatchObject([{ limiter: "api", list: "denyList" }]);
+    expect(heard).toMatchObject([{ limiter: "api", list: "operatorDenyList" }]);
     deny(["203.0.113.0/24", null]);
     expect(await statusOf()).toBe(200);
     deny();

@@ -9,16 +9,16 @@ import type { Ask } from "./support/ask.ts";
 import { serveHono } from "./support/serve-hono.ts";
 
 /*
- * Express and Fastify forgive in the recipe of a login.
+ * Express and Fastify reset clients in the recipe of a login.
  */
 
 /** How a client is forgiven that has just asked. */
 interface Site {
   readonly ask: Ask;
-  forgive(): Promise<boolean>;
+  resetClient(): Promise<boolean>;
 }
 
-type Serve = (forgive: readonly "account"[] | undefined) => Promise<Site>;
+type Serve = (resetDimensions: readonly "account"[] | undefined) => Promise<Site>;
 
 const limits = fixedWindow({ limit: 1, window: "1h", per: "account" });
 
@@ -36,7 +36,7 @@ const serveOnHono: Serve = async (resetDimensions) => {
   });
   onTestFinished(() => limit.close());
   const app = new Hono().get("/page", limit, (c) => c.text("page"));
-  return { ask: await serveHono(app), forgive: () => limit.forgive(last) };
+  return { ask: await serveHono(app), resetClient: () => limit.resetClient(last) };
 };
 
 const serveNestOn =
@@ -52,7 +52,7 @@ const serveNestOn =
       { imports, controllers: [controller({ page: [] })] },
       platform,
     );
-    return { ask, forgive: () => app.get(HeadgateGuard).resetClient(last) };
+    return { ask, resetClient: () => app.get(HeadgateGuard).resetClient(last) };
   };
 
 const FRAMEWORKS: readonly [string, Serve][] = [
@@ -61,19 +61,19 @@ const FRAMEWORKS: readonly [string, Serve][] = [
 ];
 
 test.each(FRAMEWORKS)("%s: one client is forgiven, in one line", async (_, serve) => {
-  const { ask, forgive } = await serve(["account"]);
+  const { ask, resetClient } = await serve(["account"]);
   const statusOf = async (account: string) =>
     (await ask("/page", { headers: { "x-account": account } })).status;
   expect(await statusOf("grace")).toBe(200);
   expect(await statusOf("ada")).toBe(200);
   expect(await statusOf("ada")).toBe(429);
-  expect(await forgive()).toBe(true);
+  expect(await resetClient()).toBe(true);
   expect(await statusOf("ada")).toBe(200);
   expect(await statusOf("grace")).toBe(429);
 });
 
 test.each(FRAMEWORKS)("%s: without the option, forgiving is an error", async (_, serve) => {
-  const { ask, forgive } = await serve(undefined);
+  const { ask, resetClient } = await serve(undefined);
   await ask("/page", { headers: { "x-account": "ada" } });
-  await expect(forgive()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  await expect(resetClient()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
 });

@@ -284,7 +284,7 @@ describe("what stood in the headers before", () => {
       next();
     });
     app.use(limit as RequestHandler, (req, res) => {
-      res.json(limit.of(req)?.decision.allowed);
+      res.json(limit.decisionOf(req)?.decision.allowed);
     });
     const { ask, end } = askAt((await listen(app)).address() as { port: number });
     onTestFinished(end);

@@ -44,7 +44,7 @@ describeAdapters(({ serve }) => {
     expect((await limited.ask()).status).toBe(429);
   });
 
-  test.each(forms)("blockList, %s, answers a client with 403", async (_, listed, other) => {
+  test.each(forms)("denyList, %s, answers a client with 403", async (_, listed, other) => {
     const onDenied = vi.fn();
     const { ask, handled, errors } = await serving({ denyList: listed, onDenied });
     const answer = await ask();
@@ -128,7 +128,7 @@ describeAdapters(({ serve }) => {
   test.each(["yes", 1, 0, null, undefined])(
     "a function that returns %s is an error, never an unlimited request",
     async (returned) => {
-      for (const option of ["allowList", "blockList"]) {
+      for (const option of ["allowList", "denyList"]) {
         const site = await serving({ [option]: () => returned as never });
         expect((await site.ask()).status).toBe(500);
         expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_OPTION" }]);
@@ -139,7 +139,7 @@ describeAdapters(({ serve }) => {
 
   test("a function that throws or rejects goes to the error handler", async () => {
     for (const list of [failing, async () => failing()]) {
-      for (const option of ["allowList", "blockList"]) {
+      for (const option of ["allowList", "denyList"]) {
         const site = await serving({ [option]: list });
         expect((await site.ask()).status).toBe(500);
         expect(site.errors).toMatchObject([{ message: "no idea" }]);
@@ -168,7 +168,7 @@ describeAdapters(({ serve }) => {
   test.each([[["10.0.0.0/33"]], [["gateway.example"]], ["127.0.0.1"], [null], [{}]])(
     "an invalid list is refused: %j",
     async (list) => {
-      for (const option of ["allowList", "blockList"]) {
+      for (const option of ["allowList", "denyList"]) {
         await expect(serving({ [option]: list as never })).rejects.toMatchObject({
           code: "HEADGATE_INVALID_OPTION",
           message: expect.stringContaining(option),

@@ -7,7 +7,7 @@ import { secondsLeft } from "./support/seconds-left.ts";
 const limits = gcra({ limit: 1, window: "1h" });
 
 describeFrameworks(({ serve }) => {
-  test('"error" hands a HeadgateDenied to the error handler, with the headers set', async () => {
+  test('"error" hands a HeadgateDeniedError to the error handler, with the headers set', async () => {
     const { ask, handled, errors } = await serve({ limits: { limits, onDenied: "error" } });
     await ask();
     const denied = await ask();

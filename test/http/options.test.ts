@@ -41,7 +41,7 @@ const peers = [
   ["delayMs", "limit.of"],
   ["maxDelayMs", "limit.of"],
   ["whitelist", "allowList"],
-  ["isBlackListed", "blockList"],
+  ["isBlackListed", "denyList"],
   ["insuranceLimiter", "onUnavailable"],
 ] as const;
 

@@ -148,8 +148,12 @@ describe("a limiter's own word", () => {
     const enforcing: RateLimit = rateLimit({ limits: often });
     const app = makeApp();
     app.use(shadow as RequestHandler, enforcing as RequestHandler, (req, res) => {
-      const own = shadow.of(req);
-      res.json([own && seen(own), enforcing.of(req)?.decision.shadow, req.rateLimit?.shadow]);
+      const own = shadow.decisionOf(req);
+      res.json([
+        own && seen(own),
+        enforcing.decisionOf(req)?.decision.shadow,
+        req.rateLimit?.shadow,
+      ]);
     });
     const { ask, end } = askAt((await listen(app)).address() as { port: number });
     onTestFinished(end);

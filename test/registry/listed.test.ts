@@ -159,7 +159,7 @@ describe("how subjects are made", () => {
           ip: { by: "ip", ipv6Prefix: 56 },
           key: { by: "header", name: "x-api-key", hash: "hmac" },
           login: {
-            by: "all",
+            by: "combined",
             keys: [
               { by: "header", name: "authorization", hash: "sha256" },
               { by: "ip", ipv6Prefix: 64 },

@@ -4,7 +4,7 @@ import * as http from "@headgate/core/http";
 import type { Request } from "express";
 
 /**
- * Counts by several keys together, such as address and account: `byAll(byIp(), (req) => req.body.email)`. Each combination
+ * Counts by several keys together, such as address and account: `combineKeys(byIp(), (req) => req.body.email)`. Each combination
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function combineKeys(...keys: readonly KeyFunction<Request>[]): KeyFunction<Request> {

@@ -71,7 +71,7 @@ test("an error of what comes after, in the same turn, goes to the caller, and no
   await new Promise((resolve) => setImmediate(resolve));
   expect(next.mock.calls).toEqual([[]]);
   expect(response).toMatchObject({ statusCode: 200, writableEnded: false });
-  expect(middleware.of(request)?.decision.allowed).toBe(true);
+  expect(middleware.decisionOf(request)?.decision.allowed).toBe(true);
   await middleware.close();
 });
 
@@ -357,7 +357,7 @@ describe("onDenied", () => {
     expect(calls).toMatchObject([
       [
         {
-          name: "HeadgateDenied",
+          name: "HeadgateDeniedError",
           code: "HEADGATE_DENIED",
           status: 429,
           decision: { allowed: false },

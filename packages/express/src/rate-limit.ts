@@ -50,7 +50,8 @@ export interface TieredRateLimitOptions<Dimension extends string = string>
 }
 
 /** Express middleware that limits requests. Its types name only what it uses, so that `req.params` keeps its type in later handlers. */
-export interface RateLimit extends Pick<HttpGuard<object>, "of" | "forgive" | "ready" | "close"> {
+export interface RateLimit
+  extends Pick<HttpGuard<object>, "decisionOf" | "resetClient" | "ready" | "close"> {
   (req: RequestLike, res: ResponseLike, next: Next): void;
   /** The limiter, for `reset`, `charge`, `peek`. */
   readonly limiter: Limiter;
@@ -82,7 +83,7 @@ export function rateLimit(
 ): RateLimit | TieredRateLimit {
   const adapter = { name: "express", warn, routeOf, onDenied: true, count: true };
   const guard = createAdapterGuard<Request>(OWNER, options, adapter);
-  const { check, limiter: only, tiers, of, forgive, ready, close } = guard;
+  const { check, limiter: only, tiers, decisionOf, resetClient, ready, close } = guard;
   const { onDenied, store, limiter } = options;
   const detector =
     store === undefined && limiter === undefined ? detectPerRequestLimiter(warn) : undefined;
@@ -140,7 +141,7 @@ export function rateLimit(
   }
 
   const handle = only === undefined ? { tiers } : { limiter: only };
-  return Object.assign(middleware, handle, { of, forgive, ready, close }) as
+  return Object.assign(middleware, handle, { decisionOf, resetClient, ready, close }) as
     | RateLimit
     | TieredRateLimit;
 }

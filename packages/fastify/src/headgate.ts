@@ -6,7 +6,7 @@ import type { FastifyRequest } from "fastify";
 import type { Done, Rule } from "./rule.ts";
 
 /** The rate limiter of a scope, as `app.headgate`. */
-export interface Headgate extends Pick<HttpGuard<object>, "forgive"> {
+export interface Headgate extends Pick<HttpGuard<object>, "resetClient"> {
   /**
    * The plugin's limiter, for `reset`, `charge`, `peek`. Throws `HEADGATE_INVALID_OPTION` if its limits are `byTier`. Undefined
    * if the plugin has no limits, which its type does not show: applications know whether they gave any.
@@ -27,7 +27,7 @@ export interface Headgate extends Pick<HttpGuard<object>, "forgive"> {
 }
 
 /** A route hook that limits requests. Its types name only what it uses, so that it fits every server and type provider. */
-export interface RateLimitHook extends Pick<HttpGuard<object>, "of" | "forgive"> {
+export interface RateLimitHook extends Pick<HttpGuard<object>, "decisionOf" | "resetClient"> {
   (request: object, reply: object, done: Done): void;
 }
 
@@ -45,8 +45,8 @@ export function createHeadgate(
       throw invalidOption("the limits of this plugin depend on the tier: use app.headgate.tiers");
     },
     tiers: limiters?.tiers ?? new Map(),
-    decisionOf: (request) => findRule(request as FastifyRequest)?.guard.of(request),
-    forgive: async (request) =>
-      (await findRule(request as FastifyRequest)?.guard.forgive(request)) ?? false,
+    decisionOf: (request) => findRule(request as FastifyRequest)?.guard.decisionOf(request),
+    resetClient: async (request) =>
+      (await findRule(request as FastifyRequest)?.guard.resetClient(request)) ?? false,
   };
 }

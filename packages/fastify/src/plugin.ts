@@ -39,8 +39,8 @@ export async function headgatePlugin(
       routeOptions === undefined && rule !== undefined
         ? rule
         : addHookRule(scope, routeOptions ?? {});
-    const { of, forgive } = chosen.guard;
-    return Object.assign(toHook(chosen.decide), { of, forgive });
+    const { decisionOf, resetClient } = chosen.guard;
+    return Object.assign(toHook(chosen.decide), { decisionOf, resetClient });
   });
   app.addHook("onRoute", function (this: FastifyInstance, route) {
     try {

@@ -204,7 +204,7 @@ describe("a route's rule", () => {
     [{ max: 5 }, "max"],
     [{ hook: "onSend" }, "hook"],
     [{ cost: -1 }, "cost"],
-    [{ missing: "deny" }, "missing"],
+    [{ missingKey: "deny" }, "missingKey"],
     [{ onDenied: "throw" }, "onDenied"],
     [true, "options"],
     [null, "options"],

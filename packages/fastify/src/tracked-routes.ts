@@ -52,7 +52,7 @@ export function markLimited({ server }: FastifyInstance): void {
 }
 
 /** Options that no other rate limiter of Fastify has, so they are meant for Headgate even if another plugin may read the config. */
-const HEADGATE_OPTIONS = ["limits", "limiter", "extend", "cost", "count", "missing"];
+const HEADGATE_OPTIONS = ["limits", "limiter", "extend", "cost", "count", "missingKey"];
 
 /**
  * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be unlimited without

@@ -39,25 +39,25 @@ export function serverOf({ env }: Context): object | undefined {
 /** What stands in for a response, shared by all limiters that a request passes. */
 const responses = new WeakMap<Context, FetchResponse>();
 
-/** Finds out who sent a request, before anything is awaited. `connInfo` is that of the platform, if the application gave it. */
+/** Finds out who sent a request, before anything is awaited. `getConnInfo` is that of the platform, if the application gave it. */
 export function readConnection(
   c: Context,
   needsResponse: boolean,
-  connInfo: GetConnInfo | undefined,
+  getConnInfo: GetConnInfo | undefined,
 ): Connection {
   const env = (c.env ?? {}) as Bindings;
   const { incoming, outgoing, requestIP, remoteAddr } = env.server ?? env;
   // Node's own request has its headers at hand; those of the Fetch API would be made of them.
   (c as RequestWrapper)[WRAPPED_REQUEST] ??= (incoming ?? c.req.raw) as HttpRequest;
-  const given = connInfo?.(c).remote.address;
+  const given = getConnInfo?.(c).remote.address;
   if (incoming !== undefined) {
-    const address = connInfo === undefined ? incoming.socket.remoteAddress : given;
+    const address = getConnInfo === undefined ? incoming.socket.remoteAddress : given;
     return { client: clientOf(address, incoming), response: outgoing, created: undefined };
   }
   const { raw } = c.req;
   const own = requestIP?.call(env.server ?? env, raw)?.address ?? remoteAddr?.hostname;
-  const address = connInfo === undefined ? own : given;
-  const client = { address, peer: own ?? address, hasLeft: () => raw.signal.aborted };
+  const address = getConnInfo === undefined ? own : given;
+  const client = { address, peer: own ?? address, isDisconnected: () => raw.signal.aborted };
   if (!needsResponse) return { client, response: undefined, created: undefined };
   const known = responses.get(c);
   if (known !== undefined) return { client, response: known, created: undefined };

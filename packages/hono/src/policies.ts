@@ -27,7 +27,7 @@ export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<C
 }
 
 /**
- * Counts by several keys together, such as address and account: `byAll(byIp(), (c) => c.get("email"))`. Each combination
+ * Counts by several keys together, such as address and account: `combineKeys(byIp(), (c) => c.get("email"))`. Each combination
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function combineKeys(...keys: readonly KeyFunction<Context>[]): KeyFunction<Context> {

@@ -42,7 +42,7 @@ interface CommonOptions<Dimension extends string>
    * Reads the address of the connection, as `getConnInfo` of a platform does. By default that of @hono/node-server,
    * `Bun.serve` and `Deno.serve`.
    */
-  readonly connInfo?: GetConnInfo | undefined;
+  readonly getConnInfo?: GetConnInfo | undefined;
 }
 
 /** Options of `rateLimit`. */
@@ -65,7 +65,7 @@ export interface TieredRateLimitOptions<Dimension extends string = string>
 /** Hono middleware that limits requests. */
 export interface RateLimit
   extends MiddlewareHandler,
-    Pick<HttpGuard<object>, "of" | "forgive" | "ready" | "close"> {
+    Pick<HttpGuard<object>, "decisionOf" | "resetClient" | "ready" | "close"> {
   /** The limiter, for `reset`, `charge`, `peek`. */
   readonly limiter: Limiter;
 }
@@ -96,16 +96,25 @@ export function rateLimit(
   options: RateLimitOptions<string> | TieredRateLimitOptions<string>,
 ): RateLimit | TieredRateLimit {
   const guard = createAdapterGuard<HonoRequest>(OWNER, options, ADAPTER, {
-    optionNames: ["connInfo"],
-    carriedBy: unwrapRequest,
+    optionNames: ["getConnInfo"],
+    unwrapRequest,
   });
-  const { check, needsResponse, limiter: only, tiers, of, forgive, ready, close } = guard;
-  const { onDenied, connInfo } = options;
-  requireConnInfo(connInfo);
+  const {
+    check,
+    needsResponse,
+    limiter: only,
+    tiers,
+    decisionOf,
+    resetClient,
+    ready,
+    close,
+  } = guard;
+  const { onDenied, getConnInfo } = options;
+  requireGetConnInfo(getConnInfo);
   const needsEnd = needsResponse || typeof onDenied === "function";
 
   async function middleware(c: Context, next: Next): Promise<Response | undefined> {
-    const { client, response, created } = readConnection(c, needsEnd, connInfo);
+    const { client, response, created } = readConnection(c, needsEnd, getConnInfo);
     const verdict = await decide(c as HonoRequest, client, response);
     // Something else may have answered meanwhile, for example on a timeout.
     if (verdict.kind === "left" || c.finalized || response?.headersSent) return c.body(null);
@@ -142,7 +151,7 @@ export function rateLimit(
   }
 
   const handle = only === undefined ? { tiers } : { limiter: only };
-  return Object.assign(middleware, handle, { of, forgive, ready, close }) as
+  return Object.assign(middleware, handle, { decisionOf, resetClient, ready, close }) as
     | RateLimit
     | TieredRateLimit;
 }
@@ -172,10 +181,10 @@ function warn(code: string, message: string, request: object, error?: unknown): 
   warnOnce(serverOf(request as Context) ?? process, code, message, error);
 }
 
-function requireConnInfo(connInfo: unknown): void {
-  if (connInfo === undefined || typeof connInfo === "function") return;
+function requireGetConnInfo(getConnInfo: unknown): void {
+  if (getConnInfo === undefined || typeof getConnInfo === "function") return;
   throw invalidValue(
-    `${OWNER}: connInfo must be a function like getConnInfo of a platform`,
-    connInfo,
+    `${OWNER}: getConnInfo must be a function like getConnInfo of a platform`,
+    getConnInfo,
   );
 }

@@ -31,7 +31,7 @@ export class ContextGuard {
   ) {
     this.#guard = createAdapterGuard<NestRequest>(owner, options, ADAPTER, {
       ...parts,
-      carriedBy: unwrapRequest,
+      unwrapRequest,
     });
     this.#onDenied = options?.onDenied ?? parts.inherited?.onDenied;
   }
@@ -88,11 +88,11 @@ export class ContextGuard {
   }
 
   decisionOf(target: object): RequestDecision | undefined {
-    return this.#guard.of(requestOf(target));
+    return this.#guard.decisionOf(requestOf(target));
   }
 
   resetClient(target: object): Promise<boolean> {
-    return this.#guard.forgive(requestOf(target));
+    return this.#guard.resetClient(requestOf(target));
   }
 
   ready(): Promise<boolean> {

@@ -59,7 +59,7 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
   }
 
   /**
-   * Forgets what the module's limit counted for the client of a request, blocks included, in the dimensions of the option `forgive`:
+   * Forgets what the module's limit counted for the client of a request, blocks included, in the dimensions of the option `resetDimensions`:
    * after a good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects
    * with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */

@@ -27,7 +27,7 @@ export function byHeader(name: string, options?: ByHeaderOptions): KeyFunction<E
 }
 
 /**
- * Counts by several keys together, such as address and account: `byAll(byIp(), (context) => emailOf(context))`. Each combination
+ * Counts by several keys together, such as address and account: `combineKeys(byIp(), (context) => emailOf(context))`. Each combination
  * is a subject of its own; a request that lacks one of them has no key. Throws `HEADGATE_INVALID_OPTION`.
  */
 export function combineKeys(

@@ -10,7 +10,7 @@ type Refusal = Verdict & { readonly kind: "denied" | "refused" };
 
 /**
  * The error of a request that does not go on: it was denied (429 or 503), lacks its key (400), or its client is on
- * `blockList` (403). A filter of your own may catch it; headers are already set.
+ * `denyList` (403). A filter of your own may catch it; headers are already set.
  */
 export class RateLimitException extends HttpException {
   /** The decision that denied; undefined for what was refused without one. */

@@ -9,8 +9,8 @@ import type { Subscription } from "./subscription.ts";
 /** The names of the lists among the sources of decisions. */
 const LIST_SOURCES = {
   allowList: "allow-list",
-  blockList: "block-list",
   denyList: "deny-list",
+  operatorDenyList: "operator-deny-list",
 } as const;
 
 /** Measures decisions, each under its limiter's name, or its plugin's; `routes` tells their routes apart. */

@@ -329,7 +329,7 @@ describeRows(tablesIn(it, "Every option"), {
       return { limit, remaining, used };
     };
     const ours = (req: express.Request) => {
-      const { limit = 0, remaining = 0 } = here.of(req)?.decision ?? {};
+      const { limit = 0, remaining = 0 } = here.decisionOf(req)?.decision ?? {};
       return { limit, remaining, used: limit - remaining };
     };
     // Another limiter, of which less is left, and whose decision is `req.rateLimit`.

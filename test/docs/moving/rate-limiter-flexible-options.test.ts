@@ -250,11 +250,11 @@ describeRows(under("Lists"), {
     await letsIn({ whiteList: [friend] }, { allowList: [friend] });
   },
   async blackList() {
-    await keepsOut({ blackList: [stranger] }, { blockList: [stranger] });
+    await keepsOut({ blackList: [stranger] }, { denyList: [stranger] });
     const both = [stranger];
     const statuses = await listed(
       { whiteList: both, blackList: both },
-      { allowList: both, blockList: both },
+      { allowList: both, denyList: both },
       both,
     );
     expect(statuses).toEqual([[200], [403]]);
@@ -268,7 +268,7 @@ describeRows(under("Lists"), {
   async isBlackListed() {
     await keepsOut(
       { isBlackListed: (key: string) => key === stranger },
-      { blockList: (_: object, address: string) => address === stranger },
+      { denyList: (_: object, address: string) => address === stranger },
     );
   },
   async limiter() {

@@ -81,15 +81,15 @@ describeExpress(({ serve, make }) => {
       });
       app.use(rateLimit(options));
       app.get("/settled", async (req, res) => {
-        await limit.of(req)?.settle(3);
+        await limit.decisionOf(req)?.settle(3);
         res.end();
       });
       app.get("/under-way", (req, res) => {
-        void limit.of(req)?.settle(3);
+        void limit.decisionOf(req)?.settle(3);
         res.end();
       });
       app.get("/given-back", (req, res) => {
-        res.on("finish", () => void limit.of(req)?.refund());
+        res.on("finish", () => void limit.decisionOf(req)?.refund());
         res.end();
       });
     });

@@ -137,7 +137,7 @@ test("a hook's count is for what it asked, in the plugin's limiter too", async (
   app.get("/login", { preHandler: app.rateLimit({ count: "failed" }) }, async () => "ok");
   const seen: unknown[] = [];
   app.addHook("onSend", async (request) => {
-    seen.push(exports.of(request)?.limiter);
+    seen.push(exports.decisionOf(request)?.limiter);
   });
   const ask = await start(app);
   const { used } = usedOf(app.headgate.limiter);

@@ -75,7 +75,7 @@ describeAdapters(({ serve }) => {
       limits: ["ip", "user"].map((per) => fixedWindow({ limit: 100, window: "1h", per })),
     });
     const mount = (user: string | undefined) =>
-      ({ limiter, missing: "skip", key: { user: () => user } }) as const;
+      ({ limiter, missingKey: "skip", key: { user: () => user } }) as const;
     const count = vi.fn(() => false);
     for (const limits of [
       [

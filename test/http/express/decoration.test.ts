@@ -121,7 +121,9 @@ describeExpress(({ make, serve }) => {
       app.use(limit, (req, res) => {
         const others = [Object.create(req), new Proxy(req, {})];
         for (const other of others) {
-          limit(other, res, () => seen.push(other.rateLimit.remaining, limit.of(other)?.subject));
+          limit(other, res, () =>
+            seen.push(other.rateLimit.remaining, limit.decisionOf(other)?.subject),
+          );
         }
         res.end();
       });

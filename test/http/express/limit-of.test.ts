@@ -16,9 +16,9 @@ describeExpress(({ serve }) => {
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limits: wide }));
       app.post("/login", failures, async (req, res) => {
-        expect(all.of(req)).toBeUndefined();
-        if (req.get("x-password") === "right") await failures.of(req)?.refund();
-        res.json({ left: failures.of(req)?.decision.remaining });
+        expect(all.decisionOf(req)).toBeUndefined();
+        if (req.get("x-password") === "right") await failures.decisionOf(req)?.refund();
+        res.json({ left: failures.decisionOf(req)?.decision.remaining });
       });
     });
     const login = (password: string) =>
@@ -32,7 +32,7 @@ describeExpress(({ serve }) => {
     const login = rateLimit({ limits: narrow, key: user });
     const { ask } = await serve((app) => {
       app.use(login, rateLimit({ limits: wide }), async (req, res) => {
-        const { subject, limiter } = login.of(req) ?? {};
+        const { subject, limiter } = login.decisionOf(req) ?? {};
         expect(limiter).toBe(login.limiter);
         res.json({ subject, reset: await login.limiter.reset(subject ?? "") });
       });
@@ -47,7 +47,10 @@ describeExpress(({ serve }) => {
     const limit = rateLimit({
       limits: fixedWindow({ limit: 1, window: "1h" }),
       onDenied: (req, res) => {
-        res.json({ own: limit.of(req)?.decision.allowed, subject: limit.of(req)?.subject });
+        res.json({
+          own: limit.decisionOf(req)?.decision.allowed,
+          subject: limit.decisionOf(req)?.subject,
+        });
       },
     });
     const { ask } = await serve((app) => app.use(limit, (_req, res) => res.end("ok")));
@@ -60,7 +63,7 @@ describeExpress(({ serve }) => {
     const keyless = rateLimit({ limits: narrow, key: user, missingKey: "skip" });
     const { ask } = await serve((app) => {
       app.use(skipped as RequestHandler, keyless as RequestHandler, (req, res) => {
-        res.json([skipped.of(req) === undefined, keyless.of(req) === undefined]);
+        res.json([skipped.decisionOf(req) === undefined, keyless.decisionOf(req) === undefined]);
       });
     });
     expect((await ask()).json()).toEqual([true, true]);
@@ -74,7 +77,7 @@ describeExpress(({ serve }) => {
     });
     const { ask } = await serve((app) => {
       app.use(plans, (req, res) => {
-        const limiter = plans.of(req)?.limiter;
+        const limiter = plans.decisionOf(req)?.limiter;
         res.json([...plans.tiers].find(([, one]) => one === limiter)?.[0]);
       });
     });
@@ -87,8 +90,8 @@ describeExpress(({ serve }) => {
     const [first, second] = [rateLimit({ limiter }), rateLimit({ limiter })];
     const { ask } = await serve((app) => {
       app.use(first, second, async (req, res) => {
-        expect(second.of(req)?.decision).toBe(first.of(req)?.decision);
-        res.json([await second.of(req)?.refund(), await first.of(req)?.refund()]);
+        expect(second.decisionOf(req)?.decision).toBe(first.decisionOf(req)?.decision);
+        res.json([await second.decisionOf(req)?.refund(), await first.decisionOf(req)?.refund()]);
       });
     });
     expect((await ask()).json()).toEqual([true, false]);
@@ -107,7 +110,7 @@ describeExpress(({ serve }) => {
         next();
       });
       app.use(rateLimit({ ...byUser, cost: 10 }), async (req, res) => {
-        const own = early.of(req);
+        const own = early.decisionOf(req);
         res.json([await own?.settle(Number(req.get("x-tokens"))), await own?.settle(0)]);
       });
     });
@@ -131,7 +134,7 @@ describeExpress(({ serve }) => {
       app.use(limit, async (req, res) => {
         res.json(
           await limit
-            .of(req)
+            .decisionOf(req)
             ?.settle(1.5)
             .catch(({ code }) => code),
         );

@@ -37,10 +37,10 @@ test("a hook has a word of its own, beside the plugin's", async () => {
   await app.register(headgate, { name: "api", limits: wide });
   const exportLimit = app.rateLimit({ name: "export", limits: narrow });
   app.get("/export", { preHandler: exportLimit }, async (request) => {
-    const given = await exportLimit.of(request)?.refund();
-    return [seen(app.headgate.decisionOf(request)), seen(exportLimit.of(request)), given];
+    const given = await exportLimit.decisionOf(request)?.refund();
+    return [seen(app.headgate.decisionOf(request)), seen(exportLimit.decisionOf(request)), given];
   });
-  app.get("/", async (request) => ({ asked: exportLimit.of(request) !== undefined }));
+  app.get("/", async (request) => ({ asked: exportLimit.decisionOf(request) !== undefined }));
   const ask = await start(app);
   const subject = { default: "127.0.0.1" };
   for (let i = 0; i < 5; i += 1) {
@@ -75,8 +75,8 @@ test("a hook settles what it charged, beside the plugin's", async () => {
   await app.register(headgate, { name: "api", limits: wide });
   const tokens = app.rateLimit({ name: "tokens", limits: wide, cost: 40 });
   app.get("/", { preHandler: tokens }, async (request) => {
-    const settled = await tokens.of(request)?.settle(90);
-    const { limiter, subject } = tokens.of(request) ?? {};
+    const settled = await tokens.decisionOf(request)?.settle(90);
+    const { limiter, subject } = tokens.decisionOf(request) ?? {};
     const left = await limiter?.peek(subject ?? "", { cost: 0 });
     return [
       settled?.charged,

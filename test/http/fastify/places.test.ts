@@ -58,7 +58,7 @@ test("a route's own places, and those of a hook, are its own", async () => {
   const seen: number[] = [];
   app.get("/export", { preHandler: hook }, async (request) => {
     seen.push(await remaining());
-    return hook.of(request)?.release();
+    return hook.decisionOf(request)?.release();
   });
   const ask = await start(app);
   expect(await ask("/export")).toMatchObject({ status: 200, text: "true" });

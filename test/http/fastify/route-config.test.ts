@@ -56,7 +56,7 @@ test("a route with a parameter is one route, whatever the client puts there", as
   expect(statuses).toEqual([200, 200, 429]);
 });
 
-test("allowList and blockList: the plugin's, unless the route has its own", async () => {
+test("allowList and denyList: the plugin's, unless the route has its own", async () => {
   const here = ["127.0.0.1"];
   const ask = await serving(
     {
@@ -74,8 +74,8 @@ test("allowList and blockList: the plugin's, unless the route has its own", asyn
   }
 });
 
-test("the plugin's blockList does not apply to a route that is not limited", async () => {
-  const ask = await serving({ "/off": false, "/mine": {} }, { blockList: ["127.0.0.1"] });
+test("the plugin's denyList does not apply to a route that is not limited", async () => {
+  const ask = await serving({ "/off": false, "/mine": {} }, { denyList: ["127.0.0.1"] });
   for (const [path, status] of [
     ["/", 403],
     ["/mine", 403],
@@ -91,7 +91,7 @@ test.each([["127.0.0.1/33"], ["localhost"]])(
   async (entry) => {
     await expect(serving({ "/x": { denyList: [entry] } })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringMatching(`^headgate on .*/x: blockList must be .*"${entry}"`),
+      message: expect.stringMatching(`^headgate on .*/x: denyList must be .*"${entry}"`),
     });
   },
 );
@@ -109,7 +109,7 @@ test("what a route does not name is the plugin's: key, missing, skip, cost, head
     { "/search": { limits: two }, "/keyed": { limits: two, key: () => "all", cost: 1 } },
     {
       key: byHeader("x-user"),
-      missing: "reject",
+      missingKey: "reject",
       cost: 2,
       skip: ({ headers }: { headers: Record<string, unknown> }) => "x-skip" in headers,
       headers: { standard: false },

@@ -9,10 +9,10 @@ import { deferred } from "../support/deferred.ts";
 import { eventually } from "../support/eventually.ts";
 
 const limits = gcra({ limit: 2, window: "1h" });
-const connInfo = () => ({ remote: { address: "203.0.113.7" } });
+const getConnInfo = () => ({ remote: { address: "203.0.113.7" } });
 
 function limited(options: RateLimitOptions): Hono {
-  const app = new Hono().use(rateLimit({ limits, connInfo, ...options }));
+  const app = new Hono().use(rateLimit({ limits, getConnInfo, ...options }));
   app.get("/", (c) => c.json({ left: c.var.rateLimit?.remaining }));
   return app;
 }
@@ -29,19 +29,21 @@ async function statusesOf(app: Hono, ...asked: readonly RequestInit[]): Promise<
 }
 
 test("a key needs no connection", async () => {
-  const app = limited({ key: byHeader("x-api-key"), connInfo: undefined });
+  const app = limited({ key: byHeader("x-api-key"), getConnInfo: undefined });
   const keys = ["ada", "ada", "ada", "bob"].map((key) => ({ headers: { "x-api-key": key } }));
   expect(await statusesOf(app, ...keys)).toEqual([200, 200, 429, 200]);
 });
 
-test("an address is the one that connInfo gives", async () => {
+test("an address is the one that getConnInfo gives", async () => {
   const addresses = ["203.0.113.7", "203.0.113.7", "203.0.113.7", "203.0.113.8"];
-  const app = limited({ connInfo: () => ({ remote: { address: addresses.shift() as string } }) });
+  const app = limited({
+    getConnInfo: () => ({ remote: { address: addresses.shift() as string } }),
+  });
   expect(await statusesOf(app, {}, {}, {}, {})).toEqual([200, 200, 429, 200]);
 });
 
 test("without an address, the error says so", async () => {
-  const app = limited({ connInfo: undefined });
+  const app = limited({ getConnInfo: undefined });
   const errors: Error[] = [];
   app.onError((error, c) => {
     errors.push(error);
@@ -51,8 +53,8 @@ test("without an address, the error says so", async () => {
   expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
 });
 
-test("a connInfo that is no function is refused, and so is no options at all", () => {
-  for (const wrong of [{ limits, connInfo: "203.0.113.7" }, undefined]) {
+test("a getConnInfo that is no function is refused, and so is no options at all", () => {
+  for (const wrong of [{ limits, getConnInfo: "203.0.113.7" }, undefined]) {
     expect(() => rateLimit(wrong as never)).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
     );
@@ -60,11 +62,15 @@ test("a connInfo that is no function is refused, and so is no options at all", (
 });
 
 test("a decision is found by the context, also behind a body that other middleware replaced", async () => {
-  const limit = rateLimit({ limits, connInfo });
+  const limit = rateLimit({ limits, getConnInfo });
   const app = new Hono().use(limit);
   app.post("/", async (c) => {
     c.req.raw = new Request(c.req.raw, { body: "other" });
-    return c.json([limit.of(c)?.decision.remaining, subjectOf(c), c.var.rateLimit?.remaining]);
+    return c.json([
+      limit.decisionOf(c)?.decision.remaining,
+      subjectOf(c),
+      c.var.rateLimit?.remaining,
+    ]);
   });
   const answer = await app.request("/", { method: "POST", body: "one" });
   expect(await answer.json()).toEqual([1, { default: "203.0.113.7" }, 1]);
@@ -75,10 +81,10 @@ test("a slot is held until the body has been read, and count sees the status", a
   const counted = createLimiter({ limits: fixedWindow({ limit: 9, window: "1h" }) });
   const seen: number[] = [];
   const app = new Hono().use(
-    rateLimit({ limiter, connInfo }),
+    rateLimit({ limiter, getConnInfo }),
     rateLimit({
       limiter: counted,
-      connInfo,
+      getConnInfo,
       count: (_, { statusCode }) => {
         seen.push(statusCode);
         return statusCode !== 404;
@@ -112,7 +118,7 @@ test("a slot is held until the body has been read, and count sees the status", a
 
 test("a slot is renewed no more when the body is cancelled, or fails", async () => {
   const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "500ms" }) });
-  const app = new Hono().use(rateLimit({ limiter, connInfo }));
+  const app = new Hono().use(rateLimit({ limiter, getConnInfo }));
   const cancelled: unknown[] = [];
   app.get("/open", (c) =>
     c.body(
@@ -147,7 +153,7 @@ test("a slot is renewed no more when the body is cancelled, or fails", async () 
 test("a request whose signal aborts waits no longer, and is not charged", async () => {
   const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1h" }) });
   let handled = 0;
-  const app = new Hono().use(rateLimit({ limiter, connInfo, wait: "10m" }));
+  const app = new Hono().use(rateLimit({ limiter, getConnInfo, wait: "10m" }));
   app.get("/", (c) => {
     handled += 1;
     return c.text("");

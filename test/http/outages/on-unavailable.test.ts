@@ -142,7 +142,7 @@ describeAdapters(({ serve }) => {
   });
 
   test.each([true, false])(
-    'onDenied: "error" hands over a HeadgateDenied of status 503 (own handler: %s)',
+    'onDenied: "error" hands over a HeadgateDeniedError of status 503 (own handler: %s)',
     async (ownErrorHandler) => {
       const store = await redis.openStore();
       const deny = { name: "api", limits, store, onUnavailable: "deny" } as const;

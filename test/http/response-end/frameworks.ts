@@ -42,7 +42,7 @@ function onExpress(makeApp: () => Express): Serve {
     const limit = rateLimit({ limiter, key, ...options });
     const app = makeApp();
     app.use("/limited", limit as never);
-    app.use((req, res) => handle({ request: req, response: res, own: limit.of(req) }));
+    app.use((req, res) => handle({ request: req, response: res, own: limit.decisionOf(req) }));
     return ((await listen(app)).address() as AddressInfo).port;
   };
 }

@@ -68,7 +68,9 @@ function expressSite(makeApp: () => Express): Serve {
     const limit = rateLimit({ limiter, key, ...site.options });
     const app = makeApp();
     app.get("/", limit as never, (req, res, next) => {
-      Promise.resolve(site.handle({ request: req, response: res, own: limit.of(req) })).catch(next);
+      Promise.resolve(
+        site.handle({ request: req, response: res, own: limit.decisionOf(req) }),
+      ).catch(next);
     });
     const server = await listen(app);
     const { port } = server.address() as AddressInfo;

@@ -66,11 +66,11 @@ export const honoFramework: Framework = {
 };
 
 /** Hono itself trusts no proxy: an application that does reads the address itself, here as Express would. */
-function trusting({ trustProxy }: Site): Pick<RateLimitOptions, "connInfo"> {
+function trusting({ trustProxy }: Site): Pick<RateLimitOptions, "getConnInfo"> {
   if (trustProxy === undefined || trustProxy === false) return {};
   const trust = express().set("trust proxy", trustProxy).get("trust proxy fn");
   return {
-    connInfo(c) {
+    getConnInfo(c) {
       const { headers, socket } = (c as NodeContext).env.incoming;
       const hops = String(headers["x-forwarded-for"] ?? "")
         .split(",")

@@ -59,8 +59,8 @@ module.exports = async function consume({
   server.closeAllConnections();
   server.close();
 
-  const connInfo = () => ({ remote: { address: "203.0.113.7" } });
-  const web = new Hono().use(hono.rateLimit({ limits, connInfo })).get("/", (c) => c.text(""));
+  const getConnInfo = () => ({ remote: { address: "203.0.113.7" } });
+  const web = new Hono().use(hono.rateLimit({ limits, getConnInfo })).get("/", (c) => c.text(""));
   const statuses = [];
   for (let i = 0; i < 3; i++) statuses.push((await web.request("/")).status);
   assert.deepEqual(statuses, [200, 200, 429]);

@@ -79,7 +79,7 @@ function formatRequirement(
 function formatOption(dimension: string, source: SubjectSource | undefined): string {
   if (source?.by === "ip") return "--ip ADDRESS";
   if (source?.by === "header") return `--header ${source.name}`;
-  if (source?.by === "all") return source.keys.map(formatPart).join(" with ");
+  if (source?.by === "combined") return source.keys.map(formatPart).join(" with ");
   const how = source === undefined ? "" : " (as returned by the application's key function)";
   return `--subject ${dimension}=VALUE${how}`;
 }

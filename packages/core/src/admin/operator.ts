@@ -73,7 +73,7 @@ export interface Admin {
 
   /**
    * Denies an address, or a network such as `203.0.113.0/24`, in all HTTP limiters of the prefix: their requests get status
-   * 403, as with `blockList`. Replaces the entry for the same network. Rejects with `HEADGATE_INVALID_OPTION`, also for a
+   * 403, as with `denyList`. Replaces the entry for the same network. Rejects with `HEADGATE_INVALID_OPTION`, also for a
    * network wider than /8 of IPv4 or /16 of IPv6 and if there are 1,000 entries already, and with the same errors as `reset`.
    */
   addToDenyList(

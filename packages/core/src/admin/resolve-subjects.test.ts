@@ -129,7 +129,7 @@ describe("the subjects of a client", () => {
   ])("of several parts have %s", async (_, keys, text, subject) => {
     const client = { ip, text };
     const subjects = subject === undefined ? [] : [{ default: subject }];
-    expect(await resolveSubjects(lone({ by: "all", keys }), client)).toEqual(subjects);
+    expect(await resolveSubjects(lone({ by: "combined", keys }), client)).toEqual(subjects);
   });
 
   test("need a secret only where a key has one", async () => {

@@ -76,7 +76,7 @@ async function makeSubject(
   if (source.by === "ip") {
     return ip === undefined ? undefined : subjectOfAddress(ip, { ipv6Prefix: source.ipv6Prefix });
   }
-  if (source.by === "all") return makeCombinedSubject(source.keys, client);
+  if (source.by === "combined") return makeCombinedSubject(source.keys, client);
   if (source.by === "function" || header?.name !== source.name) return undefined;
   if (source.hash === "sha256") return subjectOfHeader(header.name, header.value);
   const hashSecret = await client.hashSecret?.();

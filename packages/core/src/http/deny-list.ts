@@ -17,7 +17,7 @@ import { DISCONNECTED } from "./verdict.ts";
 export function createControlStep<Request extends HttpRequest>(
   { control, monitor }: Pick<LimiterInternals, "control" | "monitor">,
   checkTrust: TrustCheck | undefined,
-  onRefused: (request: Request, list: "denyList") => void,
+  onRefused: (request: Request, list: "operatorDenyList") => void,
 ): GuardStep<Request> | undefined {
   if (control === undefined) return undefined;
   const { cache } = control;
@@ -31,7 +31,7 @@ export function createControlStep<Request extends HttpRequest>(
     if (!address) return client.isDisconnected() ? DISCONNECTED : undefined;
     if (client === context.frameworkClient) checkTrust?.(context);
     if (!isDenied(denied, address, cache.now())) return undefined;
-    onRefused(request, "denyList");
+    onRefused(request, "operatorDenyList");
     return DENIED_BY_LIST;
   }
 

@@ -64,7 +64,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    */
   readonly count?: CountOption<Request, never> | undefined;
   /**
-   * The dimensions in which `forgive(request)` forgets the client of a request, for example after a successful login. Not
+   * The dimensions in which `resetClient(request)` forgets the client of a request, for example after a successful login. Not
    * `global`.
    */
   readonly resetDimensions?:

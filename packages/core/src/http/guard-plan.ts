@@ -30,7 +30,7 @@ export interface GuardAdapter<Request> {
    */
   readonly costOf?: ((request: Request) => unknown) | undefined;
   /** The request that an object stands for, for a framework that has such objects. */
-  readonly carriedBy?: ((request: Request) => HttpRequest) | undefined;
+  readonly unwrapRequest?: ((request: Request) => HttpRequest) | undefined;
 }
 
 /** The path of a request. Both variants end with the step that asks. */

@@ -38,8 +38,8 @@ function adapterWith(warn = vi.fn()): GuardAdapter<Request> {
   return { name: "test", warn, routeOf: () => undefined };
 }
 
-function clientAt(address: string | undefined, hasLeft = false): Client {
-  return { address, peer: "10.0.0.1", isDisconnected: () => hasLeft };
+function clientAt(address: string | undefined, isDisconnected = false): Client {
+  return { address, peer: "10.0.0.1", isDisconnected: () => isDisconnected };
 }
 
 const client = clientAt("1.2.3.4");
@@ -55,13 +55,15 @@ function remainingAfter(verdict: Verdict): number {
 }
 
 describe("the order in which a request is read", () => {
-  test("is blockList, allowList, skip, tier, key, cost, decision", async () => {
+  test("is denyList, allowList, skip, tier, key, cost, decision", async () => {
     const order: string[] = [];
     const limiter = createLimiter({ limits });
-    const consume = vi.spyOn(internalsOf(limiter), "consumeIn").mockImplementation(async () => {
-      order.push("decision");
-      throw new Error("enough");
-    });
+    const consume = vi
+      .spyOn(internalsOf(limiter), "consumeDimensions")
+      .mockImplementation(async () => {
+        order.push("decision");
+        throw new Error("enough");
+      });
     const say = <Value>(step: string, value: Value) =>
       vi.fn(async () => {
         await new Promise((resolve) => setImmediate(resolve));
@@ -70,7 +72,7 @@ describe("the order in which a request is read", () => {
       });
     const options = {
       allowList: say("allowList", false),
-      denyList: say("blockList", false),
+      denyList: say("denyList", false),
       skip: say("skip", false),
       key: say("key", "user-1"),
       cost: say("cost", 2),
@@ -87,7 +89,7 @@ describe("the order in which a request is read", () => {
     );
     const one = request();
     await expect(guard.check(one, client)).rejects.toThrow("enough");
-    expect(order).toEqual(["blockList", "allowList", "skip", "tier", "key", "cost", "decision"]);
+    expect(order).toEqual(["denyList", "allowList", "skip", "tier", "key", "cost", "decision"]);
     for (const step of [options.skip, options.cost, limiters.choose]) {
       expect(step.mock.calls).toEqual([[one]]);
     }
@@ -101,7 +103,7 @@ describe("the order in which a request is read", () => {
 
   test.each([
     ["allowList", "pass"],
-    ["blockList", "refused"],
+    ["denyList", "refused"],
   ])("ends with %s: a request that is on it has no key and costs nothing", async (list, kind) => {
     const unread = vi.fn(() => undefined as never);
     const one = request();

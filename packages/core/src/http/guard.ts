@@ -41,13 +41,13 @@ export interface Guard<Request> {
    * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for
    * example because of `skip`.
    */
-  of(request: object): RequestDecision | undefined;
+  decisionOf(request: object): RequestDecision | undefined;
   /**
-   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `forgive`:
+   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `resetDimensions`:
    * after a good login, for example. Resolves with true if something was forgotten; with false also while the store is away.
    * Rejects with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */
-  forgive(request: object): Promise<boolean>;
+  resetClient(request: object): Promise<boolean>;
 }
 
 /**
@@ -95,7 +95,7 @@ function prepareGuard<Request extends HttpRequest>(
   );
   const inFlight = single?.[LIMITER].inFlight ?? new InFlight();
   return {
-    check: createCheck(limiters, plan, first, count, inFlight, adapter.carriedBy),
+    check: createCheck(limiters, plan, first, count, inFlight, adapter.unwrapRequest),
     needsResponse:
       count !== undefined ||
       waitMs !== undefined ||
@@ -104,8 +104,8 @@ function prepareGuard<Request extends HttpRequest>(
       closing.abort();
       await inFlight.allDone();
     },
-    of: (request) => decisionOf(request, all),
-    forgive: (request) => resetClient(owner, request, all, settings.resetDimensions),
+    decisionOf: (request) => decisionOf(request, all),
+    resetClient: (request) => resetClient(owner, request, all, settings.resetDimensions),
   };
 }
 
@@ -116,7 +116,7 @@ function createCheck<Request extends HttpRequest>(
   first: PreparedLimiter<Request> | undefined,
   count: ResponseCounter<Request> | undefined,
   inFlight: InFlight,
-  carriedBy: GuardAdapter<Request>["carriedBy"],
+  unwrapRequest: GuardAdapter<Request>["unwrapRequest"],
 ): Guard<Request>["check"] {
   const known = all[0]?.[LIMITER].control?.cache;
 
@@ -130,7 +130,7 @@ function createCheck<Request extends HttpRequest>(
     calls.count += 1;
     const context: RequestContext<Request> = {
       request,
-      httpRequest: carriedBy === undefined ? request : carriedBy(request),
+      httpRequest: unwrapRequest === undefined ? request : unwrapRequest(request),
       response,
       frameworkClient,
       client: frameworkClient,

@@ -9,7 +9,7 @@ test("a denial as an error tells both frameworks its status, and carries its dec
   const error = new HeadgateDeniedError(decision);
   expect(error).toBeInstanceOf(Error);
   expect(error).toMatchObject({
-    name: "HeadgateDenied",
+    name: "HeadgateDeniedError",
     code: "HEADGATE_DENIED",
     status: 429,
     statusCode: 429,

@@ -31,8 +31,8 @@ describe("createHttpGuard", () => {
       kind: "allowed",
       decision: { remaining: 1 },
     });
-    expect(guard.of(first)).toMatchObject({ subject: { default: "203.0.113.7" } });
-    expect(guard.of(request())).toBeUndefined();
+    expect(guard.decisionOf(first)).toMatchObject({ subject: { default: "203.0.113.7" } });
+    expect(guard.decisionOf(request())).toBeUndefined();
     await guard.check(request(), client);
     const denied = await guard.check(request(), client);
     expect(denied).toMatchObject({ kind: "denied", rejection: { status: 429 } });
@@ -47,7 +47,7 @@ describe("createHttpGuard", () => {
     expect(await guard.check(context, client)).toMatchObject({ decision: { remaining: 1 } });
     for (const one of [carried, { ...request(), [WRAPPED_REQUEST]: carried }]) {
       expect(await guard.check(one, client)).toEqual({ kind: "pass" });
-      expect(guard.of(one)?.decision.remaining).toBe(1);
+      expect(guard.decisionOf(one)?.decision.remaining).toBe(1);
     }
   });
 
@@ -93,7 +93,7 @@ describe("createHttpGuard", () => {
     const subjectFrom = async (peer: string | undefined) => {
       const one = request(new Headers({ "x-real-ip": "198.51.100.1" }));
       await guard.check(one, { ...client, peer });
-      return guard.of(one)?.subject["default"];
+      return guard.decisionOf(one)?.subject["default"];
     };
     expect(await subjectFrom("10.0.0.7")).toBe("198.51.100.1");
     expect(await subjectFrom("192.0.2.1")).toBe("203.0.113.7");
@@ -149,7 +149,7 @@ describe("an adapter that makes a mistake is told", () => {
     ["an address", "203.0.113.7"],
     ["a list of addresses, such as ctx.ips", { ...client, address: ["203.0.113.7"] }],
     ["an address that is no text", { ...client, address: 7 }],
-    ["a client without hasLeft", { address: "203.0.113.7" }],
+    ["a client without isDisconnected", { address: "203.0.113.7" }],
   ])("of %s", async (_, wrong) => {
     const { check } = createHttpGuard("limited", { limits });
     await expect(check(request(), wrong as Client)).rejects.toMatchObject({

@@ -19,7 +19,7 @@ import type { Warn } from "./warn.ts";
 import { toError, warnOnce } from "./warn.ts";
 
 /** Checks the requests of a framework's adapter, under one set of options. */
-export interface HttpGuard<Request> extends Pick<Guard<Request>, "of" | "forgive"> {
+export interface HttpGuard<Request> extends Pick<Guard<Request>, "decisionOf" | "resetClient"> {
   /** The limiter; undefined if the limits are `byTier`. */
   readonly limiter: Limiter | undefined;
   /** The limiter of each tier, if the limits are `byTier`. */
@@ -67,7 +67,7 @@ export function createHttpGuard<Request extends HttpRequest>(
     needsResponse: _,
     ...guard
   } = createAdapterGuard(owner, options, adapter, {
-    carriedBy: unwrapRequest,
+    unwrapRequest,
   });
   return {
     ...guard,
@@ -91,7 +91,7 @@ export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check">
 
 /** Parts that only our own adapters pass. */
 export interface InternalParts<Request>
-  extends Pick<GuardAdapter<Request>, "carriedBy" | "costOf"> {
+  extends Pick<GuardAdapter<Request>, "unwrapRequest" | "costOf"> {
   /** The names of options that the adapter reads itself. */
   readonly optionNames?: readonly string[];
   /** The defaults of the options that say how a request is read and answered. */
@@ -122,8 +122,8 @@ export function createAdapterGuard<Request extends HttpRequest>(
     tiers: limiters.tiers,
     check: guard.needsResponse ? withResponse : guard.check,
     needsResponse: guard.needsResponse,
-    of: guard.of,
-    forgive: guard.forgive,
+    decisionOf: guard.decisionOf,
+    resetClient: guard.resetClient,
     ready: () => waitUntilReady(limiters.all),
     async close() {
       const ended = guard.drain();

@@ -210,7 +210,7 @@ export function combineKeys<Request extends HttpRequest>(
   const wrong: unknown = keys.find((key) => typeof key !== "function");
   if (keys.length < 2 || wrong !== undefined) {
     throw invalidOption(
-      `byAll takes two or more key functions, got ${wrong === undefined ? keys.length : formatReceived(wrong)}`,
+      `combineKeys takes two or more key functions, got ${wrong === undefined ? keys.length : formatReceived(wrong)}`,
     );
   }
   const readers = keys.map((key) => keyReaderOf(key as KeyFunction));
@@ -231,6 +231,6 @@ export function combineKeys<Request extends HttpRequest>(
   return createBuiltInKey({
     read: (request, address) => readFrom(request, address, []),
     countsAddress: keys.some(countsByAddress),
-    source: { by: "all", keys: keys.map(subjectSourceOf) },
+    source: { by: "combined", keys: keys.map(subjectSourceOf) },
   });
 }

@@ -7,17 +7,17 @@ import type { RequestContext } from "./request-context.ts";
 
 interface Lists {
   readonly allowList?: ClientList<object>;
-  readonly blockList?: ClientList<object>;
+  readonly denyList?: ClientList<object>;
 }
 
-function clientAt(address: string | undefined, hasLeft = false): Client {
-  return { address, peer: undefined, isDisconnected: () => hasLeft };
+function clientAt(address: string | undefined, isDisconnected = false): Client {
+  return { address, peer: undefined, isDisconnected: () => isDisconnected };
 }
 
 /** The step of these lists, as it finds a client. */
-function stepOf({ allowList, blockList }: Lists) {
+function stepOf({ allowList, denyList }: Lists) {
   const read = {
-    blockList: readList("limit", "blockList", blockList),
+    denyList: readList("limit", "denyList", denyList),
     allowList: readList("limit", "allowList", allowList),
   };
   const step = createListStep<object>("limit", read, () => {});
@@ -48,7 +48,7 @@ describe("a list", () => {
   test.each(IPV4.flatMap((entry) => IPV4.map((address) => [entry, address])))(
     "with %s has the client at %s",
     async (entry, address) => {
-      expect(await find({ blockList: [entry as string] }, clientAt(address))).toBe(403);
+      expect(await find({ denyList: [entry as string] }, clientAt(address))).toBe(403);
       expect(await find({ allowList: [entry as string] }, clientAt(address))).toBe("pass");
     },
   );
@@ -60,30 +60,30 @@ describe("a list", () => {
     ["2001:db8:0::0001", "2001:db8::1"],
   ])("has the client at %s as %s", async (address, entry) => {
     const list = vi.fn(() => true);
-    expect(await find({ blockList: [entry] }, clientAt(address))).toBe(403);
-    expect(await find({ blockList: list }, clientAt(address))).toBe(403);
+    expect(await find({ denyList: [entry] }, clientAt(address))).toBe(403);
+    expect(await find({ denyList: list }, clientAt(address))).toBe(403);
     expect(list).toHaveBeenCalledWith({}, entry);
   });
 
   test("tells addresses of one /64 apart", async () => {
-    const blockList = ["2001:db8::1"];
-    expect(await find({ blockList }, clientAt("2001:db8::2"))).toBeUndefined();
+    const denyList = ["2001:db8::1"];
+    expect(await find({ denyList }, clientAt("2001:db8::2"))).toBeUndefined();
   });
 
   test("has nobody whose address is a name", async () => {
-    const lists = { blockList: ["0.0.0.0/0", "::/0"] };
+    const lists = { denyList: ["0.0.0.0/0", "::/0"] };
     expect(await find(lists, clientAt("gateway.example"))).toBeUndefined();
-    expect(await find({ blockList: blockListOf("1.2.3.4") }, clientAt("x"))).toBeUndefined();
+    expect(await find({ denyList: blockListOf("1.2.3.4") }, clientAt("x"))).toBeUndefined();
   });
 
   test.each(IPV4)("of Node's has the client at %s", async (address) => {
-    expect(await find({ blockList: blockListOf("1.2.3.4") }, clientAt(address))).toBe(403);
-    expect(await find({ blockList: blockListOf("1.2.3.5") }, clientAt(address))).toBeUndefined();
+    expect(await find({ denyList: blockListOf("1.2.3.4") }, clientAt(address))).toBe(403);
+    expect(await find({ denyList: blockListOf("1.2.3.5") }, clientAt(address))).toBeUndefined();
   });
 
   test("of Node's may be added to later", async () => {
     const list = new BlockList();
-    const find = stepOf({ blockList: list });
+    const find = stepOf({ denyList: list });
     expect(find?.(clientAt("2001:db8::1"))).toBeUndefined();
     list.addSubnet("2001:db8::", 32, "ipv6");
     expect(find?.(clientAt("2001:db8::1"))).toMatchObject({ kind: "refused" });
@@ -91,17 +91,17 @@ describe("a list", () => {
 
   test("that others were made with is read again where it was changed", async () => {
     const list = ["1.2.3.4"];
-    expect(await find({ blockList: list }, clientAt("1.2.3.4"))).toBe(403);
+    expect(await find({ denyList: list }, clientAt("1.2.3.4"))).toBe(403);
     list[0] = "1.2.3.5";
-    expect(await find({ blockList: list }, clientAt("1.2.3.4"))).toBeUndefined();
+    expect(await find({ denyList: list }, clientAt("1.2.3.4"))).toBeUndefined();
     list.push("1.2.3.4");
-    expect(await find({ blockList: list }, clientAt("1.2.3.4"))).toBe(403);
+    expect(await find({ denyList: list }, clientAt("1.2.3.4"))).toBe(403);
     list.push("nowhere");
-    expect(() => stepOf({ blockList: list })).toThrow('"nowhere"');
+    expect(() => stepOf({ denyList: list })).toThrow('"nowhere"');
   });
 
   test("without entries is none, and needs no address", () => {
-    expect(stepOf({ blockList: [], allowList: [] })).toBeUndefined();
+    expect(stepOf({ denyList: [], allowList: [] })).toBeUndefined();
   });
 
   test("of blocked clients goes before the one of allowed ones", async () => {
@@ -112,7 +112,7 @@ describe("a list", () => {
     };
     const both = (blocked: boolean) => ({
       allowList: say("allow", true),
-      blockList: say("block", blocked),
+      denyList: say("block", blocked),
     });
     expect(await find(both(true), clientAt("1.2.3.4"))).toBe(403);
     expect(order).toEqual(["block"]);
@@ -124,7 +124,7 @@ describe("a list", () => {
     "that answers %j is an error, now or later",
     async (answer) => {
       for (const list of [() => answer, async () => answer]) {
-        for (const option of ["allowList", "blockList"]) {
+        for (const option of ["allowList", "denyList"]) {
           await expect(
             find({ [option]: list } as never, clientAt("1.2.3.4")),
           ).rejects.toMatchObject({
@@ -146,7 +146,7 @@ describe("a list", () => {
     [null, "null"],
     [true, "true"],
   ])("may not be %j, and the message says so", (list, received) => {
-    for (const option of ["allowList", "blockList"] as const) {
+    for (const option of ["allowList", "denyList"] as const) {
       const validate = () => readList("limit", option, list as never);
       expect(validate).toThrow(new RegExp(`^limit: ${option} must be .*, got ${received}$`));
     }
@@ -155,9 +155,9 @@ describe("a list", () => {
 
 describe("a request without an address", () => {
   test.each<[string, Lists]>([
-    ["entries", { blockList: ["1.2.3.4"] }],
+    ["entries", { denyList: ["1.2.3.4"] }],
     ["a net.BlockList", { allowList: blockListOf("1.2.3.4") }],
-    ["entries beside a function", { blockList: () => false, allowList: ["1.2.3.4"] }],
+    ["entries beside a function", { denyList: () => false, allowList: ["1.2.3.4"] }],
   ])("is an error with %s, unless its client has left", async (_, lists) => {
     for (const address of [undefined, ""]) {
       await expect(find(lists, clientAt(address))).rejects.toMatchObject({
@@ -178,12 +178,12 @@ describe("a request without an address", () => {
 
 describe("the address is said to be used", () => {
   test.each<[Lists, boolean]>([
-    [{ blockList: ["1.2.3.4"] }, true],
+    [{ denyList: ["1.2.3.4"] }, true],
     [{ allowList: blockListOf("1.2.3.4") }, true],
     [{ allowList: (_, address) => address === "1.2.3.4" }, true],
     [{ allowList: () => true }, false],
   ])("by %o: %s", (lists, uses) => {
     const [list] = Object.values(lists);
-    expect(readList("limit", "blockList", list)?.usesAddress).toBe(uses);
+    expect(readList("limit", "denyList", list)?.usesAddress).toBe(uses);
   });
 });

@@ -36,8 +36,8 @@ export interface ParsedList<Request> {
 export interface ListedRequest extends LimiterLabels {
   /** The method and the configured route, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
-  /** The client's list: one on `allowList` is not limited, one on `blockList` or the operators' `denyList` is refused. */
-  readonly list: "allowList" | "blockList" | "denyList";
+  /** The client's list: one on `allowList` is not limited, one on `denyList` or the operators' `denyList` is refused. */
+  readonly list: "allowList" | "denyList" | "operatorDenyList";
 }
 
 const listedRequests = channel(CHANNELS.listed);
@@ -50,7 +50,7 @@ export function publishListed(describe: () => ListedRequest): void {
 /** Reads an option; undefined for a list without entries. Throws `HEADGATE_INVALID_OPTION`. */
 export function readList<Request>(
   owner: string,
-  option: "allowList" | "blockList",
+  option: "allowList" | "denyList",
   list: ClientList<Request> | undefined,
 ): ParsedList<Request> | undefined {
   if (list === undefined) return undefined;
@@ -69,13 +69,13 @@ export function readList<Request>(
 export function createListStep<Request>(
   owner: string,
   {
-    blockList,
+    denyList,
     allowList,
-  }: Readonly<Record<"blockList" | "allowList", ParsedList<Request> | undefined>>,
+  }: Readonly<Record<"denyList" | "allowList", ParsedList<Request> | undefined>>,
   onListed: (request: Request, list: ListedRequest["list"]) => void,
 ): GuardStep<Request> | undefined {
   const lists = [
-    { option: "blockList", list: blockList, verdict: DENIED_BY_LIST } as const,
+    { option: "denyList", list: denyList, verdict: DENIED_BY_LIST } as const,
     { option: "allowList", list: allowList, verdict: PASS } as const,
   ].flatMap(({ list, ...rest }) => (list === undefined ? [] : { ...rest, ...list }));
   if (lists.length === 0) return undefined;

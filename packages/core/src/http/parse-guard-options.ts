@@ -60,11 +60,11 @@ export const GUARD_OPTIONS: readonly string[] = [
   "key",
   "address",
   "allowList",
-  "blockList",
-  "missing",
+  "denyList",
+  "missingKey",
   "cost",
   "count",
-  "forgive",
+  "resetDimensions",
   "skip",
   "headers",
   "onDenied",
@@ -91,7 +91,7 @@ export function parseGuardOptions<Request>(
   const { name, limits, limiter, store, address, allowList, denyList, headers, wait, key } = raw;
   const addressHeader = address === undefined ? undefined : readAddressOption(owner, address);
   const lists = {
-    blockList: readList(owner, "blockList", denyList),
+    denyList: readList(owner, "denyList", denyList),
     allowList: readList(owner, "allowList", allowList),
   };
   const read = withOwner(owner, () => {
@@ -113,7 +113,7 @@ export function parseGuardOptions<Request>(
     missingKey: raw.missingKey ?? inherited?.missingKey ?? "ip",
     address: addressHeader ?? inherited?.address,
     allowList: allowList === undefined ? inherited?.allowList : lists.allowList,
-    denyList: denyList === undefined ? inherited?.denyList : lists.blockList,
+    denyList: denyList === undefined ? inherited?.denyList : lists.denyList,
     cost: raw.cost ?? inherited?.cost,
     count: raw.count ?? inherited?.count,
     resetDimensions: raw.resetDimensions ?? inherited?.resetDimensions,
@@ -134,7 +134,7 @@ type OptionTest = (value: unknown) => boolean;
 
 /** The options that only need a type check. */
 const RULES: readonly (readonly [keyof GuardOptions<never>, OptionTest, string])[] = [
-  ["missing", isOneOf("ip", "reject", "skip"), '"ip", "reject" or "skip"'],
+  ["missingKey", isOneOf("ip", "reject", "skip"), '"ip", "reject" or "skip"'],
   ["skip", isFunction, "a function"],
   ["maxQueue", (value) => isWhole(value, 1), "a whole number of at least 1"],
   ["shadow", isOneOf(true, false), "true or false"],
@@ -149,7 +149,7 @@ const RULES: readonly (readonly [keyof GuardOptions<never>, OptionTest, string])
     '"all", "failed", "succeeded" or a function',
   ],
   ["key", isKeyOption, "a function, or an object with one for each dimension"],
-  ["forgive", isNameList, "a list of dimensions"],
+  ["resetDimensions", isNameList, "a list of dimensions"],
   ["onDenied", (value) => isFunction(value) || value === "error", 'a function or "error"'],
 ];
 

@@ -73,7 +73,7 @@ export const BLOCKED_PROBLEM = { type: "about:blank", title: "Forbidden", status
 
 /** A denial as an error, for the framework's error handler (`onDenied: "error"`). The response's headers are already set. */
 export class HeadgateDeniedError extends HeadgateError {
-  override readonly name = "HeadgateDenied";
+  override readonly name = "HeadgateDeniedError";
   /** The HTTP status: 429, or 503 if the store could not answer and `onUnavailable` is `"deny"`. */
   readonly status: number;
   readonly statusCode: number;

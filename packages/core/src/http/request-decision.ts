@@ -18,7 +18,7 @@ import {
 } from "./request-record.ts";
 import type { RequestSubjects } from "./subject.ts";
 
-/** A limiter's decision on a request, as returned by `of(request)`. */
+/** A limiter's decision on a request, as returned by `decisionOf(request)`. */
 export interface RequestDecision {
   /** The decision; if its dimensions were asked at different times, the binding one. */
   readonly decision: Decision;
@@ -145,7 +145,7 @@ function subjectIn(
 
 /**
  * The subject under which any limiter last counted a request, as that limiter's `reset` takes it; undefined if it was not
- * counted. Limiters in shadow mode are left out. For one limiter's subject, use its `of(request)`.
+ * counted. Limiters in shadow mode are left out. For one limiter's subject, use its `decisionOf(request)`.
  */
 export function subjectOf(request: object): RequestSubjects | undefined {
   const last = limiterCallsOf(unwrapRequest(request)).findLast(

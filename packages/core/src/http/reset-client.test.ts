@@ -39,10 +39,12 @@ describe("forgive", () => {
     }
     const good = requestOf("ada");
     await guard.check(good, client);
-    expect(await guard.forgive(good)).toBe(true);
+    expect(await guard.resetClient(good)).toBe(true);
     const next = requestOf("ada");
     expect(await guard.check(next, client)).toMatchObject({ kind: "allowed" });
-    const left = guard.of(next)?.decision.limits.map(({ name, remaining }) => [name, remaining]);
+    const left = guard
+      .decisionOf(next)
+      ?.decision.limits.map(({ name, remaining }) => [name, remaining]);
     expect(left).toEqual([
       ["pair", 1],
       ["account", 6],
@@ -55,13 +57,13 @@ describe("forgive", () => {
     const skipped = login({ resetDimensions: ["pair"], skip: () => true });
     const request = requestOf("ada");
     await skipped.check(request, client);
-    expect(await skipped.forgive(request)).toBe(false);
+    expect(await skipped.resetClient(request)).toBe(false);
     const guard = login({ resetDimensions: ["pair"], missingKey: "skip" });
     const nameless = requestOf("");
     await guard.check(nameless, client);
-    expect(guard.of(nameless)?.subject).toMatchObject({ ip: "203.0.113.7" });
-    expect(await guard.forgive(nameless)).toBe(false);
-    expect(await guard.forgive({})).toBe(false);
+    expect(guard.decisionOf(nameless)?.subject).toMatchObject({ ip: "203.0.113.7" });
+    expect(await guard.resetClient(nameless)).toBe(false);
+    expect(await guard.resetClient({})).toBe(false);
   });
 
   test("forgets in the limiter of the request's tier", async () => {
@@ -74,37 +76,37 @@ describe("forgive", () => {
     for (const name of ["a", "b"]) await guard.check(requestOf(name), client);
     const again = requestOf("a");
     await guard.check(again, client);
-    expect(await guard.forgive(again)).toBe(true);
+    expect(await guard.resetClient(again)).toBe(true);
     expect(await guard.check(requestOf("a"), client)).toMatchObject({ kind: "allowed" });
     expect(await guard.check(requestOf("b"), client)).toMatchObject({ kind: "denied" });
   });
 
   test("needs its option, and a limiter that is open", async () => {
     const without = login({});
-    await expect(without.forgive(requestOf("ada"))).rejects.toMatchObject({
+    await expect(without.resetClient(requestOf("ada"))).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringContaining("forgive(request) needs the option forgive"),
+      message: expect.stringContaining("resetClient(request) needs the option resetDimensions"),
     });
     const guard = login({ resetDimensions: ["pair"] });
     const request = requestOf("ada");
     await guard.check(request, client);
     await guard.close();
-    await expect(guard.forgive(request)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
+    await expect(guard.resetClient(request)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
   test.each([
-    ["pair", 'forgive must be a list of dimensions, got "pair"'],
-    [[], "forgive must be a list of dimensions, got []"],
-    [[""], 'forgive must be a list of dimensions, got [""]'],
-    [[7], "forgive must be a list of dimensions, got [7]"],
+    ["pair", 'resetDimensions must be a list of dimensions, got "pair"'],
+    [[], "resetDimensions must be a list of dimensions, got []"],
+    [[""], 'resetDimensions must be a list of dimensions, got [""]'],
+    [[7], "resetDimensions must be a list of dimensions, got [7]"],
     [
       ["pair", "user"],
-      'forgive has "user", but the limits count per "pair", "account", "ip", "global"',
+      'resetDimensions has "user", but the limits count per "pair", "account", "ip", "global"',
     ],
-    [["global"], "forgive would forgive all clients at once"],
-  ])("refuses %j", (forgive, message) => {
+    [["global"], "resetDimensions would reset all clients at once"],
+  ])("refuses %j", (resetDimensions, message) => {
     const all = fixedWindow({ limit: 9, window: "1d", name: "all", per: "global" });
-    const wrong = () => login({ limits: [...limits, all], resetDimensions: forgive } as never);
+    const wrong = () => login({ limits: [...limits, all], resetDimensions } as never);
     expect(wrong).toThrow(
       expect.objectContaining({
         code: "HEADGATE_INVALID_OPTION",
@@ -118,7 +120,7 @@ describe("forgive", () => {
     const guard = createHttpGuard("rateLimit", { limiter, resetDimensions: ["default"] });
     const request = requestOf("ada");
     await guard.check(request, client);
-    expect(await guard.forgive(request)).toBe(true);
+    expect(await guard.resetClient(request)).toBe(true);
     expect(await limiter.peek("203.0.113.7")).toMatchObject({ allowed: true });
   });
 });

@@ -19,9 +19,9 @@ export function requireResettable(
   if (wrong === undefined) return;
   const why =
     wrong === GLOBAL_DIMENSION
-      ? "would forgive all clients at once"
+      ? "would reset all clients at once"
       : `has ${formatReceived(wrong)}, but the limits count per ${counted.map(formatReceived).join(", ")}`;
-  throw invalidOption(`${owner}: forgive ${why}`);
+  throw invalidOption(`${owner}: resetDimensions ${why}`);
 }
 
 /**
@@ -55,6 +55,6 @@ export async function resetClient(
 
 function missingDimensionsError(owner: string): HeadgateError {
   return invalidOption(
-    `${owner}: forgive(request) needs the option forgive, with the dimensions to forget, as in forgive: ["account"]`,
+    `${owner}: resetClient(request) needs the option resetDimensions, as in resetDimensions: ["account"]`,
   );
 }

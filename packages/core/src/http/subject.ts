@@ -24,7 +24,7 @@ export interface OpaqueSubject {
 function throwOnText(): never {
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    "what byIp, byHeader and byAll return cannot be used as a string, because it would not say who is counted: join keys with byAll(byIp(), (request) => ...), or use the address that a key function gets",
+    "what byIp, byHeader and combineKeys return cannot be used as a string, because it would not say who is counted: join keys with combineKeys(byIp(), (request) => ...), or use the address that a key function gets",
   );
 }
 

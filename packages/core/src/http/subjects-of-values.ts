@@ -41,7 +41,7 @@ export function subjectOfHeader(
 }
 
 /**
- * The subject of a request without a key, which counts by its address (`missing: "ip"`) and never shares a counter with a key. Throws
+ * The subject of a request without a key, which counts by its address (`missingKey: "ip"`) and never shares a counter with a key. Throws
  * `HEADGATE_INVALID_KEY` for anything but an IP address.
  */
 export function subjectOfMissingKey(address: string): string {
@@ -49,7 +49,7 @@ export function subjectOfMissingKey(address: string): string {
 }
 
 /**
- * The subject that `byAll(...)` counts several subjects as, in the order of its keys:
+ * The subject that `combineKeys(...)` counts several subjects as, in the order of its keys:
  * `combineSubjects(subjectOfAddress("203.0.113.7"), "ada@example.org")`. Throws `HEADGATE_EMPTY_KEY`.
  */
 export function combineSubjects(...subjects: readonly string[]): string {
@@ -57,6 +57,6 @@ export function combineSubjects(...subjects: readonly string[]): string {
   if (isWhole && subjects.length > 1) return joinSubjects(subjects);
   throw new HeadgateError(
     "HEADGATE_EMPTY_KEY",
-    `subjectOfAll takes two or more subjects, each a non-empty string, got ${formatReceived(subjects)}`,
+    `combineSubjects takes two or more subjects, each a non-empty string, got ${formatReceived(subjects)}`,
   );
 }

@@ -127,7 +127,7 @@ function isSource(value: unknown, levels: number): value is SubjectSource {
   const { by, ipv6Prefix, name, hash, keys } = value;
   if (by === "ip") return isWholeNumber(ipv6Prefix);
   if (by === "header") return isString(name) && (hash === "sha256" || hash === "hmac");
-  if (by !== "all") return by === "function";
+  if (by !== "combined") return by === "function";
   return isArrayOf(keys, (key): key is SubjectSource => isSource(key, levels - 1));
 }
 

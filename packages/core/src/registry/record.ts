@@ -7,7 +7,7 @@ export type SubjectSource =
   /** From a header's value, which is hashed; as an HMAC if a secret was given. */
   | { readonly by: "header"; readonly name: string; readonly hash: "sha256" | "hmac" }
   /** From several keys together. */
-  | { readonly by: "all"; readonly keys: readonly SubjectSource[] }
+  | { readonly by: "combined"; readonly keys: readonly SubjectSource[] }
   /** By a function of the application. */
   | { readonly by: "function" };
 

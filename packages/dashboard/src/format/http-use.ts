@@ -25,7 +25,7 @@ export function formatSubjectSource(source: SubjectSource): string {
       return `by address (IPv6 by /${source.ipv6Prefix})`;
     case "header":
       return `by the header ${source.name}`;
-    case "all":
+    case "combined":
       return source.keys.map(formatSubjectSource).join(" with ");
     default:
       return "by a function of the application";

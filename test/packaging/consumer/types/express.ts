@@ -84,7 +84,7 @@ const forgiving = rateLimit({
   resetDimensions: ["apiKey", "ip"],
   storeTimeout: process.env["TIMEOUT"] ?? "100ms",
 });
-app.get("/login", async (req, res) => res.json(await forgiving.forgive(req)));
+app.get("/login", async (req, res) => res.json(await forgiving.resetClient(req)));
 // @ts-expect-error a misspelt dimension
 rateLimit({
   limits: gcra({ limit: 1, window: "1m", per: "apiKey" }),

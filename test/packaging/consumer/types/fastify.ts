@@ -86,7 +86,7 @@ app.get(
   { preHandler: app.rateLimit({ name: "export", limits: gcra({ limit: 1, window: "1m" }) }) },
   async () => "",
 );
-app.get("/forgive", async (request): Promise<boolean> => app.headgate.forgive(request));
+app.get("/reset-client", async (request): Promise<boolean> => app.headgate.resetClient(request));
 app.get("/admin", { onRequest: [app.rateLimit()] }, async () =>
   app.headgate.limiter.reset("somebody"),
 );

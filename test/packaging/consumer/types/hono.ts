@@ -23,7 +23,7 @@ app.get("/users/:user/files/:file", limiting, (c) => {
   const own: string = c.var.user;
   // @ts-expect-error the path has no such parameter: the types of the path survive the middleware before the handler
   const other: string = c.req.param("other");
-  return c.json({ user, own, other, remaining: decision?.remaining, of: limiting.of(c) });
+  return c.json({ user, own, other, remaining: decision?.remaining, of: limiting.decisionOf(c) });
 });
 
 rateLimit({
