@@ -130,7 +130,7 @@ test("what is hidden changes no answer, by any name, figure or reason", async ()
   onTestFinished(() => breaker.close());
   await breaker.for("eu").run(async () => 1);
   await seen.fleet.tell();
-  const doctor = async () => ({ checks: [{ findings: [{ status: "warning", found: MARK }] }] });
+  const doctor = async () => ({ checks: [{ findings: [{ status: "warning", message: MARK }] }] });
   const options = { store: seen.fleet.store, createBreaker, doctor };
   const without = await answersOf(await nodeMount.mount({ ...options, authorize }));
   await addHidden(seen);
@@ -140,8 +140,8 @@ test("what is hidden changes no answer, by any name, figure or reason", async ()
   });
   // It is there, for those who may see it.
   const { json } = await api(whole, "overview");
-  expect(json).toMatchObject({ processes: [{}, {}], coverage: { silent: 1 } });
-  expect(json.unread).toBeGreaterThan(0);
+  expect(json).toMatchObject({ processes: [{}, {}], coverage: { silentProcesses: 1 } });
+  expect(json.unreadable).toBeGreaterThan(0);
   expect((await api(whole, "log")).json.unreadable).toBeGreaterThan(0);
   for (const path of ["overview", "control", "log", "breakers"]) {
     expect((await api(whole, path)).body.toString()).toContain(MARK);

@@ -92,7 +92,7 @@ describe("a hidden limiter", () => {
 
   test("is in no finding of a doctor, who knows of no visitor", async () => {
     const fleet = await createSeenFleet(own.client);
-    const finding = { status: "warning", found: "secret has 2 policies" };
+    const finding = { status: "warning", message: "secret has 2 policies" };
     const doctor = async () => ({ checks: [{ findings: [finding] }] });
     const page = await nodeMount.mount({ store: fleet.store, authorize, doctor });
     expect((await api(page, "session")).json.hasDoctor).toBe(false);
@@ -111,7 +111,7 @@ describe("a hidden limiter", () => {
     }
     const { json } = await api(page, "overview");
     expect(json).toMatchObject({ totals: { allowed: 3, denied: 2 }, others: null });
-    expect(json.inForce).toMatchObject({ overrides: 1, blocks: expect.any(Number) });
+    expect(json.active).toMatchObject({ overrides: 1, blocks: expect.any(Number) });
     const subject = await api(page, "subject", { subject: "bob", as: "text" });
     expect(subject.body.toString()).not.toMatch(/"secret"|hushed/);
     expect(subject.json.limiters).toHaveLength(1);

@@ -36,8 +36,8 @@ describe("a subject", () => {
       allowed: false,
       deniedBy: "block",
       subject: { default: "ann" },
-      limits: [{ limit: "3-per-1h", most: 3, used: 3, remaining: 0 }],
-      blocked: [{ setAs: "3-per-1h" }],
+      limits: [{ limit: "3-per-1h", capacity: 3, used: 3, remaining: 0 }],
+      blocks: [{ setAs: "3-per-1h" }],
       history: [],
     });
     expect(ann.until - json.at).toBeGreaterThan(590_000);
@@ -62,19 +62,19 @@ describe("a subject", () => {
     const { json } = await api(page, "subject", { subject: "ann", as: "text" });
     const [ann] = json.limiters;
     expect(ann.limits).toHaveLength(3);
-    expect(ann.limits[0]).toMatchObject({ limit: "3-per-1h", used: 1, most: 3, remaining: 2 });
+    expect(ann.limits[0]).toMatchObject({ limit: "3-per-1h", used: 1, capacity: 3, remaining: 2 });
     const used = ann.limits.find(({ limit }: { limit: string }) => limit === "9-per-1d");
     expect(used).toMatchObject({
-      words: "9 per day for each client (fixedWindow)",
-      ...{ used: 4, most: 9, remaining: 5, allowed: true, allowsAt: json.at },
+      description: "9 per day for each client (fixedWindow)",
+      ...{ used: 4, capacity: 9, remaining: 5, allowed: true, nextAllowedAt: json.at },
     });
     const full = ann.limits.find(({ limit }: { limit: string }) => limit === "plan");
     expect(full).toMatchObject({
-      words: "plan: 2 per hour for each client, by the clock (fixedWindow)",
+      description: "plan: 2 per hour for each client, by the clock (fixedWindow)",
       ...{ used: 2, remaining: 0, allowed: false },
     });
     const nextHour = (Math.floor(json.at / 3_600_000) + 1) * 3_600_000;
-    expect(Math.abs(full.allowsAt - nextHour)).toBeLessThan(2_000);
+    expect(Math.abs(full.nextAllowedAt - nextHour)).toBeLessThan(2_000);
   });
 
   test("by hand, by whom and why", async () => {
@@ -83,7 +83,7 @@ describe("a subject", () => {
     const { json } = await api(page, "subject", { subject: "bob", as: "text", limiter: "api" });
     expect(json.limiters[0]).toMatchObject({
       deniedBy: "block",
-      blocked: [{ setAs: "hand", by: "eve", reason: "scrapes" }],
+      blocks: [{ setAs: "hand", by: "eve", reason: "scrapes" }],
       history: [{ kind: "block", before: "not blocked", after: "blocked" }],
     });
     const control = await api(page, "control");
@@ -117,7 +117,7 @@ describe("a subject", () => {
     expect(address.json).toMatchObject({
       asked: "address 127.0.0.1",
       limiters: [{ name: "site", allowed: false, deniedBy: "deny list", limits: [{ used: 2 }] }],
-      skipped: [{ name: "keys", needs: "counts default (by the header x-api-key)" }],
+      skipped: [{ name: "keys", countsBy: "counts default (by the header x-api-key)" }],
       denyList: [{ network: "127.0.0.0/8", reason: "a flood" }],
     });
     const question = { subject: "sesame-12345", as: "header", header: "X-API-Key" };

@@ -62,11 +62,11 @@ describe("the overview", () => {
       totals: { allowed: 6, denied: 2, degraded: 0 },
       stepMs: 10_000,
       others: null,
-      mixed: [],
+      mixedVersions: [],
       ignoredOverrides: [],
-      inForce: { overrides: 0, blocks: 1, denied: 0, blocksKnown: true },
-      coverage: { processes: 1, silent: 0 },
-      unread: 0,
+      active: { overrides: 0, blocks: 1, denyListEntries: 0, hasAllBlocks: true },
+      coverage: { processes: 1, silentProcesses: 0 },
+      unreadable: 0,
     });
     const sum = json.series.reduce((all: number, one: { denied: number }) => all + one.denied, 0);
     expect(sum).toBe(2);
@@ -74,10 +74,10 @@ describe("the overview", () => {
       { name: "api", totals: { allowed: 4, denied: 2 }, versions: 1, processes: 1, overrides: 0 },
       { name: "login", totals: { allowed: 2, denied: 0 } },
     ]);
-    expect(json.limiters[0].words).toEqual([
+    expect(json.limiters[0].limits).toEqual([
       "3 per hour for each client, blocks for 10 minutes (fixedWindow)",
     ]);
-    expect(json.processes).toMatchObject([{ pid: process.pid, more: 0 }]);
+    expect(json.processes).toMatchObject([{ pid: process.pid, unlistedCount: 0 }]);
     expect(Math.abs(json.processes[0].reportedAt - json.at)).toBeLessThan(60_000);
   });
 
@@ -90,8 +90,8 @@ describe("the overview", () => {
     await other.tell();
     await fleet.tell();
     const { json } = await api(page, "overview");
-    expect(json.mixed).toEqual([{ name: "api", versions: 2 }]);
-    expect(json.inForce.overrides).toBe(2);
+    expect(json.mixedVersions).toEqual([{ name: "api", versions: 2 }]);
+    expect(json.active.overrides).toBe(2);
     const ignored = json.ignoredOverrides.map(({ limiter }: { limiter: string }) => limiter);
     expect(ignored.sort()).toEqual(["api", "gone"]);
   });
@@ -111,11 +111,11 @@ describe("a limiter", () => {
       stepMs: 600_000,
       overrides: [
         {
-          what: "3-per-1h: limit 5",
+          change: "3-per-1h: limit 5",
           subject: { default: "ann" },
           by: "eve",
           reason: "she pays",
-          reach: "in-force",
+          coverage: "in-force",
           appliedBy: 1,
         },
       ],
@@ -164,7 +164,7 @@ describe("other views", () => {
     const { page } = await seed();
     const { json } = await api(page, "control");
     expect(json).toMatchObject({
-      blocksKnown: true,
+      hasAllBlocks: true,
       blocks: [{ limiter: "api", subject: { default: "ann" }, setAs: "3-per-1h" }],
     });
     expect(Math.abs(json.blocks[0].until - json.at - 600_000)).toBeLessThan(60_000);
@@ -173,10 +173,10 @@ describe("other views", () => {
     onTestFinished(() => limiter.close());
     await writeDirectory(silent);
     const other = await nodeMount.mount({ store: silent, authorize: () => "read" });
-    expect((await api(other, "control")).json.blocksKnown).toBe(false);
+    expect((await api(other, "control")).json.hasAllBlocks).toBe(false);
     expect((await api(other, "overview")).json).toMatchObject({
-      coverage: { processes: 1, silent: 1 },
-      processes: [{ reportedAt: null, silent: true }],
+      coverage: { processes: 1, silentProcesses: 1 },
+      processes: [{ reportedAt: null, isSilent: true }],
     });
   });
 
@@ -216,7 +216,7 @@ describe("other views", () => {
     await expect
       .poll(async () => (await api(page, "breakers")).json.breakers[0])
       .toMatchObject({
-        targetsKnown: true,
+        hasAllTargets: true,
         targets: [
           { target: "eu", state: "closed", calls: 1, successRate: 1 },
           { target: "us", state: "forced-open", lastOrder: { state: "forced-open", by: "ann" } },
@@ -226,7 +226,7 @@ describe("other views", () => {
     expect(breakers[0].targets[0]).not.toHaveProperty("lastOrder");
     // Without `createBreaker` nothing is made up.
     expect((await api(without, "breakers")).json.breakers).toMatchObject([
-      { targetsKnown: false, targets: [] },
+      { hasAllTargets: false, targets: [] },
     ]);
   });
 
@@ -262,8 +262,8 @@ describe("other views", () => {
     const { status, json } = await api(page, "breakers");
     expect([status, json.breakers?.length]).toEqual([200, 2]);
     expect(json.breakers).toMatchObject([
-      { targetsKnown: false },
-      { targetsKnown: false, policy: ["its options cannot be read"] },
+      { hasAllTargets: false },
+      { hasAllTargets: false, policy: ["its options cannot be read"] },
     ]);
   });
 
@@ -293,8 +293,8 @@ describe("other views", () => {
       asked += 1;
       const finding = {
         status: "problem",
-        found: "no memory",
-        mend: "add some",
+        message: "no memory",
+        fix: "add some",
         commands: ["buy"],
       };
       return { checks: [{ docs: "headgate doctor --explain", findings: [finding] }] };
@@ -307,8 +307,8 @@ describe("other views", () => {
         {
           level: "error",
           title: "no memory",
-          mend: "add some\nbuy",
-          see: "headgate doctor --explain",
+          fix: "add some\nbuy",
+          docs: "headgate doctor --explain",
         },
       ]);
       expect(json.server).toMatchObject({ version: expect.any(String), role: "master" });

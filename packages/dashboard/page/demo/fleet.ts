@@ -40,9 +40,9 @@ function processesAt(at: number): readonly ProcessSummary[] {
     startedAt: at - (i < 4 ? 26 : 190) * 3_600_000 - i * 41_000,
     seenAt: at - 1_000 * (i + 2),
     version: i < 4 ? "1.0.0" : "0.9.4",
-    more: 0,
+    unlistedCount: 0,
     reportedAt: i === 5 ? at - 190_000 : at - 1_300 * (i + 1),
-    silent: i === 5,
+    isSilent: i === 5,
   }));
 }
 
@@ -66,7 +66,7 @@ export function overviewAt(at: number, span: Span): Overview {
       name: one.name,
       totals: totalOf(line),
       series: mergeSeries([line], SPARKLINE_STEP_MS[span]).points,
-      words: one.limits.map(({ name, description }) => `${name}: ${description}`),
+      limits: one.limits.map(({ name, description }) => `${name}: ${description}`),
       versions: one.name === "search" ? 2 : 1,
       processes: 6,
       shadow: one.shadow ?? false,
@@ -137,7 +137,7 @@ export function limiterAt(at: number, name: string, span: Span): LimiterView | u
       subject: i === 4 ? null : subject,
       hash: i === 4 ? "k3Xq9vYw1rT0aZbC" : null,
       count: Math.round(all * share),
-      error: i === 3 ? 12 : 0,
+      maxError: i === 3 ? 12 : 0,
     }));
   return {
     at,

@@ -2,8 +2,8 @@ import type { SubjectByDimension, SubjectStatus, SubjectView } from "../../src/a
 import { blocksAt, deniedAt, logAt, overridesAt } from "./control.ts";
 
 const SKIPPED = [
-  { name: "api", needs: "counts user (by a function of the application)" },
-  { name: "language-model", needs: "counts tenant (by a function of the application)" },
+  { name: "api", countsBy: "counts user (by a function of the application)" },
+  { name: "language-model", countsBy: "counts tenant (by a function of the application)" },
 ];
 
 /** What the limiters say of some clients. */

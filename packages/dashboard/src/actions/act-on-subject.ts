@@ -57,10 +57,10 @@ async function findLimiters(
   if (known.length === 0) {
     throw badRequest("the limiter's policy is too long to be listed: act with the command");
   }
-  const dimensions = Object.keys(subject);
+  const subjectDimensions = Object.keys(subject);
   const matching = known.filter(({ limiter: { limits } }) => {
     const dimensions = dimensionsOf(limits);
-    return dimensions.every((dimension) => dimensions.includes(dimension));
+    return subjectDimensions.every((dimension) => dimensions.includes(dimension));
   });
   if (matching.length === 0) throw badRequest("the limiter does not count by this dimension");
   return [...new Map(matching.map((one) => [one.counterIdentity, one])).values()];

@@ -30,18 +30,18 @@ export class ActionRunner {
 
   /** Previews an action, with a token for it. Rejects with a `Refusal`. */
   async preview(
-    reading: FleetReader,
+    reader: FleetReader,
     visitor: Visitor,
     body: Record<string, unknown>,
   ): Promise<ActionPreview> {
     const action = parseAction(body["action"]);
     const by = requirePermission(visitor, action);
-    return (await this.#createPreview(this.#contextOf(reading), action, by)).preview;
+    return (await this.#createPreview(this.#contextOf(reader), action, by)).preview;
   }
 
   /** Performs an action if its preview still holds. Rejects with a `Refusal`. */
   async act(
-    reading: FleetReader,
+    reader: FleetReader,
     visitor: Visitor,
     body: Record<string, unknown>,
   ): Promise<CompletedAction> {
@@ -52,8 +52,8 @@ export class ActionRunner {
     if (typeof token !== "string") throw badRequest("token must be that of a preview");
     await this.#limitRate(by);
     const isPreviewed = this.#tokens.redeem(token, action, by);
-    const context = this.#contextOf(reading);
-    const { preview, performed: outcome } = await this.#createPreview(context, action, by);
+    const context = this.#contextOf(reader);
+    const { preview, outcome } = await this.#createPreview(context, action, by);
     if (isPreviewed === undefined) {
       const message = "this preview is not valid any more, or was used already: look again";
       throw new HttpError(409, "PREVIEW_EXPIRED", message, { preview });
@@ -62,9 +62,9 @@ export class ActionRunner {
       const message = "the state has changed since it was shown: look again";
       throw new HttpError(409, "STATE_CHANGED", message, { preview });
     }
-    const outcome = await performAction(context, action, { reason, by });
-    reading.clearCache();
-    return { ...statesOf(outcome), at: await reading.serverTime() };
+    const completed = await performAction(context, action, { reason, by });
+    reader.clearCache();
+    return { ...statesOf(completed), at: await reader.serverTime() };
   }
 
   #contextOf(reader: FleetReader): ActionContext {
@@ -75,10 +75,10 @@ export class ActionRunner {
     context: ActionContext,
     action: Action,
     by: string,
-  ): Promise<{ readonly preview: ActionPreview; readonly performed: ActionOutcome }> {
+  ): Promise<{ readonly preview: ActionPreview; readonly outcome: ActionOutcome }> {
     const outcome = await performAction(context, action, { by, dryRun: true });
     const token = this.#tokens.sign(action, by, outcome.state);
-    return { performed: outcome, preview: { ...statesOf(outcome), token } };
+    return { outcome, preview: { ...statesOf(outcome), token } };
   }
 
   async #limitRate(by: string): Promise<void> {

@@ -13,7 +13,7 @@ interface DerivedSubjects {
   /** One for each way in which the limiter is used; empty if nothing fits. */
   readonly subjects: readonly SubjectByDimension[];
   /** What the limiter counts by. */
-  readonly needs: string;
+  readonly countsBy: string;
 }
 
 /** Creates the subjects of a limiter in the same way as its adapters. A limiter that counts all clients together counts this one, too. */
@@ -24,7 +24,7 @@ export async function deriveSubjects(
   const dimensions = dimensionsOf(known.limiter.limits);
   const isGlobal = dimensions.every((dimension) => dimension === "global");
   const subjects = isGlobal ? [{ global: GLOBAL_SUBJECT }] : await resolveSubjects(known, client);
-  return { subjects, needs: formatDimensions(dimensions, known) };
+  return { subjects, countsBy: formatDimensions(dimensions, known) };
 }
 
 function formatDimensions(dimensions: readonly string[], known: LimiterVersion): string {

@@ -39,7 +39,7 @@ export async function buildBreakersView(
           const entry = newestOrder(name, { target: row.target });
           return entry === undefined ? row : { ...row, lastOrder: toLastOrder(entry) };
         }),
-        hasAllTargets: hasAllTargets,
+        hasAllTargets,
       };
     }),
   );

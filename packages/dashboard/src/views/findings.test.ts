@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findingsWithTimeout } from "./findings.ts";
 
-const report = { checks: [{ findings: [{ status: "ok", found: "all is well" }] }] };
+const report = { checks: [{ findings: [{ status: "ok", message: "all is well" }] }] };
 
 test("a doctor that never answers is a finding itself", async () => {
   expect(await findingsWithTimeout(1, () => new Promise(() => {}))).toEqual([

@@ -33,7 +33,7 @@ async function findingsOf(doctor: () => Promise<DoctorReport>): Promise<readonly
         title: message,
         impact,
         fix: fix === undefined && commands.length === 0 ? undefined : formatFix(fix, commands),
-        docs: docs,
+        docs,
       }),
     ),
   );

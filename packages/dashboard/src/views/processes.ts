@@ -7,10 +7,11 @@ export function toProcessSummaries(
   { reporting, silent }: UsageCoverage,
 ): readonly ProcessSummary[] {
   const reports = new Map([...reporting, ...silent].map((one) => [one.id, one.at]));
-  const isSilent = new Set(silent.map(({ id }) => id));
+  const silentIds = new Set(silent.map(({ id }) => id));
   return processes.map(({ id, host, pid, startedAt, seenAt, version, more }) => ({
-    ...{ id, host, pid, startedAt, seenAt, version, more },
+    ...{ id, host, pid, startedAt, seenAt, version },
+    unlistedCount: more,
     reportedAt: reports.get(id) ?? null,
-    silent: isSilent.has(id),
+    isSilent: silentIds.has(id),
   }));
 }

@@ -57,7 +57,7 @@ export async function buildSubjectView(
     limiters,
     skipped: derived
       .filter(({ subjects }) => subjects.length === 0)
-      .map(({ one, needs }) => ({ name: one.limiter.name, needs })),
+      .map(({ one, countsBy }) => ({ name: one.limiter.name, countsBy })),
     denyList: toDenyListRows(denied),
   };
 }
