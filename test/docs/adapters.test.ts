@@ -20,7 +20,7 @@ test("the entry for adapters exports what its index lists", () => {
   expect(values.toSorted()).toEqual(Object.keys(http).toSorted());
 });
 
-describe("coming from a limiter of these frameworks", () => {
+describe("migrating to an adapter", () => {
   const tables = [
     ...tablesOf(section(it, "Coming from koa-ratelimit")),
     ...tablesOf(section(page("docs/how-to/hono.md"), "Coming from hono-rate-limiter")),
@@ -30,20 +30,23 @@ describe("coming from a limiter of these frameworks", () => {
   const isTheirs = (name: string): boolean =>
     /^\w+$/.test(name) && !["headers", "driver"].includes(name);
 
-  test.each(options.filter(isTheirs))("%s is refused, and the error names ours", (option) => {
-    const limits = gcra({ limit: 1, window: "1s" });
-    expect(() => http.createHttpGuard("rateLimit", { limits, [option]: 1 } as never)).toThrow(
-      "Headgate's way is",
-    );
-  });
+  test.each(options.filter(isTheirs))(
+    "the option %s of another limiter is an error that names Headgate's equivalent",
+    (option) => {
+      const limits = gcra({ limit: 1, window: "1s" });
+      expect(() => http.createHttpGuard("rateLimit", { limits, [option]: 1 } as never)).toThrow(
+        "Headgate's way is",
+      );
+    },
+  );
 
-  test("has the options of two", () => {
+  test("the hints cover two other limiters", () => {
     expect(tables).toHaveLength(2);
     expect(options).toEqual(expect.arrayContaining(["max", "windowMs"]));
   });
 });
 
-test("what an adapter may say of its framework is on the page", () => {
+test("the page documents each property of an adapter", () => {
   const [table] = tablesOf(section(it, "What an adapter must do"));
   const documented = table?.rows.flatMap(([name = ""]) => codeIn(name));
   const source = readFileSync(join(ROOT, "packages/core/src/http/http-guard.ts"), "utf8");
@@ -51,7 +54,7 @@ test("what an adapter may say of its framework is on the page", () => {
   expect(documented).toEqual([...members.matchAll(/readonly (\w+)\?:/g)].map(([, name]) => name));
 });
 
-test("every example that is an adapter is on the page", () => {
+test("the page links every example of an adapter", () => {
   const linked = linksOf(it).map(({ target }) => target);
   const examples = readdirSync(join(ROOT, "examples"), { recursive: true, encoding: "utf8" })
     .filter((file) => /^[\w-]+\/rate-limit\.mjs$/.test(file))
@@ -60,7 +63,7 @@ test("every example that is an adapter is on the page", () => {
   expect(linked).toEqual(expect.arrayContaining(examples));
 });
 
-test("the adapter that the page explains is the example's", () => {
+test("the adapter on the page is the one of the example", () => {
   /** The function that limits, without types and the numbers of lines. */
   const limitIn = (text: string): string[] => {
     const [, body = ""] = /async function limit\(.*\n([\s\S]*?)\n {2}\}\n/.exec(text) ?? [];

@@ -59,17 +59,20 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-test("the table of channels lists all there are, and no others", () => {
+test("the table of channels lists exactly the existing channels", () => {
   const documented = rows.map(([key = "", name = ""]) => [codeIn(key)[0], codeIn(name)[0]]);
   expect(Object.fromEntries(documented)).toEqual(BREAKER_CHANNELS);
 });
 
-test.each(Object.entries(BREAKER_CHANNELS))("messages on %s have their fields", (key, name) => {
-  const fields = Object.keys(published.get(name) ?? {}).sort();
-  expect(fields.join(" ")).toBe(FIELDS[key as keyof typeof FIELDS]);
-});
+test.each(Object.entries(BREAKER_CHANNELS))(
+  "messages on %s have the documented fields",
+  (key, name) => {
+    const fields = Object.keys(published.get(name) ?? {}).sort();
+    expect(fields.join(" ")).toBe(FIELDS[key as keyof typeof FIELDS]);
+  },
+);
 
-test("a change tells the numbers that caused it, and a refused call when to come back", () => {
+test("a state change carries the rates that caused it, and a rejected call the time to retry", () => {
   expect(published.get(BREAKER_CHANNELS.state)).toEqual({
     breaker: "payments",
     target: "bank-eu",

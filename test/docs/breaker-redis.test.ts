@@ -27,7 +27,7 @@ beforeEach(async () => {
   await admin.flushall();
 });
 
-test("the keys are those that the page shows, and no state until it opens", async () => {
+test("a breaker has the documented keys, and none for its state until it opens", async () => {
   const breaker = createBreaker({ name: "payments", store: redisStore(admin), minimumCalls: 2 });
   const bank = breaker.for("bank-eu");
   const [stateKey, windowKey] = /```text\n([\s\S]+?)\n```/.exec(IN_REDIS)?.[1]?.split("\n") ?? [];
@@ -41,7 +41,7 @@ test("the keys are those that the page shows, and no state until it opens", asyn
   await breaker.close();
 });
 
-test("a user with the permissions of docs/reference/redis.md can do everything", async () => {
+test("a breaker works with the permissions of docs/reference/redis.md", async () => {
   const [command = "", ...args] = acl?.text.trim().split(" ") ?? [];
   await admin.call(command, ...args);
   const user = new Redis({
@@ -80,7 +80,7 @@ describe("sizes", () => {
     },
   );
 
-  test("and so is the state of one that opened", async ({ skip }) => {
+  test("the state of an opened target has the documented size", async ({ skip }) => {
     skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     const bytes = await measure({ minimumCalls: 1 }, 1, 4_096);
     expect(bytes / (documented(0) + documented(4))).toBeGreaterThan(0.9);

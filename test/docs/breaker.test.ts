@@ -21,18 +21,18 @@ async function optionsOf(give: (options: object) => unknown): Promise<string[]> 
 describe("the table of options", () => {
   const rows = rowsOf("Options");
 
-  test("lists all there are, and no others", async () => {
+  test("lists exactly the existing ones", async () => {
     expect(rows.map(([option = ""]) => codeIn(option)[0])).toEqual(await optionsOf(createBreaker));
   });
 
-  test("is followed by a chapter for each, in the same order", () => {
+  test("each option has a chapter, in the order of the table", () => {
     const chapters = [...section(PAGE, "Options").matchAll(/^### (.+)$/gm)];
     expect(chapters.map(([, option]) => option)).toEqual(
       rows.map(([option = ""]) => codeIn(option)[0]),
     );
   });
 
-  test("lists the defaults: a breaker with all of them is the same as one without", () => {
+  test("lists the defaults: a breaker with all of them equals one without options", () => {
     const documented = rows
       .map(([option = "", value = ""]) => [codeIn(option)[0], /^`([\w".]+)`$/.exec(value)?.[1]])
       .filter(([, value]) => value !== undefined)
@@ -51,13 +51,13 @@ describe("the table of options", () => {
     ).not.toThrow();
   });
 
-  test("and that of run lists all that run takes", async () => {
+  test("the table of run lists exactly the options of run", async () => {
     const options = await optionsOf((given) => createBreaker().run(() => 1, given as never));
     expect(rowsOf("Making calls").map(([option = ""]) => codeIn(option)[0])).toEqual(options);
   });
 });
 
-test("the table of methods lists all there are, and no others", () => {
+test("the table of methods lists exactly the existing methods", () => {
   const methods = Object.entries(createBreaker())
     .filter(([, value]) => typeof value === "function")
     .map(([name]) => name);
@@ -65,7 +65,7 @@ test("the table of methods lists all there are, and no others", () => {
   expect(documented.sort()).toEqual(methods.sort());
 });
 
-describe("the reasons that a fallback is told", () => {
+describe("the reasons that a fallback receives", () => {
   /** Makes a call that ends badly; resolves with what the fallback was told, as the table has it. */
   async function documented(
     breaker: Breaker<string>,
@@ -84,7 +84,7 @@ describe("the reasons that a fallback is told", () => {
     return [`"${context?.because}"`, ...names];
   }
 
-  test("are those of the table, with what comes along", async () => {
+  test("are those of the table, with their fields", async () => {
     const breaker = createBreaker<string>({
       isFailure: (call) => call.status === "rejected" || call.value === "bad",
     });

@@ -41,7 +41,7 @@ function makeRelease(): string {
   return dir;
 }
 
-test("the release notes make a release: the same version for all, and each note in its packages' changelogs", () => {
+test("the release notes make a release with one version for all packages and each note in its changelogs", () => {
   const dir = makeRelease();
   const versionOf = (root: string, name: string): string =>
     JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")).version;

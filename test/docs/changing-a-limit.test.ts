@@ -25,7 +25,7 @@ const ROWS: Readonly<Record<string, ReadonlyArray<(limit: number) => Limit>>> = 
   "`slidingLog`": [(limit) => slidingLog({ limit, window })],
 };
 
-describe("after a limit was lowered, docs/understand/guarantees.md says how long a client is denied", () => {
+describe("docs/understand/guarantees.md says how long a client is denied after a limit was lowered", () => {
   test("with each algorithm", () => {
     expect(waits?.rows.map(([what]) => what)).toEqual(Object.keys(ROWS));
   });

@@ -76,7 +76,7 @@ test.each(commands)("$place: $line", ({ line, place }) => {
   }
 });
 
-test("the page of the command lists each command of its help, in that order, with a link", () => {
+test("the reference of the command lists each command of its help, in that order, with a link", () => {
   const names = [...(help.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z-]+) .*\S$/gm)];
   const rows = tablesOf(section(page("docs/reference/cli.md"), "The commands"))[0]?.rows ?? [];
   expect(rows.map(([command = ""]) => codeIn(command)[0])).toEqual(

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await Promise.all([limit, route, site, breaker].map((one) => one.close()));
 });
 
-test("a limiter says by which kinds of keys adapters count", () => {
+test("a limiter's registry entry names the kinds of keys that adapters count by", () => {
   const route = found.limiters.find(({ name }) => name === "route");
   expect(route?.uses[0]?.keys).toEqual({
     default: {
@@ -48,7 +48,7 @@ test("a limiter says by which kinds of keys adapters count", () => {
   });
 });
 
-test("all keys in Redis begin as the page says, and expire within the time that it says", async () => {
+test("all keys in Redis have the documented prefixes and expire within the documented time", async () => {
   const [, start = ""] =
     /keys begin with `([^`]+)` and expire within two hours/.exec(DIRECTORY) ?? [];
   const store = redisStore(own.client);

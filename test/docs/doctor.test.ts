@@ -9,7 +9,7 @@ import { blocksOf, page, section } from "./markdown.ts";
 
 const PAGE = page("docs/how-to/doctor.md");
 
-test("each check has its section, in the order of the checks, and says the same three things", () => {
+test("each check of the doctor has a section with the same three parts, in order", () => {
   const names = CHECKS.map(({ name }) => name);
   const sections = [...PAGE.text.matchAll(/^## ([a-z-]+)$/gm)].map((match) => match[1]);
   expect(sections).toEqual(names);
@@ -20,7 +20,7 @@ test("each check has its section, in the order of the checks, and says the same 
   }
 });
 
-test("the command prints the section of each check, which a report names, without a server", async () => {
+test("the command explains each check without a server", async () => {
   for (const { name } of CHECKS) {
     const { exitCode, stdout, stderr } = await runCli(["doctor", "--explain", name]);
     expect([exitCode, stderr]).toEqual([0, ""]);
@@ -63,7 +63,7 @@ describe("a user with its permissions", () => {
     return [statuses, worst("keys").message.includes("and take"), own.worst("permissions").message];
   }
 
-  test("may ask everything, and change nothing", async () => {
+  test("may run every check, and change nothing", async () => {
     const { statuses } = await examine(at, "--as", "headgate");
     expect(Object.values(statuses)).not.toContain("unknown");
     const user = new Redis(at, { enableReadyCheck: false, disableClientInfo: true });
@@ -74,7 +74,7 @@ describe("a user with its permissions", () => {
 
   // A few of them, unless there is time. What a cluster is asked, only a cluster is.
   const tried = needed.filter((permission) => !permission.startsWith("+cluster"));
-  test.each(isLong ? tried : tried.slice(0, 2))("needs %s", async (permission) => {
+  test.each(isLong ? tried : tried.slice(0, 2))("needs the permission %s", async (permission) => {
     const all = await said();
     await admin.call("ACL", "SETUSER", "headgate-doctor", permission.replace("+", "-"));
     expect(await said()).not.toEqual(all);

@@ -105,7 +105,7 @@ function added({ headers }: Answer): string[] {
   return [...headers.keys()].filter((name) => !answers.free.headers.has(name));
 }
 
-describe("the answers that pages show are real", () => {
+describe("the responses on the pages are real", () => {
   const [first, draft6] = blocksOf([page("docs/how-to/public-api.md")], "http");
   const [inReadme] = blocksOf([page("README.md")], "http");
   const [inStart] = blocksOf([page("docs/start/index.md")], "http");
@@ -133,7 +133,7 @@ describe("the answers that pages show are real", () => {
     expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.denied.body));
   });
 
-  test("and that of a 503, with its headers", () => {
+  test("the problem document of a 503, with its headers", () => {
     const [, problem] = blocksOf([page("docs/how-to/public-api.md")], "json");
     expect(answers.away.status).toBe("503 Service Unavailable");
     expect(JSON.parse(problem?.text ?? "")).toEqual(JSON.parse(answers.away.body));
@@ -142,7 +142,7 @@ describe("the answers that pages show are real", () => {
   });
 });
 
-test("docs/how-to/public-api.md lists every header that is sent, and no other", () => {
+test("docs/how-to/public-api.md lists exactly the headers that are sent", () => {
   const [table] = tablesOf(section(page("docs/how-to/public-api.md"), "All headers"));
   const sent = new Set([
     ...added(answers.first),

@@ -5,14 +5,14 @@ import { describe, expect, test } from "vitest";
 import { anchorsOf, linksOf, PAGES, page, ROOT, section } from "./markdown.ts";
 
 describe.each(PAGES)("$path", (it) => {
-  test("leads nowhere that does not exist", () => {
+  test("has no dead link", () => {
     for (const { target, anchor } of linksOf(it)) {
       expect(existsSync(join(ROOT, target)), target).toBe(true);
       if (anchor !== "") expect(anchorsOf(page(target)), `${target}#${anchor}`).toContain(anchor);
     }
   });
 
-  test("names only codes that exist", () => {
+  test("names only existing error codes", () => {
     for (const [code] of it.text.matchAll(/HEADGATE_[A-Z_]+(?<!_)/g)) {
       // Variables of the tests' environment.
       if (["HEADGATE_REDIS_SERVER", "HEADGATE_LONG"].includes(code)) continue;
@@ -21,7 +21,7 @@ describe.each(PAGES)("$path", (it) => {
   });
 });
 
-test("the how-tos by question lead to every how-to, recipe and move", () => {
+test("the index of how-tos links every how-to, recipe and migration", () => {
   const index = page("docs/how-to/index.md");
   const leadsTo = new Set(linksOf(index).map(({ target }) => target));
   const pages = PAGES.filter((it) => /^docs\/(?:how-to|recipes|moving)\//.test(it.path));

@@ -70,14 +70,14 @@ describe("an application", () => {
     expect(section(page("docs/reference/redis.md"), "Permissions")).toContain(application);
   });
 
-  test("hears of what operators do", async () => {
+  test("sees the actions of operators", async () => {
     const limiter = limiterOn(await connectAs(application));
     await createAdmin(redisStore(admin)).block(api, "ann", "1h");
     expect(await limiter.consume("ann")).toMatchObject({ blocked: true, source: "store" });
     await limiter.close();
   });
 
-  test("can neither act, nor read the log", async () => {
+  test("can neither act nor read the log", async () => {
     const by = createAdmin(redisStore(await connectAs(application)));
     const code = "HEADGATE_STORE_MISCONFIGURED";
     for (const act of Object.values(actions)) await expect(act(by)).rejects.toMatchObject({ code });
@@ -122,7 +122,7 @@ describe("a reader", () => {
 });
 
 describe("an operator", () => {
-  test("can do everything, and the log knows who it was", async () => {
+  test("can do everything, and the log names the user", async () => {
     const limiter = limiterOn(admin);
     await limiter.consume("ann");
     const by = createAdmin(redisStore(await connectAs(operator)));
@@ -136,7 +136,7 @@ describe("an operator", () => {
     await limiter.close();
   });
 
-  test("needs no other permission, and each of those that an application has not", async () => {
+  test("needs exactly the documented permissions", async () => {
     const more = operator?.split(" ").filter((word) => !application?.includes(word)) ?? [];
     expect(more).toEqual(["headgate-operator", "+lpush", "+ltrim", "+lrange", "+acl|whoami"]);
     for (const permission of more.slice(1, 4)) {

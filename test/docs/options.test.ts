@@ -29,7 +29,7 @@ async function routeOptionsOf(): Promise<string[]> {
   return optionsOf((options) => app.rateLimit(options));
 }
 
-test("each option has a paragraph of its own, and each paragraph is of an option", () => {
+test("each option has a section, and each section is about an option", () => {
   const listed = documented(OPTIONS, "All options", 0);
   const headings = [...page(OPTIONS).text.matchAll(/^### `(.+)`$/gm)].map(([, name]) => name);
   expect(headings.sort()).toEqual([...new Set(listed)].sort());
@@ -48,7 +48,7 @@ function optionsIn(taker: string): string[] {
   return rows?.flatMap(([option = ""]) => codeIn(option)) ?? [];
 }
 
-describe("the table of options lists all there are, and no others", () => {
+describe("the table of options lists exactly the existing options", () => {
   test("those of both adapters", async () => {
     expect(await optionsOf((options) => rateLimit(options))).toEqual(optionsIn("adapters"));
   });
@@ -82,14 +82,14 @@ describe("the table of options lists all there are, and no others", () => {
   });
 });
 
-describe("what a limiter does without its store", () => {
+describe("the table of a limiter without its store", () => {
   const path = "docs/understand/when-redis-fails.md";
 
   test("has a row for each option", () => {
     expect(documented(path, "The options", 0)).toEqual(FAILURE_OPTIONS);
   });
 
-  test("has a row for each answer to onUnavailable", () => {
+  test("has a row for each value of onUnavailable", () => {
     const answers = documented(path, "The options", 1).map((answer) => JSON.parse(answer) as never);
     for (const onUnavailable of answers) createLimiter({ limits, onUnavailable });
     const refuse = () => createLimiter({ limits, onUnavailable: "none" as never });
@@ -122,7 +122,7 @@ describe("what a limiter does without its store", () => {
   });
 });
 
-describe("coming from another limiter", () => {
+describe("migrating from another limiter", () => {
   test.each([
     "max",
     "keyGenerator",
@@ -131,7 +131,7 @@ describe("coming from another limiter", () => {
     "points",
     "skipOnError",
     "insuranceLimiter",
-  ])("%s is refused, and the error names ours", (option) => {
+  ])("the option %s of another limiter is an error that names Headgate's equivalent", (option) => {
     expect(() => rateLimit({ limits, [option]: 1 } as never)).toThrow("Headgate's way is");
   });
 });

@@ -100,7 +100,7 @@ function withoutItsOwn(message: string): string {
   return message.replace(/ \(.*\)(?=; until)/, "").replace(/\d+/g, "n");
 }
 
-test("Fastify's log is as the page shows it", () => {
+test("Fastify's log looks as on the page", () => {
   const [block] = blocksOf([LOG], "json");
   const shown =
     block?.text
@@ -117,7 +117,7 @@ test("Fastify's log is as the page shows it", () => {
   expect(shown).toHaveLength(2);
 });
 
-test("process warnings have the same codes and messages, as the page says", () => {
+test("process warnings have the documented codes and messages", () => {
   const start = "Headgate: ";
   expect(section(LOG, "The log")).toContain(`\`${start.trim()}\` in front of the same message`);
   expect(warnings.map(({ code, message }) => [code, withoutItsOwn(message)])).toEqual(

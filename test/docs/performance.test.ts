@@ -5,7 +5,7 @@ import { linksOf, page, ROOT } from "./markdown.ts";
 
 const PAGE = page("docs/understand/performance.md");
 
-test("the page and its pictures say what the run says that is kept with them", () => {
+test("the performance page and its pictures show the figures of the saved run", () => {
   const check = (): unknown =>
     execFileSync(process.execPath, [join(ROOT, "scripts/draw-performance.mjs"), "--check"], {
       stdio: "pipe",

@@ -10,7 +10,7 @@ async function print(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test("what is shown of recommend is how its output begins", async () => {
+test("the excerpt of recommend is the start of its real output", async () => {
   const [, command = ""] = /```sh\n\S+ \S+ \S+ headgate (.*)\n```/.exec(RECOMMEND) ?? [];
   const [, shown] = /```text\n([\s\S]*?)```/.exec(RECOMMEND) ?? [];
   expect(shown).toContain("Proof, by replays");
@@ -18,7 +18,7 @@ test("what is shown of recommend is how its output begins", async () => {
   expect(printed.slice(0, shown?.length)).toBe(shown);
 });
 
-test("the options of recommend are those it has", async () => {
+test("the page lists exactly the options of recommend", async () => {
   const help = await print("recommend", "--help");
   const offered = [...help.matchAll(/^ +(--[\w-]+(?: <\w+>)?)/gm)].map((match) => match[1]);
   const [table] = tablesOf(RECOMMEND);

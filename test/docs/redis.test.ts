@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test("the keys are those that docs/reference/redis.md shows, and its patterns find them", async () => {
+test("docs/reference/redis.md shows the real keys, and its patterns match them", async () => {
   const store = redisStore(admin);
   // As its first snippet has it.
   const limits = [gcra({ limit: 100, window: "1m" }), slidingLog({ limit: 1_000, window: "1d" })];
@@ -57,7 +57,7 @@ test("the key that docs/start/with-redis.md shows is real", async () => {
   expect(shown).toContain(`\`\`\`text\n${key}\n\`\`\``);
 });
 
-test("a user with the permissions of docs/reference/redis.md can do everything, and no more", async () => {
+test("a limiter needs exactly the permissions of docs/reference/redis.md", async () => {
   const [command = "", ...args] = acl?.text.trim().split(" ") ?? [];
   await admin.call(command, ...args);
   const user = new Redis({
@@ -130,7 +130,7 @@ describe("sizes", () => {
       requests: 1_000,
       limits: slidingLog({ limit: 1_000, window: "1h" }),
     },
-  ])("what docs/reference/redis.md says of $what is measured", async (measured, { skip }) => {
+  ])("the size of $what in docs/reference/redis.md is measured", async (measured, { skip }) => {
     const { row, limits, requests } = measured;
     skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     await admin.flushall();

@@ -20,7 +20,7 @@ describe("docs/reference/limits.md", () => {
     expect(new Set(algorithms)).toEqual(new Set(known));
   });
 
-  test("lists each option of them, and no other", () => {
+  test("lists exactly the options of the algorithms", () => {
     const taken = algorithms.flatMap((algorithm) => {
       const message = messageOf(() => readPolicy({ algorithm, noSuchOption: 1 }));
       return /it takes (.+)$/.exec(message)?.[1]?.split(", ") ?? [];
@@ -41,7 +41,7 @@ describe("docs/reference/limiter.md", () => {
     await limiter.close();
   });
 
-  test("lists what each limit has besides", async () => {
+  test("lists the fields of each limit", async () => {
     const limiter = createLimiter({ limits: gcra({ limit: 1, window: "1m" }) });
     const { limits, ...decision } = await limiter.consume("ada");
     const own = Object.keys(limits[0] ?? {}).filter((name) => !Object.hasOwn(decision, name));
@@ -50,7 +50,7 @@ describe("docs/reference/limiter.md", () => {
   });
 });
 
-test("docs/reference/limiter.md lists calls that a limiter has", () => {
+test("docs/reference/limiter.md lists only existing methods", () => {
   const limiter = createLimiter({ limits: gcra({ limit: 1, window: "1m" }) });
   const calls = listed("docs/reference/limiter.md", "Calls")
     .filter((code) => code.includes("("))

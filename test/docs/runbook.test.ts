@@ -129,7 +129,7 @@ function matches(labels: Record<string, string>, matchers: string): boolean {
 
 const customers = Array.from({ length: 4 }, (_, i) => `198.51.100.${i}`);
 
-test("one client floods: it is found, and blocked everywhere", async () => {
+test("incident: one client floods, is found and is blocked everywhere", async () => {
   const flooder = "203.0.113.7";
   const client = subjectOfAddress(flooder);
   const heard = hearDecisions();
@@ -157,7 +157,7 @@ test("one client floods: it is found, and blocked everywhere", async () => {
   expect(await blocked()).toEqual([{ "orders blocked": 2, "orders allowed": 2 }]);
 });
 
-test("one client floods: commands find it, block it, and let it in again", async () => {
+test("incident: one client floods; the commands find, block and unblock it", async () => {
   const flooder = "203.0.113.7";
   const instances = await startTwo();
   for (const { store } of instances) await writeDirectory(store);
@@ -184,7 +184,7 @@ test("one client floods: commands find it, block it, and let it in again", async
   expect(entries.map(({ kind }: { kind: string }) => kind)).toEqual(["reset", "unblock", "block"]);
 });
 
-test("all clients are limited: the limiter is in shadow, until the proxy is trusted", async () => {
+test("incident: all clients are limited; shadow mode helps until the proxy is trusted", async () => {
   const heard = hearDecisions();
   const before = watch("All clients are limited");
   const instances = await startTwo({}, false);
@@ -212,10 +212,10 @@ test("all clients are limited: the limiter is in shadow, until the proxy is trus
   expect(await after()).toEqual([{ orders: 1 }, { orders: 14 }, {}]);
 });
 
-describe("no client is limited", () => {
+describe("incident: no client is limited", () => {
   const flooder = Array(6).fill("203.0.113.7");
 
-  test("by an override that somebody forgot, until it is removed", async () => {
+  test("because of a forgotten override", async () => {
     const forgotten = { limiter: "orders", shadow: true };
     await inForce(await operator().setOverride(forgotten, { for: "forever" }));
     const before = watch("No client is limited");
@@ -236,7 +236,7 @@ describe("no client is limited", () => {
     ]);
   });
 
-  test("by what is written in shadow, until an override enforces it", async () => {
+  test("because the limiter is in shadow mode, until an override enforces it", async () => {
     const instances = await startTwo({ shadow: true });
     for (const { store } of instances) await writeDirectory(store);
     expect(await areServed(instances, ...flooder)).toBe(true);
@@ -248,7 +248,7 @@ describe("no client is limited", () => {
     expect(await after()).toEqual([{ "orders denied store false": 2 }]);
   });
 
-  test("by a Redis that is away, and a list that is too wide, which the source tells", async () => {
+  test("because Redis is unavailable or an allow list is too wide, as the source label shows", async () => {
     const client = new Redis("/nowhere/redis.sock");
     client.on("error", () => {});
     onTestFinished(() => client.disconnect());
@@ -262,7 +262,7 @@ describe("no client is limited", () => {
     ]);
   });
 
-  test("by a forged header, which is warned of", async () => {
+  test("because of a forged header, with a warning", async () => {
     const instances = await startTwo({}, true);
     const forged = flooder.map((_, i) => `203.0.113.${i}`);
     expect(await areServed(instances, ...forged)).toBe(true);
@@ -271,7 +271,7 @@ describe("no client is limited", () => {
     }
   });
 
-  test("by another name for each process, or no store, which the directory tells", async () => {
+  test("because each process has another name or no store, as the registry shows", async () => {
     const one = await start(fastifyFramework, { name: "orders-1" });
     const two = await start(express5Framework, { name: "orders-2" });
     await start(fastifyFramework, { name: undefined, store: undefined });
@@ -284,7 +284,7 @@ describe("no client is limited", () => {
   });
 });
 
-test("Redis is slow: requests are served meanwhile, and it decides again by itself", async () => {
+test("incident: Redis is slow; requests are served meanwhile, and Redis decides again by itself", async () => {
   const see = watch("Redis is slow");
   const limits = gcra({ limit: 100_000, window: "1h" });
   const instances = await startTwo({ limits, storeTimeout: "200ms" });
@@ -330,7 +330,7 @@ test("Redis is slow: requests are served meanwhile, and it decides again by itse
   );
 });
 
-test("a limit is wrong after a deploy: the right number is in force, and then deployed", async () => {
+test("incident: a limit is wrong after a deploy; an override corrects it until the next one", async () => {
   const client = "203.0.113.7";
   const see = watch("A limit is wrong after a deploy");
   const deployed = gcra({ limit: 2, window: "1h" });
@@ -362,7 +362,7 @@ test("a limit is wrong after a deploy: the right number is in force, and then de
   expect([answer.status, answer.headers["x-ratelimit-remaining"]]).toEqual([200, "0"]);
 });
 
-test("a customer complains: the log says why, and they are let in everywhere", async () => {
+test("incident: a customer complains; the log says why, and the block is ended", async () => {
   const [address = "", other = ""] = customers;
   const customer = subjectOfAddress(address);
   const instances = await startTwo();
@@ -391,7 +391,7 @@ test("a customer complains: the log says why, and they are let in everywhere", a
   }
 });
 
-test("every alert and panel that the page names is there, and each alert leads to its incident", () => {
+test("every alert and panel on the page exists, and each alert links to its incident", () => {
   const rules = readFileSync(join(DIR, "alerts.yml"), "utf8");
   const dashboard = readFileSync(join(DIR, "dashboard.json"), "utf8");
   const panels = [...PAGE.text.matchAll(/panel "([^"]+)"/g)];

@@ -83,19 +83,19 @@ function partsIn(folder: string, files = /\.lua$/): string[] {
 
 const without = (text: string, pattern: RegExp) => text.replace(pattern, "");
 
-test("the script that is printed is the one that is made", () => {
+test("the script on the page is the composed one", () => {
   const { source } = composeScript("decide-single", [shapeFor("gcra")]);
   const printed = without(luaUnder("The script").join(""), /^ +/gm);
   expect(printed.trimEnd()).toBe(source);
 });
 
-test("the section with which it begins is the one that is shown", () => {
+test("the section on the page is the source of its first lines", () => {
   const file = readFileSync(join(ROOT, "packages/core/src/scripts/decide.lua"), "utf8");
   const [, single] = /^--- @section single\n([\s\S]*?)\n--- @section /m.exec(file) ?? [];
   expect(luaUnder("The parts").join("")).toBe(single);
 });
 
-test("the tables have all directives, and all sections", () => {
+test("the tables list all directives and sections", () => {
   const used = (pattern: RegExp, parts: readonly string[]) =>
     [
       ...new Set(parts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name))),
@@ -111,7 +111,7 @@ test("the tables have all directives, and all sections", () => {
   );
 });
 
-test("the argument is laid out as the table has it", () => {
+test("the script argument has the documented layout", () => {
   const limits = countedBy(gcra({ limit, window }));
   const argumentFor = (cost: number) => {
     const counter = { key: "", ...limits };
@@ -132,7 +132,7 @@ test("the argument is laid out as the table has it", () => {
   );
 });
 
-test("a value is laid out as the table has it", () => {
+test("a value in Redis has the documented layout", () => {
   const { limits, width } = shapeFor("gcra");
   let at = 0;
   const laidOut = [...HEADER_FIELDS, ...(limits[0]?.state ?? [])].map(([name, bytes]) => {
@@ -143,7 +143,7 @@ test("a value is laid out as the table has it", () => {
   expect(section(it, "The value")).toContain(`it is ${width} bytes`);
 });
 
-test("a block is laid out as the table has it", () => {
+test("a block in Redis has the documented layout", () => {
   let at = 0;
   const laidOut = BLOCK_FIELDS.map(([name, bytes]) => {
     at += bytes;
@@ -153,7 +153,7 @@ test("a block is laid out as the table has it", () => {
   expect(section(it, "The value")).toContain(`is ${BLOCK_BYTES} bytes longer`);
 });
 
-test("values are as long as the table says", () => {
+test("values have the documented lengths", () => {
   const rows = tableUnder("The value", 1).flatMap(([what = "", bytes]) => {
     const [limits = ""] = what.split(", and ");
     const names = what.startsWith("`gcra`, `tokenBucket`") ? codeIn(what) : [limits];
@@ -163,7 +163,7 @@ test("values are as long as the table says", () => {
   expect(rows).toEqual(rows.map(([name]) => [name, shapeFor(String(name)).width]));
 });
 
-test("scripts are as long as the table says", () => {
+test("scripts have the documented lengths", () => {
   const [table] = tablesOf(section(it, "What a server keeps"));
   const scripts = table?.head.flatMap(codeIn) as ScriptName[];
   expect(scripts).toHaveLength(6);
@@ -201,7 +201,7 @@ describe("on a server", () => {
     return createLimiter({ name, limits, store, storeTimeout: "10s" });
   }
 
-  test("300 routes of one shape leave as many scripts as the page says", async () => {
+  test("300 routes of one shape load the documented number of scripts", async () => {
     const routes = Array.from({ length: 300 }, (_, i) => limiterOf(`GET /${i}`, i + 1));
     await Promise.all(routes.map((route) => route.consume("ada")));
     for (const route of routes) await route.consume("grace");
@@ -210,7 +210,7 @@ describe("on a server", () => {
     expect(section(it, "What a server keeps")).toMatch(/leave\s+two\s+scripts\s+in\s+the\s+server/);
   });
 
-  test("a script that the server has forgotten is sent once more", async () => {
+  test("a script that the server has forgotten is sent again, once", async () => {
     const limiter = limiterOf("forgotten", 5);
     await limiter.consume("ada");
     await redis.script("FLUSH");
@@ -221,7 +221,7 @@ describe("on a server", () => {
     expect(await numberIn("errorstats", "errorstat_NOSCRIPT")).toBe(1);
   });
 
-  test("a script takes as much memory as the page says", async ({ skip }) => {
+  test("a script takes the documented amount of memory", async ({ skip }) => {
     skip(!server.version.startsWith("redis 7.0"), "the page says what Redis 7.0 takes");
     const [, said = ""] = /takes ([\d,]+) bytes of memory/.exec(it.text) ?? [];
     const inScripts = async () =>

@@ -31,7 +31,7 @@ async function fill(fixture: string): Promise<() => Promise<void>> {
   return make(server.socket);
 }
 
-test("every session of a page names what it is played on", () => {
+test("every console session of a page names its fixture", () => {
   for (const page of pages) {
     expect([page.path, page.sessions.length]).toEqual([
       page.path,
@@ -77,14 +77,14 @@ function replaceIn(path: string, before: string, after: string): void {
   );
 }
 
-test("a page shows one time line, from the same moment on", () => {
+test("the sessions of a page share one time line", () => {
   const began = Date.UTC(2030, 0, 1);
   const printed = "until 2030-01-01 01:00:02 UTC, in 1 h";
   expect(shownOnPage(printed, began)).toBe("until 2026-11-22 15:05:12 UTC, in 1 h");
   expect(comparable(shownOnPage(printed, began))).toBe(comparable(printed));
 });
 
-test("what a run has of its own is the same on every page, and columns stay in line", () => {
+test("ids, times and ports of a run are normalised, and columns stay aligned", () => {
   const table = `SEEN      PID${" ".repeat(10)}ID\n5 s ago   ${process.pid}   x\n`;
   expect(normalise(table)).toContain(
     `5 s ago   4711${" ".repeat(String(process.pid).length - 4 + 3)}x`,

@@ -8,13 +8,13 @@ const isWriting = process.env["WRITE_FILES"] === "1";
 
 const showing = PAGES.filter(({ text }) => text.includes("\n<!-- file: "));
 
-test.each(showing)("$path shows files as they are", (page) => {
+test.each(showing)("$path shows the current content of its files", (page) => {
   expect(shownFiles(page)).toHaveLength(page.text.match(/^<!-- file: /gm)?.length ?? 0);
   if (isWriting) writeFileSync(join(ROOT, page.path), withFiles(page));
   else expect(page.text).toBe(withFiles(page));
 });
 
-test("each recipe shows a file", () => {
+test("each recipe shows a file of an example", () => {
   const recipes = PAGES.filter(({ path }) => path.startsWith("docs/recipes/"));
   expect(recipes.length).toBeGreaterThan(0);
   expect(recipes.filter((page) => shownFiles(page).length === 0)).toEqual([]);

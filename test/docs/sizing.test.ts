@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "./markdown.ts";
 
-test("the page of sizing says what the run says that is kept for it", () => {
+test("the sizing page shows the figures of the saved run", () => {
   const check = (): unknown =>
     execFileSync(process.execPath, [join(ROOT, "scripts/write-sizing.mjs"), "--check"], {
       stdio: "pipe",

@@ -24,12 +24,12 @@ const wrong: readonly Block[] = [
 const snippets = compileSnippets([...wrong, ...blocks]);
 afterAll(() => snippets.remove());
 
-test("every snippet compiles against the sources, but what is wrong does not", () => {
+test("every snippet compiles against the sources, and wrong ones do not", () => {
   expect(blocks.length).toBeGreaterThan(20);
   expect(snippets.typeErrors).toEqual([expect.stringContaining("nowhere:1, line 2")]);
 });
 
-test("every snippet runs on the built packages, and prints what it says; what goes wrong is found", () => {
+test("every snippet runs on the built packages and prints the documented output", () => {
   const [, late, ...outcomes] = snippets.run(inject("redisSocket"));
   expect(late?.complaints).toEqual(["Error: late"]);
   expect(outcomes.filter(({ complaints }) => complaints.length > 0)).toEqual([]);

@@ -46,7 +46,7 @@ function withoutTime({ at: _, ...rest }: Usage): object {
   return rest;
 }
 
-test("blocks are read by readers, and not by those who may only read usage", async () => {
+test("the reader role can read blocks, and the usage role cannot", async () => {
   const store = redisStore(own.client, { usage: true });
   const limits = gcra({ limit: 1, window: "1h", block: "1h" });
   const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
@@ -63,7 +63,7 @@ test("blocks are read by readers, and not by those who may only read usage", asy
   await expect(reader.get("hg:blocks{usage}")).rejects.toThrow("NOPERM");
 });
 
-test("all keys in Redis begin as the page says, and expire within the time that it says", async () => {
+test("all keys in Redis have the documented prefixes and expire within the documented time", async () => {
   await use(own.client);
   const text = section(PAGE, "In Redis");
   const [, start = ""] = /begin with `([^`]+)`/.exec(text) ?? [];
@@ -79,7 +79,7 @@ test("all keys in Redis begin as the page says, and expire within the time that 
   }
 });
 
-test("an application needs no other permissions, and a reader sees usage and nothing else", async () => {
+test("an application needs no other permissions, and the usage role sees only usage", async () => {
   const warnings = watchWarnings();
   await use(await connectAs(aclOf("docs/reference/redis.md", "headgate")));
   const expected = withoutTime(await readUsage(own.client));
@@ -96,7 +96,7 @@ test("an application needs no other permissions, and a reader sees usage and not
   expect(warnings).toEqual([]);
 });
 
-test("a user who may not write usage is logged, and decides as usual", async () => {
+test("a user without the permission for usage gets a warning, and decides as usual", async () => {
   const warnings = watchWarnings();
   const counting = "+evalsha +eval +get +set +setrange +pexpire +time";
   const client = await connectAs(`ACL SETUSER ann-only on >secret ~hg:{ann}* -@all ${counting}`);

@@ -32,7 +32,7 @@ const TTL_MS = 600;
 const PROCESSES = 2;
 const WORKERS = 5;
 const BROKEN_MS = 1_000;
-describe("under a fault, work that obeys its signal is bounded:", () => {
+describe("under a fault, work that follows its signal never exceeds the limit:", () => {
   beforeAll(() => collectWarnings().stop);
 
   // They wait far longer than they work.
@@ -138,7 +138,7 @@ async function admitted(limiter: Limiter): Promise<number> {
   return decisions.filter(({ allowed }) => allowed).length;
 }
 
-test("a replica that takes over without the last writes admits what they held once more, and those who held it are told", async () => {
+test("a replica that lost the last writes admits their slots once more, and aborts the holders", async () => {
   const primary = await ownServer();
   const replica = await ownServer();
   const link = await startTcpProxy({ port: primary.port });
@@ -159,7 +159,7 @@ test("a replica that takes over without the last writes admits what they held on
   expect(await admitted(after)).toBe(LIMIT);
 });
 
-test("a server that lost everything admits it once more, and those who held it are told by their next renewal", async () => {
+test("a server that lost all data admits the slots once more, and the next renewal aborts the holders", async () => {
   const server = await ownServer();
   const admin = new Redis(server.socket);
   onTestFinished(() => admin.disconnect());
@@ -174,7 +174,7 @@ test("a server that lost everything admits it once more, and those who held it a
   expect(await admitted(open(new Redis(server.socket)))).toBe(0);
 });
 
-test("a clock that steps forward by the ttl admits what was held once more, and those who held it are told", async () => {
+test("a clock that steps forward by ttl admits the slots once more, and aborts the holders", async () => {
   const server = await ownServer();
   let now = 1_800_000_000_000;
   const client = new Redis(server.socket);
@@ -198,7 +198,7 @@ async function startHolder(server: RedisProcess) {
   return { child, messages };
 }
 
-test("a process that is stopped for longer than the ttl runs beside its successors, until it goes on and is told", async () => {
+test("a process that was stopped for longer than ttl overlaps with its successors until it resumes and aborts", async () => {
   const server = await ownServer();
   const { child, messages } = await startHolder(server);
   const other = open(new Redis(server.socket));
@@ -219,7 +219,7 @@ test("a process that is stopped for longer than the ttl runs beside its successo
   expect((await other.peek("hot", { cost: 0 })).remaining).toBe(LIMIT);
 });
 
-test("a process that is killed takes its places along, for the ttl at most", async () => {
+test("a killed process keeps its slots for at most ttl", async () => {
   const server = await ownServer();
   const { child } = await startHolder(server);
   child.kill("SIGKILL");

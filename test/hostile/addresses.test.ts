@@ -140,7 +140,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("what is no address of the victim's is never counted as the victim", async () => {
+  test("only a victim's own address is counted as the victim", async () => {
     const { ask, tags, errors } = await start();
     await fc.assert(
       fc.asyncProperty(forwarded, stranger, async (before, last) => {
@@ -158,13 +158,13 @@ describeFrameworks(({ serve }) => {
     expect(errors).toEqual([]);
   });
 
-  test("all notations of an address are one client", async () => {
+  test("all notations of an address count as one client", async () => {
     const { ask, tags } = await start();
     for (const victim of VICTIM) await ask(`X-Forwarded-For: ${victim}`);
     expect(await tags()).toEqual([VICTIM_TAG]);
   });
 
-  test("whatever an IPv6 client may choose of its address, it is one client", async () => {
+  test("an IPv6 client counts as one, whatever bits of its /64 it chooses", async () => {
     const { ask, tags } = await start();
     const address = fc
       .tuple(
@@ -184,7 +184,7 @@ describeFrameworks(({ serve }) => {
     expect(await tags()).toEqual(["{2001:db8:1:2::/64}"]);
   });
 
-  test("without trust, no header changes who is counted", async () => {
+  test("without a trusted proxy, no header changes the counted client", async () => {
     const { ask, tags, errors } = await start(false);
     await fc.assert(
       fc.asyncProperty(forwarded, stranger, async (before, last) => {

@@ -95,7 +95,7 @@ describe.each([
 });
 
 describeAdapters(({ serve }) => {
-  test("a cost function may return, resolve, throw or reject with anything: nobody passes uncounted", async () => {
+  test("whatever a cost function returns or throws, no request passes uncounted", async () => {
     const expectNothingUnhandled = watchUnhandled();
     let answer: () => unknown = () => 1;
     const options = { limits, store: memoryStore(), name: "api", cost: () => answer() as never };

@@ -11,7 +11,7 @@ const MARK = "s3cr3t";
 const header = ({ headers }: AnyRequest) => headers["x-key"] as string | undefined;
 
 describeAdapters(({ serve }) => {
-  test("no error of a limiter that a handler asks repeats what it was asked", async () => {
+  test("no error of a limiter repeats the input of a handler", async () => {
     const one = createLimiter({ limits: gcra({ limit: 1, window: "1h" }) });
     const two = createLimiter({
       limits: [gcra({ limit: 1, window: "1h" }), gcra({ limit: 1, window: "1h", per: "tenant" })],

@@ -68,7 +68,7 @@ describeAdapters(({ serve }) => {
     });
   }
 
-  test("are counted apart, hashed where that is said, and never repeated", async () => {
+  test("header values are counted apart, hashed where documented, and never repeated", async () => {
     const { port, errors } = await start();
     await fc.assert(
       fc.asyncProperty(
@@ -99,7 +99,7 @@ describeAdapters(({ serve }) => {
     expect(errors).toEqual([]);
   });
 
-  test("are in no error that a client gets to see", async () => {
+  test("header values are in no error that a client sees", async () => {
     const { port, handled } = await start();
     await fc.assert(
       fc.asyncProperty(
@@ -117,7 +117,7 @@ describeAdapters(({ serve }) => {
     expect(await own.client.dbsize()).toBe(0);
   });
 
-  test("are in no answer about a key that somebody else has written", async () => {
+  test("header values are in no response about a key of the wrong type", async () => {
     const { port } = await start();
     await sendRaw(port, requestOf("/text", `X-Key: ${MARK}`));
     const keys = await own.scan();
@@ -126,7 +126,7 @@ describeAdapters(({ serve }) => {
     for (const key of keys) expect(await own.client.lrange(key, 0, -1)).toEqual(["a list"]);
   });
 
-  test("that are none make no header, and no second answer", async () => {
+  test("invalid header values produce no header and no second response", async () => {
     const { port } = await start();
     await fc.assert(
       fc.asyncProperty(
@@ -143,7 +143,7 @@ describeAdapters(({ serve }) => {
     expectOurKeys(await own.scan(), "web");
   });
 
-  test("may come under any name, any number of times", async () => {
+  test("header values may arrive under any name, any number of times", async () => {
     const { port, errors } = await start();
     const names = [
       "__proto__",

@@ -27,12 +27,12 @@ async function keptAfter(targets: number, name: (i: number) => string): Promise<
   return kept;
 }
 
-describe("what a breaker keeps of its targets", () => {
+describe("the memory of a breaker's targets", () => {
   test("does not grow with the length of their names", async () => {
     expect(await keptAfter(60, (i) => textOf(i, MEBIBYTE))).toBeLessThan(2);
   });
 
-  test("is not the large text that a short name was cut from", async () => {
+  test("does not retain the large text that a name was cut from", async () => {
     expect(await keptAfter(60, (i) => textOf(i, MEBIBYTE).slice(0, 40))).toBeLessThan(2);
   });
 });
@@ -41,7 +41,7 @@ describe("a target with a long name", () => {
   const host = "payments.bank.example/";
   const [long, other] = [host + textOf(1, 1_000), host + textOf(1, 1_001)];
 
-  test("is not another one whose name begins alike", async () => {
+  test("is distinct from another with the same beginning", async () => {
     const breaker = createBreaker();
     await breaker.for(long).forceOpen();
     expect((await breaker.for(long).admit()).allowed).toBe(false);
@@ -51,7 +51,7 @@ describe("a target with a long name", () => {
     await breaker.close();
   });
 
-  test("is published and thrown under one short name, which says how it begins", async () => {
+  test("appears in events and errors under one short name with its beginning", async () => {
     const breaker = createBreaker();
     const heard = hearBreakers();
     const { target } = breaker.for(long);
@@ -67,13 +67,16 @@ describe("a target with a long name", () => {
     await breaker.close();
   });
 
-  test.each([1, 99, 100, 101, 104, 105, 106])("of %i characters is one target", async (length) => {
-    const breaker = createBreaker();
-    const name = "💧".repeat(60).slice(0, length);
-    await breaker.for(name).forceOpen();
-    expect((await breaker.for(name).admit()).allowed).toBe(false);
-    expect((await breaker.for(`${name}x`).admit()).allowed).toBe(true);
-    if (length <= 100) expect(breaker.for(name).target).toBe(name);
-    await breaker.close();
-  });
+  test.each([1, 99, 100, 101, 104, 105, 106])(
+    "of %i characters counts as one target",
+    async (length) => {
+      const breaker = createBreaker();
+      const name = "💧".repeat(60).slice(0, length);
+      await breaker.for(name).forceOpen();
+      expect((await breaker.for(name).admit()).allowed).toBe(false);
+      expect((await breaker.for(`${name}x`).admit()).allowed).toBe(true);
+      if (length <= 100) expect(breaker.for(name).target).toBe(name);
+      await breaker.close();
+    },
+  );
 });

@@ -54,7 +54,7 @@ function onRedis(prefix: string, options: Partial<LimiterOptions> = {}): Limiter
   return createLimiter({ name: "api", store, limits: limits(), ...patient, ...options });
 }
 
-describe("made for each request", () => {
+describe("created for each request", () => {
   test("a limiter in memory takes less than 2 MB", async () => {
     const store = memoryStore();
     const make = () => using(createLimiter({ name: "api", store, limits: limits() }));
@@ -127,7 +127,7 @@ test("1,000 requests to a route that makes its limiter take less than 2 MB", asy
   await app.close();
 });
 
-test("of 2,500 names only the last 1,000 are kept", async () => {
+test("only the last 1,000 of 2,500 names are kept", async () => {
   const prefix = uniquePrefix();
   const make = (from: number) => (i: number) => using(onRedis(prefix, { name: `of ${from + i}` }));
   await growth(make(0), 2_500);

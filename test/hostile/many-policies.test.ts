@@ -2,7 +2,7 @@ import { createLimiter, gcra } from "@headgate/core";
 import { expect, test } from "vitest";
 import { liveMebibytes } from "./memory-use.ts";
 
-test("20,000 policies that calls bring take no more memory than the 10,000 that are kept", async () => {
+test("20,000 policies of calls take no more memory than the 10,000 cached ones", async () => {
   const limiter = createLimiter({ limits: gcra({ limit: 30, window: "1m" }) });
   // The application keeps its objects, and the limiter nothing of those it has given up.
   const plans = Array.from({ length: 20_000 }, (_, i) => gcra({ limit: 31 + i, window: "1m" }));

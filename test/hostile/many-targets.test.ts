@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test("without a store, a target that is open is not forgotten for those that are called once", async () => {
+test("without a store, an open target is not evicted by targets that are called once", async () => {
   const breaker = createBreaker({ maxTargets: 10, minimumCalls: 2 });
   const broken = () => breaker.for("broken").run(() => Promise.reject(new Error("down")));
   for (let i = 0; i < 2; i += 1) await expect(broken()).rejects.toThrow("down");

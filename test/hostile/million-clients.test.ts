@@ -22,32 +22,35 @@ describe("in memory", () => {
     ["logs", slidingLog({ limit: 5, window: "1h" }), 2],
   ] as const;
 
-  test.each(kinds)("%s take no more room than maxKeys says", async (kind, limits, kilobytes) => {
-    const maxKeys = CROWD / 20;
-    const limiter = createLimiter({ name: "api", limits, store: memoryStore({ maxKeys }) });
-    await limiter.consume("warm");
-    const before = liveMebibytes();
-    const filling = await passCrowd(limiter.consume, { to: maxKeys });
-    const full = liveMebibytes();
-    const beyond = await passCrowd(limiter.consume, { from: maxKeys });
-    const after = liveMebibytes();
-    await limiter.close();
-    print(`memoryStore of ${maxKeys} ${kind}, MB`, {
-      before,
-      full,
-      after,
-      "µs each while it fills": filling.microsecondsEach,
-      "µs each when it is full": beyond.microsecondsEach,
-    });
-    expect(filling.admitted + beyond.admitted).toBe(CROWD);
-    expect(full - before).toBeLessThan((maxKeys * kilobytes * 1_024) / 2 ** 20 + 2);
-    // Nineteen times as many clients again, and no more room.
-    expect(after - full).toBeLessThan(0.1 * (full - before) + 3);
-    // A place in a heap is found in some steps, not by looking at all.
-    expect(beyond.microsecondsEach).toBeLessThan(200);
-  });
+  test.each(kinds)(
+    "%s take no more memory than maxKeys allows",
+    async (kind, limits, kilobytes) => {
+      const maxKeys = CROWD / 20;
+      const limiter = createLimiter({ name: "api", limits, store: memoryStore({ maxKeys }) });
+      await limiter.consume("warm");
+      const before = liveMebibytes();
+      const filling = await passCrowd(limiter.consume, { to: maxKeys });
+      const full = liveMebibytes();
+      const beyond = await passCrowd(limiter.consume, { from: maxKeys });
+      const after = liveMebibytes();
+      await limiter.close();
+      print(`memoryStore of ${maxKeys} ${kind}, MB`, {
+        before,
+        full,
+        after,
+        "µs each while it fills": filling.microsecondsEach,
+        "µs each when it is full": beyond.microsecondsEach,
+      });
+      expect(filling.admitted + beyond.admitted).toBe(CROWD);
+      expect(full - before).toBeLessThan((maxKeys * kilobytes * 1_024) / 2 ** 20 + 2);
+      // Nineteen times as many clients again, and no more room.
+      expect(after - full).toBeLessThan(0.1 * (full - before) + 3);
+      // A place in a heap is found in some steps, not by looking at all.
+      expect(beyond.microsecondsEach).toBeLessThan(200);
+    },
+  );
 
-  test("who has spent its limit is not forgotten for a crowd that came once", async () => {
+  test("a client that has used its limit is not evicted by a crowd that came once", async () => {
     const limits = fixedWindow({ limit: 5, window: "1h" });
     const limiter = createLimiter({ name: "api", limits, store: memoryStore({ maxKeys: 1_000 }) });
     for (let i = 0; i < 5; i += 1) await limiter.consume("spent");
@@ -56,7 +59,7 @@ describe("in memory", () => {
     await limiter.close();
   });
 
-  test("what expired is swept as others come, with room for all", async () => {
+  test("expired entries are removed as new clients come", async () => {
     let now = 1_800_000_000_000;
     const store = memoryStore({ maxKeys: CROWD, clock: () => now });
     const limiter = createLimiter({
@@ -88,7 +91,7 @@ describe("in Redis", () => {
   /** Expiry is rounded up. */
   const LONGEST_TTL_MS = 2 * WINDOW_MS + 1_000;
 
-  test("every client is forgotten by the server when its window is over", async () => {
+  test("every client's key expires with its window", async () => {
     const used = async () => mebibytesOf(await own.client.info("memory"));
     const limits = fixedWindow({ limit: 5, window: WINDOW_MS });
     const limiter = createLimiter({

@@ -40,7 +40,7 @@ async function growthOf(
   return { filled: middle - before, beyond: end - middle, last };
 }
 
-describe("denials that are remembered", () => {
+describe("the deny cache", () => {
   const own = useOwnRedis();
 
   function start(): Limiter {
@@ -51,7 +51,7 @@ describe("denials that are remembered", () => {
     return limiter;
   }
 
-  test("of a crowd that is denied take the room of 10,000", async () => {
+  test("a denied crowd takes the memory of 10,000 entries", async () => {
     const limiter = start();
     // More than the limit ever grants: denied by the server, which keeps nothing of it.
     const denied = (client: string) => limiter.consume(client, { cost: 6 });
@@ -63,7 +63,7 @@ describe("denials that are remembered", () => {
     expect(await own.client.dbsize()).toBe(0);
   });
 
-  test("of one client that asks for every cost there is take the room of a few", async () => {
+  test("one client with every possible cost takes the memory of a few entries", async () => {
     const limiter = start();
     const { filled, beyond } = await growthOf("one client, a cost each", HALF_DENIED, (client) =>
       limiter.consume("greedy", { cost: 6 + Number.parseInt(client.slice(7), 36) }),
@@ -72,7 +72,7 @@ describe("denials that are remembered", () => {
     expect(beyond).toBeLessThan(3);
   });
 
-  test("leave nothing behind of a crowd that is forgotten one by one", async () => {
+  test("a crowd that is reset one by one leaves nothing behind", async () => {
     const limiter = start();
     const { filled, beyond } = await growthOf("each reset", HALF_DENIED, async (client) => {
       return { allowed: await limiter.reset(client) };

@@ -49,7 +49,7 @@ async function doctor(): Promise<string> {
   return (await runCli(["doctor", "--redis", own.server.socket])).stdout;
 }
 
-describe("in place of the control record,", () => {
+describe("with garbage as the control record,", () => {
   const key = "hg:{control}";
 
   test.each([...HOSTILE, ["120 MB", () => Buffer.alloc(120 * MB, "7")]] as const)(
@@ -70,7 +70,7 @@ describe("in place of the control record,", () => {
     },
   );
 
-  test("8 MB leave what was known in force, until the key is deleted", async () => {
+  test("8 MB leave the last known record in force until the key is deleted", async () => {
     const warnings = watchWarnings();
     const { limiter, store } = start();
     await createAdmin(store).setOverride({ limiter: "api", limits: { "5-per-1h": { limit: 9 } } });
@@ -90,7 +90,7 @@ describe("in place of the control record,", () => {
   });
 });
 
-test("the log of actions is read as far as its entries can be", async () => {
+test("the log of actions is read up to its last readable entry", async () => {
   const { store } = start();
   const admin = createAdmin(store);
   const limiter = { name: "api", limits: gcra({ limit: 5, window: "1h" }) };
@@ -103,8 +103,8 @@ test("the log of actions is read as far as its entries can be", async () => {
   expect((await bytesSent()) - before).toBeLessThan(MB);
 });
 
-describe("in place of the directory's index,", () => {
-  test.each(HOSTILE)("%s keeps no process from deciding", async (_, make) => {
+describe("with garbage as the registry's index,", () => {
+  test.each(HOSTILE)("%s stops no process from deciding", async (_, make) => {
     const warnings = watchWarnings();
     await own.client.set("hg:{directory}", make());
     const before = await bytesSent();
@@ -119,7 +119,7 @@ describe("in place of the directory's index,", () => {
     expect(await doctor()).toContain("hg:{directory}");
   });
 
-  test("an index of more lines than there may be is too long", async () => {
+  test("an index with too many lines is rejected", async () => {
     const line = "\n0123456789abcdef 0000000001";
     await own.client.set("hg:{directory}", `headgate directory 1${line.repeat(300_000)}`);
     const warnings = watchWarnings();
@@ -132,7 +132,7 @@ describe("in place of the directory's index,", () => {
   });
 });
 
-describe("in the lists of usage,", () => {
+describe("with garbage in the usage records,", () => {
   const head = "headgate usage 1\n";
   const none = "[0,0,0]";
 
@@ -147,7 +147,7 @@ describe("in the lists of usage,", () => {
     ["a list without counts", () => `${head}[0,0,1,"default ann",{},null]\n${none}`] as const,
     ["a list of endless counts", () => `${head}[0,0,1,"default ann",1e999,1]\n${none}`] as const,
     ["a list that is cut off", () => `${head}[0,0,1,"default ann"]\n${none}`] as const,
-  ])("%s stays as it is, and decisions are counted", async (_, make) => {
+  ])("%s stays unchanged, and decisions are counted", async (_, make) => {
     const warnings = watchWarnings();
     const { limiter, store } = start(true);
     await limiter.consume("ann");
@@ -167,27 +167,30 @@ describe("in the lists of usage,", () => {
     expect(await doctor()).toContain(key);
   });
 
-  test.each(HOSTILE)("%s as the index or as a process's number is refused", async (_, make) => {
-    const warnings = watchWarnings();
-    const { limiter, store } = start(true);
-    await own.client.set("hg:{usage}", make());
-    await limiter.consume("ann");
-    await sendUsage(store);
-    await own.client.del("hg:{usage}");
-    await limiter.consume("ann");
-    await sendUsage(store);
-    const [process] = await own.client.keys("hg:{usage}:process/*");
-    await own.client.set(process as string, make());
-    await limiter.consume("ann");
-    await sendUsage(store);
-    await turn();
-    expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_USAGE_REFUSED"]);
-    expect((await readUsage(own.client)).limiters).toMatchObject([{ total: { allowed: 2 } }]);
-  });
+  test.each(HOSTILE)(
+    "%s as the index or as the number of a process is rejected",
+    async (_, make) => {
+      const warnings = watchWarnings();
+      const { limiter, store } = start(true);
+      await own.client.set("hg:{usage}", make());
+      await limiter.consume("ann");
+      await sendUsage(store);
+      await own.client.del("hg:{usage}");
+      await limiter.consume("ann");
+      await sendUsage(store);
+      const [process] = await own.client.keys("hg:{usage}:process/*");
+      await own.client.set(process as string, make());
+      await limiter.consume("ann");
+      await sendUsage(store);
+      await turn();
+      expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_USAGE_REFUSED"]);
+      expect((await readUsage(own.client)).limiters).toMatchObject([{ total: { allowed: 2 } }]);
+    },
+  );
 });
 
-describe("in place of a breaker's records,", () => {
-  test.each(HOSTILE)("%s counts as none, and is written over", async (_, make) => {
+describe("with garbage as a breaker's records,", () => {
+  test.each(HOSTILE)("%s is treated as absent and overwritten", async (_, make) => {
     const { store } = start();
     const options = { name: "crm", store, window: { calls: 10 }, minimumCalls: 5 } as const;
     const breaker = createBreaker({ ...options, storeTimeout: "10s", flushInterval: 0 });

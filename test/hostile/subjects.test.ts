@@ -38,7 +38,7 @@ function start(store: Store, name = "api"): Limiter {
 }
 
 describe.each(stores)("%s", (kind, make) => {
-  test.prop([hostileFamily], runs(24))("counts each subject apart", async (subjects) => {
+  test.prop([hostileFamily], runs(24))("counts each subject separately", async (subjects) => {
     await own.client.flushall();
     const limiter = start(make());
     const firsts = await Promise.all(subjects.map((subject) => limiter.consume(subject)));
@@ -53,7 +53,7 @@ describe.each(stores)("%s", (kind, make) => {
     expect(tags.size).toBe(subjects.length);
   });
 
-  test.prop([hostileText], runs(24))("forgets and gives back that subject only", async (text) => {
+  test.prop([hostileText], runs(24))("reset and refund affect only that subject", async (text) => {
     await own.client.flushall();
     const limiter = start(make());
     const others = [`${text}*`, `*${text}`, "*", "?", `[${text}]`, `${text}}`];
@@ -120,7 +120,7 @@ describe.each(stores)("%s", (kind, make) => {
   );
 });
 
-test("what is stored of an empty server's clients is under the prefix, and nowhere else", async () => {
+test("all keys are under the prefix", async () => {
   const expected = new Set<string>();
   for (const prefix of ["hg", "a.b-c_d", "x".repeat(32)]) {
     const limiter = start(redisStore(own.client, { prefix }));

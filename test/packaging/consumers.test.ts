@@ -19,7 +19,7 @@ describe("the packed packages", () => {
     run("import.mjs");
   });
 
-  test("can be required, and are CommonJS then", () => {
+  test("can be required as CommonJS", () => {
     run("require.cjs");
   });
 
@@ -35,11 +35,11 @@ describe("the packed packages", () => {
     }
   });
 
-  test("have no files that need each other", () => {
+  test("have no circular imports", () => {
     run("alone.cjs");
   });
 
-  test("load little code on Express, and no other package", () => {
+  test("load little code for Express, and no other package", () => {
     const { bytes, others } = JSON.parse(run("loaded.cjs"));
     expect(others).toEqual([]);
     expect(bytes / 1_024).toBeLessThanOrEqual(372);

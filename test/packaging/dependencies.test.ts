@@ -72,26 +72,26 @@ function bytesOf(dir: string): number {
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
 
-test("each package has a budget", () => {
+test("each package has a size budget", () => {
   expect(Object.keys(BUDGETS).sort()).toEqual([...NAMES].sort());
 });
 
-describe.each(NAMES)("what @headgate/%s brings along", (name) => {
+describe.each(NAMES)("the dependencies of @headgate/%s", (name) => {
   const others = [...installedWith(join(root, "packages", name))]
     .filter((dir) => !dir.startsWith(join(root, "packages")))
     .map((dir) => ({ dir, ...readManifest(dir) }));
 
-  test("may be used by anybody", () => {
+  test("have permissive licences", () => {
     for (const { name, license } of others) expect(ALLOWED, name).toContain(license);
   });
 
-  test("is within its budget", () => {
+  test("are within the budget", () => {
     const bytes = others.reduce((sum, { dir }) => sum + bytesOf(dir), 0);
     expect(others.length).toBeLessThanOrEqual(BUDGETS[name].others);
     expect(bytes / 2 ** 20).toBeLessThanOrEqual(BUDGETS[name].mebibytes);
   });
 
-  test("is declared, for nothing of others is bundled", () => {
+  test("are declared, and not bundled", () => {
     const dir = join(inject("consumer"), "node_modules/@headgate", name);
     const { dependencies, peerDependencies } = readManifest(dir);
     const declared = [

@@ -99,23 +99,26 @@ beforeAll(async () => {
 
 afterAll(() => folder.remove());
 
-test.each(Object.entries(FORMATS))("it starts as %s", async (_name, { file, text, start }) => {
-  const dir = join(folder.dir, file, "..");
-  mkdirSync(dir);
-  writeFileSync(join(folder.dir, file), text + PROGRAM);
-  writeFileSync(
-    join(dir, "tsconfig.json"),
-    JSON.stringify({ compilerOptions: { ...OPTIONS, esModuleInterop: true } }),
-  );
-  const { stdout, stderr, exitCode } = await folder.run(start);
-  expect({ stdout, stderr, exitCode }).toEqual({
-    stdout: "[200,200,429,200,200,429,204]\n",
-    stderr: "",
-    exitCode: 0,
-  });
-});
+test.each(Object.entries(FORMATS))(
+  "an application starts with the packed packages as %s",
+  async (_name, { file, text, start }) => {
+    const dir = join(folder.dir, file, "..");
+    mkdirSync(dir);
+    writeFileSync(join(folder.dir, file), text + PROGRAM);
+    writeFileSync(
+      join(dir, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: { ...OPTIONS, esModuleInterop: true } }),
+    );
+    const { stdout, stderr, exitCode } = await folder.run(start);
+    expect({ stdout, stderr, exitCode }).toEqual({
+      stdout: "[200,200,429,200,200,429,204]\n",
+      stderr: "",
+      exitCode: 0,
+    });
+  },
+);
 
-test("its command starts", async () => {
+test("the packed command starts", async () => {
   const { stdout, exitCode } = await folder.run("npx headgate --version");
   const { version } = JSON.parse(readFileSync(join(ROOT, "packages/cli/package.json"), "utf8"));
   expect({ stdout, exitCode }).toEqual({ stdout: `${version}\n`, exitCode: 0 });

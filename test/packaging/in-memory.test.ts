@@ -15,7 +15,7 @@ function loadedBy(middleware: string): readonly string[] {
   return JSON.parse(execFileSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" }));
 }
 
-test("a limiter in memory loads nothing that decides on servers", () => {
+test("a limiter in memory loads no code for Redis", () => {
   const files = loadedBy(`
     const { rateLimit, gcra } = require("@headgate/express");
     const headers = new Map();

@@ -144,7 +144,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(dir, { recursive: true }));
 
-describe("imports go down only", () => {
+describe("folders import only the folders below them", () => {
   for (const [probe, [file, code, refusal]] of probes.entries()) {
     test(`${file} ${refusal === undefined ? "may" : "must not"}: ${code}`, () => {
       const path = fileOf(probe, file);
@@ -170,7 +170,7 @@ describe("the files of core", () => {
   };
   const graph = new Map(files.map((file) => [file, importsOf(file)]));
 
-  test("are in the folders that CONTRIBUTING.md lists, in that order", () => {
+  test("lie in the folders that CONTRIBUTING.md lists, in that order", () => {
     const used = new Set(
       files.filter((file) => file.includes("/")).map((file) => file.split("/")[0]),
     );
@@ -196,7 +196,7 @@ describe("the files of core", () => {
     expect(up).toEqual([]);
   });
 
-  test("import each other in no circle", () => {
+  test("have no circular imports", () => {
     const circles: string[] = [];
     const done = new Set<string>();
     const visit = (file: string, path: readonly string[]): void => {

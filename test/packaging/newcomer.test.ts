@@ -105,7 +105,7 @@ function expectShown(answer: Answer, shown: Answer): void {
   expect(Number(answer.headers["retry-after"])).toBeLessThanOrEqual(most);
 }
 
-test("limit a login: guesses are denied, and the right password from elsewhere passes", async () => {
+test("a newcomer limits a login: guesses are denied, and the right password from elsewhere passes", async () => {
   const file = found(LOGIN, /save this as `([^`]+)`/);
   const port = await folder.start("login", file, program(LOGIN, "ts"), startsLogin);
   const behaves = { ...LOGIN, text: section(LOGIN, "How it behaves") };
@@ -126,7 +126,7 @@ test("limit a login: guesses are denied, and the right password from elsewhere p
   }
 });
 
-test("move from express-rate-limit: the same requests get the same answers", async () => {
+test("a newcomer moves from express-rate-limit: the same requests get the same responses", async () => {
   const command = found(MOVE, /start it with `([^`]+)`/);
   const asked = found(MOVE, /`(curl [^`]+)`/);
   const sides: Answer[][] = [];
@@ -150,7 +150,7 @@ test("move from express-rate-limit: the same requests get the same answers", asy
   }
 });
 
-test("find out why a client gets 429: the answer names the limit, and the command says why and until when", async () => {
+test("a newcomer finds out why a client gets 429: the response names the limit, and the command the reason and the end", async () => {
   const client = new Redis(redis.port);
   await waitUntil("the application has listed itself", 30_000, async () =>
     (await client.exists("hg:{directory}")) === 1 ? true : undefined,

@@ -47,7 +47,7 @@ describe.each(TARBALLS)("@headgate/%s, packed", (name, tarball) => {
   const paths = files.map(({ path }) => path);
   const manifest = JSON.parse(readPacked(tarball, "package.json"));
 
-  test("brings its licence and README, and what its package.json names", () => {
+  test("contains its licence, README and the files of its package.json", () => {
     const named = pathsIn([manifest.main, manifest.types, manifest.bin, manifest.exports]);
     expect(named).not.toEqual([]);
     expect(paths).toEqual(
@@ -55,14 +55,14 @@ describe.each(TARBALLS)("@headgate/%s, packed", (name, tarball) => {
     );
   });
 
-  test("brings no sources, no maps and no tests", () => {
+  test("contains no sources, source maps or tests", () => {
     const unwanted = /^src\/|\.map$|\.test\.|tsbuildinfo|(?<!\.d)\.[cm]?ts$/;
     expect(paths.filter((path) => unwanted.test(path))).toEqual([]);
     const built = paths.filter((path) => /\.[cm]?[jt]s$/.test(path));
     expect(built.filter((path) => /sourceMappingURL/.test(readPacked(tarball, path)))).toEqual([]);
   });
 
-  test("has the exports of the workspace, but for those of the sources", () => {
+  test("has the exports of the workspace without the source condition", () => {
     const { exports } = JSON.parse(
       readFileSync(join(ROOT, "packages", name, "package.json"), "utf8"),
     );

@@ -47,7 +47,7 @@ describe.each(readdirSync(join(root, ".github/workflows")))("the workflow %s", (
   const { jobs, permissions } = read<Workflow>("workflows", file);
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
-  test("runs what exists", () => {
+  test("runs only existing commands", () => {
     const commands = steps.flatMap((step) => [
       ...(step.run === undefined ? [] : [step.run]),
       ...(step.uses?.startsWith("changesets/") ? [String(step.with?.["version"])] : []),
@@ -60,18 +60,18 @@ describe.each(readdirSync(join(root, ".github/workflows")))("the workflow %s", (
     }
   });
 
-  test("may write nothing, unless a job asks for it", () => {
+  test("has no write permission unless a job needs it", () => {
     expect(Object.values(permissions)).not.toContain("write");
   });
 
-  test("uses actions by the hash of a commit, with the version beside it", () => {
+  test("pins actions to a commit, with the version in a comment", () => {
     const text = readFileSync(join(root, ".github/workflows", file), "utf8");
     const uses = [...text.matchAll(/uses: (.+)$/gm)].map(([, action]) => action);
     expect(uses.length).toBe(steps.filter((step) => step.uses !== undefined).length);
     for (const action of uses) expect(action).toMatch(/^[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  test("leaves no credentials behind, and takes no cache that another branch may have written", () => {
+  test("persists no credentials, and restores no cache of another branch", () => {
     const settings = (action: string) =>
       steps.filter((step) => step.uses?.startsWith(`actions/${action}@`)).map((step) => step.with);
     for (const one of settings("checkout"))
@@ -103,7 +103,7 @@ describe("the page of versions", () => {
     expect(cells("Node")[0]?.[1]).toBe(`${engines.node.slice(2)} or later`);
   });
 
-  test("names the versions that the packages ask for", () => {
+  test("names the peer versions of the packages", () => {
     const asked = [...cells("Frameworks"), ...cells("Metrics")];
     const ranges = asked.map(([, range]) => codeIn(range ?? "")[0]?.replaceAll("\\|", "|"));
     const { express } = peers("express");
@@ -136,7 +136,7 @@ function majorOf(name: string): string {
   return /^(?:0\.)?\d+/.exec(version)?.[0] ?? "";
 }
 
-test("the address of the repository is in one place, and is no example", () => {
+test("the repository's address is in one place, and is no example", () => {
   const all = readdirSync(join(root, "packages")).map((name) => [`packages/${name}`, name]);
   const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   expect(JSON.stringify(repository ?? "")).not.toContain("example");
@@ -147,7 +147,7 @@ test("the address of the repository is in one place, and is no example", () => {
   }
 });
 
-test("the command is linked before anything is built: its file is in the repository", () => {
+test("the command can be linked before a build", () => {
   const { bin } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8"));
   for (const path of Object.values<string>(bin)) {
     const file = join(root, "packages/cli", path);
@@ -164,7 +164,7 @@ describe("a release", () => {
     ([, { permissions = {} }]) => permissions["id-token"] === "write",
   );
 
-  test("is published by one job, which a person approves, and which runs nothing but npm", () => {
+  test("is published by one job that a person approves and that runs only npm", () => {
     expect(mayPublish.map(([name]) => name)).toEqual(["stage"]);
     const [[, job]] = mayPublish as [[string, Workflow["jobs"][string]]];
     expect(job.permissions).toEqual({ "id-token": "write" });
@@ -176,7 +176,7 @@ describe("a release", () => {
     expect(commands).toHaveLength(2);
   });
 
-  test("is staged for a maintainer to approve, and says where it comes from", () => {
+  test("is staged for a maintainer's approval, with provenance", () => {
     const runs = Object.values(jobs).flatMap(({ steps }) => steps);
     const publishing = runs.filter(({ run = "" }) => /\bpublish\b/.test(run));
     expect(publishing).toHaveLength(1);
@@ -184,13 +184,13 @@ describe("a release", () => {
     expect(publishing[0]?.env).toEqual({ NPM_CONFIG_PROVENANCE: "true" });
   });
 
-  test("is packed without the right to publish, or to write", () => {
+  test("is packed without permission to publish or write", () => {
     expect(jobs["pack"]?.permissions).toEqual({ contents: "read" });
     expect(jobs["merged-version"]?.permissions).toEqual({ contents: "read" });
   });
 });
 
-test("a package brings its changelog", () => {
+test("a package contains its changelog", () => {
   for (const name of readdirSync(join(root, "packages"))) {
     const { files } = JSON.parse(
       readFileSync(join(root, "packages", name, "package.json"), "utf8"),
@@ -199,7 +199,7 @@ test("a package brings its changelog", () => {
   }
 });
 
-test("no page and no message names an address of the repository: it is written in package.json alone", () => {
+test("only package.json names the repository's address", () => {
   const address = "github\\.com/[[:alnum:]_-]*/?headgate";
   const args = ["grep", "-lE", address, "--", "docs", "packages", "*.md"];
   const named = spawnSync("git", args, { cwd: root, encoding: "utf8" });
@@ -211,7 +211,7 @@ const FORMS = readdirSync(join(root, ".github/ISSUE_TEMPLATE")).filter(
   (file) => file !== "config.yml",
 );
 
-test.each(FORMS)("the form %s asks questions that GitHub can show", (file) => {
+test.each(FORMS)("the issue form %s is valid", (file) => {
   const { name, description, body } = read<Form>("ISSUE_TEMPLATE", file);
   expect([name, description]).not.toContain("");
   expect(new Set(body.map(({ id }) => id)).size).toBe(body.length);

@@ -85,11 +85,14 @@ function writeSnippets(name: string): void {
 }
 
 describe.each(compilers)("under $compiler", ({ compiler, tsc, modes }) => {
-  test.each(modes)("a consumer with module $name compiles, and its mistakes do not", (mode) => {
-    const { name, options, include, exclude = [] } = mode;
-    const file = `${`${compiler} ${name}`.replaceAll(/\W+/g, "-")}.json`;
-    const compilerOptions = { ...usual, ...options, esModuleInterop: true };
-    writeFileSync(join(consumer, file), JSON.stringify({ compilerOptions, include, exclude }));
-    runTool(tsc, ["-p", file], consumer);
-  });
+  test.each(modes)(
+    "a consumer with module $name compiles, and mistakes are type errors",
+    (mode) => {
+      const { name, options, include, exclude = [] } = mode;
+      const file = `${`${compiler} ${name}`.replaceAll(/\W+/g, "-")}.json`;
+      const compilerOptions = { ...usual, ...options, esModuleInterop: true };
+      writeFileSync(join(consumer, file), JSON.stringify({ compilerOptions, include, exclude }));
+      runTool(tsc, ["-p", file], consumer);
+    },
+  );
 });

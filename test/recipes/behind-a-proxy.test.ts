@@ -105,7 +105,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
     },
   );
 
-  test("where nobody is trusted, all clients count as the proxy, and a warning says so", async () => {
+  test("without a trusted proxy, all clients count as the proxy, and a warning says so", async () => {
     const warnings = watchWarnings();
     const url = await behindNginx(createExpress([]));
     const answers = await Promise.all(
@@ -117,7 +117,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
     expect(warnings.map(({ code }) => code)).toContain("HEADGATE_PROXY_NOT_TRUSTED");
   });
 
-  test("where everybody is trusted, a client makes up addresses, and a warning says so", async () => {
+  test("when every peer is trusted, a client can forge its address, and a warning says so", async () => {
     const warnings = watchWarnings();
     const adds = SERVER.replace("$remote_addr", "$proxy_add_x_forwarded_for");
     const url = await behindNginx(createExpress(["0.0.0.0/1", "128.0.0.0/1"]), adds);
@@ -129,7 +129,7 @@ describe.skipIf(!hasNginx())("behind nginx", () => {
   });
 });
 
-test("Cloudflare's header counts from a peer that is trusted to send it, and from nobody else", async () => {
+test("Cloudflare's header counts only from a trusted peer", async () => {
   const warnings = watchWarnings();
   const app = express();
   const limits = gcra({ limit: 1, window: "1m" });

@@ -65,7 +65,7 @@ async function statuses(count: number, password: string, from?: { email?: string
 
 const repeat = (status: number, times: number) => Array.from({ length: times }, () => status);
 
-test("five guesses at an account from one place, and then not even the right password", async () => {
+test("after five guesses at an account from one address, even the right password is denied", async () => {
   expect(await statuses(5, "guess-1815")).toEqual(repeat(401, 5));
   const denied = await signIn(RIGHT);
   expect(denied.status).toBe(429);
@@ -84,13 +84,13 @@ test("a right password costs nothing", async () => {
   expect(await statuses(5, "guess-1815")).toEqual(repeat(401, 5));
 });
 
-test("guesses that come at once are counted while they are checked", async () => {
+test("concurrent guesses are counted while they are checked", async () => {
   const all = await Promise.all(Array.from({ length: 12 }, () => signIn("guess-1815")));
   expect(all.filter(({ status }) => status === 401)).toHaveLength(5);
   expect(all.filter(({ status }) => status === 429)).toHaveLength(7);
 });
 
-test("an address has twenty guesses at all accounts, and an account fifty from all addresses", async () => {
+test("an address has twenty guesses for all accounts, and an account fifty from all addresses", async () => {
   for (let i = 0; i < 20; i += 1) {
     expect(await statuses(1, "guess-1815", { email: `user-${i}@example.org` })).toEqual([401]);
   }
@@ -102,14 +102,14 @@ test("an address has twenty guesses at all accounts, and an account fifty from a
   expect([denied.status, denied.headers.get("retry-after")]).toEqual([429, "3600"]);
 });
 
-test("what has no e-mail is refused by better-auth itself, and costs nothing", async () => {
+test("a request without an e-mail is rejected by better-auth itself, and costs nothing", async () => {
   for (const email of [undefined, 7, ["ada@example.org"]]) {
     const { status } = await post("/sign-in/email", { email, password: RIGHT }, HERE);
     expect(status).toBe(400);
   }
 });
 
-test("a sign-in of the server's own code is counted by its headers", async () => {
+test("a sign-in from the server's own code is counted by its headers", async () => {
   const headers = new Headers({ "x-forwarded-for": HERE });
   const body = { email: "ada@example.org", password: "guess-1815" };
   const guess = () => fleet[0]?.api.signInEmail({ body, headers });
@@ -129,7 +129,7 @@ test("better-auth's own rules are counted for the whole fleet", async () => {
   expect(Number(denied.headers.get("x-retry-after"))).toBeGreaterThan(0);
 });
 
-test("the page shows this answer", async () => {
+test("the page shows the real response", async () => {
   await statuses(5, "guess-1815");
   const { text } = page("docs/recipes/login.md");
   const denied = await signIn(RIGHT);

@@ -76,7 +76,7 @@ test("a key, its team and the organisation are charged together", async () => {
   });
 });
 
-test("what one budget denies costs nothing of the others", async () => {
+test("a denial by one budget charges none of the others", async () => {
   expect(await statusOf("ada", 100)).toBe(200);
   const denied = await render("ada");
   expect(denied.status).toBe(429);
@@ -87,7 +87,7 @@ test("what one budget denies costs nothing of the others", async () => {
   });
 });
 
-test("each alert is sent once, whichever process passes the share, also under load", async () => {
+test("each alert is sent once, by any process, also under load", async () => {
   const all = [
     ...Array.from({ length: 100 }, () => statusOf("ada")),
     ...Array.from({ length: 100 }, () => statusOf("grace")),
@@ -108,7 +108,7 @@ test("each alert is sent once, whichever process passes the share, also under lo
   expect(alerts).toHaveLength(expected.length);
 });
 
-test("one decision may pass several shares, and a new month begins without any", async () => {
+test("one decision can reach several thresholds, and a new month starts without any", async () => {
   expect(await statusOf("ada", 100)).toBe(200);
   expect(alerts).toEqual([
     { budget: "key", of: "acme/press/ada", share: 0.8 },
@@ -125,12 +125,12 @@ test.each([
   ["ada", 0, 400],
   ["ada", 101, 400],
   ["ada", 1.5, 400],
-])("%s with %j pages gets %i, and is not counted", async (key, pages, status) => {
+])("%s with %j pages gets %i and is not counted", async (key, pages, status) => {
   expect(await statusOf(key, pages)).toBe(status);
   expect(await (await render("ada")).json()).toMatchObject({ left: { key: 99 } });
 });
 
-test("the page shows this answer, and this alert", async () => {
+test("the page shows the real response and alert", async () => {
   const ada = {
     ...(HOLDERS.get("ada") as Holder),
     budgets: { organisation: 1_000, team: 500, key: 100 },

@@ -87,14 +87,14 @@ test.each<[string, string, object, number, number]>([
   expect(await costOf(query, others)).toEqual({ most, real });
 });
 
-test("what was not read is given back", async () => {
+test("items that were not read are refunded", async () => {
   const query = "{ authors(first: 90) { books(first: 10) { title } } }";
   // 990 of 1,000 each, of which 8 are read.
   for (let i = 0; i < 2; i += 1) expect((await ask(query)).status).toBe(429 - 229);
   expect((await ask("{ authors(first: 1) { name } }")).left).toBe(983);
 });
 
-test("a denial says when to ask again, and runs nothing", async () => {
+test("a denial has the time to retry, and runs no resolver", async () => {
   const query = "{ authors(first: 100) { books(first: 5) { title } } }";
   const spend = "{ authors(first: 3) { books(first: 2) { author { books { title } } } } }";
   for (let i = 0; i < 40; i += 1) await ask(spend);
@@ -109,7 +109,7 @@ test("a denial says when to ask again, and runs nothing", async () => {
   });
 });
 
-test("a query beyond the whole budget is told so", async () => {
+test("a query beyond the whole budget gets an error that says so", async () => {
   const { status, errors } = await ask("{ authors(first: 100) { books(first: 10) { title } } }");
   expect(status).toBe(429);
   expect(errors?.[0]?.extensions).toEqual({ code: "QUERY_TOO_LARGE", cost: 1_100 });
@@ -129,14 +129,14 @@ test.each<[string, string, object?]>([
     { variables: { n: "1" } },
   ],
   ["an unknown operation", "query A { authors { name } }", { operationName: "B" }],
-])("%s is refused before it is counted", async (_, query, others) => {
+])("%s is rejected before it is counted", async (_, query, others) => {
   const { status, errors } = await ask(query, others);
   expect(status).toBe(400);
   expect(errors).toHaveLength(1);
   expect((await ask("{ authors(first: 1) { name } }")).left).toBe(999);
 });
 
-test("fragments of fragments are read at once", async () => {
+test("nested fragments are analysed in linear time", async () => {
   const levels = 25;
   const fragments = Array.from(
     { length: levels },
@@ -148,7 +148,7 @@ test("fragments of fragments are read at once", async () => {
   expect(errors?.[0]?.extensions).toEqual({ code: "QUERY_TOO_LARGE", cost: 1_000_000_000 });
 });
 
-test("the page shows these answers", async () => {
+test("the page shows the real responses", async () => {
   const { text, blocks } = page("docs/how-to/real-cost.md");
   const shown = blocks
     .filter(({ language }) => language === "json")

@@ -83,7 +83,7 @@ test("five processes run three jobs at a time, and none is lost when they stop",
   expect(new Set(of("end").map(({ worker }) => worker)).size).toBeGreaterThan(3);
 });
 
-test("and they start one every 100 ms together", async () => {
+test("together the processes start one job every 100 ms", async () => {
   const { of } = await startWorkers(2, { JOB_MS: "1" });
   const start = nowMs();
   await enqueue(12);
@@ -92,7 +92,7 @@ test("and they start one every 100 ms together", async () => {
   expect(Number(of("start").at(-1)?.at) - start).toBeGreaterThan(1_095);
 });
 
-test("a worker that is killed gives its place back after ttl", async () => {
+test("the slot of a killed worker is free after ttl", async () => {
   const { of } = await startWorkers(4, { JOB_MS: "60000", TTL_MS: "1500" });
   await enqueue(3);
   await expect.poll(() => of("start").length).toBe(3);

@@ -61,7 +61,7 @@ const TYPICAL = 100;
 const PATIENT = { timeout: 20_000 };
 
 describe.each(Object.entries(STORES))("a language-model gateway, %s", (_, createStore) => {
-  test("counts the tokens of an answer, fewer than the estimate or more", async () => {
+  test("counts the tokens of a response, fewer or more than the estimate", async () => {
     const { ask, usage } = await start(createStore());
     const small = await ask("ada-key", 10);
     expect(small.headers.get("ratelimit")).toMatch(/^"requests";r=4;t=\d+, "tokens";r=897;t=\d+$/);
@@ -75,7 +75,7 @@ describe.each(Object.entries(STORES))("a language-model gateway, %s", (_, create
       .toEqual({ requests: 1, tokens: PROMPT + 400 });
   });
 
-  test("holds requests and tokens, and asks the model for nothing that it refuses", async () => {
+  test("limits requests and tokens, and does not call the model for a denied request", async () => {
     const { ask, usage, model } = await start(createStore());
     for (let i = 0; i < 5; i += 1) await (await ask("ada-key", 1)).text();
     const tooMany = await ask("ada-key", 1);
@@ -92,7 +92,7 @@ describe.each(Object.entries(STORES))("a language-model gateway, %s", (_, create
     expect(await model()).toEqual({ requests: 6, tokens: 995 });
   });
 
-  test("charges a client that hangs up what was generated", async () => {
+  test("charges a client that disconnects for the generated tokens", async () => {
     const { ask, usage, model } = await start(createStore());
     const hangUp = new AbortController();
     const answer = await ask("linus-key", 100_000, hangUp.signal);

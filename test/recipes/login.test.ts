@@ -106,7 +106,7 @@ describe.each([...PAIRS, ...(isLong ? OTHER_PAIRS : [])])("behind %s, %s", (serv
   /** An account that no other test guesses at. */
   const victim = () => `victim-${Math.random().toString(36).slice(2)}@example.org`;
 
-  test("who guesses at one account is locked out of it, and of nothing else", async () => {
+  test("a client that guesses at one account is locked out of that account only", async () => {
     const from = network();
     expect(await guess(12, from(1), "ada@example.org")).toBe(5);
     const right = await login(from(1), "ADA@example.org", "lovelace");
@@ -117,7 +117,7 @@ describe.each([...PAIRS, ...(isLong ? OTHER_PAIRS : [])])("behind %s, %s", (serv
     expect(await login(from(2), "ada@example.org", "lovelace")).toMatchObject({ status: 200 });
   });
 
-  test("an account of one's own buys no guesses at others", async () => {
+  test("an own account gives no extra guesses at others", async () => {
     const from = network();
     const [one, home] = [victim(), from(1)];
     let cookie: string | undefined;
@@ -136,13 +136,13 @@ describe.each([...PAIRS, ...(isLong ? OTHER_PAIRS : [])])("behind %s, %s", (serv
     expect(own.status).toBe(429);
   });
 
-  test("one password for many accounts meets the limit of its address", async () => {
+  test("one password tried on many accounts reaches the limit of its address", async () => {
     const from = network();
     expect(await guess(40, from(1), victim)).toBe(20);
     expect(await guess(1, from(2), victim)).toBe(1);
   });
 
-  test("who guesses from everywhere comes to an end, and the owner gets in", async () => {
+  test("distributed guesses at an account are denied, and its owner can still log in", async () => {
     const from = network();
     const email = "grace@example.org";
     const everywhere = (count: number, host: number) => guess(count, (i) => from(host + i), email);
@@ -161,7 +161,7 @@ describe.each([...PAIRS, ...(isLong ? OTHER_PAIRS : [])])("behind %s, %s", (serv
     expect(await login(from(3), email, "hopper")).toMatchObject({ status: 429 });
   });
 
-  test("a device is known to its own account only, and makes nobody else one", async () => {
+  test("a known device counts for its own account only", async () => {
     const from = network();
     const email = victim();
     const { cookie = "" } = await login(from(1), "mallory@example.org", "mallory");
@@ -174,7 +174,7 @@ describe.each([...PAIRS, ...(isLong ? OTHER_PAIRS : [])])("behind %s, %s", (serv
     expect(guesses).toBe(50);
   });
 
-  test("a device that guesses is locked out, wherever it is", async () => {
+  test("a device that guesses is locked out at any address", async () => {
     const from = network();
     const email = "mallory@example.org";
     const { cookie } = await login(from(1), email, "mallory");
@@ -183,7 +183,7 @@ describe.each([...PAIRS, ...(isLong ? OTHER_PAIRS : [])])("behind %s, %s", (serv
     expect(await login(from(20), email, "mallory")).toMatchObject({ status: 200 });
   });
 
-  test("each block is longer, and a good login from elsewhere does not wait for it", async () => {
+  test("each block is longer, and does not delay a good login from elsewhere", async () => {
     const from = network();
     const waits: number[] = [];
     for (const _block of ["1m", "10m", "1h", "1h again"]) {

@@ -41,7 +41,7 @@ const denied = (retryAfterSeconds: number) => ({
   data: { retryAfterSeconds },
 });
 
-test("a tool costs what it costs, and a denied call says when to try again", async () => {
+test("each tool has its cost, and a denied call has the time to retry", async () => {
   const ada = await connect("ada");
   for (let i = 0; i < 2; i += 1) {
     expect(await ada.callTool({ name: "report" })).toMatchObject({
@@ -55,7 +55,7 @@ test("a tool costs what it costs, and a denied call says when to try again", asy
   await expect(ada.callTool({ name: "rate" })).rejects.toMatchObject(denied(2));
 });
 
-test("each client has a count of its own, whatever connections it makes", async () => {
+test("each client has one count for all its connections", async () => {
   for (let i = 0; i < 3; i += 1) await (await connect("ada")).callTool({ name: "report" });
   await expect((await connect("ada")).callTool({ name: "rate" })).rejects.toMatchObject(denied(2));
   const grace = await connect("grace");
@@ -75,12 +75,12 @@ test("other requests cost nothing, and tools that do not exist cost a unit", asy
   await expect(ada.callTool({ name: "made-up" })).rejects.toMatchObject(denied(2));
 });
 
-test("without a token nothing is decided", async () => {
+test("a request without a token is not counted", async () => {
   const answer = await fetch(url, { method: "POST", body: "{}" });
   expect(answer.status).toBe(401);
 });
 
-test("the answer is the one on the page, also for calls in one batch", async () => {
+test("the response equals the one on the page, also for calls in a batch", async () => {
   const ada = await connect("ada");
   for (let i = 0; i < 3; i += 1) await ada.callTool({ name: "report" });
   const call = (id: number) => ({

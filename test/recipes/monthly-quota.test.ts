@@ -37,7 +37,7 @@ async function start(time: string) {
 
 const ENDS = "2026-03-31T22:00:00.000Z";
 
-test("the usage page shows what was used, and costs nothing", async () => {
+test("the usage page shows the usage, and costs nothing", async () => {
   const { search, usage } = await start("2026-03-14T12:00:00Z");
   expect(await usage()).toEqual({ plan: "free", limit: 100, used: 0, remaining: 100 });
   expect(await search(3)).toBe(3);
@@ -65,7 +65,7 @@ test("the month ends at midnight in Berlin, in summer time", async () => {
   expect(await usage()).toMatchObject({ used: 1, resets: "2026-04-30T22:00:00.000Z" });
 });
 
-test("an upgrade keeps what was used, and so does going back", async () => {
+test("an upgrade and a downgrade keep the usage", async () => {
   const { ask, search, usage, become } = await start("2026-03-14T12:00:00Z");
   await search(100);
   expect((await ask("/search")).status).toBe(429);
@@ -83,12 +83,12 @@ test("an upgrade keeps what was used, and so does going back", async () => {
   expect((await ask("/search")).status).toBe(429);
 });
 
-test("nobody without a key is counted", async () => {
+test("requests without a key are not counted", async () => {
   const { ask } = await start("2026-03-14T12:00:00Z");
   expect((await ask("/search", "made-up")).status).toBe(401);
 });
 
-test("the page shows these answers", async () => {
+test("the page shows the real responses", async () => {
   const { ask, search, usage } = await start("2026-03-14T12:00:00Z");
   await search(73);
   const { text, blocks } = page("docs/recipes/monthly-quota.md");

@@ -27,7 +27,7 @@ async function useUp(ask: (key: string) => Promise<Response>): Promise<number> {
 
 const policyOf = (answer: Response) => answer.headers.get("ratelimit-policy");
 
-test("each customer has a number, and keys that are made up share that of their address", async () => {
+test("each customer has a limit, and invented keys share that of their address", async () => {
   const ask = await start();
   expect(policyOf(await ask("ada-key"))).toBe('"hourly";q=200;w=3600');
   expect(await useUp(ask)).toBe(30);
@@ -36,7 +36,7 @@ test("each customer has a number, and keys that are made up share that of their 
   expect(await (await ask("made-up-too")).json()).toEqual({ left: 28 });
 });
 
-test("a command raises the number of one customer, who keeps the count, and takes it away", async () => {
+test("a command raises one customer's limit, keeps the count, and removes the override", async () => {
   const ask = await start("shop");
   await useUp(ask);
   const where = ["--prefix", "shop", "--limiter", "api", "--subject", "grace"];

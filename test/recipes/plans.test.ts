@@ -35,7 +35,7 @@ describe.each(Object.entries(STORES))("plans, %s", (_, createStore) => {
     return admitted;
   }
 
-  test("an upgrade keeps the count, and so does the way back", async () => {
+  test("an upgrade and a downgrade keep the count", async () => {
     expect(await admitted(32, "ada-key")).toBe(30);
     await become("ada-key", "pro");
     const upgraded = await ask("ada-key");
@@ -45,7 +45,7 @@ describe.each(Object.entries(STORES))("plans, %s", (_, createStore) => {
     expect((await ask("ada-key")).status).toBe(429);
   });
 
-  test("a customer has the number that was agreed, and another one none", async () => {
+  test("a customer has the agreed limit, and another has none", async () => {
     expect(await admitted(53, "grace-key")).toBe(50);
     const internal = await ask("robot-key");
     expect(await internal.json()).toEqual({ left: "any number" });

@@ -95,7 +95,7 @@ test("instances count together, also at their first call", async () => {
   expect([...one.complaints, ...other.complaints]).toEqual([]);
 });
 
-test("one that was frozen for longer than the window decides right after, together with the others", async () => {
+test("an instance that was frozen for longer than the window decides correctly right after it", async () => {
   await useUp("203.0.113.2", one);
   await freezeForAWindow(one);
   thaw(one);
@@ -103,7 +103,7 @@ test("one that was frozen for longer than the window decides right after, togeth
   expect([...one.complaints, ...other.complaints]).toEqual([]);
 });
 
-test("so does one whose connection was closed meanwhile", async () => {
+test("an instance whose connection was closed meanwhile decides correctly", async () => {
   await useUp("203.0.113.3", one);
   await freezeForAWindow(one);
   await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
@@ -112,7 +112,7 @@ test("so does one whose connection was closed meanwhile", async () => {
   expect(one.complaints.join("")).not.toContain("HEADGATE_STORE_DOWN");
 });
 
-test("instances leave no lines in the directory", async () => {
+test("instances leave no entries in the registry", async () => {
   await one.invoke(1, "203.0.113.7");
   const keys = (await redis.scan()).map(String);
   expect(keys).toHaveLength(1);
@@ -174,7 +174,7 @@ function ourFile(name: string, from: string): string | undefined {
   return join(ROOT, `packages/${dir}/dist/${entry}.cjs`);
 }
 
-test("the page lists the modules of Node that the entries need", () => {
+test("the page lists the Node modules that the entries need", () => {
   const text = page("docs/recipes/serverless.md").text.replaceAll(/\s+/g, " ");
   const [, modules = "", ofSome = "", ofAdapters = ""] =
     /in every entry: (.+?)\. .+? also need (.+?), and the adapters (.+?)\./.exec(text) ?? [];

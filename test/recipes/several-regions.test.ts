@@ -59,7 +59,7 @@ test("the same limit on a Redis of each region is that limit times the regions",
   expect(counts).toEqual([600, 600]);
 });
 
-test("shares are never more than the limit together, and what one leaves the other cannot use", async () => {
+test("the shares never exceed the limit, and a share that one region leaves cannot be used by another", async () => {
   const [one, other] = [0, 1].map((region) => keep(shareOf(storeIn(region), 2)));
   expect(await admitted(one as Limiter, 700)).toBe(300);
   expect(await admitted(other as Limiter, 100)).toBe(100);
@@ -76,7 +76,7 @@ test("one Redis for all admits the limit, whichever region asks", async () => {
   expect(here + there).toBe(600);
 });
 
-test("a region that is cut off goes on with its share", async () => {
+test("a disconnected region continues with its share", async () => {
   const distant = await distantStore(60);
   const away = keep(oneForAll(distant.store, 300, 2));
   expect((await away.consume("acme")).degraded).toBe(false);
@@ -88,7 +88,7 @@ test("a region that is cut off goes on with its share", async () => {
   expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false]);
 });
 
-test("a storeTimeout below the round trip counts nothing together", async () => {
+test("with a storeTimeout below the round trip, regions do not share counts", async () => {
   const distant = await distantStore(250);
   const limits = gcra({ limit: 600, window: "1m" });
   const impatient = keep(createLimiter({ name: "impatient", store: distant.store, limits }));

@@ -27,7 +27,7 @@ async function sendTraffic(isEnforced: boolean) {
   return { denied, limitHeaders };
 }
 
-test("in shadow nobody is denied, and nothing is said", async () => {
+test("in shadow mode no request is denied, and no header is set", async () => {
   const { denied, limitHeaders } = await sendTraffic(false);
   expect(denied).toEqual({});
   expect([...limitHeaders]).toEqual([]);
@@ -35,7 +35,7 @@ test("in shadow nobody is denied, and nothing is said", async () => {
   expect([...wouldDeny]).toEqual([["script", 86]]);
 });
 
-test("turned on, it denies whom it said it would, and as often", async () => {
+test("once enforced, the limit denies the requests that shadow mode reported", async () => {
   await sendTraffic(false);
   const said = Object.fromEntries(wouldDeny);
   wouldDeny.clear();

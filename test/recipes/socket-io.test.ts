@@ -46,7 +46,7 @@ function say(socket: Socket, count: number, event = "message"): Promise<unknown>
   return Array.from({ length: count }, (_, i) => socket.timeout(20_000).emitWithAck(event, i));
 }
 
-test("of 40 events at once, 20 are handled, in their order, before the connection ends", async () => {
+test("of 40 concurrent events, 20 are handled in order before the connection ends", async () => {
   const socket = await connect();
   const ended = once(socket as never, "disconnect");
   const answers = await Promise.all(say(socket, 40));
@@ -59,7 +59,7 @@ test("of 40 events at once, 20 are handled, in their order, before the connectio
   expect((await ended)[0]).toBe("io server disconnect");
 });
 
-test("a client that obeys is answered on the same connection", async () => {
+test("a client that waits as told keeps its connection", async () => {
   const socket = await connect();
   await Promise.all(say(socket, 25));
   now += 500;
@@ -68,7 +68,7 @@ test("a client that obeys is answered on the same connection", async () => {
   expect(socket.connected).toBe(true);
 });
 
-test("events that have no handler count, too, and so do those of other connections", async () => {
+test("events without a handler count, and so do those of other connections", async () => {
   const [one, other] = [await connect(), await connect()];
   await Promise.all(say(one, 20, "constructor"));
   expect(await say(other, 1)[0]).toMatchObject({ denied: true });
@@ -83,7 +83,7 @@ test("a flood beyond the backlog ends the connection, after all that was allowed
   expect(handled).toHaveLength(20);
 });
 
-test("the eleventh connection in a minute is refused, and told when to come back", async () => {
+test("the eleventh connection in a minute is rejected with the time to retry", async () => {
   for (let i = 0; i < 10; i += 1) expect((await connect()).connected).toBe(true);
   const socket = io(url, { transports: ["websocket"], forceNew: true, reconnection: false });
   onTestFinished(() => void socket.disconnect());
@@ -91,7 +91,7 @@ test("the eleventh connection in a minute is refused, and told when to come back
   expect(error).toMatchObject({ message: "too many connections", data: { retryAfterMs: 6_000 } });
 });
 
-test("disconnecting where a denial is noticed loses the events before it", async () => {
+test("disconnecting at the denial loses the events before it", async () => {
   const store = redisStore(redis, { prefix: `events-${Math.random()}` });
   const limits = gcra({ limit: 20, window: "10s" });
   const events = createLimiter({ name: "events", store, limits });

@@ -28,7 +28,7 @@ async function startTwo(): Promise<readonly [Start, Start]> {
   return [await start(), await start()];
 }
 
-test("denies a tenant's third export, in whichever process, and nobody else's", async () => {
+test("a tenant's third export is denied in any process, and other tenants' are not", async () => {
   const [one, other] = await startTwo();
   const first = await one("acme", 1_000);
   const second = await other("acme", 1_000);
@@ -41,7 +41,7 @@ test("denies a tenant's third export, in whichever process, and nobody else's", 
   expect((await other("initech", 1)).status).toBe(200);
 });
 
-test("an export that has ended leaves its place", async () => {
+test("an export that has ended frees its slot", async () => {
   const [one] = await startTwo();
   await one("acme", 1_000);
   const short = await one("acme", 2);
@@ -49,7 +49,7 @@ test("an export that has ended leaves its place", async () => {
   await expect.poll(async () => (await one("acme", 1)).status).toBe(200);
 });
 
-test("a client that hangs up ends its export, which frees the place", async () => {
+test("a client that disconnects ends its export, which frees the slot", async () => {
   const [one] = await startTwo();
   const hangUp = new AbortController();
   await one("acme", 1_000, hangUp.signal);
@@ -59,7 +59,7 @@ test("a client that hangs up ends its export, which frees the place", async () =
   await expect.poll(async () => (await one("acme", 1)).status).toBe(200);
 });
 
-test("a request that names no tenant is refused", async () => {
+test("a request without a tenant is rejected", async () => {
   const [one] = await startTwo();
   expect((await one("", 1)).status).toBe(400);
 });

@@ -53,7 +53,7 @@ function fleet(outbox: ReturnType<typeof recordOutbox>) {
   return clients.map((client) => createDelivery(redisStore(client, { prefix }), outbox));
 }
 
-test("each receiver gets one every 200 ms from all processes together", async () => {
+test("each receiver gets one webhook every 200 ms from all processes together", async () => {
   const outbox = recordOutbox();
   const [first, second] = await Promise.all([startReceiver(200), startReceiver(200)]);
   const processes = fleet(outbox);
@@ -74,7 +74,7 @@ test("each receiver gets one every 200 ms from all processes together", async ()
   expect(outbox.retries).toEqual([]);
 });
 
-test("a receiver that fails is left alone by all processes, the others are not", async () => {
+test("all processes stop calling a receiver that fails, and only that one", async () => {
   const outbox = recordOutbox();
   const [broken, good] = await Promise.all([startReceiver(500), startReceiver(200)]);
   const processes = fleet(outbox);
@@ -111,7 +111,7 @@ function inMemory() {
   return { store, pass, now: () => now };
 }
 
-test("half a minute later one webhook finds out whether it is back", async () => {
+test("after half a minute one webhook tests whether the receiver has recovered", async () => {
   const { store, pass, now } = inMemory();
   const outbox = recordOutbox();
   const deliver = createDelivery(store, outbox);
@@ -145,7 +145,7 @@ test("half a minute later one webhook finds out whether it is back", async () =>
   ]);
 });
 
-test("tries again twice as late each time, as late as the receiver asks, and gives up at the eighth", async () => {
+test("retries back off exponentially, honour the receiver's Retry-After, and end at the eighth", async () => {
   const { store, pass } = inMemory();
   const outbox = recordOutbox();
   const deliver = createDelivery(store, outbox);

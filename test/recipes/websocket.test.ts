@@ -64,7 +64,7 @@ test("a client has five connections, and a closed one makes room", async () => {
   await expect.poll(() => connect()).toBeInstanceOf(WebSocket);
 });
 
-test("a handshake that fails holds no place", async () => {
+test("a failed handshake holds no slot", async () => {
   for (let i = 0; i < 6; i += 1) {
     const headers = { connection: "upgrade", upgrade: "websocket" };
     const [response] = await once(request(url, { headers }).end(), "response");
@@ -74,7 +74,7 @@ test("a handshake that fails holds no place", async () => {
   await expect.poll(() => connect()).toBeInstanceOf(WebSocket);
 });
 
-test("twenty messages pass, in their order, and the next says when to try again", async () => {
+test("twenty messages pass in order, and the next gets the time to retry", async () => {
   const ws = await open();
   const answers = await say(ws, 21);
   const texts = Array.from({ length: 20 }, (_, i) => ({ type: "message", text: `message ${i}` }));
@@ -86,7 +86,7 @@ test("twenty messages pass, in their order, and the next says when to try again"
   await expect.poll(async () => (await say(ws, 1))[0]).toMatchObject({ type: "message" });
 });
 
-test("of 40 messages at once, 20 are answered before the connection is closed, with 1008", async () => {
+test("of 40 concurrent messages, 20 are answered before the connection is closed with 1008", async () => {
   const output = await runExample("websocket/client.mjs", { CHAT_URL: url });
   const lines = output.trimEnd().split("\n");
   expect(lines.slice(0, 20)).toEqual(

@@ -54,7 +54,7 @@ test("the sidebars have each page once, and no other", () => {
   expect(links.toSorted()).toEqual(files.toSorted());
 });
 
-test("no page links to an address that is only an example, such as that of a repository that is not there yet", () => {
+test("no page links to an example address", () => {
   const files = readdirSync(DIST, { recursive: true, encoding: "utf8" });
   const pages = files.filter((file) => file.endsWith(".html"));
   expect(pages.length).toBeGreaterThan(50);
@@ -66,7 +66,7 @@ test("no page links to an address that is only an example, such as that of a rep
   expect(linking).toEqual([]);
 });
 
-test("the API has the public entries, and nothing that is internal", () => {
+test("the API pages cover the public entries and nothing internal", () => {
   expect(links).toContain("/reference/api/core-http");
   expect(links).not.toContain("/reference/api/core-internal");
   const page = readFileSync(join(ROOT, "docs/reference/api/core-http.md"), "utf8");
@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
   const some = (): readonly string[] =>
     isLong ? links : [...readParts().flatMap((part) => linksOf(part)[0] ?? []), "/reference/api/"];
 
-  test("is clicked through by its menu and sidebars, and complains of nothing", async () => {
+  test("can be clicked through without errors", async () => {
     await visit(["/"], DESK, async (page) => {
       for (const part of readParts()) {
         const own = linksOf(part);
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
     });
   }, 300_000);
 
-  test("fits a phone, shows its images, and no link leads nowhere", async () => {
+  test("fits a phone, shows its images, and has no dead link", async () => {
     const looks = new Map<string, Look>();
     await visit([...ALONE, ...links], PHONE, async (page, path) => {
       looks.set(path, await lookAt(page));
@@ -218,7 +218,7 @@ describe.skipIf(!hasChromium())("in a real browser, where there is one, the site
     });
   });
 
-  test("finds a word without another host", async () => {
+  test("searches without another host", async () => {
     await visit(["/"], DESK, async (page) => {
       await page.locator("#local-search button").click();
       await page.locator("#localsearch-input").fill("Retry-After");

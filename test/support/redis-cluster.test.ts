@@ -4,7 +4,7 @@ import type { ClusterNode } from "./cluster-nodes.ts";
 import type { RedisCluster } from "./redis-cluster.ts";
 import { startCluster } from "./redis-cluster.ts";
 
-describe("a cluster of a suite's own", () => {
+describe("a test cluster", () => {
   let cluster: RedisCluster;
   beforeAll(async () => {
     cluster = await startCluster({ replicas: 1 });
@@ -24,7 +24,7 @@ describe("a cluster of a suite's own", () => {
     }
   }
 
-  test("serves every slot, and says which node serves a key", async () => {
+  test("serves every hash slot, and knows the node of a key", async () => {
     const primary = await cluster.nodeOf("key");
     const slot = await cluster.slotOf("key");
     expect(slot).toBe(12_539);
@@ -66,7 +66,7 @@ describe("a cluster of a suite's own", () => {
     expect(await cluster.primaryOf(slot)).toBe(successor);
   });
 
-  test("fails over from a primary that was frozen; thawed, it knows its place", async () => {
+  test("fails over from a frozen primary, which becomes a replica when it thaws", async () => {
     const slot = await cluster.slotOf("a");
     const primary = await cluster.primaryOf(slot);
     primary.process.freeze();

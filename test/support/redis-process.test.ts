@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import { startRedis } from "./redis-process.ts";
 
-describe("a server of a suite's own", () => {
+describe("a test server", () => {
   test("answers on its socket and on a port that was free", async () => {
     const server = await startRedis({ port: true, args: ["--maxmemory", "7mb"] });
     const bySocket = new Redis(server.socket);
@@ -17,7 +17,7 @@ describe("a server of a suite's own", () => {
     await server.stop();
   });
 
-  test("is gone when stopped, and so is all it left, even when it was frozen", async () => {
+  test("leaves nothing behind when stopped, even when it was frozen", async () => {
     const server = await startRedis();
     process.kill(server.pid, "SIGSTOP");
     await server.stop();
@@ -26,11 +26,11 @@ describe("a server of a suite's own", () => {
     expect(existsSync(dirname(server.socket))).toBe(false);
   });
 
-  test("does not start half: arguments it refuses are an error that says so", async () => {
+  test("rejects with the server's message if its arguments are invalid", async () => {
     await expect(startRedis({ args: ["--no-such-option", "1"] })).rejects.toThrow(/did not start/);
   });
 
-  test("freezes and thaws: what came meanwhile is executed then", async () => {
+  test("freezes and thaws, and then executes the commands that came meanwhile", async () => {
     const server = await startRedis();
     const client = new Redis(server.socket);
     await client.ping();
@@ -46,7 +46,7 @@ describe("a server of a suite's own", () => {
     await server.stop();
   });
 
-  test("comes back in its place after a kill, empty, with other arguments if told so", async () => {
+  test("restarts at the same address after a kill, empty, with other arguments if given", async () => {
     const server = await startRedis({ port: true });
     const client = new Redis(server.port, { retryStrategy: () => 10 });
     client.on("error", () => {});

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RedisSentinel } from "./redis-sentinel.ts";
 import { startSentinel } from "./redis-sentinel.ts";
 
-describe("a primary under Sentinels of a suite's own", () => {
+describe("a test primary with Sentinels", () => {
   let sentinel: RedisSentinel;
   beforeAll(async () => {
     sentinel = await startSentinel();

@@ -41,7 +41,7 @@ async function isAnswered(answer: Promise<unknown>, withinMs = 100): Promise<boo
 }
 
 describe("a proxy between a client and a server", () => {
-  test("passes and counts what it passes", async () => {
+  test("passes and counts bytes", async () => {
     const before = { ...proxy.counts };
     await client.set("key", "value");
     expect(await client.get("key")).toBe("value");
@@ -99,7 +99,7 @@ describe("a proxy between a client and a server", () => {
     expect(await held).toBe(1);
   });
 
-  test("swallows everything without a word, and ends what lost bytes when the network is back", async () => {
+  test("drops all bytes silently, and closes the affected connections when the network is back", async () => {
     proxy.swallow();
     const lost = client.incr("count");
     expect(await isAnswered(lost)).toBe(false);
@@ -110,7 +110,7 @@ describe("a proxy between a client and a server", () => {
     expect(await direct.get("count")).toBeNull();
   });
 
-  test("hides that the server went away while it swallows", async () => {
+  test("hides a lost server while it drops bytes", async () => {
     proxy.swallow("replies");
     await direct.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     expect(await isAnswered(client.ping())).toBe(false);
@@ -118,7 +118,7 @@ describe("a proxy between a client and a server", () => {
     proxy.pass();
   });
 
-  test("refuses new connections, lets open ones live, and takes new ones again", async () => {
+  test("refuses new connections, keeps open ones, and accepts new ones again", async () => {
     proxy.refuse();
     expect(await client.ping()).toBe("PONG");
     const late = new Redis(proxy.port, "127.0.0.1", {

@@ -401,7 +401,7 @@ async function slowDown(program: string): Promise<SlowedDown> {
   return { delays, statuses, hasWaited };
 }
 
-test("only here a denial without other headers says when to come back", async () => {
+test("unlike express-rate-limit, a denial without other headers still has Retry-After", async () => {
   const { theirs, ours } = await expectSame({
     there: rateLimit({ windowMs, limit: 1, legacyHeaders: false }),
     here: headgate({ limits: perMinute(1), headers: false }),
@@ -412,13 +412,13 @@ test("only here a denial without other headers says when to come back", async ()
   expect(waits).toEqual([null, "60"]);
 });
 
-test("a status that onDenied sets without sending is dropped", async () => {
+test("a status that onDenied sets without sending a response is dropped", async () => {
   const onDenied = (_: express.Request, res: express.Response) => res.status(420);
   const here = headgate({ limits: perMinute(1), onDenied }) as RequestHandler;
   expect(statusesOf(await ask(await serveWith(here), times(2)))).toEqual([200, 429]);
 });
 
-test("requests are slowed down as express-slow-down does it", async () => {
+test("requests are slowed down as by express-slow-down", async () => {
   const setUp = setUpsOf(it).find(({ heading }) => heading === "From express-slow-down");
   const expected = { delays: [0, 0, 50, 100, 100], statuses: Array(5).fill(200), hasWaited: true };
   expect(await slowDown(setUp?.before ?? "")).toEqual(expected);

@@ -143,14 +143,14 @@ describeDifferences(it, {
   },
 });
 
-test("a denial is not cached, and says which limit denied", async () => {
+test("a denial is not cacheable, and names the limit that denied", async () => {
   const theirs = rateLimit({ windowMs: minute, limit: 1 });
   const { denied } = await compare(theirs, headgate({ limits: onceAMinute }), times(2));
   expect(denied?.headers.get("cache-control")).toBe("no-store");
   expect(await denied?.json()).toMatchObject({ "violated-policies": ["1-per-1m"] });
 });
 
-test("resetKey is reset, and getKey is peek", async () => {
+test("resetKey corresponds to reset, and getKey to peek", async () => {
   const address = "203.0.113.1";
   const theirs = rateLimit({ windowMs: minute, limit: 1 });
   const ours = headgate({ limits: onceAMinute });
@@ -170,7 +170,7 @@ describe("the options", () => {
   const tables = tablesIn(it, "Every option");
   const types = readDeclarations("node_modules/express-rate-limit/dist", "index.d.ts");
 
-  test("are all that its types have", () => {
+  test("the page covers all options of its types", () => {
     expect(namesIn(tables).toSorted()).toEqual(types.propertiesOf("Options").toSorted());
   });
 

@@ -123,7 +123,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("there a ban is a 403, and here a block is a 429 for as long as it lasts, from the same request on", async () => {
+test("a ban of the plugin is a 403, and a block of Headgate a 429, from the same request on", async () => {
   const before = await ask(await serveWith(peer, { max: 2, ban: 2 }), times(7));
   const limits = fixedWindow({ limit: 2, window: "1m", block: { after: 3, for: "1h" } });
   const after = await ask(await serveWith(headgate, { limits }), times(7));
@@ -133,7 +133,7 @@ test("there a ban is a 403, and here a block is a 429 for as long as it lasts, f
   expect(isBlocked).toEqual(statusesOf(before).map((status) => status === 403));
 });
 
-test("a client that goes on is locked out on both sides, and here for longer each time", async () => {
+test("a client that continues is locked out by both, and by Headgate for longer each time", async () => {
   stopTheClock();
   let requests = 0;
   const everySecond = async (app: string): Promise<number> => {
@@ -170,7 +170,7 @@ describe("the options", () => {
   const tables = tablesIn(it, "Every option").slice(0, -1);
   const types = readDeclarations("node_modules/@fastify/rate-limit/types", "index.d.ts");
 
-  test("are all that its types have", () => {
+  test("the page covers all options of its types", () => {
     expect(namesIn(tables).toSorted()).toEqual(
       types.propertiesOf("RateLimitPluginOptions").toSorted(),
     );

@@ -141,7 +141,7 @@ describeDifferences(it, {
 describe("on Redis", () => {
   const storeClient = useOwnDatabase();
 
-  test("both block with the denial that their number says, for as long", async () => {
+  test("both block at the same denial, for the same time", async () => {
     const times = { points: 10, duration: 60, blockDuration: 3_600 };
     const before = new RateLimiterRedis({ storeClient, ...times, blockOnConsumed: 15 });
     const after = createLimiter({
@@ -165,7 +165,7 @@ describe("on Redis", () => {
     expect(ours).toEqual(theirs);
   });
 
-  test("so does a block that they keep in memory, and ours holds in all processes", async () => {
+  test("an in-memory block corresponds to a block that holds in all processes", async () => {
     const before = new RateLimiterRedis({
       storeClient,
       keyPrefix: "in-memory",
@@ -193,7 +193,7 @@ function waitOf({ msBeforeNext }: { readonly msBeforeNext: number }): string {
   return msBeforeNext > 3_000_000 ? "blocked" : "later";
 }
 
-test("the bursts of both allow as many at once", async () => {
+test("the bursts of both allow the same number at once", async () => {
   const steady = new RateLimiterMemory({ points: 2, duration: 60 });
   const before = new BurstyRateLimiter(steady, new RateLimiterMemory({ points: 3, duration: 600 }));
   const after = createLimiter({ limits: gcra({ limit: 2, window: "1m", burst: 5 }) });
@@ -212,18 +212,18 @@ describe("its types", () => {
   const under = (heading: string) => tablesUnder(it, heading);
   const options = ["Limits and waiting", "The store", "Databases", "Lists"].flatMap(under);
 
-  test("have no option that the page leaves out, and the page no other", () => {
+  test("the page lists exactly the options of its types", () => {
     const typed = types.exported
       .filter((name) => /Opt(?:ion)?s/.test(name))
       .flatMap(types.propertiesOf);
     expect(namesIn(options).toSorted()).toEqual([...new Set(typed)].toSorted());
   });
 
-  test("have no class that the page leaves out, and the page no other", () => {
+  test("the page lists exactly the classes of its types", () => {
     expect(namesIn(under("Classes")).toSorted()).toEqual(types.classes.toSorted());
   });
 
-  test("have no method or property that the page leaves out, and the page no other", () => {
+  test("the page lists exactly the methods and properties of its types", () => {
     const options = namesIn(tablesIn(it, "Every option"));
     const typed = types.classes
       .flatMap(types.propertiesOf)
