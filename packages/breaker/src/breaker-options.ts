@@ -70,8 +70,8 @@ export interface Settings<Result> {
   readonly maxTargets: number;
   /** Equal if and only if two breakers have the same policy. */
   readonly canonical: string;
-  /** The written policy, for messages. */
-  readonly written: string;
+  /** The policy as it was written, for messages. */
+  readonly displayText: string;
   /** The written options of the policy; for a function `openFor`, its return values. */
   readonly policyOptions: Readonly<Record<string, unknown>>;
 }

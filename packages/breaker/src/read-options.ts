@@ -108,7 +108,7 @@ export function readBreakerOptions<Result>(options: BreakerOptions<Result>): Set
     aborted,
     maxTargets: readWholeNumber("maxTargets", options.maxTargets ?? 1_000, 100_000),
     canonical: `${policy.description} slow ${slowCall} flush ${flushIntervalMicros} timeout ${timeoutMs}${connectMs === readFailureOptions({}).connectMs ? "" : ` connect ${connectMs}`}`,
-    written: formatPolicyOptions(options, policy),
+    displayText: formatPolicyOptions(options, policy),
     policyOptions: withOpenForDurations(policyOptionsOf(options), policy),
   };
 }

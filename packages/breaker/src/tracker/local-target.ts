@@ -66,10 +66,10 @@ export function createLocalTarget(store: CountingStore, target: TargetKeys): Loc
       if (isInitialized) setMetricsOnly(true);
     },
     startDeciding(
-      { kind, ends, opened } = { kind: CLOSED, changesAt: 0, opened: 0 } as TargetView,
+      { kind, changesAt, opened } = { kind: CLOSED, changesAt: 0, opened: 0 } as TargetView,
     ) {
       initialize();
-      const durationMicros = Math.max(ends - store.now(), 0);
+      const durationMicros = Math.max(changesAt - store.now(), 0);
       run(setTargetState, { target, kind, durationMicros, opened, emptiesWindow: false });
     },
     stopDeciding: () => setMetricsOnly(false),

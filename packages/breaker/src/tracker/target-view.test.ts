@@ -12,8 +12,8 @@ describe("a reply", () => {
     expect(readView(OPEN, NOW, true)).toMatchObject({
       kind: 1,
       period: 77,
-      learned: NOW,
-      ends: NOW + 1_000_500,
+      receivedAt: NOW,
+      changesAt: NOW + 1_000_500,
       opened: 3,
       degraded: true,
     });
