@@ -54,7 +54,7 @@ async function timeOf(asked: Promise<unknown>): Promise<number> {
   return settled;
 }
 
-test("a decision whose call is refused for its slots is asked again over them", async () => {
+test("a decision refused with CROSSSLOT is made again by hash slot", async () => {
   const { limiter, held, refuse } = start();
   const asked = limiter.consume(subject);
   await refuse();
@@ -64,7 +64,7 @@ test("a decision whose call is refused for its slots is asked again over them", 
   expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
 });
 
-test("no request waits longer than the store's time in total for that, nor is charged after it", async () => {
+test("a decision refused with CROSSSLOT waits at most storeTimeout in total, and charges nothing after that", async () => {
   const { limiter, held, refuse } = start();
   const asked = limiter.consume(subject);
   await refuse();
@@ -77,7 +77,7 @@ test("no request waits longer than the store's time in total for that, nor is ch
   expect(held.map(({ name }) => name)).not.toContain("decide");
 });
 
-test("a reset that is refused for its slots is made in each of them", async () => {
+test("a reset refused with CROSSSLOT is made again in each hash slot", async () => {
   const { limiter, held, refuse } = start();
   await answerOf(held, limiter.consume(subject));
   const reset = limiter.reset(subject);
@@ -86,7 +86,7 @@ test("a reset that is refused for its slots is made in each of them", async () =
   expect(await answerOf(held, reset)).toBe(true);
 });
 
-test("no reset waits longer than the store's time in total for that", async () => {
+test("a reset refused with CROSSSLOT waits at most storeTimeout in total", async () => {
   const { limiter, refuse } = start();
   const reset = limiter.reset(subject);
   reset.catch(() => {});
@@ -96,7 +96,7 @@ test("no reset waits longer than the store's time in total for that", async () =
 });
 
 test.each(["before", "by"])(
-  "what was charged in one call is given back in each slot, when they are found out %s the refund",
+  "a charge made in one call is refunded in each hash slot if the slots become known %s the refund",
   async (when) => {
     const { limiter, held, refuse, findSlots } = start();
     // The user's counter is older than the tenant's.
@@ -117,7 +117,7 @@ test.each(["before", "by"])(
   },
 );
 
-test("a reset that was given up is not made again when the probe after it is refused", async () => {
+test("a reset that timed out is not made again when the probe after it is refused", async () => {
   const { limiter, held, findSlots } = start();
   const reset = limiter.reset(subject);
   reset.catch(() => {});
@@ -131,7 +131,7 @@ test("a reset that was given up is not made again when the probe after it is ref
   await limiter.close();
 });
 
-test("nothing is asked again after another error: something may have happened", async () => {
+test("a call that failed with any other error is not made again, because it may have been executed", async () => {
   const { limiter, held, findSlots } = start();
   const asked = limiter.consume(subject);
   await letRun();

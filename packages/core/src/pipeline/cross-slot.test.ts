@@ -54,8 +54,8 @@ async function eachOrder(
   }
 }
 
-describe("a decision over two slots", () => {
-  test("asks both, then charges both, and reports what is left of each", async () => {
+describe("a decision across two hash slots", () => {
+  test("a cross-slot decision checks both hash slots, then charges both, and reports every limit", async () => {
     const { store, held } = startCluster();
     const limiter = open(store);
     const asked = limiter.consume(subject);
@@ -66,7 +66,7 @@ describe("a decision over two slots", () => {
     expect(decision.limits.map(({ remaining }) => remaining)).toEqual([1, 0]);
   });
 
-  test("that is denied is complete, and charged nowhere", async () => {
+  test("a denied cross-slot decision reports every limit and charges none", async () => {
     const { store, held } = startCluster();
     const limiter = open(store);
     await answerOf(held, limiter.consume(subject));
@@ -82,7 +82,7 @@ describe("a decision over two slots", () => {
     expect(peeked.limits.map(({ remaining }) => remaining)).toEqual([0, 0]);
   });
 
-  test("is peeked at as it would be taken, and refunded and forgotten in both", async () => {
+  test("peek, refund and reset work on both hash slots of a cross-slot decision", async () => {
     const { store, held } = startCluster();
     const limiter = open(store);
     const peeked = await answerOf(held, limiter.peek(subject));
@@ -96,7 +96,7 @@ describe("a decision over two slots", () => {
     expect((await answerOf(held, limiter.peek(subject))).limits).toEqual(peeked.limits);
   });
 
-  describe("by a limit that blocks", () => {
+  describe("a cross-slot decision with a limit that blocks", () => {
     const guarded = [
       fixedWindow({ limit: 2, window: "1h", name: "user" }),
       fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant", block: "1d" }),
@@ -113,7 +113,7 @@ describe("a decision over two slots", () => {
       });
     }
 
-    test("that is denied blocks in the slot that denied, by a second call there", async () => {
+    test("a denied cross-slot decision sets the block with a second call to the hash slot that denied", async () => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
       await answerOf(held, limiter.consume(subject));
@@ -140,7 +140,7 @@ describe("a decision over two slots", () => {
       expect(await again).toMatchObject({ blocked: true, retryAfterMs: day });
     });
 
-    test("and stays denied where that call fails, or finds room meanwhile, which is left as it was", async () => {
+    test("a cross-slot denial stands if the call that sets its block fails or finds units left, and those stay uncharged", async () => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
       const taken = await answerOf(held, limiter.consume(subject));
@@ -163,7 +163,7 @@ describe("a decision over two slots", () => {
       });
     });
 
-    test.each(["peek", "wait"] as const)("blocks nobody by %s", async (method) => {
+    test.each(["peek", "wait"] as const)("%s across hash slots sets no block", async (method) => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
       await answerOf(held, limiter.consume(subject));
@@ -176,7 +176,7 @@ describe("a decision over two slots", () => {
       expect(looked).toMatchObject({ allowed: false, blocked: false });
     });
 
-    test("a denial that comes only when it is to be charged blocks as well, and the other slot gives back", async () => {
+    test("a denial in the charging round of a cross-slot decision sets its block, and the other hash slot is refunded", async () => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
       const asked = [limiter.consume(subject), limiter.consume(subject)];
@@ -196,7 +196,7 @@ describe("a decision over two slots", () => {
       expect(looked.limits[0]).toMatchObject({ name: "user", remaining: 0 });
     });
 
-    test("a block by hand is set and ended in both", async () => {
+    test("block and unblock apply to both hash slots", async () => {
       const { store, held } = startCluster();
       const limiter = openGuarded(store);
       await answerOf(held, limiter.block(subject, "1h"));
@@ -209,7 +209,7 @@ describe("a decision over two slots", () => {
     });
   });
 
-  describe("that several ask at once, with room for one", () => {
+  describe("concurrent cross-slot decisions with units left for one", () => {
     const tight = [
       fixedWindow({ limit: 1, window: "1h", name: "user" }),
       fixedWindow({ limit: 1, window: "1h", name: "tenant", per: "tenant" }),
@@ -242,7 +242,7 @@ describe("a decision over two slots", () => {
       return admitted;
     }
 
-    test("admits one at most and leaves nothing of a denial, in every order of the calls of two", async () => {
+    test("two concurrent cross-slot decisions admit at most one, and a denial charges nothing, in every order of their calls", async () => {
       const seen = new Set<number>();
       const runs = await eachOrder(async (choose) => {
         seen.add(await race(2, choose));
@@ -252,7 +252,7 @@ describe("a decision over two slots", () => {
       expect([...seen].sort()).toEqual([0, 1]);
     }, 60_000);
 
-    test("and in three hundred orders of the calls of four", async () => {
+    test("four concurrent cross-slot decisions admit at most one, and a denial charges nothing, in 300 random orders of their calls", async () => {
       let state = 20_261_120;
       for (let run = 0; run < 300; run += 1) {
         await race(4, (count) => {
@@ -264,7 +264,7 @@ describe("a decision over two slots", () => {
     }, 30_000);
   });
 
-  describe("that is settled at what it was charged", () => {
+  describe("settling a cross-slot decision at its charge", () => {
     const unavailable = new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "away");
 
     function openKeeping(store: CountingStore): Open {
@@ -273,7 +273,7 @@ describe("a decision over two slots", () => {
       return createLimiter({ name: "api", ...options, blockOn: "settle" });
     }
 
-    test("is kept in each slot, and blocks there", async () => {
+    test("settling a cross-slot decision confirms its charge and sets blocks in each hash slot", async () => {
       const { store, held, pass } = startCluster();
       const limiter = openKeeping(store);
       const decision = await answerOf(held, limiter.consume(subject));
@@ -293,7 +293,7 @@ describe("a decision over two slots", () => {
       expect(await answerOf(held, limiter.peek(subject))).toMatchObject({ allowed: true });
     });
 
-    test("is kept in the one that answers, and says that the other did not get it", async () => {
+    test("settling a cross-slot decision reports degraded if one hash slot did not get the confirmation", async () => {
       const { store, held } = startCluster();
       const limiter = openKeeping(store);
       const decision = await answerOf(held, limiter.consume(subject));
@@ -306,7 +306,7 @@ describe("a decision over two slots", () => {
       expect(denied).toMatchObject({ blocked: true, retryAfterMs: 60_000 });
     });
 
-    test("is kept in each of those that turn out to be several", async () => {
+    test("settling confirms a charge in each hash slot if the call is refused with CROSSSLOT", async () => {
       let isKnown = false;
       const { store, held } = holdStore((key) => (isKnown && key.includes(":tenant:") ? 1 : 2));
       const limiter = openKeeping(store);
@@ -323,7 +323,7 @@ describe("a decision over two slots", () => {
     });
   });
 
-  test("leaves no more than what drained while it held the units", async () => {
+  test("a cross-slot denial costs only the units that drained while it held its charge", async () => {
     const { store, held, pass } = startCluster();
     const drains = [
       gcra({ limit: 60, window: "1m", name: "user" }),

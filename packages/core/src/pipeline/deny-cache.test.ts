@@ -20,7 +20,7 @@ async function startDenied() {
   return { limiter, store, sent, pass };
 }
 
-test("a denial is remembered, and answers without the store", async () => {
+test("a cached denial decides without a call to the store", async () => {
   const { limiter, sent } = await startDenied();
   const first = limiter.consume("u");
   await (await sent())?.carryOut();
@@ -29,7 +29,7 @@ test("a denial is remembered, and answers without the store", async () => {
   expect(await sent()).toBeUndefined();
 });
 
-test("one whose answer comes after a reset is not: it was decided before", async () => {
+test("a denial whose reply arrives after a reset is not cached", async () => {
   const { limiter, sent } = await startDenied();
   const late = limiter.consume("u");
   const denial = await sent();
@@ -44,7 +44,7 @@ test("one whose answer comes after a reset is not: it was decided before", async
   expect(await next).toMatchObject({ allowed: true, source: "store" });
 });
 
-test("is not believed any more once a reset is on its way", async () => {
+test("a cached denial is dropped as soon as a reset is sent", async () => {
   const { limiter, sent } = await startDenied();
   const first = limiter.consume("u");
   await (await sent())?.carryOut();
@@ -60,7 +60,7 @@ test("is not believed any more once a reset is on its way", async () => {
   expect((await next).allowed).toBe(true);
 });
 
-test("nor is one that was decided while a reset was on its way, once it has come", async () => {
+test("a denial that was cached while a reset was in flight is dropped when the reset completes", async () => {
   const { limiter, sent, pass } = await startDenied();
   const reset = limiter.reset("u");
   const resetting = await sent();
@@ -76,7 +76,7 @@ test("nor is one that was decided while a reset was on its way, once it has come
   expect((await next).allowed).toBe(true);
 });
 
-test("a raised limit is denied for what the lower one was", async () => {
+test("a denial cached under a lower limit does not apply to the raised limit", async () => {
   const { limiter, store, sent } = await startDenied();
   const denied = limiter.consume("u");
   await (await sent())?.carryOut();

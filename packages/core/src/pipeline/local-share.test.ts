@@ -54,8 +54,8 @@ function shareOf(limit: Limit, share: number) {
 
 const hourly = (limit: number): Limit => fixedWindow({ limit, window: "1h" });
 
-describe("a share", () => {
-  test("is exact where it is one of n processes, and a whole number is what is due", () => {
+describe("the local share of a limit", () => {
+  test("a share of 1/n is exact if the limit is a multiple of n", () => {
     expect(shareOf(hourly(98), 1 / 49).limit).toBe(2);
     for (let n = 1; n <= 1_000; n += 1) {
       for (const each of [1, 2, 3, 7, 1_000]) {
@@ -64,7 +64,7 @@ describe("a share", () => {
     }
   });
 
-  test("is rounded down everywhere else", () => {
+  test("a share that is not a whole number is rounded down", () => {
     for (let n = 2; n <= 1_000; n += 1) {
       expect(shareOf(hourly(n * 5 - 1), 1 / n).limit, `1/${n} of ${n * 5 - 1}`).toBe(4);
     }
@@ -78,7 +78,7 @@ describe("a share", () => {
     fixedWindow({ limit: 9, window: "1h" }),
     slidingWindow({ limit: 9, window: "1h" }),
     slidingLog({ limit: 9, window: "1h" }),
-  ])("is at least one, and goes by the limit's own name: $algorithm", (limit) => {
+  ])("a share is at least one unit and keeps the limit's name: $algorithm", (limit) => {
     const whole = shareOf(limit, 1);
     const share = shareOf(limit, 0.01);
     expect(share.limit).toBe(1);
@@ -89,15 +89,15 @@ describe("a share", () => {
     });
   });
 
-  test("of all is the same count, and another share is another one", () => {
+  test("a share of 1 uses the limit's own counter key, and each other share has another key", () => {
     const keyOf = (share: number) => countShare(hourly(8), share).units[0]?.key;
     expect(new Set([keyOf(1), keyOf(0.5), keyOf(0.25)]).size).toBe(3);
     expect(keyOf(1)).toMatch(/^memory:\{u\}:api:[^:]*:[^:]*$/);
   });
 });
 
-describe("a cost above the share", () => {
-  test("counts as the whole share of each limit by itself, and in full where there is room for it", async () => {
+describe("a cost above the local share", () => {
+  test("a cost above the share counts as the whole share, separately for each limit", async () => {
     const limits = [gcra({ limit: 8, window: "1ms", name: "burst" }), hourly(400)];
     const { consume, pass } = countShare(limits, 0.25);
     for (let hour = 0; hour < 2; hour += 1) {
@@ -112,7 +112,7 @@ describe("a cost above the share", () => {
     }
   });
 
-  test("waits until the whole share is free", async () => {
+  test("a cost above the share is denied until the whole share is free", async () => {
     const { consume, pass } = countShare(hourly(100), 0.25);
     expect(await consume(1)).toMatchObject({ allowed: true });
     expect(await consume(80)).toMatchObject({
@@ -124,7 +124,7 @@ describe("a cost above the share", () => {
     expect((await consume(1)).allowed).toBe(false);
   });
 
-  test("is given back as what it counted, once", async () => {
+  test("a refund of a cost above the share returns the units it counted as, once", async () => {
     const { consume, giveBack, remaining } = countShare(
       [hourly(100), slidingLog({ limit: 400, window: "1h" })],
       0.25,
@@ -140,7 +140,7 @@ describe("a cost above the share", () => {
   test.each([
     gcra({ limit: 100, window: "1h" }),
     tokenBucket({ capacity: 100, refill: 100, every: "1h" }),
-  ])("is given back as far as the share has not come back: $algorithm", async (limit) => {
+  ])("a refund of a cost above the share returns only units that have not refilled yet: $algorithm", async (limit) => {
     const { consume, giveBack, remaining, pass } = countShare(limit, 0.25);
     const answer = await consume(80);
     pass(HOUR_MS / 2);
@@ -150,7 +150,7 @@ describe("a cost above the share", () => {
     expect(await remaining()).toEqual([15]);
   });
 
-  test("and above any whole limit is denied for ever, and counts nothing", async () => {
+  test("a cost above any whole limit is always denied and charges nothing", async () => {
     const { consume, remaining, pass } = countShare(
       [hourly(100), fixedWindow({ limit: 400, window: "1d" })],
       0.25,

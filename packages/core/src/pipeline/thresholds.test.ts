@@ -36,10 +36,10 @@ function listen(): [limit: string, threshold: number, used: number][] {
   return heard;
 }
 
-describe("an answer that comes too late", () => {
+describe("a reply that arrives after the timeout", () => {
   const limits = fixedWindow({ limit: 2, window: "1h", name: "hour", notifyAt });
 
-  test("is published all the same, because its units are charged", async () => {
+  test("thresholds of a late decision are published, because its units are charged", async () => {
     const heard = listen();
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: TIMEOUT_MS });
@@ -54,7 +54,7 @@ describe("an answer that comes too late", () => {
     expect(heard).toEqual([["hour", 0.5, 1]]);
   });
 
-  test("of a charge, too", async () => {
+  test("thresholds of a late charge are published", async () => {
     const heard = listen();
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: TIMEOUT_MS });
@@ -71,7 +71,7 @@ describe("an answer that comes too late", () => {
     ]);
   });
 
-  test("and nothing of one that never comes", async () => {
+  test("a decision that never reached the store publishes no threshold", async () => {
     const heard = listen();
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: TIMEOUT_MS });
@@ -84,7 +84,7 @@ describe("an answer that comes too late", () => {
   });
 });
 
-describe("over two slots", () => {
+describe("thresholds across two hash slots", () => {
   const limits = [
     fixedWindow({ limit: 4, window: "1h", name: "user", notifyAt }),
     fixedWindow({ limit: 2, window: "1h", name: "tenant", per: "tenant", notifyAt }),
@@ -93,7 +93,7 @@ describe("over two slots", () => {
   const options = { name: "api", limits, storeTimeout: "1m", denyCache: false } as const;
   const startCluster = () => holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
 
-  test("each tells its own, once", async () => {
+  test("each hash slot reports its own thresholds once", async () => {
     const heard = listen();
     const { store, held } = startCluster();
     const limiter = createLimiter({ ...options, store });
@@ -108,7 +108,7 @@ describe("over two slots", () => {
     expect(heard.splice(0)).toEqual([["user", 1, 4]]);
   });
 
-  test("what one told is published also if the other denies, and the charge is given back", async () => {
+  test("a threshold is published even if another hash slot denies and the charge is refunded", async () => {
     const heard = listen();
     const { store, held } = startCluster();
     const limiter = createLimiter({ ...options, store });
@@ -134,7 +134,7 @@ describe("over two slots", () => {
     expect(heard).toEqual([]);
   });
 
-  test("that turn out to be several", async () => {
+  test("thresholds are published once if a decision is refused with CROSSSLOT and made again", async () => {
     const heard = listen();
     let isKnown = false;
     const { store, held } = holdStore((key) => (isKnown && key.includes(":tenant:") ? 1 : 2));

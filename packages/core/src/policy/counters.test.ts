@@ -28,7 +28,7 @@ function keysIn(): { readonly suffix: string; keyOf(subject: string): string } {
   };
 }
 
-test("a key is the same each time, for each subject another one", () => {
+test("every subject has one counter key of its own, the same for every call", () => {
   const { suffix, keyOf } = keysIn();
   const first = SUBJECTS.map(keyOf);
   expect(first).toEqual(SUBJECTS.map((subject) => `memory:{${escapeSubject(subject)}${suffix}`));
@@ -36,7 +36,7 @@ test("a key is the same each time, for each subject another one", () => {
   expect(new Set(first).size).toBe(SUBJECTS.length);
 });
 
-test("nor do more subjects than are kept change it", () => {
+test("counter keys stay the same when there are more subjects than the key cache holds", () => {
   const { suffix, keyOf } = keysIn();
   for (let i = 0; i < 10_000; i += 1) {
     expect(keyOf(`user-${i}`)).toBe(`memory:{user-${i}${suffix}`);

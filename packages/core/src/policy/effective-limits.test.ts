@@ -23,7 +23,7 @@ const counted = compileLimiterPolicy("api", base, requireStore(memoryStore()));
 const described = (policy: readonly Limit[]) =>
   replaceLimits(counted, policy)?.limits.map(({ name, per, limit }) => `${per} ${name} ${limit}`);
 
-describe("other numbers", () => {
+describe("limits of the same shape with other numbers", () => {
   const given: readonly Limit[] = [
     gcra({ limit: 1_000, window: 60_000 }),
     slidingLog({ limit: 6, window: "60m" }),
@@ -39,12 +39,12 @@ describe("other numbers", () => {
     "tenant busy 3",
   ];
 
-  test("keep names and order of the policy as it was written, in whichever order they come", () => {
+  test("replaced limits keep the configured names and order, in whichever order they are given", () => {
     expect(described(given)).toEqual(expected);
     expect(described([...given].reverse())).toEqual(expected);
   });
 
-  test("count in the same keys", () => {
+  test("replaced limits use the same counter keys", () => {
     const inForce = replaceLimits(counted, given) as CompiledPolicy;
     expect(inForce.keyspace).toBe(counted.keyspace);
     const keysOf = (policy: typeof counted) =>
@@ -55,7 +55,7 @@ describe("other numbers", () => {
     );
   });
 
-  test("are those of blocks, too: how long, and after how many denials; but a limit that blocks is told as such", () => {
+  test("block lengths and denials before a block can be replaced, but not whether a limit blocks", () => {
     const guarded = fixedWindow({ limit: 1, window: "1d", block: ["1m", "1h"] });
     const blocking = compileLimiterPolicy("api", guarded, requireStore(memoryStore()));
     const inForce = replaceLimits(blocking, [{ ...guarded, limit: 50 }])?.limits[0];
@@ -71,7 +71,7 @@ describe("other numbers", () => {
     expect(replaceLimits(counted, [{ ...guarded, per: "tenant" }])).toBeUndefined();
   });
 
-  test("may give limits one default name that are not named so", () => {
+  test("two unnamed limits may be given numbers that make their default names equal", () => {
     const two = compileLimiterPolicy(
       "api",
       [gcra({ limit: 1, window: "1m" }), fixedWindow({ limit: 2, window: "1m" })],
@@ -84,7 +84,7 @@ describe("other numbers", () => {
     ]);
   });
 
-  test("come in two layouts at most, those of the base among them", () => {
+  test("all replacements of a policy share at most two number layouts per dimension, one of them its own", () => {
     const layouts = new Set<object>();
     for (let i = 0; i < 8; i += 1) {
       const burst = (bit: number) => (i & bit ? { burst: 5 } : {});
@@ -108,7 +108,7 @@ describe("other numbers", () => {
   });
 });
 
-describe("limits are of another shape with", () => {
+describe("limits of another shape", () => {
   const minute = gcra({ limit: 30, window: "1m" });
 
   test.each<[what: string, of: Limit, given: readonly Limit[]]>([
@@ -138,18 +138,18 @@ describe("limits are of another shape with", () => {
       tokenBucket({ capacity: 1, refill: 1, every: "1s" }),
       [tokenBucket({ capacity: 1, refill: 1, every: "2s" })],
     ],
-  ])("%s", (_, of, given) => {
+  ])("limits have another shape with %s", (_, of, given) => {
     const counts = compileLimiterPolicy("api", of, requireStore(memoryStore()));
     expect(replaceLimits(counts, given)).toBeUndefined();
   });
 
-  test("fewer of them, and twins without a name", () => {
+  test("limits have another shape if one is missing, or if two of one shape have no name", () => {
     expect(described(base.slice(1))).toBeUndefined();
     const unnamed = [...base.slice(0, 4), gcra({ limit: 20, window: "1s", per: "tenant" })];
     expect(described(unnamed)).toBeUndefined();
   });
 
-  test("and are refused with numbers out of range, with their place in the list", () => {
+  test("a number out of range is rejected with its position in the list of limits", () => {
     const wrong = [...base.slice(0, 4), gcra({ limit: -1, window: "1s", per: "tenant" })];
     expect(() => described(wrong)).toThrow(/^limits\[4\]: gcra: limit must be .*, got -1/);
   });

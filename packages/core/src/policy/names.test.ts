@@ -23,8 +23,8 @@ function errorOf(make: () => unknown): Error {
   throw new Error("nothing was thrown");
 }
 
-describe("a name", () => {
-  test.each([undefined, "", null, 5, {}, "x".repeat(513)])("cannot be %s with a store", (name) => {
+describe("the name of a limiter", () => {
+  test.each([undefined, "", null, 5, {}, "x".repeat(513)])("a limiter with a store cannot have the name %s", (name) => {
     const options = {
       name,
       limits: perMinute,
@@ -38,20 +38,20 @@ describe("a name", () => {
     );
   });
 
-  test.each(["", null, 5])("cannot be %s without a store either", (name) => {
+  test.each(["", null, 5])("a limiter without a store cannot have the name %s", (name) => {
     expect(() => createLimiter({ name, limits: perMinute } as LimiterOptions)).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
     );
   });
 
-  test("is not needed without a store, and two limiters without one share nothing", async () => {
+  test("limiters without a store need no name and share no counters", async () => {
     const [a, b] = [createLimiter({ limits: perMinute }), createLimiter({ limits: perMinute })];
     await a.consume("u", { cost: 2 });
     expect((await a.consume("u")).allowed).toBe(false);
     expect((await b.consume("u")).allowed).toBe(true);
   });
 
-  test("with the same policy on the same store is the same limiter", async () => {
+  test("two limiters with one name and policy on one store share their counters", async () => {
     const store = requireStore(memoryStore());
     const a = createLimiter({ name: "api", limits: perMinute, store });
     const b = createLimiter({
@@ -66,7 +66,7 @@ describe("a name", () => {
     expect((await a.consume("u")).allowed).toBe(true);
   });
 
-  test("with the same limits in another order is the same limiter", async () => {
+  test("the order of the limits does not matter for sharing counters by name", async () => {
     const store = requireStore(memoryStore());
     const three = fixedWindow({ limit: 3, window: "1m" });
     const a = createLimiter({ name: "api", limits: [perMinute, three], store });
@@ -84,7 +84,7 @@ describe("a name", () => {
     ["an algorithm", slidingLog({ limit: 2, window: "1m" })],
     ["a dimension", gcra({ limit: 2, window: "1m", per: "ip" })],
     ["one limit more", [perMinute, gcra({ limit: 9, window: "1h" })]],
-  ])("with another policy is refused: %s", (_, limits) => {
+  ])("a name that is in use with another policy is rejected: %s differs", (_, limits) => {
     const store = requireStore(memoryStore());
     createLimiter({ name: "api", limits: perMinute, store });
     expect(() => createLimiter({ name: "api", limits, store })).toThrow(
@@ -95,7 +95,7 @@ describe("a name", () => {
     );
   });
 
-  test("with another policy is refused in the words in which both were written", () => {
+  test("the error for a duplicate name shows both policies as they were configured", () => {
     const message = (first: Policy, second: Policy): string => {
       const store = requireStore(memoryStore());
       createLimiter({ name: "api", limits: first, store });
@@ -118,7 +118,7 @@ describe("a name", () => {
     );
   });
 
-  test("with another policy is refused in a message that fits a line of a log, however long they are", () => {
+  test("the error for a duplicate name stays below 1,000 characters, however long the policies are", () => {
     const many = (limit: number) =>
       Array.from({ length: 100 }, (_, i) => gcra({ limit, window: "1m", name: `limit ${i}` }));
     const store = requireStore(memoryStore());
@@ -129,7 +129,7 @@ describe("a name", () => {
     expect(message).toContain('... is not [gcra({ limit: 2, window: "1m", name: "limit 0" }), ');
   });
 
-  test("that another copy of this package claimed without such words is refused too", () => {
+  test("the error for a duplicate name shows the canonical policy if another version of the package claimed the name", () => {
     const store = requireStore(memoryStore());
     claimName(store, "api", { canonical: "gcra(1,2,3)", displayText: "" });
     const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<
@@ -141,14 +141,14 @@ describe("a name", () => {
     expect(message).toContain('gcra(1,2,3) is not gcra({ limit: 3, window: "1m" });');
   });
 
-  test("with another policy on another store is another limiter", () => {
+  test("one name may have different policies on different stores", () => {
     createLimiter({ name: "api", limits: perMinute, store: requireStore(memoryStore()) });
     expect(() =>
       createLimiter({ name: "api", limits: other, store: requireStore(memoryStore()) }),
     ).not.toThrow();
   });
 
-  test("is free again when the last limiter of it was closed, however often one was", async () => {
+  test("a name is free again once every limiter that uses it is closed, even if one is closed twice", async () => {
     const store = requireStore(memoryStore());
     const a = createLimiter({ name: "api", limits: perMinute, store });
     const b = createLimiter({ name: "api", limits: perMinute, store });
@@ -159,7 +159,7 @@ describe("a name", () => {
     expect(() => createLimiter({ name: "api", limits: other, store })).not.toThrow();
   });
 
-  test("given back twice by one is not given back for another", () => {
+  test("releasing a claim twice does not release another limiter's claim", () => {
     const store = requireStore(memoryStore());
     const policy = { canonical: "policy", displayText: "a policy" };
     const [one] = [claimName(store, "api", policy), claimName(store, "api", policy)];
@@ -169,7 +169,7 @@ describe("a name", () => {
     expect(() => claimName(store, "api", another)).toThrow(/another policy/);
   });
 
-  test("is not kept by a limiter that could not be made", () => {
+  test("a limiter that could not be created does not claim its name", () => {
     const store: Store = memoryStore();
     const make = (options: object) => () =>
       createLimiter({ name: "api", store, ...options } as LimiterOptions);
@@ -180,7 +180,7 @@ describe("a name", () => {
   });
 
   test.each(["__proto__", "constructor", "toString", "a:b", "{a}", "naïve 💧", "x".repeat(512)])(
-    "%s is a name like any other",
+    "%s is a valid limiter name",
     async (name) => {
       const store = requireStore(memoryStore());
       const limiter = createLimiter({ name, limits: perMinute, store });
@@ -192,7 +192,7 @@ describe("a name", () => {
     },
   );
 
-  test("is registered where every copy of this package in the process finds it", () => {
+  test("names are registered where every copy of the package in the process finds them", () => {
     const store = requireStore(memoryStore());
     createLimiter({ name: "api", limits: perMinute, store });
     const registry = (globalThis as never)[Symbol.for("@headgate/core/2.state")] as WeakMap<

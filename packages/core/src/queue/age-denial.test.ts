@@ -32,7 +32,7 @@ function countedBy(limiter: Limiter) {
 
 const receivedAt = 1_800_000_000_000_000;
 
-test.each([0, 1, 1_234, 4_999])("after %i ms it says what a new one would", async (passedMs) => {
+test.each([0, 1, 1_234, 4_999])("after %i ms an aged denial equals a new one", async (passedMs) => {
   const { counted, counters, decision, later } = await start(passedMs);
   const aged = ageDenial(
     counted,
@@ -45,7 +45,7 @@ test.each([0, 1, 1_234, 4_999])("after %i ms it says what a new one would", asyn
   expect(aged).toEqual(later);
 });
 
-test("what is due by now is still to be waited for, and a clock that stepped back makes no wait longer", async () => {
+test("an aged denial waits at least 1 ms, and never longer if the clock stepped back", async () => {
   const { counted, counters, decision } = await start(0);
   const aged = (now: number): Decision =>
     ageDenial(counted, { decision, receivedAt }, counters, 3, now);
@@ -55,7 +55,7 @@ test("what is due by now is still to be waited for, and a clock that stepped bac
   expect(aged(receivedAt).limits.map(({ allowed }) => allowed)).toEqual([false, true]);
 });
 
-test("with a cost by name it has that cost, and knows the limits that were left out", async () => {
+test("an aged denial with a cost by name has that cost and the excluded limits", async () => {
   const limiter = createLimiter({
     limits: [
       gcra({ limit: 2, window: "10s", name: "requests" }),
@@ -73,7 +73,7 @@ test("with a cost by name it has that cost, and knows the limits that were left 
   expect(allLimitsOf(aged)?.map(({ name }) => name)).toEqual(["requests", "tokens"]);
 });
 
-test("nobody knows when a place comes free, but everybody when a block ends", async () => {
+test("an aged denial shortens the wait for a block, but not for a slot", async () => {
   const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "1m" }) });
   const { counted, counters } = countedBy(limiter);
   const aged = (decision: Decision): Decision =>
@@ -85,7 +85,7 @@ test("nobody knows when a place comes free, but everybody when a block ends", as
   expect(aged(blocked)).toMatchObject({ retryAfterMs: blocked.retryAfterMs - 600, blocked: true });
 });
 
-test("where no limit was asked, it lasts as long as it did", async () => {
+test("an aged denial without limits keeps its retryAfterMs", async () => {
   const { counted, counters } = await start(0);
   const source = "deny";
   const outcome = { allowed: false, limits: [], cost: 1, source, receipts: [] } as const;

@@ -57,8 +57,8 @@ function staying(): DisconnectWatch {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-describe("a call that takes its turn", () => {
-  test("is admitted at once where there is room, and nobody is watched", async () => {
+describe("a request that may wait in the queue", () => {
+  test("a request that is allowed at once does not wait, and its client is not watched", async () => {
     const { limiter, asked } = start({ limits: gcra({ limit: 1, window: "1s" }) });
     const { consumeOrWait, policy } = internalsOf(limiter);
     const watchDisconnect = vi.fn();
@@ -68,7 +68,7 @@ describe("a call that takes its turn", () => {
     expect(asked).toEqual(["decide"]);
   });
 
-  test("waits as long as the limiter says, and says how long that was", async () => {
+  test("a denied request waits for its retryAfterMs and reports how long it waited", async () => {
     const { limiter, take } = start({ limits: gcra({ limit: 1, window: "1s" }) });
     await limiter.consume("u");
     const turn = take("u");
@@ -77,7 +77,7 @@ describe("a call that takes its turn", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("asks nothing while others wait in front, and is denied with their numbers", async () => {
+  test("a request behind waiting ones makes no call, and is denied with their last denial", async () => {
     const { limiter, asked, take } = start({ limits: slidingLog({ limit: 4, window: "10s" }) });
     await limiter.consume("u", { cost: 2 });
     const large = take("u", { cost: 4 });
@@ -94,7 +94,7 @@ describe("a call that takes its turn", () => {
     expect(await large).toMatchObject({ decision: { allowed: true } });
   });
 
-  test("asks nothing while the first in line is asked for", async () => {
+  test("a request makes no call while the first in its queue is being decided", async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => {
       open = resolve;
@@ -114,7 +114,7 @@ describe("a call that takes its turn", () => {
     expect(await small).toMatchObject({ decision: { allowed: true }, waitedMs: 20_000 });
   });
 
-  test("of a hundred in a line, or of half of maxQueue, one more is denied at once, without a call", async () => {
+  test("a request is denied without a call when 100 wait for its subject, or half of maxQueue", async () => {
     for (const [maxQueue, most] of [
       [undefined, 100],
       [9, 5],
@@ -140,7 +140,7 @@ describe("a call that takes its turn", () => {
     }
   });
 
-  test("is nobody's when its caller has left, and makes room at once", async () => {
+  test("a request whose client disconnects leaves the queue at once", async () => {
     const { limiter, take } = start({ limits: gcra({ limit: 1, window: "1s" }), maxQueue: 2 });
     await limiter.consume("u");
     const controller = new AbortController();
@@ -161,7 +161,7 @@ describe("a call that takes its turn", () => {
     expect(stop).toHaveBeenCalledTimes(1);
   });
 
-  test("is given back where its caller has left and the signal does not know", async () => {
+  test("an admitted request is refunded if its client has disconnected unnoticed", async () => {
     const { limiter, asked, take } = start({ limits: gcra({ limit: 1, window: "1s" }) });
     await limiter.consume("u");
     const turn = take("u", { leaving: { ...staying(), isDisconnected: () => true } });
@@ -171,7 +171,7 @@ describe("a call that takes its turn", () => {
     expect((await limiter.consume("u")).allowed).toBe(true);
   });
 
-  test("is woken when a place is given back, and gives its own back where its caller has left", async () => {
+  test("a waiting request gets a released slot, and releases it if its client has disconnected", async () => {
     const { limiter, take } = start({ limits: concurrency({ limit: 1, ttl: "10m" }) });
     const first = await limiter.consume("u");
     const second = take("u");
@@ -187,7 +187,7 @@ describe("a call that takes its turn", () => {
     expect((await limiter.peek("u")).allowed).toBe(true);
   });
 
-  test("waits for no limit that its cost leaves out, and is denied by none", async () => {
+  test("a request does not wait behind requests for limits that its cost excludes", async () => {
     const hourly = (name: string) => fixedWindow({ limit: 2, window: "1h", name });
     const { limiter, asked, take } = start({ limits: [hourly("requests"), hourly("tokens")] });
     await limiter.consume("u", { cost: { requests: 0, tokens: 2 } });
@@ -206,7 +206,7 @@ describe("a call that takes its turn", () => {
     await limiter.close();
   });
 
-  test("sets no block", async () => {
+  test("a waiting request sets no block", async () => {
     const block = ["1m"] as const;
     const { limiter, take } = start({ limits: fixedWindow({ limit: 1, window: "2s", block }) });
     await limiter.consume("u");
@@ -216,7 +216,7 @@ describe("a call that takes its turn", () => {
     expect((await limiter.peek("u")).blocked).toBe(false);
   });
 
-  test("rejects as the attempt does, and stops watching", async () => {
+  test("a request rejects with the error of its attempt", async () => {
     const { take } = start({ limits: gcra({ limit: 1, window: "1s" }) });
     await expect(take("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
     await expect(take("u", { cost: -1 })).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });

@@ -69,8 +69,8 @@ function work() {
 
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
-describe("a decision that takes a place", () => {
-  test("is denied when all are taken, and told to come again in a second", async () => {
+describe("a decision that takes a slot", () => {
+  test("a request is denied with a retryAfterMs of 1,000 when all slots are taken", async () => {
     const { limiter } = start();
     const first = await limiter.consume("ann", { cost: 7 });
     expect(first).toMatchObject({
@@ -106,7 +106,7 @@ describe("a decision that takes a place", () => {
     expect(await limiter.peek("bob")).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  test("gives it back once, by release and by nothing else", async () => {
+  test("a slot is released once, by release only", async () => {
     const { limiter, remaining } = start();
     const decision = await limiter.consume("ann");
     await limiter.charge("ann");
@@ -122,7 +122,7 @@ describe("a decision that takes a place", () => {
     expect(await remaining()).toBe(1);
   });
 
-  test("holds it for as long as places last", async () => {
+  test("a slot that is not renewed is held for its ttl", async () => {
     const { limiter, remaining } = start();
     const decision = await limiter.consume("ann");
     await vi.advanceTimersByTimeAsync(29_999);
@@ -133,7 +133,7 @@ describe("a decision that takes a place", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("has a signal, which aborts when it lapses, and does not when it is given back", async () => {
+  test("a decision's signal aborts when its slot expires, and not when it is released", async () => {
     const { limiter } = start();
     const [lapsing, given] = [await limiter.consume("ann"), await limiter.consume("ann")];
     expect(Object.keys(lapsing)).not.toContain("signal");
@@ -148,7 +148,7 @@ describe("a decision that takes a place", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("and no other has a signal, or something to release", async () => {
+  test("a decision without a slot has no signal and nothing to release", async () => {
     const { limiter } = start(gcra({ limit: 1, window: "1h" }));
     const decision = await limiter.consume("ann");
     expect(decision.signal).toBeUndefined();
@@ -161,7 +161,7 @@ describe("a decision that takes a place", () => {
     expect(await full.limiter.release(denied)).toBe(false);
   });
 
-  test("is released by its own limiter only, also after that was closed", async () => {
+  test("a slot is released only by the limiter that decided, even after it was closed", async () => {
     const { limiter } = start();
     const other = start().limiter;
     const decision = await limiter.consume("ann");
@@ -178,10 +178,10 @@ describe("a decision that takes a place", () => {
   });
 });
 
-describe("beside other limits", () => {
+describe("slots together with other limits", () => {
   const limits = [gcra({ limit: 3, window: "1h" }), two];
 
-  test("all are decided together: what is denied takes no place and costs nothing", async () => {
+  test("a request denied by one limit takes no slot and charges no units", async () => {
     const { limiter } = start(limits);
     const taken = [await limiter.consume("ann"), await limiter.consume("ann")];
     const denied = await limiter.consume("ann");
@@ -199,7 +199,7 @@ describe("beside other limits", () => {
     ]);
   });
 
-  test("units and places go their own ways", async () => {
+  test("units and slots are refunded, reset and released independently", async () => {
     const { limiter } = start(limits);
     const decision = await limiter.consume("ann", { cost: 2 });
     const left = async () =>
@@ -218,13 +218,13 @@ describe("beside other limits", () => {
     expect(await limiter.release(kept)).toBe(true);
   });
 
-  test("places lose a tie", async () => {
+  test("a concurrency limit is not the binding limit in a tie", async () => {
     const { limiter } = start([two, fixedWindow({ limit: 2, window: "1s" })]);
     const decision = await limiter.consume("ann");
     expect(decision).toMatchObject({ limit: 2, remaining: 1, resetAfterMs: 1_000 });
   });
 
-  test("the numbers of a call change nothing about who holds a place", async () => {
+  test("limits passed with a call do not affect slots that are held", async () => {
     const { limiter } = start();
     await Promise.all([limiter.consume("ann"), limiter.consume("ann")]);
     const more = { limits: concurrency({ limit: 3, ttl: "30s" }) };
@@ -235,7 +235,7 @@ describe("beside other limits", () => {
     expect(await limiter.release(third)).toBe(true);
   });
 
-  test("two limits of places with one ttl need names, and lease is refused", () => {
+  test("concurrency limits with the same ttl need names, and cannot be combined with lease", () => {
     expect(() => start([two, concurrency({ limit: 5, ttl: "30s" })])).toThrow(/give each a name/);
     expect(() => start(two, { lease: { max: 10, ttl: "1s" } })).toThrow(
       /lease cannot be used with a concurrency limit/,
@@ -243,7 +243,7 @@ describe("beside other limits", () => {
   });
 });
 
-describe("with a cost by name", () => {
+describe("slots with a cost by name", () => {
   const limits = [
     gcra({ limit: 100, window: "1h", name: "requests" }),
     concurrency({ limit: 3, ttl: "30s", name: "small" }),
@@ -255,7 +255,7 @@ describe("with a cost by name", () => {
     return (await peek("ann", { cost: 0 })).limits.map(({ remaining }) => remaining);
   }
 
-  test("a request takes as many places as it says, and none where it costs nothing", async () => {
+  test("a request takes as many slots as its cost for the limit, and none for a cost of 0", async () => {
     const { limiter } = start(limits);
     const decision = await limiter.consume("ann", { cost: { small: 2, large: 0 } });
     expect(decision).toMatchObject({ allowed: true, cost: { requests: 1, small: 2 } });
@@ -272,7 +272,7 @@ describe("with a cost by name", () => {
     expect(await left(limiter)).toEqual([99, 3, 1]);
   });
 
-  test("they are renewed and lost together", async () => {
+  test("the slots of one decision are renewed and lost together", async () => {
     const { limiter, memory } = start(limits);
     const long = work();
     const done = limiter.run("ann", long.do, { cost: { small: 3, large: 1 } });
@@ -286,7 +286,7 @@ describe("with a cost by name", () => {
     await done;
   });
 
-  test("what is charged and settled by name is of units only", async () => {
+  test("charge and settle by name apply to units only", async () => {
     const { limiter } = start(limits);
     const decision = await limiter.consume("ann", { cost: { requests: 5, large: 0 } });
     expect(await limiter.settle(decision, { requests: 7 })).toEqual({
@@ -315,8 +315,8 @@ describe("with a cost by name", () => {
   });
 });
 
-describe("in shadow", () => {
-  test("nobody is denied, and only what would be admitted takes a place", async () => {
+describe("slots in shadow mode", () => {
+  test("in shadow mode no request is denied, and only one that would be admitted takes a slot", async () => {
     const { limiter, remaining } = start(two, { shadow: true });
     const decisions = [];
     for (let i = 0; i < 3; i += 1) decisions.push(await limiter.consume("ann"));
@@ -327,8 +327,8 @@ describe("in shadow", () => {
   });
 });
 
-describe("run", () => {
-  test("holds a place for as long as the work takes, and returns what it returns", async () => {
+describe("run with a concurrency limit", () => {
+  test("run holds a slot for as long as the work takes, and returns its result", async () => {
     const { limiter, remaining } = start();
     const long = work();
     const done = limiter.run("ann", async (admitted) => {
@@ -345,7 +345,7 @@ describe("run", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("gives it back when the work throws, at once or later", async () => {
+  test("run releases its slot when the work throws or rejects", async () => {
     const { limiter, remaining } = start();
     const bug = new Error("a bug");
     const throwing = limiter.run("ann", () => {
@@ -356,7 +356,7 @@ describe("run", () => {
     expect(await remaining()).toBe(2);
   });
 
-  test("does not wait with a timeout of 0", async () => {
+  test("run with a timeout of 0 does not wait", async () => {
     const { limiter } = start();
     await Promise.all([limiter.consume("ann"), limiter.consume("ann")]);
     const never = vi.fn();
@@ -368,7 +368,7 @@ describe("run", () => {
     expect(await limiter.run("bob", () => "at once", { timeout: 0 })).toBe("at once");
   });
 
-  test("waits its turn, until its timeout or its signal", async () => {
+  test("run waits for a slot until its timeout or its signal", async () => {
     const { limiter } = start();
     const held = await limiter.consume("ann");
     await limiter.consume("ann");
@@ -389,7 +389,7 @@ describe("run", () => {
     expect(await patient).toBe("my turn");
   });
 
-  test("aborts the work's signal with the caller's", async () => {
+  test("run aborts the work's signal with the caller's", async () => {
     const { limiter, remaining } = start();
     const abort = new AbortController();
     const long = work();
@@ -404,7 +404,7 @@ describe("run", () => {
     expect(await remaining()).toBe(2);
   });
 
-  test("works under limits without places", async () => {
+  test("run works with limits without slots", async () => {
     const { limiter } = start(fixedWindow({ limit: 1, window: "10s" }));
     const order: string[] = [];
     const runs = ["first", "second"].map((name) =>
@@ -418,7 +418,7 @@ describe("run", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("refuses what it does not know", async () => {
+  test("run rejects unknown options and invalid arguments", async () => {
     const { limiter } = start();
     const run = limiter.run as (...args: unknown[]) => Promise<unknown>;
     for (const args of [
@@ -435,8 +435,8 @@ describe("run", () => {
   });
 });
 
-describe("places that are held for long", () => {
-  test("are renewed by one timer, those of a counter in one call for 64", async () => {
+describe("renewal of slots", () => {
+  test("slots are renewed by one timer, with one call for up to 64 slots of a counter", async () => {
     const { limiter, tended } = start(concurrency({ limit: 200, ttl: "30s" }));
     const long = work();
     const runs = Array.from({ length: 100 }, (_, i) =>
@@ -455,7 +455,7 @@ describe("places that are held for long", () => {
     expect((await limiter.peek("ann", { cost: 0 })).remaining).toBe(200);
   });
 
-  test("are not taken back once they are lost, and the work hears of it at the next renewal", async () => {
+  test("a lost slot is not taken again, and the work's signal aborts at the next renewal", async () => {
     const { limiter, memory } = start(concurrency({ limit: 1, ttl: "30s" }));
     const [first, second] = [work(), work()];
     const lost = limiter.run("ann", first.do);
@@ -478,7 +478,7 @@ describe("places that are held for long", () => {
     expect((await limiter.consume("ann")).allowed).toBe(true);
   });
 
-  test("count as lost when the store has not renewed them for as long as they last", async () => {
+  test("slots count as lost when the store has not renewed them for their ttl", async () => {
     const { limiter, setAway } = start();
     const long = work();
     const done = limiter.run("ann", long.do);
@@ -492,7 +492,7 @@ describe("places that are held for long", () => {
     await done;
   });
 
-  test("outlast a renewal that fails", async () => {
+  test("slots survive one failed renewal", async () => {
     const { limiter, setAway, remaining } = start();
     const long = work();
     const done = limiter.run("ann", long.do);
@@ -508,7 +508,7 @@ describe("places that are held for long", () => {
     expect(await remaining()).toBe(2);
   });
 
-  test("lapse where the store does not hear that they are given back, which can be said again", async () => {
+  test("a release that did not reach the store can be repeated; otherwise the slot expires", async () => {
     const { limiter, setAway, remaining } = start();
     const decision = await limiter.consume("ann");
     setAway(true);
@@ -522,8 +522,8 @@ describe("places that are held for long", () => {
   });
 });
 
-describe("whoever waits for a place", () => {
-  test("is woken when one is given back, in the order in which they came", async () => {
+describe("a call that waits for a slot", () => {
+  test("waiting calls get released slots in the order of their arrival", async () => {
     const { limiter, tended } = start(concurrency({ limit: 1, ttl: "1h" }));
     const first = work();
     const order: number[] = [];
@@ -540,7 +540,7 @@ describe("whoever waits for a place", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("asks every 250 ms, because places are given back in other processes too", async () => {
+  test("a waiting call checks for a slot every 250 ms, because other processes release slots too", async () => {
     const { limiter, memory } = start(concurrency({ limit: 1, ttl: "1h" }));
     const run = vi.spyOn(memory, "run");
     await limiter.consume("ann");
@@ -554,7 +554,7 @@ describe("whoever waits for a place", () => {
     expect(admitted).toHaveBeenCalledOnce();
   });
 
-  test("is woken by another limiter of the same name, too", async () => {
+  test("a waiting call is woken when another limiter of the same name releases a slot", async () => {
     const { limiter, memory } = start(concurrency({ limit: 1, ttl: "1h" }));
     const other = createLimiter({
       name: "test",
@@ -569,7 +569,7 @@ describe("whoever waits for a place", () => {
     expect((await waiting).allowed).toBe(true);
   });
 
-  test("does not ask before the other limits allow it", async () => {
+  test("a waiting call does not check for a slot before the other limits allow it", async () => {
     const { limiter, memory } = start([
       concurrency({ limit: 1, ttl: "1h" }),
       fixedWindow({ limit: 1, window: "10s" }),
@@ -583,7 +583,7 @@ describe("whoever waits for a place", () => {
     expect(await waiting).toBe("HEADGATE_WAIT_TIMEOUT");
   });
 
-  test("who left meanwhile keeps no place", async () => {
+  test("a call that is aborted while it gets a slot does not keep it", async () => {
     const { limiter, remaining } = start(concurrency({ limit: 1, ttl: "1h" }));
     const decision = await limiter.consume("ann");
     const abort = new AbortController();
@@ -600,7 +600,7 @@ describe("whoever waits for a place", () => {
   });
 });
 
-test("a place is on record under its holder alone, whoever else knows the subject", async () => {
+test("a slot can be renewed only by its holder", async () => {
   const { limiter, memory } = start();
   await limiter.consume("ann");
   const [counter] = countersOf(internalsOf(limiter).policy, "ann");

@@ -50,8 +50,8 @@ function spendAll(account: LeaseAccount, now: number): void {
   }
 }
 
-describe("how many units are asked for", () => {
-  test("none for a subject that is asked for now and then", () => {
+describe("the size of the next lease", () => {
+  test("a subject with infrequent requests gets no lease", () => {
     const account = { ...openAccount(rule), remainingInStore: 1_000 };
     expect([0, 251, 502, 753].map((now) => unitsToLeaseWithRequest(account, 1, now))).toEqual([
       0, 0, 0, 0,
@@ -59,7 +59,7 @@ describe("how many units are asked for", () => {
     expect(unitsToLeaseWithRequest(account, 1, 1_003)).toBe(2);
   });
 
-  test("twice as many each time, while they are used up", () => {
+  test("each lease is twice as large as the last one while leases are used up", () => {
     const account = hotAccount();
     const taken = [1, 2, 3, 4, 5, 6, 7].map((now) => {
       const units = take(account, now);
@@ -69,20 +69,20 @@ describe("how many units are asked for", () => {
     expect(taken).toEqual([2, 4, 8, 16, 32, 64, 100]);
   });
 
-  test("enough for two requests like the one that asks, of what it leaves", () => {
+  test("a lease is large enough for two requests of the same cost, within the share of the remaining units", () => {
     expect(unitsToLeaseWithRequest(hotAccount(), 3, 1)).toBe(6);
     expect(unitsToLeaseWithRequest(hotAccount(), 70, 1)).toBe(100);
     expect(unitsToLeaseWithRequest(hotAccount(8 * 6 + 3), 3, 1)).toBe(6);
     expect(unitsToLeaseWithRequest(hotAccount(8 * 6 + 2), 3, 1)).toBe(5);
   });
 
-  test("none beside a request that they would not pay, or that what remains does not", () => {
+  test("no lease is taken that could not pay for another request of the same cost", () => {
     expect(unitsToLeaseWithRequest(hotAccount(), 101, 1)).toBe(0);
     expect(unitsToLeaseWithRequest(hotAccount(8 * 2 + 3), 3, 1)).toBe(0);
     expect(unitsToLeaseWithRequest(hotAccount(40), 50, 1)).toBe(0);
   });
 
-  test("half as many after a lease that ended with more than half of it", () => {
+  test("the next lease is half as large after one that expired more than half unspent", () => {
     const account = { ...hotAccount(), nextUnits: 16 };
     take(account, 0);
     spend(account, findLease(account, 7, 1) as Lease, 7);
@@ -95,7 +95,7 @@ describe("how many units are asked for", () => {
     expect(account.nextUnits).toBe(8);
   });
 
-  test("half as many after a denial", () => {
+  test("the next lease is half as large after a denial", () => {
     const account = { ...hotAccount(), nextUnits: 16, pendingUnits: 16 };
     recordDenial(account, 1_000);
     expect(unitsToLeaseNext(account)).toBe(8);
@@ -106,11 +106,11 @@ describe("how many units are asked for", () => {
     [16, 2],
     [79, 9],
     [10_000, 64],
-  ])("of %i that remain, %i", (room, units) => {
+  ])("with %i units remaining, %i are leased", (room, units) => {
     expect(unitsToLeaseNext({ ...hotAccount(room), nextUnits: 64 })).toBe(units);
   });
 
-  test("none while others are asked for, or when the store said nothing", () => {
+  test("no lease is requested while another is pending, or after the store did not answer", () => {
     const account = hotAccount();
     account.pendingUnits = 2;
     expect(unitsToLeaseNext(account)).toBe(0);
@@ -120,7 +120,7 @@ describe("how many units are asked for", () => {
     expect(unitsToLeaseNext(account)).toBe(2);
   });
 
-  test("the next ones when a quarter is left, and never more than may be held", () => {
+  test("the next lease is requested when a quarter is left, and never exceeds the maximum together with it", () => {
     const account = { ...hotAccount(), nextUnits: 100 };
     take(account, 0);
     spend(account, findLease(account, 74, 1) as Lease, 74);
@@ -130,8 +130,8 @@ describe("how many units are asked for", () => {
   });
 });
 
-describe("what is held", () => {
-  test("is spent, the oldest first, until it is over", () => {
+describe("the units of a lease", () => {
+  test("leases are spent oldest first until they expire", () => {
     const account = hotAccount();
     recordGrant(account, leaseOf(3, 0, 500), 9);
     recordGrant(account, leaseOf(5, 100, 900), 9);
@@ -140,7 +140,7 @@ describe("what is held", () => {
     expect(findLease(account, 1, 900)).toBeUndefined();
   });
 
-  test("pays a cost from one lease", () => {
+  test("a cost is paid from a single lease", () => {
     const account = hotAccount();
     recordGrant(account, leaseOf(3), 9);
     recordGrant(account, leaseOf(5), 9);
@@ -148,14 +148,14 @@ describe("what is held", () => {
     expect(findLease(account, 6, 0)).toBeUndefined();
   });
 
-  test("is not spent when the clock has stepped back to before it was asked for", () => {
+  test("a lease is not spent if the clock stepped back to before it was requested", () => {
     const account = hotAccount();
     recordGrant(account, leaseOf(3, 100), 9);
     expect(findLease(account, 1, 99)).toBeUndefined();
     expect(takeExpired(account, 99)).toHaveLength(1);
   });
 
-  test("is given back once, less what was spent", () => {
+  test("the unspent units of an expired lease are refunded once", () => {
     const account = hotAccount();
     recordGrant(account, leaseOf(8), 9);
     spend(account, findLease(account, 3, 0) as Lease, 3);
@@ -170,7 +170,7 @@ describe("what is held", () => {
     expect(unspentUnits(account)).toBe(0);
   });
 
-  test("is not spent any more once its subject is given up", () => {
+  test("no lease is spent once its account is closed", () => {
     const account = hotAccount();
     recordGrant(account, leaseOf(8), 9);
     expect(closeAccount(account)).toHaveLength(1);
@@ -179,7 +179,7 @@ describe("what is held", () => {
     expect(unitsToLeaseNext(account)).toBe(0);
   });
 
-  test("takes units back that were spent, while it is held", () => {
+  test("spent units can be returned to a lease until it expires", () => {
     const account = hotAccount();
     recordGrant(account, leaseOf(4), 9);
     const lease = findLease(account, 1, 0) as Lease;
@@ -192,7 +192,7 @@ describe("what is held", () => {
     expect(returnToLease(account, lease, 1, 500)).toBe(false);
   });
 
-  test("takes none back that would be too many, with those that are asked for", () => {
+  test("units are not returned to a lease if they would exceed the maximum together with pending units", () => {
     const account = { ...hotAccount(), nextUnits: 100 };
     take(account, 0);
     const lease = findLease(account, 1, 0) as Lease;
@@ -203,16 +203,16 @@ describe("what is held", () => {
   });
 });
 
-describe("how long a lease lasts", () => {
+describe("the lifetime of a lease", () => {
   const hour = compileLimit(fixedWindow({ limit: 10, window: "1h" }));
   const bucket = compileLimit(gcra({ limit: 10, window: "1h" }));
 
-  test("the time that was asked for", () => {
+  test("a lease lasts for its ttl", () => {
     expect(leaseTtl(rule, [bucket], [5])).toBe(1_000);
     expect(leaseTtl(rule, [hour], [3_600_000_000])).toBe(1_000);
   });
 
-  test("less than what is left of a fixed window, by what two clocks may differ", () => {
+  test("a lease ends before its fixed window does, by the drift that two clocks may have", () => {
     expect(leaseTtl(rule, [bucket, hour], [5, 512])).toBe(511);
     expect(leaseTtl(rule, [hour], [1])).toBe(0);
   });

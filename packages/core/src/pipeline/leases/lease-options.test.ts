@@ -7,7 +7,7 @@ import { readLeaseOption } from "./lease-options.ts";
 
 const limits = gcra({ limit: 1_000, window: "1s" });
 
-test("off unless it is asked for", () => {
+test("leasing is off by default", () => {
   expect(readLeaseOption(undefined)).toBeUndefined();
   expect(readLeaseOption(false)).toBeUndefined();
 });
@@ -21,7 +21,7 @@ test.each([
     { max: 1_000_000, ttl: "1m" as const },
     { max: 1_000_000, ttl: 60_000_000 },
   ],
-])("takes %j", (lease, rule) => {
+])("the lease option accepts %j", (lease, rule) => {
   expect(readLeaseOption(lease)).toMatchObject(rule);
 });
 
@@ -40,13 +40,13 @@ test.each([
   [{ max: 9, ttl: "soon" }, "lease.ttl must be", '"soon"'],
   [{ max: 9, ttl: "61s" }, "lease.ttl must be", '"61s"'],
   [{ max: 9, ttl: "1s", min: 1 }, "lease must hold", '"min"'],
-])("refuses %j, and says what it got", (lease, rule, got) => {
+])("the lease option rejects %j with the received value in the message", (lease, rule, got) => {
   const make = () => createLimiter({ limits, lease: lease as never });
   expect(make).toThrow(expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }));
   expect(make).toThrow(new RegExp(`${rule}.*got ${got.replace(/[[\]]/g, "\\$&")}`));
 });
 
-test("is not for a limit with block", () => {
+test("lease is rejected together with a limit that blocks", () => {
   const lease = { max: 10, ttl: "1s" } as const;
   const blocking = fixedWindow({ limit: 10, window: "1d", block: "1h" });
   for (const limits of [blocking, [gcra({ limit: 10, window: "1s" }), blocking]]) {
@@ -59,7 +59,7 @@ test("is not for a limit with block", () => {
   }
 });
 
-test("is for limits of one dimension", () => {
+test("lease is rejected for limits of several dimensions", () => {
   const lease = { max: 10, ttl: "1s" } as const;
   const several = [limits, fixedWindow({ limit: 9, window: "1m", per: "tenant" })] as const;
   expect(() => createLimiter({ limits: several, lease })).toThrow(
@@ -69,7 +69,7 @@ test("is for limits of one dimension", () => {
   expect(() => createLimiter({ limits: one, lease })).not.toThrow();
 });
 
-test("and for a limiter that extends none", async () => {
+test("lease is rejected for a limiter that extends another one", async () => {
   const lease = { max: 10, ttl: "1s" } as const;
   const store = memoryStore();
   const parent = createLimiter({ name: "a", limits, store, lease });
@@ -79,7 +79,7 @@ test("and for a limiter that extends none", async () => {
   await createLimiter({ name: "b", limits, store, extends: parent }).close();
 });
 
-test("means nothing in memory", async () => {
+test("lease has no effect on a limiter in memory", async () => {
   const limiter = createLimiter({ limits, lease: { max: 10, ttl: "1s" } });
   for (let i = 0; i < 5; i += 1) expect((await limiter.consume("ann")).source).toBe("store");
 });

@@ -67,8 +67,8 @@ function startLeasing(options: Options = {}) {
   return { limiter, store, held, sent, serveAll, consume, heat, arrives, pass };
 }
 
-describe("a subject that is asked for again at once", () => {
-  test("asks for two units behind its own request, and spends them without a call", async () => {
+describe("a subject with frequent requests", () => {
+  test("the second request in quick succession leases two units, which are spent without a call", async () => {
     const { limiter, sent, consume } = startLeasing();
     expect((await consume("ann")).source).toBe("store");
     const second = limiter.consume("ann");
@@ -83,7 +83,7 @@ describe("a subject that is asked for again at once", () => {
     }
   });
 
-  test("in shadow spends what is leased, and says what the limit would deny", async () => {
+  test("a limiter in shadow mode spends leased units, and still reports what it would deny", async () => {
     const { limiter, heat, consume } = startLeasing({ shadow: true });
     await heat("ann");
     const inShadow = { allowed: true, shadow: true };
@@ -99,7 +99,7 @@ describe("a subject that is asked for again at once", () => {
     });
   });
 
-  test("is told times that have passed", async () => {
+  test("a decision paid from a lease reports times less the time since the store's report", async () => {
     const { heat, limiter, pass } = startLeasing();
     await heat("ann");
     const before = await limiter.peek("ann");
@@ -110,7 +110,7 @@ describe("a subject that is asked for again at once", () => {
     expect(after.remaining).toBe(before.remaining);
   });
 
-  test("asks for the next lease before this one is spent", async () => {
+  test("the next lease is requested before the current one is spent", async () => {
     const { heat, limiter, held } = startLeasing();
     await heat("ann", 8);
     for (let i = 0; i < 8 && held.length === 0; i += 1) {
@@ -121,21 +121,21 @@ describe("a subject that is asked for again at once", () => {
     expect(held).toHaveLength(1);
   });
 
-  test("asks the store for a cost that its lease does not cover", async () => {
+  test("a cost above the leased units is decided by the store", async () => {
     const { heat, consume } = startLeasing();
     await heat("ann");
     expect((await consume("ann", 3)).source).toBe("store");
     expect((await consume("ann", 2)).source).toBe("lease");
   });
 
-  test("has leases that pay, however much each request costs", async () => {
+  test("leases grow to the cost of the requests", async () => {
     const { consume } = startLeasing();
     const sources: string[] = [];
     for (let i = 0; i < 20; i += 1) sources.push((await consume("ann", 3)).source);
     expect(sources.filter((source) => source === "lease").length).toBeGreaterThan(10);
   });
 
-  test("has no lease near its limit", async () => {
+  test("nothing is leased close to the limit", async () => {
     const { consume } = startLeasing({ limits: fixedWindow({ limit: 20, window: "1h" }) });
     const sources: string[] = [];
     for (let i = 0; i < 22; i += 1) sources.push((await consume("ann")).source);
@@ -144,7 +144,7 @@ describe("a subject that is asked for again at once", () => {
     expect(sources.filter((source) => source === "deny-cache")).toHaveLength(1);
   });
 
-  test("peeks into its lease, and spends nothing", async () => {
+  test("a peek reports the leased units and spends none", async () => {
     const { heat, limiter } = startLeasing();
     await heat("ann");
     const { remaining, source } = await limiter.peek("ann");
@@ -154,10 +154,10 @@ describe("a subject that is asked for again at once", () => {
   });
 });
 
-describe("a peek of nothing beside a lease", () => {
+describe("a peek with cost 0 while a lease is held", () => {
   const limits = fixedWindow({ limit: 1_000, window: "1h" });
 
-  test("reports what is left of all, though the lease has not heard of it", async () => {
+  test("a peek with cost 0 reports the store's units plus the leased ones", async () => {
     const { heat, limiter, store, serveAll, consume } = startLeasing({ limits });
     await heat("ann", 8);
     const look = async (): Promise<Decision> => {
@@ -183,7 +183,7 @@ describe("a peek of nothing beside a lease", () => {
     });
   });
 
-  test("spends nothing of it, and takes no lease", async () => {
+  test("a peek with cost 0 spends no leased units and takes no lease", async () => {
     const { heat, limiter, serveAll } = startLeasing({ limits });
     await heat("ann");
     for (let i = 0; i < 20; i += 1) {
@@ -194,7 +194,7 @@ describe("a peek of nothing beside a lease", () => {
     expect(await limiter.consume("ann", { cost: 2 })).toMatchObject({ source: "lease" });
   });
 
-  test("does not count what a lease held that is over", async () => {
+  test("a peek with cost 0 does not count the units of an expired lease", async () => {
     const perWindow = fixedWindow({ limit: 1_000, window: "10s", align: "clock" });
     const { limiter, store, heat, serveAll, pass } = startLeasing({ limits: perWindow });
     await heat("ann", 8);
@@ -207,7 +207,7 @@ describe("a peek of nothing beside a lease", () => {
     expect((await looking).remaining).toBe(980);
   });
 
-  test("reports the lease where the store does not answer", async () => {
+  test("a peek with cost 0 reports the leased units if the store does not answer", async () => {
     const { heat, limiter, held } = startLeasing({ limits, storeTimeout: "20ms" });
     await heat("ann", 8);
     const { remaining } = await limiter.peek("ann");
@@ -217,8 +217,8 @@ describe("a peek of nothing beside a lease", () => {
   });
 });
 
-describe("a lease ends", () => {
-  test("when its time is over that counts from before it was asked for", async () => {
+describe("the end of a lease", () => {
+  test("a lease expires its ttl after it was requested", async () => {
     const { limiter, sent, consume, pass } = startLeasing();
     await consume("ann");
     const second = limiter.consume("ann");
@@ -233,7 +233,7 @@ describe("a lease ends", () => {
     expect((await consume("ann")).source).toBe("store");
   });
 
-  test("with the fixed window that it was charged to, at most", async () => {
+  test("a lease expires with the fixed window that it was charged to", async () => {
     const { heat, consume, pass } = startLeasing({
       limits: fixedWindow({ limit: 1_000, window: 150 }),
     });
@@ -244,7 +244,7 @@ describe("a lease ends", () => {
     expect((await consume("ann")).source).toBe("store");
   });
 
-  test("and gives back what is left", async () => {
+  test("the unspent units of an expired lease are refunded", async () => {
     const { heat, limiter, arrives, serveAll, pass } = startLeasing({
       lease: { max: 100, ttl: "20ms" },
     });
@@ -260,7 +260,7 @@ describe("a lease ends", () => {
     expect(await peeked).toMatchObject({ source: "store", remaining: remaining - 1 });
   });
 
-  test("early, with its window, and is given back then", async () => {
+  test("a lease that expires early with its window is refunded at that time", async () => {
     const { heat, arrives, pass } = startLeasing({
       limits: [HOUR, fixedWindow({ limit: 1_000, window: 20 })],
       lease: { max: 100, ttl: "1m" },
@@ -270,7 +270,7 @@ describe("a lease ends", () => {
     expect((await arrives()).name).toBe("refund");
   });
 
-  test("before one that was taken earlier, and is given back before it", async () => {
+  test("a lease that expires before an older one is refunded before it", async () => {
     const { consume, heat, arrives, pass } = startLeasing({
       limits: [HOUR, fixedWindow({ limit: 1_000, window: 400 })],
       lease: { max: 100, ttl: "1m" },
@@ -283,7 +283,7 @@ describe("a lease ends", () => {
     expect((await arrives()).name).toBe("refund");
   });
 
-  test("and the next window has leases at once", async () => {
+  test("leases are taken again at once in the next window", async () => {
     const { heat, consume, pass } = startLeasing({
       limits: fixedWindow({ limit: 1_000, window: "1s" }),
       lease: { max: 100, ttl: "1m" },
@@ -297,7 +297,7 @@ describe("a lease ends", () => {
     }
   });
 
-  test("beside the next one, and its units are not told as left", async () => {
+  test("a peek does not report the units of an expired lease while the next lease is held", async () => {
     const { heat, limiter, held, sent, serveAll, pass } = startLeasing();
     await heat("ann", 32);
     pass(150);
@@ -314,7 +314,7 @@ describe("a lease ends", () => {
     expect(await limiter.consume("ann")).toMatchObject({ remaining: peeked.remaining });
   });
 
-  test("beside the next one, and whom that pays is not told its units either", async () => {
+  test("a decision does not report the units of an expired lease while the next lease pays", async () => {
     const { heat, limiter, held, sent, serveAll, pass } = startLeasing();
     await heat("ann", 32);
     pass(150);
@@ -328,7 +328,7 @@ describe("a lease ends", () => {
     expect((await sent())?.name).toBe("refund");
   });
 
-  test("when others are asked for more", async () => {
+  test("the lease of the least recently used subject is refunded when there are too many subjects", async () => {
     const { heat, consume, held, serveAll, limiter } = startLeasing();
     await heat("ann");
     const others = Array.from({ length: 1_000 }, (_, i) => limiter.consume(`other ${i}`));
@@ -339,7 +339,7 @@ describe("a lease ends", () => {
     expect(await consume("ann")).toMatchObject({ source: "store", remaining: 997 });
   });
 
-  test("when its limiter is closed, which waits until all is given back", async () => {
+  test("close refunds all leases, also one that is still being requested, and waits for the refunds", async () => {
     const { heat, consume, limiter, sent, held } = startLeasing();
     await heat("ann");
     await consume("bob");
@@ -363,8 +363,8 @@ describe("a lease ends", () => {
   });
 });
 
-describe("what a lease paid for is refunded", () => {
-  test("into the lease, while it is held", async () => {
+describe("refunding a decision that a lease paid", () => {
+  test("a refund returns the units to the lease while it is held", async () => {
     const { heat, limiter, sent } = startLeasing();
     await heat("ann");
     const decision = await limiter.consume("ann");
@@ -375,7 +375,7 @@ describe("what a lease paid for is refunded", () => {
     expect((await limiter.consume("ann")).source).toBe("lease");
   });
 
-  test("to the store after that, once", async () => {
+  test("a refund after the lease has ended goes to the store, once", async () => {
     const { heat, limiter, consume, serveAll, pass } = startLeasing();
     await heat("ann");
     const decision = await limiter.consume("ann");
@@ -389,7 +389,7 @@ describe("what a lease paid for is refunded", () => {
     expect((await consume("ann")).remaining).toBe(remaining);
   });
 
-  test("as much as it charged, whatever its decision is made to say", async () => {
+  test("a refund returns the charged units even if the decision's cost was changed", async () => {
     const { heat, limiter, held } = startLeasing();
     await heat("ann");
     const decision = await limiter.consume("ann");
@@ -403,8 +403,8 @@ describe("what a lease paid for is refunded", () => {
   });
 });
 
-describe("a reset", () => {
-  test("forgets the lease as well", async () => {
+describe("a reset while leases are held", () => {
+  test("a reset ends the lease of its subject", async () => {
     const { heat, limiter, consume, serveAll } = startLeasing();
     await heat("ann");
     const reset = limiter.reset("ann");
@@ -413,7 +413,7 @@ describe("a reset", () => {
     expect(await consume("ann")).toMatchObject({ source: "store", remaining: 999 });
   });
 
-  test("and one that was asked for before it, or meanwhile", async () => {
+  test("a reset ends leases that are requested before or during it", async () => {
     const { limiter, sent, serveAll, consume } = startLeasing();
     await consume("ann");
     void limiter.consume("ann");
@@ -433,7 +433,7 @@ describe("a reset", () => {
   });
 });
 
-test("a reset forgets the leases of every limiter in the process that counts the same", async () => {
+test("a reset ends the leases of every limiter in the process with the same counters", async () => {
   const { heat, limiter, store, consume, serveAll } = startLeasing();
   const again = createLimiter({ name: "api", limits: HOUR, store });
   const extended = createLimiter({
@@ -452,7 +452,7 @@ test("a reset forgets the leases of every limiter in the process that counts the
   }
 });
 
-test("a reset leaves the leases of other limiters", async () => {
+test("a reset does not end the leases of other limiters", async () => {
   const { heat, limiter, store, serveAll } = startLeasing();
   const other = createLimiter({ name: "other", limits: HOUR, store });
   await heat("ann");
@@ -462,7 +462,7 @@ test("a reset leaves the leases of other limiters", async () => {
   expect((await limiter.consume("ann")).source).toBe("lease");
 });
 
-test("who is denied passes when it comes back after the time that it was told", async () => {
+test("a denied request is admitted after its retryAfterMs, although units are leased", async () => {
   const { consume, pass } = startLeasing({
     limits: gcra({ limit: 100, window: "100s" }),
     lease: { max: 100, ttl: "1m" },
@@ -474,7 +474,7 @@ test("who is denied passes when it comes back after the time that it was told", 
   expect((await consume("ann", 50)).allowed).toBe(true);
 });
 
-test("long subjects are not kept", async () => {
+test("long subjects are not kept in memory with their leases", async () => {
   const { consume } = startLeasing({ lease: { max: 100, ttl: "1m" } });
   const before = liveMebibytes();
   for (let i = 0; i < 100; i += 1) await consume(`${"a".repeat(2 ** 19)}${i}`);
@@ -483,7 +483,7 @@ test("long subjects are not kept", async () => {
   await consume("ann");
 });
 
-test("a long subject has leases of its own", async () => {
+test("a long subject has its own leases", async () => {
   const { heat, limiter, consume, serveAll } = startLeasing();
   const long = "a".repeat(1_000);
   await heat(long);
@@ -495,8 +495,8 @@ test("a long subject has leases of its own", async () => {
   expect((await consume(long)).source).toBe("store");
 });
 
-describe("when the store does not answer", () => {
-  test("what is held is spent", async () => {
+describe("leases while the store does not answer", () => {
+  test("leased units are spent while the store is unavailable", async () => {
     const { heat, limiter } = startLeasing({ storeTimeout: 20, onUnavailable: "deny" });
     await heat("ann");
     expect((await limiter.consume("bob")).source).toBe("deny");
@@ -506,7 +506,7 @@ describe("when the store does not answer", () => {
     await limiter.close();
   });
 
-  test("a lease that comes too late is given back, and nothing of it is spent", async () => {
+  test("a lease granted after the timeout is refunded unspent", async () => {
     const { limiter, sent, consume, held } = startLeasing({ storeTimeout: 20 });
     await consume("ann");
     const second = limiter.consume("ann");
@@ -523,7 +523,7 @@ describe("when the store does not answer", () => {
   });
 });
 
-describe("a clock that gives no time ends the process", () => {
+describe("leases with a clock that throws", () => {
   /** As a clock of the application's own may. */
   const breakClock = (store: CountingStore): void => {
     const now = () => {
@@ -532,7 +532,7 @@ describe("a clock that gives no time ends the process", () => {
     Object.assign(store, { now });
   };
 
-  test("when it is looked for leases that are over", async () => {
+  test("a throwing clock does not end the process when expired leases are checked", async () => {
     const settled = watchUnhandled();
     const { heat, limiter, store } = startLeasing({ lease: { max: 9, ttl: 20 } });
     await heat("ann");
@@ -543,7 +543,7 @@ describe("a clock that gives no time ends the process", () => {
     await limiter.close();
   });
 
-  test("when a lease that came too late has been given back", async () => {
+  test("a throwing clock does not end the process when a late lease is refunded", async () => {
     const settled = watchUnhandled();
     const { limiter, store, sent, consume, held } = startLeasing({ storeTimeout: 20 });
     await consume("ann");
@@ -560,7 +560,7 @@ describe("a clock that gives no time ends the process", () => {
   });
 });
 
-test("everybody is one subject, by whatever name", async () => {
+test("all subjects of a global limit share one lease", async () => {
   const { heat, limiter } = startLeasing({
     limits: gcra({ limit: 1_000, window: "1000h", per: "global" }),
   });
@@ -572,7 +572,7 @@ test("everybody is one subject, by whatever name", async () => {
   });
 });
 
-test("a subject is the same by itself and by its dimension", async () => {
+test("a subject uses the same lease whether or not it names its dimension", async () => {
   const { heat, limiter } = startLeasing();
   await heat("ann");
   expect((await limiter.consume({ default: "ann" })).source).toBe("lease");
@@ -584,7 +584,7 @@ test.each([
   [7, undefined, "HEADGATE_INVALID_KEY"],
   ["ann", { cost: -1 }, "HEADGATE_INVALID_COST"],
   [{ other: "ann" }, undefined, "HEADGATE_INVALID_OPTION"],
-])("what is wrong is wrong with a lease, too: %j %j", async (subject, options, code) => {
+])("a limiter with leases rejects invalid arguments: %j %j", async (subject, options, code) => {
   const { heat, limiter, serveAll } = startLeasing();
   await heat("ann");
   await expect(limiter.consume(subject as string, options)).rejects.toMatchObject({ code });
@@ -594,7 +594,7 @@ test.each([
   await expect(limiter.consume("ann")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
 });
 
-test("what looks for leases that are over keeps nothing of a request", async () => {
+test("the check for expired leases does not run in the async context of a request", async () => {
   const requests = new AsyncLocalStorage<string>();
   const { store, held, pass } = holdStore(() => 0);
   const askers: (string | undefined)[] = [];
@@ -618,7 +618,7 @@ test("what looks for leases that are over keeps nothing of a request", async () 
   expect(askers).toEqual([undefined]);
 });
 
-test("a lease makes what was known to be denied unknown", async () => {
+test("taking a lease drops the cached denials of its subject", async () => {
   const { limiter, sent, consume } = startLeasing({
     limits: fixedWindow({ limit: 100, window: "1h" }),
   });
@@ -632,8 +632,8 @@ test("a lease makes what was known to be denied unknown", async () => {
   expect(await consume("ann", 100)).toMatchObject({ allowed: false, source: "store" });
 });
 
-describe("a block by hand", () => {
-  test("ends the leases of its subject in this process, and of no other", async () => {
+describe("a manual block while leases are held", () => {
+  test("a manual block ends the leases of its subject in this process and no others", async () => {
     const { limiter, serveAll, heat, consume } = startLeasing();
     await heat("ann", 8);
     await heat("bob");
@@ -644,7 +644,7 @@ describe("a block by hand", () => {
     expect(await consume("bob")).toMatchObject({ allowed: true, source: "lease" });
   });
 
-  test("ends them elsewhere as soon as the store denies", async () => {
+  test("a manual block ends the leases in another process at its next call to the store", async () => {
     const { limiter, store, serveAll, heat, consume } = startLeasing();
     await heat("ann", 8);
     // Of another process, which cannot tell this one.
