@@ -6,7 +6,7 @@ import { invalidOption } from "../common/errors.ts";
 import { rejectUnknownOptions } from "../common/options.ts";
 import type { Policy } from "../common/policy.ts";
 import type { DecideMode } from "../operations/decide-call.ts";
-import { createDecisionRequest } from "../pipeline/decode-reply.ts";
+import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";

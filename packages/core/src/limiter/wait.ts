@@ -3,7 +3,7 @@ import { formatKind, formatNumber, HeadgateError, invalidValue } from "../common
 import { rejectExtraArgument, rejectUnknownOptions } from "../common/options.ts";
 import type { Duration } from "../common/time.ts";
 import { parseDuration, toMilliseconds } from "../common/time.ts";
-import { createDecisionRequest } from "../pipeline/decode-reply.ts";
+import { createDecisionRequest } from "../pipeline/decision-request.ts";
 import type { CompiledPolicy, LimitGroup } from "../policy/compiled-policy.ts";
 import { assignCosts } from "../policy/costs.ts";
 import type { SubjectCounter, Subjects } from "../policy/counters.ts";

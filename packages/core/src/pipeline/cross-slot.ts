@@ -13,59 +13,59 @@ import type { DecodedReply } from "./decode-reply.ts";
 import { decodeReply, removeHoles } from "./decode-reply.ts";
 import type { CountersReply, DecisionRequest, StoreDecision } from "./stage.ts";
 
-/** Counters that can go in one call, grouped. */
+/** The counters by hash slot: those of one hash slot can go in one call. */
 export function groupByHashSlot<C extends Counter>(
   counters: readonly C[],
-  remote: ScriptTransport,
+  transport: ScriptTransport,
 ): readonly (readonly C[])[] {
   if (counters.length === 1) return [counters];
-  const slots = new Map<number, C[]>();
+  const groups = new Map<number, C[]>();
   for (const counter of counters) {
-    const slot = remote.hashSlotOf(counter.key);
-    const together = slots.get(slot);
-    if (together === undefined) slots.set(slot, [counter]);
-    else together.push(counter);
+    const hashSlot = transport.hashSlotOf(counter.key);
+    const group = groups.get(hashSlot);
+    if (group === undefined) groups.set(hashSlot, [counter]);
+    else group.push(counter);
   }
-  return [...slots.values()];
+  return [...groups.values()];
 }
 
-/** The same, after a call with these counters failed because they are in several hash slots; otherwise undefined. */
+/** The counters by hash slot if a call with all of them was refused because they are in several; otherwise undefined. */
 export function regroupByHashSlot<C extends Counter>(
   error: unknown,
   counters: readonly C[],
-  remote: ScriptTransport,
+  transport: ScriptTransport,
 ): readonly (readonly C[])[] | undefined {
-  if (!remote.isCrossSlotError(error)) return undefined;
-  const slots = groupByHashSlot(counters, remote);
-  return slots.length > 1 ? slots : undefined;
+  if (!transport.isCrossSlotError(error)) return undefined;
+  const groups = groupByHashSlot(counters, transport);
+  return groups.length > 1 ? groups : undefined;
 }
 
-/** How to ask the hash slots, and how to refund charges and release concurrency slots. */
+/** The dependencies of a cross-slot decision: how it calls the hash slots, and how it undoes charges. */
 export interface CrossSlotDeps {
   readonly policy: CompiledPolicy;
   readonly monitor: StoreMonitor;
   readonly transport: ScriptTransport;
   refund(receipt: Receipt): Promise<unknown>;
   /**
-   * Handles a call that was answered too late, or failed: releases its concurrency slots, and
-   * publishes the thresholds that it reached.
+   * Called when a call that timed out is answered or fails: releases its concurrency slots, and publishes the thresholds that it
+   * reached.
    */
   onLateReply(call: DecideCall, reply: LateReply): void;
 }
 
-/** The reply to a call that was given up; undefined if the call failed. */
+/** The reply to a call that timed out; undefined if the call failed. */
 export type LateReply = readonly number[] | undefined;
 
 type HashSlotReply = DecodedReply & CountersReply;
 
 /**
- * One decision whose counters are in several hash slots of a cluster, which no single call can reach.
+ * One decision on counters in several hash slots of a cluster, which a single call cannot cover.
  *
- * First all hash slots are asked concurrently. A denial there is final and charges nothing; if a limit that denied also blocks,
- * its hash slot is called once more. Otherwise all hash slots are charged concurrently. If one of them denies now because
- * another request was faster, the charges in the others are refunded before the answer. So no limit is ever exceeded. A denied
- * decision can cost only the units that drained while it held its charge, or the whole cost if the refund could not be
- * delivered.
+ * In the first round, all hash slots are checked concurrently. A denial there is final and charges nothing; if a limit that denied
+ * also blocks, its hash slot gets a second call. In the second round, all hash slots are charged concurrently. If one of them
+ * denies now because another request was faster, the charges in the others are refunded before the decision is returned. So no
+ * limit is ever exceeded. A denied decision can cost only the units that drained while it held its charge, or the whole cost if
+ * the refund failed.
  */
 export class CrossSlotDecision {
   readonly #deps: CrossSlotDeps;
@@ -73,17 +73,17 @@ export class CrossSlotDecision {
   readonly #request: DecisionRequest;
   /** Set when the time for the decision is over: nothing more is charged, and late charges are refunded. */
   #isOver = false;
-  /** The answer, while charges are still being refunded. */
+  /** The denial of the second round, set while charges are still being refunded. */
   #denial: StoreDecision | undefined;
 
   constructor(
-    place: CrossSlotDeps,
-    slots: readonly (readonly SubjectCounter[])[],
-    ask: DecisionRequest,
+    deps: CrossSlotDeps,
+    hashSlots: readonly (readonly SubjectCounter[])[],
+    request: DecisionRequest,
   ) {
-    this.#deps = place;
-    this.#hashSlots = slots;
-    this.#request = ask;
+    this.#deps = deps;
+    this.#hashSlots = hashSlots;
+    this.#request = request;
   }
 
   /** Takes at most `withinMs` in all. Rejects with the store's error; charges are then refunded in the background. */
@@ -101,40 +101,41 @@ export class CrossSlotDecision {
 
   async #decide(): Promise<StoreDecision> {
     const { cost, mode } = this.#request;
-    const asked = await Promise.all(this.#hashSlots.map((some) => this.#send(some, "ask")));
-    if (asked.some(({ allowed }) => !allowed)) {
-      return mode === "enforce" ? this.#setBlocks(asked) : combineDenied(asked, asked);
+    const checks = await Promise.all(this.#hashSlots.map((some) => this.#send(some, "ask")));
+    if (checks.some(({ allowed }) => !allowed)) {
+      return mode === "enforce" ? this.#setBlocks(checks) : combineDenied(checks, checks);
     }
-    // A cost of 0 charges nothing, so the first round has the answer.
-    if (cost === 0) return combineAllowed(asked, mode === "peek" ? [] : receiptsOf(asked));
-    if (this.#isOver) return combineDenied(asked, []);
+    // A cost of 0 charges nothing, so there is no second round.
+    if (cost === 0) return combineAllowed(checks, mode === "peek" ? [] : receiptsOf(checks));
+    if (this.#isOver) return combineDenied(checks, []);
     const settled = await Promise.allSettled(this.#hashSlots.map((some) => this.#send(some, mode)));
     const replies = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const receipts = isCharging(mode) ? receiptsOf(replies.filter(({ allowed }) => allowed)) : [];
     const failed = settled.find((one) => one.status === "rejected");
-    const late = replies.filter(({ allowed }) => !allowed);
-    // Other requests may be refunding too, so this denial may not last.
-    if (late.length > 0) this.#denial = combineDenied([...asked, ...late], []);
-    if (failed !== undefined || late.length > 0 || this.#isOver) await this.#undoCharges(receipts);
+    const denials = replies.filter(({ allowed }) => !allowed);
+    // Other requests may be refunding too, so this denial may end early and is not cacheable.
+    if (denials.length > 0) this.#denial = combineDenied([...checks, ...denials], []);
+    if (failed !== undefined || denials.length > 0 || this.#isOver)
+      await this.#undoCharges(receipts);
     if (this.#denial !== undefined) return this.#denial;
     if (failed !== undefined) throw failed.reason;
     return combineAllowed(replies, receipts);
   }
 
-  /** Asks the hash slots that denied to decide, so that they set their blocks: the first round sets none. */
-  async #setBlocks(asked: readonly HashSlotReply[]): Promise<StoreDecision> {
-    const replies = await Promise.all(asked.map((reply) => this.#setBlock(reply)));
+  /** Calls the hash slots that denied once more, so that they set their blocks: the first round sets none. */
+  async #setBlocks(checks: readonly HashSlotReply[]): Promise<StoreDecision> {
+    const replies = await Promise.all(checks.map((reply) => this.#setBlock(reply)));
     return combineDenied(replies, replies);
   }
 
-  async #setBlock(asked: HashSlotReply): Promise<HashSlotReply> {
-    const { allowed, blocked, counters } = asked;
-    if (allowed || blocked || !counters.some(({ shape }) => shape.blocks)) return asked;
+  async #setBlock(check: HashSlotReply): Promise<HashSlotReply> {
+    const { allowed, blocked, counters } = check;
+    if (allowed || blocked || !counters.some(({ shape }) => shape.blocks)) return check;
     const [decided] = await Promise.allSettled([this.#send(counters, "enforce")]);
-    if (decided.status === "rejected") return asked;
+    if (decided.status === "rejected") return check;
     if (!decided.value.allowed) return decided.value;
     await this.#undoCharges(decided.value.receipts);
-    return asked;
+    return check;
   }
 
   async #send(counters: readonly SubjectCounter[], mode: DecideMode): Promise<HashSlotReply> {
@@ -145,17 +146,17 @@ export class CrossSlotDecision {
     const needsLateReply =
       call.holder !== undefined ||
       counters.some(({ notifyingLimits }) => notifyingLimits.length > 0);
-    const late = needsLateReply
+    const onLate = needsLateReply
       ? (reply: LateReply) => this.#deps.onLateReply(call, reply)
       : undefined;
-    const reply = await monitor.run(policy.store, operationFor(mode), call, key, 0, late);
+    const reply = await monitor.run(policy.store, operationFor(mode), call, key, 0, onLate);
     return { counters, reply, ...decodeReply(policy, counters, cost, reply) };
   }
 
-  /** If a refund fails, the charge stays. */
+  /** Refunds the charges and releases the slots. If a refund fails, the charge stays. */
   async #undoCharges(receipts: readonly Receipt[]): Promise<void> {
-    const given = receipts.map((receipt) => this.#deps.refund(receipt));
-    await Promise.allSettled([...given, this.#request.slots?.release()]);
+    const refunds = receipts.map((receipt) => this.#deps.refund(receipt));
+    await Promise.allSettled([...refunds, this.#request.slots?.release()]);
   }
 }
 
@@ -180,8 +181,8 @@ function combineDenied(
 function mergeStates(replies: readonly DecodedReply[]): DecodedReply["states"] {
   const merged: (LimitState | undefined)[] = [];
   for (const { states } of replies) {
-    states.forEach((state, place) => {
-      if (state !== undefined) merged[place] = state;
+    states.forEach((state, position) => {
+      if (state !== undefined) merged[position] = state;
     });
   }
   return merged;
@@ -194,6 +195,6 @@ function receiptsOf(replies: readonly DecodedReply[]): readonly Receipt[] {
 function timeoutError(timeoutMs: number): HeadgateError {
   return new HeadgateError(
     "HEADGATE_STORE_UNAVAILABLE",
-    `the store gave no answer over several slots within ${timeoutMs} ms`,
+    `the store did not answer from all hash slots within ${timeoutMs} ms`,
   );
 }

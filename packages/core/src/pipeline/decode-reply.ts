@@ -3,79 +3,48 @@ import { windowMsAt } from "../algorithms/calendar.ts";
 import { NEVER } from "../algorithms/exact-arithmetic.ts";
 import type { Decision, DecisionSource, LimitState } from "../common/decision.ts";
 import { HeadgateError } from "../common/errors.ts";
-import type { DecideMode } from "../operations/decide-call.ts";
-import { isCharging } from "../operations/decide-call.ts";
 import { THRESHOLD_REPORT_SIZE } from "../operations/notify-thresholds.ts";
 import type { Receipt } from "../operations/refund.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
-import { includedCounters } from "../policy/costs.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 import { unitCountersOf } from "../policy/counters.ts";
 import { LimiterDecision, withCostByName } from "../policy/limiter-decision.ts";
 import { rejectWrongType } from "../policy/wrong-type.ts";
-import type { SlotKeeper } from "../slots/held-slots.ts";
-import { prepareSlots } from "../slots/slot-keeper.ts";
 import type { DecisionRequest, StoreDecision } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
 
-/** Numbers in the reply to a decision: before the counters, before a counter's limits, and for each limit. */
+/*
+ * How a store's reply becomes a `StoreDecision`, and a `StoreDecision` the `Decision` that the caller gets. The layout of the
+ * reply is documented at `decide` in operations/decide.ts.
+ */
+
+/** How many numbers a reply has before its counters, before the limits of each counter, and for each limit. */
 export const REPLY_HEADER = 1;
 export const COUNTER_HEADER = 2;
 export const NUMBERS_PER_LIMIT = 4;
 
-/** Microseconds in a millisecond; waits are rounded up to whole ones. */
 const MICROS_PER_MS = 1_000;
 
 const NOTHING: readonly never[] = [];
 
-/** Makes the record of a request. A cost of 0 is never charged and never sets a block. */
-export function createDecisionRequest(
-  policy: CompiledPolicy,
-  counters: readonly SubjectCounter[],
-  cost: number,
-  mode: DecideMode,
-  waitedMs = 0,
-): DecisionRequest {
-  const isNamed = counters[0]?.costs !== undefined;
-  return {
-    policy,
-    counters: isNamed ? includedCounters(counters) : counters,
-    allCounters: isNamed ? counters : undefined,
-    cost,
-    mode: cost === 0 && mode !== "peek" ? "ask" : mode,
-    waitedMs,
-    slots: undefined,
-    holder: undefined,
-    sentAt: 0,
-    onDecision: undefined,
-  };
-}
-
-/** Lets a request take concurrency slots, if it is to be charged and any of its counters has slots. */
-export function attachSlots(request: DecisionRequest, keeping: SlotKeeper): void {
-  if (!isCharging(request.mode)) return;
-  request.slots = prepareSlots(keeping, request.counters);
-  request.holder = request.slots?.holder;
-}
-
-/** Reads a store's reply as an answer. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
+/** Decodes the store's reply to a request. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`. */
 export function decodeStoreDecision(
   request: DecisionRequest,
   reply: readonly number[],
 ): StoreDecision {
   const { policy, counters, cost, mode, allCounters } = request;
   const { allowed, blocked, receipts, states } = decodeReply(policy, counters, cost, reply);
-  const isWhole = allCounters === undefined && counters.length === policy.groups.length;
+  const hasAllLimits = allCounters === undefined && counters.length === policy.groups.length;
   return {
     allowed,
     blocked,
-    limits: isWhole ? (states as readonly LimitState[]) : removeHoles(states),
+    limits: hasAllLimits ? (states as readonly LimitState[]) : removeHoles(states),
     receipts: allowed && mode !== "peek" ? receipts : NOTHING,
     cacheableReplies: allowed ? NOTHING : [{ counters, reply }],
   };
 }
 
-/** The decision for an answer; if it admits the request, the slots it took are held from now on. */
+/** The decision that the caller gets. If the request is allowed, its slots count as held from now on. */
 export function toDecision(
   request: DecisionRequest,
   { allowed, blocked, limits, receipts }: Omit<StoreDecision, "cacheableReplies">,
@@ -85,43 +54,43 @@ export function toDecision(
   const slots = allowed ? request.slots : undefined;
   slots?.markGranted();
   const { policy, cost, allCounters } = request;
-  const terms = (allCounters ?? request.counters)[0]?.overrideEffect;
-  const outcome = {
+  const init = {
     allowed,
     blocked,
     limits,
     cost,
     source,
     receipts,
-    slots: slots,
+    slots,
     retryAfterMs,
-    overrideEffect: terms,
+    overrideEffect: (allCounters ?? request.counters)[0]?.overrideEffect,
   };
   return new LimiterDecision(
     policy,
-    allCounters === undefined ? outcome : withCostByName(allCounters, outcome),
+    allCounters === undefined ? init : withCostByName(allCounters, init),
   );
 }
 
-/** The reply to a decision, read. */
+/** The contents of a reply to a decision. */
 export interface DecodedReply {
   readonly allowed: boolean;
   /** Whether a block denied the request. */
   readonly blocked: boolean;
-  /** The receipts for units that were charged; empty if only concurrency slots were requested. */
+  /** The receipt for the charged units; empty if only concurrency slots were requested. */
   readonly receipts: readonly Receipt[];
-  /** By position in the policy; holes for limits that were not asked or were left out. */
+  /** By position in the policy, with holes for limits whose counter was not in the call or that a cost by name excludes. */
   readonly states: readonly (LimitState | undefined)[];
 }
 
-/** The limits that were asked, in the order of the policy. */
+/** The states without the holes, in the order of the policy. */
 export function removeHoles(states: DecodedReply["states"]): readonly LimitState[] {
   return states.filter((state) => state !== undefined);
 }
 
 /**
- * Reads the reply to a decision, and publishes the thresholds that it reports: no other process gets this report, also if the charge is
- * refunded because another hash slot denies. Throws `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+ * Decodes the reply to a decision, and publishes the thresholds that it reports. No other process receives that report, so they
+ * are published even if the charge is refunded because another hash slot denies. Throws `HEADGATE_WRONG_TYPE`,
+ * `HEADGATE_BAD_REPLY`.
  */
 export function decodeReply(
   policy: CompiledPolicy,
@@ -169,7 +138,7 @@ export function decodeReply(
   return { allowed, blocked, receipts, states };
 }
 
-/** The length of the report of a charge of these counters. */
+/** How many numbers the threshold report on these counters has, if they were charged. */
 function thresholdReportLength(counters: readonly SubjectCounter[]): number {
   return counters.reduce(
     (count, { notifyingLimits }) => count + THRESHOLD_REPORT_SIZE * notifyingLimits.length,
@@ -177,7 +146,7 @@ function thresholdReportLength(counters: readonly SubjectCounter[]): number {
   );
 }
 
-/** The receipt of units only: concurrency slots are released, not refunded. */
+/** The receipt without concurrency counters: slots are released, not refunded. Empty if no units were charged. */
 function unitReceipts(receipt: Receipt, counters: readonly SubjectCounter[]): readonly Receipt[] {
   const ofUnits = unitCountersOf(counters);
   if (ofUnits.length === 0) return NOTHING;
@@ -185,7 +154,10 @@ function unitReceipts(receipt: Receipt, counters: readonly SubjectCounter[]): re
   return [{ ...receipt, counters: ofUnits, generations }];
 }
 
-/** One limit's four numbers, as they were at `now`: the wait, units that remain (below 0: overdrawn), until unused, until `remaining` grows; times in microseconds. */
+/**
+ * The state of one limit from its four numbers in a reply: microseconds to wait, units that remain (negative if overdrawn),
+ * microseconds until it recovers fully, and microseconds until more units remain. `now` is the time of the reply.
+ */
 export function decodeLimitState(
   limit: CompiledLimit,
   now: number,

@@ -8,8 +8,8 @@ import { endLeases } from "./lease-holders.ts";
 import type { DecisionRequest, Stage, StoreDecision } from "./stage.ts";
 
 /**
- * Answers known denials from the deny cache, unless `isEnabled` is false. Changes drop the cached denials of their counters
- * before and after the call.
+ * Decides requests with a cached denial without a call, unless `isEnabled` is false. Mutations drop the cached denials of their
+ * counters before and after the call, and end the leases of these counters if they have to.
  */
 export function createDenyCacheStage(
   next: Stage,
@@ -19,14 +19,14 @@ export function createDenyCacheStage(
   const { store } = policy;
   const cache = denyCacheOf(store.owner);
 
-  /** A known denial; never one that may set a block, which only the store can do. */
+  /** A cached denial; undefined also if the denial may have to set a block, which only the store can do. */
   function denyFromCache(request: DecisionRequest): Decision | undefined {
     const { counters, cost, mode, sentAt } = request;
-    const known = cache.find(counters, cost, sentAt);
-    if (known === undefined) return undefined;
+    const denial = cache.find(counters, cost, sentAt);
+    if (denial === undefined) return undefined;
     const maySetBlock = mode === "enforce" && counters.some(({ shape }) => shape.blocks);
-    if (maySetBlock && !known.blocked) return undefined;
-    return toDecision(request, known, "deny-cache");
+    if (maySetBlock && !denial.blocked) return undefined;
+    return toDecision(request, denial, "deny-cache");
   }
 
   function onDecision(
@@ -40,8 +40,8 @@ export function createDenyCacheStage(
     }
   }
 
-  function onDenial(request: DecisionRequest, answer: StoreDecision): void {
-    if (!answer.allowed) onDecision(request, answer);
+  function onDenial(request: DecisionRequest, storeDecision: StoreDecision): void {
+    if (!storeDecision.allowed) onDecision(request, storeDecision);
   }
 
   return {
@@ -66,7 +66,7 @@ export function createDenyCacheStage(
         return await next.mutate(mutation);
       } finally {
         cache.invalidate(counters, store.now());
-        // Closes leases taken before the call or during it.
+        // Ends leases that were taken before the call or during it.
         if (endsLeases === true) endLeases(store.owner, counters as readonly SubjectCounter[]);
       }
     },

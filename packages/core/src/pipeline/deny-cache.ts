@@ -14,75 +14,80 @@ import {
 } from "./decode-reply.ts";
 import type { CountersReply, StoreDecision } from "./stage.ts";
 
-/** A denial is used for at most this many microseconds, because another process may refund units. */
+/** How long a denial is used at most, in microseconds: another process may refund units at any time. */
 const MAX_DENIAL_TTL = 1_000_000;
 
-/** The most subjects in the cache; the least recently asked is evicted first. */
+/** The maximum number of counters in the cache; the least recently used one is evicted first. */
 const MAX_COUNTERS = 10_000;
 
-/** The most denials for one subject: one for each cost, under each set of numbers that its limits had. */
+/** The maximum number of denials of one counter, which differ in cost or in the numbers of the limits. */
 const MAX_DENIALS_PER_COUNTER = 8;
 
-/** A denial known without asking the store. */
+/** A denial from the cache. */
 export type CachedDenial = Omit<StoreDecision, "cacheableReplies">;
 
 const NONE: readonly never[] = [];
 
-/** The store's report on a counter: when it was made, four numbers for each limit as in the reply, and for which call. */
+/** The part of a reply that is about one counter. */
 interface CounterReport {
+  /** The time of the reply on the store's clock, in microseconds. */
   readonly now: number;
+  /** Four numbers for each limit, as `decodeLimitState` takes them. */
   readonly reply: readonly number[];
   readonly isBlocked: boolean;
   readonly limitsAndCosts: string;
 }
 
-/** The store's reply when it denied one cost to one counter. Times are by `store.now()`. */
+/** A cached denial of one cost by one counter. Times are in microseconds of `store.now()`. */
 interface DenialEntry {
   readonly cost: number;
   /** The key of the counter that denied. */
   readonly counterKey: string;
-  /** The limits' numbers and, with a cost by name, the cost for each limit: under other terms it may be allowed. */
+  /** The numbers of the limits and, with a cost by name, the cost for each limit: with others the request may be allowed. */
   readonly limitsAndCosts: string;
   /** When the call was sent. The server decided later, so a wait counted from here ends too early, never too late. */
   readonly sentAt: number;
-  /** When the answer arrived. */
+  /** When the reply arrived. */
   readonly receivedAt: number;
   readonly expiresAt: number;
-  /** The store's report on every counter of the decision, by key. */
+  /** The reports on all counters of the decision, by key. */
   readonly reports: ReadonlyMap<string, CounterReport>;
 }
 
 interface CachedCounter {
-  /** Denials requested before this moment are ignored, because units were refunded then. */
+  /** Denials of calls sent up to this time are ignored, because the counter was changed then. */
   readonly ignoreBefore: number;
   /** Oldest first. */
   readonly denials: DenialEntry[];
 }
 
 /**
- * Caches which costs a subject was denied, and for how long, so that a subject that keeps asking costs no call. A cached denial
- * is used only for the same cost: a larger one would get too short a wait.
+ * Caches which costs a counter denied, and for how long, so that a denied subject that retries too early costs no call to Redis.
+ * A cached denial is used only for the same cost, because a larger cost would be told too short a wait.
  */
 export class DenyCache {
   readonly #counters = new LRUCache<string, CachedCounter>({ max: MAX_COUNTERS });
-  /** False while the cache is empty, so that a decision can skip the lookup. */
+  /** False while the cache has never held anything since `invalidateAll`, so that a decision can skip the lookup. */
   mayHit = false;
-  /** Denials of any counter requested before this moment are ignored. */
+  /** Denials of calls sent up to this time are ignored, whatever their counter. */
   #ignoreBefore = Number.NEGATIVE_INFINITY;
 
-  /** The state of the limits if a counter is known to deny; undefined otherwise. Leaves out counters not in that decision. */
+  /**
+   * A denial with the present state of the limits if one of the counters has a valid cached denial; otherwise undefined. Leaves
+   * out counters on which there is no report.
+   */
   find(counters: readonly SubjectCounter[], cost: number, now: number): CachedDenial | undefined {
-    let known: DenialEntry[] | undefined;
+    let denials: DenialEntry[] | undefined;
     for (const counter of counters) {
       const denial = this.#validDenial(counter, cost, now);
       if (denial === undefined) continue;
-      known ??= [];
-      known.push(denial);
+      denials ??= [];
+      denials.push(denial);
     }
-    if (known === undefined) return undefined;
+    if (denials === undefined) return undefined;
     const states: LimitState[] = [];
     for (const counter of counters) {
-      const denial = this.#coveringDenial(counter, known);
+      const denial = this.#coveringDenial(counter, denials);
       const report = denial?.reports.get(counter.key);
       if (denial === undefined || report === undefined) continue;
       const elapsed = Math.max(0, Math.floor(now - denial.receivedAt));
@@ -92,11 +97,11 @@ export class DenyCache {
         states[counter.group.positions[i] as number] = ageState(limit, report, i, elapsed);
       }
     }
-    const blocked = known.some(({ counterKey, reports }) => reports.get(counterKey)?.isBlocked);
+    const blocked = denials.some(({ counterKey, reports }) => reports.get(counterKey)?.isBlocked);
     return { allowed: false, blocked, limits: removeHoles(states), receipts: NONE };
   }
 
-  /** Caches one decision's denial by the counters that denied it, except slots, which come free at any time. */
+  /** Caches a denial for each counter that denied, except concurrency counters, whose slots may be released at any time. */
   add(replies: readonly CountersReply[], cost: number, sentAt: number, receivedAt: number): void {
     const reports = new Map(replies.flatMap(reportsByCounter));
     for (const { key } of unitCountersOf(replies.flatMap(({ counters }) => counters))) {
@@ -119,21 +124,23 @@ export class DenyCache {
   }
 
   /**
-   * The report on a counter that would have allowed is also used, until that counter is charged. Registers the counter, so that
-   * `invalidateCached` notes the charge.
+   * Registers a counter that would have allowed, so that `invalidateCached` notes when it is charged. Until then the report on it
+   * can be used, too.
    */
   #register(key: string): void {
-    const known = this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] };
-    this.#set(key, known);
+    this.#set(key, this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] });
   }
 
-  /** A cached denial that covers a counter: its own, or that of another counter in the same decision. */
-  #coveringDenial(counter: SubjectCounter, known: readonly DenialEntry[]): DenialEntry | undefined {
-    for (const denial of known) if (denial.counterKey === counter.key) return denial;
-    return known.find((beside) => this.#wouldAllow(counter, beside));
+  /** The denial whose report covers a counter: its own, or that of another counter in the same decision. */
+  #coveringDenial(
+    counter: SubjectCounter,
+    denials: readonly DenialEntry[],
+  ): DenialEntry | undefined {
+    for (const denial of denials) if (denial.counterKey === counter.key) return denial;
+    return denials.find((denial) => this.#wouldAllow(counter, denial));
   }
 
-  /** A denial that is still valid. */
+  /** The counter's denial of this cost, if it is still valid. */
   #validDenial(counter: SubjectCounter, cost: number, now: number): DenialEntry | undefined {
     const denials = this.#counters.get(counter.key)?.denials ?? NONE;
     for (const denial of denials) {
@@ -144,69 +151,70 @@ export class DenyCache {
     return undefined;
   }
 
-  /** Forgets denials of counters that are being refunded. */
+  /** Drops the denials of counters that are being changed, also those of calls in flight. */
   invalidate(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) this.#set(key, { ignoreBefore: now, denials: [] });
   }
 
-  /** Forgets everything cached until now. */
+  /** Drops all denials, also those of calls in flight. */
   invalidateAll(now: number): void {
     this.#counters.clear();
     this.mayHit = false;
     this.#ignoreBefore = now;
   }
 
-  /** Forgets denials of counters that were charged another cost: the wait may be longer now. */
+  /** Drops the denials of cached counters that were charged: the waits may be longer now. */
   invalidateCached(counters: readonly { readonly key: string }[], now: number): void {
     for (const { key } of counters) {
       if (this.#counters.has(key)) this.#set(key, { ignoreBefore: now, denials: [] });
     }
   }
 
-  /** Whether another counter's denial reports that this counter would have allowed, with no change since. */
+  /** Whether the report of another counter's denial says that this counter would have allowed, with no change since. */
   #wouldAllow(counter: SubjectCounter, { reports, sentAt }: DenialEntry): boolean {
     const report = reports.get(counter.key);
-    const since = this.#counters.get(counter.key)?.ignoreBefore ?? this.#ignoreBefore;
+    const ignoreBefore = this.#counters.get(counter.key)?.ignoreBefore ?? this.#ignoreBefore;
     return (
       report?.limitsAndCosts === limitsAndCostsOf(counter) &&
       longestWait(report) === 0 &&
-      since < sentAt
+      ignoreBefore < sentAt
     );
   }
 
-  #set(key: string, known: CachedCounter): void {
+  #set(key: string, counter: CachedCounter): void {
     this.mayHit = true;
-    this.#counters.set(key, known);
+    this.#counters.set(key, counter);
   }
 
   #addEntry(denial: DenialEntry): void {
     const { counterKey: key, cost, limitsAndCosts } = denial;
-    const known = this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] };
-    if (denial.sentAt <= known.ignoreBefore) return;
-    const before = known.denials.findIndex((one) => matches(one, cost, limitsAndCosts));
-    if (before >= 0) known.denials.splice(before, 1);
-    else if (known.denials.length >= MAX_DENIALS_PER_COUNTER) known.denials.shift();
-    known.denials.push(denial);
-    this.#set(key, known);
+    const counter = this.#counters.get(key) ?? { ignoreBefore: this.#ignoreBefore, denials: [] };
+    const { ignoreBefore, denials } = counter;
+    if (denial.sentAt <= ignoreBefore) return;
+    const replaced = denials.findIndex((other) => matches(other, cost, limitsAndCosts));
+    if (replaced >= 0) denials.splice(replaced, 1);
+    else if (denials.length >= MAX_DENIALS_PER_COUNTER) denials.shift();
+    denials.push(denial);
+    this.#set(key, counter);
   }
 }
 
-/** The cache of a store's client, shared by limiters that count the same. */
+/** The deny cache of a client, shared by all limiters on it. */
 export const denyCacheOf: (owner: object) => DenyCache = shareByClient(
   "denials",
   () => new DenyCache(),
 );
 
-function matches(denial: DenialEntry, cost: number, terms: string): boolean {
-  return denial.cost === cost && denial.limitsAndCosts === terms;
+function matches(denial: DenialEntry, cost: number, limitsAndCosts: string): boolean {
+  return denial.cost === cost && denial.limitsAndCosts === limitsAndCosts;
 }
 
-/** The terms of a counter, in the order of its limits, whatever the order of names in a cost. */
+/** The numbers and costs of a counter's limits as one text, in the order of the limits. */
 function limitsAndCostsOf({ encodedParameters, costs }: SubjectCounter): string {
   return costs === undefined ? encodedParameters : `${encodedParameters};${costs}`;
 }
 
-/** Splits a reply by counter. */
+/** Splits a reply into one report for each counter, with its key. */
 function reportsByCounter({ counters, reply }: CountersReply): [string, CounterReport][] {
   let at = REPLY_HEADER;
   return counters.map((counter) => {
@@ -229,8 +237,8 @@ function longestWait({ reply }: CounterReport): number {
 }
 
 /**
- * A limit's state some microseconds after the report, if no request was admitted. Counts from when the answer arrived, so that
- * no wait is reported too short.
+ * The state of a limit some microseconds after the reply arrived, if no request was admitted since. Time counts from the arrival,
+ * so that no wait is reported too short.
  */
 function ageState(
   limit: CompiledLimit,
@@ -239,7 +247,8 @@ function ageState(
   elapsed: number,
 ): LimitState {
   const from = i * NUMBERS_PER_LIMIT;
-  // Only an unused limit has no time left; and the longest wait is not over, or the denial would have expired.
+  // A single limit's wait may be over, but not the longest one, or the denial would have expired. Times of 0 are kept for unused
+  // limits.
   return decodeLimitState(
     limit,
     now,
@@ -250,7 +259,7 @@ function ageState(
   );
 }
 
-/** Subtracts elapsed time. The longest reportable time also stands for longer ones, so it is never shortened. */
+/** Subtracts elapsed time. The longest time that can be reported also stands for longer ones, so it is never shortened. */
 function timeLeft(time: number, elapsed: number, least: number): number {
   if (time >= MAX_MICROS) return time;
   return time > 0 ? Math.max(least, time - elapsed) : time;

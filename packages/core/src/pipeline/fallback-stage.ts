@@ -8,23 +8,23 @@ import { scaleToShare } from "./local-share.ts";
 import { createMemoryStage } from "./memory-stage.ts";
 import type { DecisionRequest, Stage } from "./stage.ts";
 
-/** Limiters that share counters on a client's store also share them in this process. */
+/** The store in this process for a client's local counts: limiters that share counters in Redis share them here too. */
 const localStoreOf = shareByClient("localCounts", () => requireStore(memoryStore()));
 
-/** How long a denial by `onUnavailable: "deny"` lasts: Headgate notices within a second that a store answers again. */
+/** The `retryAfterMs` of a denial by `onUnavailable: "deny"`: Headgate notices within a second that a store answers again. */
 const DENY_RETRY_MS = 1_000;
 
-/** How this process decides alone. */
+/** How requests are decided while the store is unavailable. */
 export interface FallbackOptions {
   readonly onUnavailable: OnUnavailable;
-  /** The share of each limit that this process admits by itself. */
+  /** The share of each limit that this process may admit by itself, above 0 and up to 1. */
   readonly localShare: number;
 }
 
-/** Decides when the store cannot. */
+/** The stage that decides while the store is unavailable. */
 export interface FallbackStage extends Stage {
   readonly onUnavailable: OnUnavailable;
-  /** The counter for this process's share of the limits. Receipts of decisions made here already have such counters. */
+  /** The counter of this process's share of a counter's limits. Receipts of its own decisions have such counters already. */
   localShareOf(counter: SubjectCounter): SubjectCounter;
 }
 
@@ -41,7 +41,7 @@ export function createFallbackStage(
   const local = createMemoryStage(policy, store, "local", owner);
   const localShareOf = scaleToShare(localShare);
 
-  /** The request, on this process's share. Its denials set no block, because this process counts alone. */
+  /** The request on this process's share of the limits. Its denials set no block, because the counts are local. */
   function onLocalShare(request: DecisionRequest): DecisionRequest {
     const { counters, allCounters, mode } = request;
     return {
@@ -61,9 +61,9 @@ export function createFallbackStage(
     decide(request) {
       if (onUnavailable === "local") return local.decide(onLocalShare(request));
       const allowed = onUnavailable === "allow";
-      const answer = { allowed, blocked: false, limits: [], receipts: [] };
-      const uncounted = { ...request, slots: undefined };
-      return toDecision(uncounted, answer, onUnavailable, DENY_RETRY_MS);
+      const storeDecision = { allowed, blocked: false, limits: [], receipts: [] };
+      const withoutSlots = { ...request, slots: undefined };
+      return toDecision(withoutSlots, storeDecision, onUnavailable, DENY_RETRY_MS);
     },
   };
 }

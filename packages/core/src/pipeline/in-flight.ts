@@ -1,12 +1,12 @@
-/** Calls in progress that began in one period. */
+/** The number of calls in progress among those that began before the same `allDone`. */
 export interface CallsInProgress {
   count: number;
-  /** Called when the last of them has ended; undefined while `close` is not waiting for them. */
+  /** Called when the last of these calls has ended; undefined while `close` does not wait for them. */
   onDone: (() => void) | undefined;
 }
 
 /**
- * The calls in progress in a limiter, which `close` waits for. A call increments `current` when it begins and passes the same
+ * The calls in progress in a limiter, which `close` waits for. A call increments `current.count` when it begins and passes the same
  * object to `done` when it ends, so that requests need no additional promise.
  */
 export class InFlight {
@@ -15,18 +15,18 @@ export class InFlight {
 
   /** Counts a call until its promise settles. */
   track<T>(call: Promise<T>): Promise<T> {
-    const flight = this.current;
-    flight.count += 1;
-    return call.finally(() => endCall(flight));
+    const calls = this.current;
+    calls.count += 1;
+    return call.finally(() => endCall(calls));
   }
 
   /** Resolves when every call in progress now has ended; undefined if there is none. Does not wait for later calls. */
   allDone(): Promise<void> | undefined {
-    const flight = this.current;
-    if (flight.count === 0) return this.#earlier;
+    const calls = this.current;
+    if (calls.count === 0) return this.#earlier;
     this.current = { count: 0, onDone: undefined };
     const own = new Promise<void>((resolve) => {
-      flight.onDone = resolve;
+      calls.onDone = resolve;
     });
     const all = Promise.all([this.#earlier, own]).then(() => {
       if (this.#earlier === all) this.#earlier = undefined;
@@ -36,8 +36,8 @@ export class InFlight {
   }
 }
 
-/** Ends one call of a flight. */
-export function endCall(flight: CallsInProgress): void {
-  flight.count -= 1;
-  if (flight.count === 0) flight.onDone?.();
+/** Records that one call has ended. */
+export function endCall(calls: CallsInProgress): void {
+  calls.count -= 1;
+  if (calls.count === 0) calls.onDone?.();
 }

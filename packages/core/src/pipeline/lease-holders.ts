@@ -2,26 +2,26 @@ import { shareByClient } from "../common/client-state.ts";
 import { WeakList } from "../common/weak-list.ts";
 import type { SubjectCounter } from "../policy/counters.ts";
 
-/** A limiter that holds leased units. */
+/** A limiter in this process that may hold leases. */
 export interface LeaseHolder {
-  /** Returns its leases for these counters; other counters are ignored. */
+  /** Ends its leases of these counters and refunds their units; ignores counters of other limiters. */
   endLeases(counters: readonly SubjectCounter[]): void;
-  /** Returns all leases; new ones can still be taken. */
+  /** Ends all its leases and refunds their units; it may take new ones. */
   endAllLeases(): void;
 }
 
-/** The lease holders on a client, in this process. */
+/** The lease holders of a client in this process. */
 export const leaseHoldersOn: (owner: object) => WeakList<LeaseHolder> = shareByClient(
   "leases",
   () => new WeakList<LeaseHolder>(),
 );
 
-/** Returns all leases in this process for these counters, whichever limiters of the client hold them. */
+/** Ends all leases of these counters in this process, whichever limiters of the client hold them. */
 export function endLeases(owner: object, counters: readonly SubjectCounter[]): void {
   for (const holder of leaseHoldersOn(owner)) holder.endLeases(counters);
 }
 
-/** Returns all leases in this process held by limiters of a client. */
+/** Ends all leases in this process that limiters of a client hold. */
 export function endAllLeases(owner: object): void {
   for (const holder of leaseHoldersOn(owner)) holder.endAllLeases();
 }

@@ -11,7 +11,7 @@ import { countersOf } from "../policy/counters.ts";
 import { takeReceipts } from "../policy/limiter-decision.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { requireStore } from "../store/store.ts";
-import { createDecisionRequest } from "./decode-reply.ts";
+import { createDecisionRequest } from "./decision-request.ts";
 import { scaleToShare } from "./local-share.ts";
 import { createMemoryStage } from "./memory-stage.ts";
 import { applyMutations, refundMutation } from "./mutations.ts";
@@ -140,15 +140,18 @@ describe("a cost above the local share", () => {
   test.each([
     gcra({ limit: 100, window: "1h" }),
     tokenBucket({ capacity: 100, refill: 100, every: "1h" }),
-  ])("a refund of a cost above the share returns only units that have not refilled yet: $algorithm", async (limit) => {
-    const { consume, giveBack, remaining, pass } = countShare(limit, 0.25);
-    const answer = await consume(80);
-    pass(HOUR_MS / 2);
-    expect(await consume(10)).toMatchObject({ allowed: true, limits: [{ remaining: 2 }] });
-    expect(await giveBack(answer)).toBe(true);
-    // What was charged since stays charged.
-    expect(await remaining()).toEqual([15]);
-  });
+  ])(
+    "a refund of a cost above the share returns only units that have not refilled yet: $algorithm",
+    async (limit) => {
+      const { consume, giveBack, remaining, pass } = countShare(limit, 0.25);
+      const answer = await consume(80);
+      pass(HOUR_MS / 2);
+      expect(await consume(10)).toMatchObject({ allowed: true, limits: [{ remaining: 2 }] });
+      expect(await giveBack(answer)).toBe(true);
+      // What was charged since stays charged.
+      expect(await remaining()).toEqual([15]);
+    },
+  );
 
   test("a cost above any whole limit is always denied and charges nothing", async () => {
     const { consume, remaining, pass } = countShare(

@@ -7,17 +7,16 @@ import type { SubjectCounter } from "../policy/counters.ts";
 const NONE: readonly never[] = [];
 
 /**
- * Finds the counter with which a process counts its share of another counter's limits. The share is
- * above 0 and up to 1; each limit is rounded down, to at least one unit if it grants any. A cost
- * that fits the limit but not the share counts as the whole share. Its thresholds are not reported:
- * this process does not know the usage of the fleet.
+ * Returns a function that maps a counter to the counter of this process's share of its limits. The share is above 0 and up to 1;
+ * each limit is rounded down, to at least one unit if it grants any. A cost that fits the limit but not the share counts as the
+ * whole share. Thresholds are not reported, because this process does not know the usage of the others.
  */
 export function scaleToShare(share: number): (counter: SubjectCounter) => SubjectCounter {
   if (share === 1) {
     return (counter) =>
       counter.notifyingLimits.length === 0 ? counter : { ...counter, notifyingLimits: NONE };
   }
-  // Also for groups with overridden numbers, which come and go.
+  // Weak, because groups with overridden limits come and go.
   const shared = new WeakMap<LimitGroup, LimitGroup>();
   return (counter) => {
     const group = shared.get(counter.group) ?? scaleGroup(counter.group, share);
@@ -38,34 +37,35 @@ function scaleGroup(group: LimitGroup, share: number): LimitGroup {
 
 function scaleLimit(whole: CompiledLimit, share: number): CompiledLimit {
   // Rounded up a little, for shares such as 1 / 49 that a double cannot represent.
-  const of = (quota: number): number =>
+  const scale = (quota: number): number =>
     Math.min(quota, Math.max(1, Math.floor(quota * share * (1 + 2 ** -50))));
-  const compiled = recompileLimit(whole, scaleConfigured(whole.source, of));
+  const compiled = recompileLimit(whole, scaleConfigured(whole.source, scale));
   const algorithm = capCosts(compiled.algorithm, whole.limit, compiled.limit);
-  // Clients keep seeing the limit under the name they know.
+  // Clients see the limit under its usual name.
   return { ...compiled, algorithm, name: whole.name, per: whole.per };
 }
 
-function scaleConfigured(limit: Limit, of: (quota: number) => number): Limit {
+function scaleConfigured(limit: Limit, scale: (quota: number) => number): Limit {
   switch (limit.algorithm) {
     case "gcra":
-      return { ...limit, limit: of(limit.limit), burst: limit.burst && of(limit.burst) };
+      return { ...limit, limit: scale(limit.limit), burst: limit.burst && scale(limit.burst) };
     case "tokenBucket":
-      return { ...limit, capacity: of(limit.capacity), refill: of(limit.refill) };
+      return { ...limit, capacity: scale(limit.capacity), refill: scale(limit.refill) };
     default:
-      return { ...limit, limit: of(limit.limit) };
+      return { ...limit, limit: scale(limit.limit) };
   }
 }
 
-/** The same arithmetic for costs up to the whole limit, with each cost capped at the share. */
+/** The same algorithm, but a cost up to the whole limit is capped at the share. */
 function capCosts(
   algorithm: Algorithm<unknown, unknown>,
   whole: number,
   share: number,
 ): Algorithm<unknown, unknown> {
   const cap = (cost: number): number => (cost <= whole ? Math.min(cost, share) : cost);
-  /** How much a part of a request counts for, in addition to the rest of it. */
-  const additionalUnits = (cost: number, beside = 0): number => cap(beside + cost) - cap(beside);
+  /** The capped units that a cost adds to the units already charged to the same request. */
+  const additionalUnits = (cost: number, alreadyCharged = 0): number =>
+    cap(alreadyCharged + cost) - cap(alreadyCharged);
   return {
     ...algorithm,
     ...(algorithm.acquireSlots && {
@@ -73,12 +73,12 @@ function capCosts(
         algorithm.acquireSlots?.(state, quota, holder, cap(number)),
     }),
     waitTime: (state, quota, cost) => algorithm.waitTime(state, quota, cap(cost)),
-    spend(state, quota, cost, beside) {
-      const units = additionalUnits(cost, beside);
+    spend(state, quota, cost, alreadyCharged) {
+      const units = additionalUnits(cost, alreadyCharged);
       if (units > 0) algorithm.spend(state, quota, units);
     },
-    refund(state, quota, cost, age, beside) {
-      const units = additionalUnits(cost, beside);
+    refund(state, quota, cost, age, alreadyCharged) {
+      const units = additionalUnits(cost, alreadyCharged);
       return units > 0 && algorithm.refund(state, quota, units, age);
     },
   };

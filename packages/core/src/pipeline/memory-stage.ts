@@ -5,24 +5,28 @@ import { rejectWrongType } from "../policy/wrong-type.ts";
 import type { SlotKeeper } from "../slots/held-slots.ts";
 import { createLocalSlotKeeper } from "../slots/slot-keeper.ts";
 import type { CountingStore } from "../store/store.ts";
-import { attachSlots, decodeStoreDecision, toDecision } from "./decode-reply.ts";
+import { attachSlots } from "./decision-request.ts";
+import { decodeStoreDecision, toDecision } from "./decode-reply.ts";
 import type { Stage } from "./stage.ts";
 import { publishThresholds } from "./thresholds.ts";
 
-/** The last link of a limiter in this process: decides on a store that always answers, synchronously if possible. */
+/**
+ * The last stage for counters in this process, which always answer: decides synchronously if the store can. `source` is the source
+ * of its decisions, and `owner` the owner of the counters for calls that wait for a released slot.
+ */
 export function createMemoryStage(
   policy: CompiledPolicy,
   store: CountingStore = policy.store,
   source: DecisionSource = "store",
   owner: object = store.owner,
 ): Stage {
-  let keeping: SlotKeeper | undefined;
+  let slotKeeper: SlotKeeper | undefined;
 
   return {
     decide(request) {
       if (request.policy.hasSlots) {
-        keeping ??= createLocalSlotKeeper(store, policy.labels, owner);
-        attachSlots(request, keeping);
+        slotKeeper ??= createLocalSlotKeeper(store, policy.labels, owner);
+        attachSlots(request, slotKeeper);
       }
       const operation = operationFor(request.mode);
       if (store.runSync !== undefined) {

@@ -16,12 +16,12 @@ import { readChargeResult } from "../policy/costs.ts";
 import type { Operation } from "../store/store.ts";
 import type { Mutation, MutationResult, Stage } from "./stage.ts";
 
-/** Refunds a charge. */
+/** The mutation that refunds a charge. */
 export function refundMutation(receipt: Receipt): Mutation<Receipt> {
   return mutationOf(refund, receipt);
 }
 
-/** Confirms a charge, for limits that block on confirmed charges. */
+/** The mutation that confirms a charge, for limits that block on confirmed charges. */
 export function confirmMutation(confirmation: Confirmation): Mutation<Confirmation> {
   return mutationOf(confirm, confirmation);
 }
@@ -31,8 +31,8 @@ function mutationOf<R extends Receipt>(operation: Operation<R>, receipt: R): Mut
 }
 
 /**
- * Blocks counters for this many microseconds; 0 ends their blocks. True if one was blocked, or had been. Rejects like the
- * store.
+ * Blocks counters for some microseconds; 0 ends their blocks. Resolves with true if a block was set or ended. Rejects with the
+ * store's errors.
  */
 export function blockCounters(
   stage: Stage,
@@ -43,20 +43,23 @@ export function blockCounters(
   return applyMutations(stage, [{ operation: block, counters, callOf, endsLeases: true }]);
 }
 
-/** Forgets counters, but not blocks set by an operator. True if there was anything to forget. Rejects like the store. */
+/**
+ * Forgets counters, but not their manual blocks. Resolves with true if there was anything to forget. Rejects with the store's
+ * errors.
+ */
 export function forgetCounters(stage: Stage, counters: readonly Counter[]): Promise<boolean> {
   return applyMutations(stage, [
     { operation: reset, counters, callOf: (some) => some, endsLeases: true },
   ]);
 }
 
-/** Makes changes concurrently. True if any of them did something. Rejects with the first error. */
+/** Carries out mutations concurrently. Resolves with true if any of them changed something. Rejects with the first error. */
 export async function applyMutations<Call>(
   stage: Stage,
-  changes: readonly Mutation<Call>[],
+  mutations: readonly Mutation<Call>[],
 ): Promise<boolean> {
-  const outcomes = await Promise.all(changes.map((mutation) => stage.mutate(mutation)));
-  return outcomes
+  const results = await Promise.all(mutations.map((mutation) => stage.mutate(mutation)));
+  return results
     .flat()
     .map(replyOf)
     .some((reply) => reply[1] === 1);
@@ -67,7 +70,10 @@ function replyOf(result: MutationResult): readonly number[] {
   return result.reply;
 }
 
-/** Charges counters regardless of how much is left. `beside`: units already charged to the same request. */
+/**
+ * Charges counters regardless of the remaining units. `alreadyCharged` are the units already charged for the same request.
+ * `onError` gives the result for counters whose hash slot failed.
+ */
 export async function chargeCounters(
   stage: Stage,
   counters: readonly Counter[],
@@ -75,9 +81,9 @@ export async function chargeCounters(
   alreadyCharged: number,
   onError: (counters: readonly Counter[], error: unknown) => Awaitable<ChargeResult<Cost>>,
 ): Promise<ChargeResult<Cost>> {
-  // A reply by name covers one counter's limits: names do not tell several counters apart.
+  // By name, each counter needs its own call, because limits of several counters may have the same name.
   const groups = hasCostsByName(counters) ? counters.map((one) => [one]) : [counters];
-  const outcomes = await Promise.all(
+  const results = await Promise.all(
     groups.map((some) =>
       stage.mutate({
         operation: charge,
@@ -89,7 +95,7 @@ export async function chargeCounters(
       }),
     ),
   );
-  const charged = outcomes
+  const charged = results
     .flat()
     .map(async (result) =>
       "error" in result

@@ -16,7 +16,8 @@ import { createSlotKeeper } from "../slots/slot-keeper.ts";
 import type { ScriptTransport } from "../store/store.ts";
 import type { CrossSlotDeps, LateReply } from "./cross-slot.ts";
 import { CrossSlotDecision, groupByHashSlot, regroupByHashSlot } from "./cross-slot.ts";
-import { attachSlots, decodeReply, decodeStoreDecision, toDecision } from "./decode-reply.ts";
+import { attachSlots } from "./decision-request.ts";
+import { decodeReply, decodeStoreDecision, toDecision } from "./decode-reply.ts";
 import type { CallsInProgress, InFlight } from "./in-flight.ts";
 import { endCall } from "./in-flight.ts";
 import { refundMutation } from "./mutations.ts";
@@ -32,19 +33,19 @@ import { publishThresholds } from "./thresholds.ts";
 
 const degradedDecisions = channel(CHANNELS.degraded);
 
-/** The parts of the last link of a limiter on servers. */
+/** The dependencies of the redis stage. */
 export interface RedisStageDeps {
   readonly policy: CompiledPolicy;
   readonly monitor: StoreMonitor;
   readonly transport: ScriptTransport;
 }
 
-/** The last link of a limiter on servers: asks them, and uses `fallback` if they do not answer in time. */
-export function createRedisStage(place: RedisStageDeps, fallback: Stage, flights: InFlight): Stage {
-  const { policy, monitor } = place;
+/** The last stage of a limiter on Redis: decides with one script call, and with `fallback` if Redis does not answer in time. */
+export function createRedisStage(deps: RedisStageDeps, fallback: Stage, inFlight: InFlight): Stage {
+  const { policy, monitor } = deps;
   const { store } = policy;
-  const slots = crossSlotDepsOf(place);
-  let keeping: SlotKeeper | undefined;
+  const crossSlotDeps = crossSlotDepsOf(deps);
+  let slotKeeper: SlotKeeper | undefined;
 
   function createKeeper(): SlotKeeper {
     return createSlotKeeper(
@@ -54,13 +55,13 @@ export function createRedisStage(place: RedisStageDeps, fallback: Stage, flights
     );
   }
 
-  /** Rethrows errors other than a failure of the store. */
+  /** Decides with the fallback after a failure of the store; rejects with every other error. */
   async function decideWithFallback(
     request: DecisionRequest,
-    flight: CallsInProgress,
+    calls: CallsInProgress,
     error: unknown,
   ): Promise<Decision> {
-    endCall(flight);
+    endCall(calls);
     const reason = toStoreFailure(error, monitor.log);
     const decision = await fallback.decide(request);
     if (degradedDecisions.hasSubscribers) {
@@ -73,44 +74,44 @@ export function createRedisStage(place: RedisStageDeps, fallback: Stage, flights
   return {
     decide(request) {
       if (request.policy.hasSlots) {
-        keeping ??= createKeeper();
-        attachSlots(request, keeping);
+        slotKeeper ??= createKeeper();
+        attachSlots(request, slotKeeper);
       }
-      const flight = flights.current;
-      flight.count += 1;
+      const calls = inFlight.current;
+      calls.count += 1;
       if (request.counters.length > 1) {
-        return decideByHashSlot(slots, request).then(
-          (answer) => {
-            endCall(flight);
-            request.onDecision?.(request, answer);
-            return toDecision(request, answer, "store");
+        return decideByHashSlot(crossSlotDeps, request).then(
+          (storeDecision) => {
+            endCall(calls);
+            request.onDecision?.(request, storeDecision);
+            return toDecision(request, storeDecision, "store");
           },
-          (error) => decideWithFallback(request, flight, error),
+          (error) => decideWithFallback(request, calls, error),
         );
       }
-      return decideInOneCall(slots, request).then(
+      return decideInOneCall(crossSlotDeps, request).then(
         (reply) => {
-          let answer: StoreDecision;
+          let storeDecision: StoreDecision;
           try {
-            answer = decodeStoreDecision(request, reply);
+            storeDecision = decodeStoreDecision(request, reply);
           } catch (error) {
-            return decideWithFallback(request, flight, error);
+            return decideWithFallback(request, calls, error);
           }
-          endCall(flight);
-          request.onDecision?.(request, answer);
-          return toDecision(request, answer, "store");
+          endCall(calls);
+          request.onDecision?.(request, storeDecision);
+          return toDecision(request, storeDecision, "store");
         },
-        (error) => decideWithFallback(request, flight, error),
+        (error) => decideWithFallback(request, calls, error),
       );
     },
 
-    mutate: (mutation) => mutateOnServers(place, mutation),
+    mutate: (mutation) => mutateOnServers(deps, mutation),
 
     async close() {},
   };
 }
 
-/** The store's reply about counters that fit in one call. */
+/** Resolves with the store's reply to a request whose counters fit in one call. */
 function decideInOneCall(
   { policy, monitor, onLateReply }: CrossSlotDeps,
   request: DecisionRequest,
@@ -118,45 +119,45 @@ function decideInOneCall(
   const { key } = request.counters[0] as SubjectCounter;
   let needsLateReply = request.slots !== undefined;
   for (const { notifyingLimits } of request.counters) needsLateReply ||= notifyingLimits.length > 0;
-  const late = needsLateReply ? (reply: LateReply) => onLateReply(request, reply) : undefined;
+  const onLate = needsLateReply ? (reply: LateReply) => onLateReply(request, reply) : undefined;
   return monitor.run(
     policy.store,
     operationFor(request.mode),
     request,
     key,
     request.waitedMs,
-    late,
+    onLate,
   );
 }
 
-/** The store's answer from all hash slots of the counters. Rejects with the store's error. */
+/** Decides on counters that may be in several hash slots. Rejects with the store's error. */
 export function decideByHashSlot(
-  place: CrossSlotDeps,
+  deps: CrossSlotDeps,
   request: DecisionRequest,
 ): Promise<StoreDecision> {
-  const { monitor, transport } = place;
+  const { monitor, transport } = deps;
   const { counters, waitedMs } = request;
   const withinMs = monitor.timeoutMs - waitedMs;
-  const slots = groupByHashSlot(counters, transport);
-  if (slots.length > 1) return new CrossSlotDecision(place, slots, request).decide(withinMs);
-  const sent = monitor.now();
-  return decideInOneCall(place, request)
+  const hashSlots = groupByHashSlot(counters, transport);
+  if (hashSlots.length > 1) return new CrossSlotDecision(deps, hashSlots, request).decide(withinMs);
+  const sentAt = monitor.now();
+  return decideInOneCall(deps, request)
     .then((reply) => decodeStoreDecision(request, reply))
     .catch((error: unknown) => {
-      // Nothing was done. Ask the hash slots separately, in the time that is left.
-      const found = regroupByHashSlot(error, counters, transport);
-      if (found === undefined) throw error;
-      return new CrossSlotDecision(place, found, request).decide(withinMs - (monitor.now() - sent));
+      // The refused call did nothing, so each hash slot gets a call of its own in the time that is left.
+      const regrouped = regroupByHashSlot(error, counters, transport);
+      if (regrouped === undefined) throw error;
+      const leftMs = withinMs - (monitor.now() - sentAt);
+      return new CrossSlotDecision(deps, regrouped, request).decide(leftMs);
     });
 }
 
-/** How decisions over several hash slots undo what they did. */
-export function crossSlotDepsOf(place: RedisStageDeps): CrossSlotDeps {
-  const { policy } = place;
+/** The dependencies of cross-slot decisions: how they undo charges and handle late replies. */
+export function crossSlotDepsOf(deps: RedisStageDeps): CrossSlotDeps {
+  const { policy } = deps;
 
   function releaseSlots(counters: readonly SubjectCounter[], holder: string): void {
-    // Bypasses the watch: the server that was late is known to be down. Slots that are not released
-    // expire.
+    // Bypasses the monitor, which knows that the late server is down. Slots that are not released expire.
     for (const counter of slotCountersOf(counters)) {
       policy.store
         .run(slotsOperation, { counters: [counter], holders: [holder], renews: false })
@@ -165,56 +166,56 @@ export function crossSlotDepsOf(place: RedisStageDeps): CrossSlotDeps {
   }
 
   return {
-    ...place,
-    refund: (receipt) => mutateOnServers(place, refundMutation(receipt)),
+    ...deps,
+    refund: (receipt) => mutateOnServers(deps, refundMutation(receipt)),
     onLateReply({ counters, holder, cost }, reply) {
-      const own = counters as readonly SubjectCounter[];
-      if (holder !== undefined) releaseSlots(own, holder);
-      // The units are charged: what is read is what the reply publishes.
-      if (reply !== undefined) decodeReply(policy, own, cost, reply);
+      const subjectCounters = counters as readonly SubjectCounter[];
+      if (holder !== undefined) releaseSlots(subjectCounters, holder);
+      // The units are charged already; decoding publishes the thresholds in the reply.
+      if (reply !== undefined) decodeReply(policy, subjectCounters, cost, reply);
     },
   };
 }
 
-/** Makes a change in all hash slots concurrently. */
+/** Carries out a mutation in all hash slots concurrently. */
 async function mutateOnServers<Call>(
   { policy, monitor, transport }: RedisStageDeps,
   { operation, counters, callOf, thresholdsAt }: Mutation<Call>,
 ): Promise<readonly MutationResult[]> {
   async function mutateInOneCall(
-    together: readonly Counter[],
+    group: readonly Counter[],
     waitedMs: number,
   ): Promise<readonly MutationResult[]> {
-    const sent = monitor.now();
+    const sentAt = monitor.now();
     const reportThresholds =
       thresholdsAt === undefined
         ? undefined
-        : (reply: LateReply) => reply && publishThresholds(policy, together, reply, thresholdsAt);
+        : (reply: LateReply) => reply && publishThresholds(policy, group, reply, thresholdsAt);
     try {
-      const { key } = together[0] as Counter;
+      const { key } = group[0] as Counter;
       const reply = await monitor.run(
         policy.store,
         operation,
-        callOf(together),
+        callOf(group),
         key,
         waitedMs,
         reportThresholds,
       );
-      rejectWrongType(reply, together);
+      rejectWrongType(reply, group);
       reportThresholds?.(reply);
-      return [{ counters: together, reply }];
+      return [{ counters: group, reply }];
     } catch (error) {
-      const found = regroupByHashSlot(error, together, transport);
-      if (found === undefined) return [{ counters: together, error }];
-      return mutateEachHashSlot(found, waitedMs + monitor.now() - sent);
+      const regrouped = regroupByHashSlot(error, group, transport);
+      if (regrouped === undefined) return [{ counters: group, error }];
+      return mutateEachHashSlot(regrouped, waitedMs + monitor.now() - sentAt);
     }
   }
 
   async function mutateEachHashSlot(
-    slots: readonly (readonly Counter[])[],
+    hashSlots: readonly (readonly Counter[])[],
     waitedMs: number,
   ): Promise<readonly MutationResult[]> {
-    return (await Promise.all(slots.map((some) => mutateInOneCall(some, waitedMs)))).flat();
+    return (await Promise.all(hashSlots.map((group) => mutateInOneCall(group, waitedMs)))).flat();
   }
 
   return mutateEachHashSlot(groupByHashSlot(counters, transport), 0);

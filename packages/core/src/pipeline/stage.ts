@@ -9,26 +9,34 @@ import type { SubjectCounter, Subjects } from "../policy/counters.ts";
 import type { HeldSlots } from "../slots/held-slots.ts";
 import type { Operation } from "../store/store.ts";
 
-/** A request for a decision: one record, created once, that every link and the store see. */
+/*
+ * How a decision travels. The limiter creates a `DecisionRequest` and passes it to the first stage of its chain. On Redis the
+ * chain is lease stage (if the limiter leases) → deny-cache stage → redis stage, which uses the fallback stage if the store does
+ * not answer; in memory it is the memory stage alone. Each stage either decides or passes the request to the next one. The last
+ * one sends it to the store, decodes the reply to a `StoreDecision`, and turns that into the `Decision` that the caller gets.
+ */
+
+/** A request for a decision: one record, created once, that all stages and the store share. */
 export interface DecisionRequest extends DecideCall {
-  /** The policy in force: the limiter's own, or one passed with the call. */
+  /** The limiter's own policy, or one passed with the call. */
   readonly policy: CompiledPolicy;
-  /** The counters to ask. Counters left out by a cost by name are only in `named`. */
+  /** The counters to decide on. Counters that a cost by name excludes are in `allCounters` only. */
   readonly counters: readonly SubjectCounter[];
-  /** With a cost by name, all counters; otherwise undefined. */
+  /** With a cost by name, all counters, including excluded ones; otherwise undefined. */
   readonly allCounters: readonly SubjectCounter[] | undefined;
   /** How much of `storeTimeout` has passed already, in milliseconds. */
   readonly waitedMs: number;
-  /** The concurrency slots that it takes if admitted. */
+  /** The concurrency slots that the request takes if it is allowed; undefined if it takes none. */
   slots: HeldSlots | undefined;
+  /** The holder's id of these slots. */
   holder: string | undefined;
-  /** When it was sent to the store, in microseconds of `store.now()`. */
+  /** When the request was sent to the store, in microseconds of `store.now()`; set by the deny-cache stage. */
   sentAt: number;
-  /** Called with the store's answer, before it becomes a decision. */
-  onDecision: ((request: DecisionRequest, answer: StoreDecision) => void) | undefined;
+  /** Called with the store's decision before the caller gets it; set by the deny-cache stage. */
+  onDecision: ((request: DecisionRequest, storeDecision: StoreDecision) => void) | undefined;
 }
 
-/** A store's answer. */
+/** The store's reply to a request, decoded. */
 export interface StoreDecision {
   readonly allowed: boolean;
   /** Whether a block denied the request. */
@@ -37,45 +45,45 @@ export interface StoreDecision {
   /** The receipts for the charges: one for each hash slot of a cluster. */
   readonly receipts: readonly Receipt[];
   /**
-   * The replies of a denial that stays valid for as long as they say; empty if the request was allowed, or if the denial may
-   * end earlier.
+   * The replies that the deny cache may use until the waits in them are over. Empty if the request was allowed, or if the denial
+   * may end earlier.
    */
   readonly cacheableReplies: readonly CountersReply[];
 }
 
-/** The reply to a decision, and its counters. */
+/** A reply, and the counters that were in its call. */
 export interface CountersReply {
   readonly counters: readonly SubjectCounter[];
   readonly reply: readonly number[];
 }
 
-/** A change of counters other than a decision: charge, refund, judge, block, forget. */
+/** A change of counters other than a decision: charge, refund, confirm, block, forget. */
 export interface Mutation<Call = never> {
   readonly operation: Operation<Call>;
   readonly counters: readonly Counter[];
-  /** The call for some of the counters: those in one hash slot. */
+  /** Creates the call for some of the counters: those in one hash slot. */
   callOf(counters: readonly Counter[]): Call;
-  /** Whether leased units of the counters must not be spent any more. */
+  /** Whether the leases of the counters end, so that no leased unit is spent any more. */
   readonly endsLeases?: boolean;
-  /** Where its reply reports thresholds; undefined for a change that reports none. */
+  /** The index at which the reply reports thresholds; undefined if it reports none. */
   readonly thresholdsAt?: number | undefined;
 }
 
-/** The result of a change in one hash slot: the reply of its step, or the error. */
+/** The result of a mutation in one hash slot: the reply, or the error. */
 export type MutationResult<C extends Counter = Counter> =
   | { readonly counters: readonly C[]; readonly reply: readonly number[] }
   | { readonly counters: readonly C[]; readonly error: unknown };
 
-/** One link of the decision chain. It answers a request or passes it to the next link, the only other one that it knows. */
+/** One stage of the chain that decides. It decides a request, or passes it to the next stage, the only other one it knows. */
 export interface Stage {
   decide(request: DecisionRequest): Awaitable<Decision>;
-  /** Makes a change, in all hash slots concurrently. Never rejects. */
+  /** Carries out a mutation, in all hash slots concurrently. Never rejects. */
   mutate<Call>(mutation: Mutation<Call>): Promise<readonly MutationResult[]>;
-  /** Admits without a promise or counters, if this process holds leased units for the subject. */
+  /** Decides without a promise and without counters if a lease of this process can pay the cost; otherwise returns undefined. */
   admitFromLease?(subject: Subjects, cost: number): Decision | undefined;
-  /** Refunds the leased units of some counters. */
-  endLeases?(isOver: (counter: SubjectCounter) => boolean): void;
-  /** Refunds what it holds, and frees what it shares with others. */
+  /** Ends the leases of the counters for which `matches` returns true, and refunds their units. */
+  endLeases?(matches: (counter: SubjectCounter) => boolean): void;
+  /** Refunds all leased units and releases shared resources. */
   close(): Promise<void>;
 }
 

@@ -14,21 +14,21 @@ import { isShadowDecision } from "../policy/counters.ts";
 
 /** Published on `headgate:threshold`: a subject has used a share of a limit that is in the limit's `notifyAt`. */
 export interface ThresholdReached extends LimiterLabels, LimitDescription {
-  /** Who reached it, as the limiter's `reset` takes it: the subject of the limit's dimension. */
+  /** The subject that reached the threshold, by dimension, as the limiter's `reset` takes it. */
   readonly subject: Readonly<Record<string, string>>;
-  /** The share, as it is in `notifyAt`. */
+  /** The share of the limit, as configured in `notifyAt`. */
   readonly threshold: number;
-  /** Units used, with those of the request that reached it. */
+  /** Used units, including those of the request that reached the threshold. */
   readonly used: number;
-  /** Milliseconds until the limit is unused again if nothing more is charged, rounded up. */
+  /** Milliseconds until the limit recovers fully if nothing more is charged, rounded up. */
   readonly resetAfterMs: number;
-  /** Whether the limiter is in shadow, and denies nobody. */
+  /** Whether the limiter is in shadow mode, and so denies no request. */
   readonly shadow: boolean;
 }
 
 const thresholds = channel(CHANNELS.threshold);
 
-/** Publishes the report of a charge, which begins at `at` in its reply: a message for each threshold, the lowest first. */
+/** Publishes the threshold report that begins at index `at` of a reply: one message per threshold, the lowest first. */
 export function publishThresholds(
   policy: CompiledPolicy,
   counters: readonly Counter[],
@@ -66,7 +66,7 @@ function publishReached(
   const { limiter, plugin } = policy.labels;
   const message = {
     limiter: group.limiter,
-    // Of a limiter that another one extends, none is known.
+    // The plugin of an extended limiter is not known here.
     plugin: group.limiter === limiter ? plugin : undefined,
     subject: { [group.dimension]: subject },
     name,

@@ -3,23 +3,22 @@ import type { Receipt } from "../../operations/refund.ts";
 import type { Lease, LeaseAccount, LeaseSettings } from "./leases.ts";
 
 /*
- * The leases of one subject: units already charged in the store, which this process spends by itself. Pure: `now` is an
- * argument, and the caller does the I/O.
+ * The leases of one subject: units that were charged in the store ahead of the requests that spend them, so that these cost no
+ * call. The functions are pure: `now` is an argument, and the caller does the I/O.
  *
- * Spent units were charged beforehand, so in any period no more is admitted than the limits allow in it, plus the units held in
- * leases when it began.
+ * In any period no more is admitted than the limits allow in it, plus the unspent units of the leases held when it began.
  */
 
-/** The smallest lease: for a single unit, a request might as well ask itself. */
+/** The size of the smallest lease: one unit would save no call. */
 const MIN_UNITS = 2;
 
-/** The next lease is requested when less than 1/LOW of this one is left. */
+/** The next lease is requested when less than 1/LOW_DIVISOR of the current one is left. */
 const LOW_DIVISOR = 4;
 
-/** A subject is hot if it is asked for again within 1/HOT of a lease's `ttl`; then the lease will be used. */
+/** A subject gets a lease if its next request comes within 1/HOT_DIVISOR of the lease's `ttl`: then it is likely to be used. */
 const HOT_DIVISOR = 4;
 
-/** The clocks of two machines drift by less than 1/DRIFT while a lease lasts; by at most 1/1,000 if both are corrected. */
+/** The clocks of two machines drift by less than 1/DRIFT_DIVISOR while a lease lasts; by at most 1/1,000 if both are corrected. */
 const DRIFT_DIVISOR = 512;
 
 export function openAccount(settings: LeaseSettings): LeaseAccount {
@@ -35,31 +34,31 @@ export function openAccount(settings: LeaseSettings): LeaseAccount {
 }
 
 /**
- * How long a lease lasts: no longer than the fixed windows that were charged, since spending it later would exceed the limit of
- * the next window. `resets` are the microseconds until each limit is unused again, as reported when the lease was charged.
+ * How long a lease lasts, in microseconds: no longer than the fixed windows that were charged, because spending it later would
+ * exceed the limit of the next window. `resets` are the microseconds until each limit recovers fully, as reported with the charge.
  */
 export function leaseTtl(
   settings: LeaseSettings,
   limits: readonly CompiledLimit[],
   resets: readonly number[],
 ): number {
-  let time = settings.ttl;
+  let ttl = settings.ttl;
   for (const [i, { source }] of limits.entries()) {
     const reset = resets[i] as number;
     if (source.algorithm === "fixedWindow")
-      time = Math.min(time, reset - Math.ceil(reset / DRIFT_DIVISOR));
+      ttl = Math.min(ttl, reset - Math.ceil(reset / DRIFT_DIVISOR));
   }
-  return time;
+  return ttl;
 }
 
-/** Unspent units in all leases. */
+/** The unspent units of all leases. */
 export function unspentUnits({ leases }: LeaseAccount): number {
   let units = 0;
   for (const { unspent } of leases) units += unspent;
   return units;
 }
 
-/** The lease that can pay a cost; undefined if no single one can. */
+/** A lease that can pay the whole cost; undefined if there is none. */
 export function findLease(account: LeaseAccount, cost: number, now: number): Lease | undefined {
   if (account.isClosed) return undefined;
   for (const lease of account.leases) {
@@ -68,7 +67,7 @@ export function findLease(account: LeaseAccount, cost: number, now: number): Lea
   return undefined;
 }
 
-/** Spends units of a lease returned by `findLease`. */
+/** Spends units of a lease that `findLease` returned. */
 export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
   lease.unspent -= cost;
   const { cost: units } = lease.receipt;
@@ -78,77 +77,78 @@ export function spend(account: LeaseAccount, lease: Lease, cost: number): void {
 }
 
 /**
- * How many units to lease along with a request that goes to the store; 0 for none. They come from what the request leaves, so
- * that a denied request does not have to wait for them. A lease too small to pay another such request is not worth a call.
+ * How many units to lease along with a request that goes to the store; 0 for none. They are taken from the units that the request
+ * leaves, so that a denied request need not wait for leased units to recover. A lease must be able to pay another such request.
  */
 export function unitsToLeaseWithRequest(account: LeaseAccount, cost: number, now: number): number {
   const { settings, lastRequestAt } = account;
   account.lastRequestAt = now;
   if (now - lastRequestAt > settings.ttl / HOT_DIVISOR) return 0;
   account.nextUnits = Math.max(account.nextUnits, Math.min(settings.max, cost * MIN_UNITS));
-  const wanted = unitsToLeaseNext(account, account.remainingInStore - cost);
-  return wanted < cost ? 0 : wanted;
+  const units = unitsToLeaseNext(account, account.remainingInStore - cost);
+  return units < cost ? 0 : units;
 }
 
-/** How many units to lease because few are left; 0 for none. */
+/** How many units to lease because few unspent ones are left; 0 for none. `remaining` are the units left in the store. */
 export function unitsToLeaseNext(
   account: LeaseAccount,
-  room: number = account.remainingInStore,
+  remaining: number = account.remainingInStore,
 ): number {
   const { settings, pendingUnits, nextUnits, isClosed } = account;
   if (pendingUnits > 0 || isClosed || account.leases.length > 1) return 0;
-  const left = unspentUnits(account);
-  if (left * LOW_DIVISOR > nextUnits) return 0;
-  const wanted = Math.min(nextUnits, settings.max - left, Math.floor(room / settings.divisor));
-  return wanted < MIN_UNITS ? 0 : wanted;
+  const unspent = unspentUnits(account);
+  if (unspent * LOW_DIVISOR > nextUnits) return 0;
+  const share = Math.floor(remaining / settings.divisor);
+  const units = Math.min(nextUnits, settings.max - unspent, share);
+  return units < MIN_UNITS ? 0 : units;
 }
 
-/** Records a lease that was charged. It may have expired already. */
-export function recordGrant(account: LeaseAccount, lease: Lease, room: number): void {
+/** Records a lease that was granted, although it may have expired already, and the units that remain in the store. */
+export function recordGrant(account: LeaseAccount, lease: Lease, remaining: number): void {
   account.pendingUnits = 0;
-  account.remainingInStore = room;
+  account.remainingInStore = remaining;
   account.leases.push(lease);
 }
 
-/** Records that the store denied a lease. */
-export function recordDenial(account: LeaseAccount, room: number): void {
+/** Records that the store denied a lease, and the units that remain in the store. */
+export function recordDenial(account: LeaseAccount, remaining: number): void {
   account.pendingUnits = 0;
-  account.remainingInStore = room;
+  account.remainingInStore = remaining;
   account.nextUnits = halfOf(account.nextUnits);
 }
 
-/** Records that the store did not answer: nothing more is requested until it does. */
+/** Records that the store did not answer: no lease is requested until it does. */
 export function recordFailure(account: LeaseAccount): void {
   account.pendingUnits = 0;
   account.remainingInStore = 0;
 }
 
-/** Puts back units spent from a lease; false if they belong to the store again, or would be too many. */
+/** Returns spent units to a lease. Returns false if the lease has ended or would exceed the maximum: then refund them. */
 export function returnToLease(
   account: LeaseAccount,
   lease: Lease,
   cost: number,
   now: number,
 ): boolean {
-  const isKept = !account.isClosed && account.leases.includes(lease) && isActive(lease, now);
-  if (!isKept || unspentUnits(account) + account.pendingUnits + cost > account.settings.max)
-    return false;
+  const isHeld = !account.isClosed && account.leases.includes(lease) && isActive(lease, now);
+  if (!isHeld) return false;
+  if (unspentUnits(account) + account.pendingUnits + cost > account.settings.max) return false;
   lease.unspent += cost;
   return true;
 }
 
 /** Removes the expired leases, so that the caller can refund their units. */
 export function takeExpired(account: LeaseAccount, now: number): Lease[] {
-  const ended = account.leases.filter((lease) => !isActive(lease, now));
-  for (const lease of ended) {
+  const expired = account.leases.filter((lease) => !isActive(lease, now));
+  for (const lease of expired) {
     account.leases.splice(account.leases.indexOf(lease), 1);
     const { cost: units } = lease.receipt;
     if (lease.unspent * 2 > units) account.nextUnits = halfOf(Math.min(account.nextUnits, units));
   }
-  return ended;
+  return expired;
 }
 
-/** Closes the account: removes all leases, so that the caller can refund their units, and spends nothing from now on. */
+/** Closes the account, from which nothing is spent any more. Returns its leases, so that the caller can refund their units. */
 export function closeAccount(account: LeaseAccount): Lease[] {
   account.isClosed = true;
   return account.leases.splice(0);
@@ -159,11 +159,11 @@ export function receiptFor({ receipt }: Lease, cost: number): Receipt {
   return { ...receipt, cost };
 }
 
-/** A clock supplied by the application may step back. */
+/** Whether a lease may be spent: not before it was requested, because the application's own clock may step back. */
 function isActive({ sentAt, expiresAt }: Lease, now: number): boolean {
   return now < expiresAt && now >= sentAt;
 }
 
-function halfOf(size: number): number {
-  return Math.max(MIN_UNITS, Math.floor(size / 2));
+function halfOf(units: number): number {
+  return Math.max(MIN_UNITS, Math.floor(units / 2));
 }

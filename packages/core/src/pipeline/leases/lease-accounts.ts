@@ -27,31 +27,31 @@ import type { StoreReport } from "./lease-reply.ts";
 import { leaseOf, remainingUnits } from "./lease-reply.ts";
 import type { Lease, LeaseAccount, LeaseSettings } from "./leases.ts";
 
-/** The most subjects kept; the least recently asked is evicted first. */
+/** The maximum number of accounts; the least recently used one is evicted first. */
 const MAX_ACCOUNTS = 1_000;
 
 /**
- * Longer subjects are stored by their key, so that a client cannot choose how much memory it takes. Every such key is longer
- * than this.
+ * Accounts of longer subjects are stored by the counter's key, so that a client cannot choose how much memory it takes. Every such
+ * key is longer than this, so it is never mistaken for a subject.
  */
 const MAX_SUBJECT_LENGTH = 48;
 
-/** The most checks for expired leases within one lease's `ttl`, however many leases end at different times. */
+/** The maximum number of checks for expired leases within the `ttl` of a lease, however many leases end at different times. */
 const CHECKS_PER_TTL = 64;
 
-/** The leases of a subject, and the store's report with the last one. */
+/** The lease account of a subject, with the store's last report on its limits. */
 export interface SubjectAccount extends LeaseAccount {
   readonly counter: SubjectCounter;
   lastReport: StoreReport | undefined;
 }
 
-/** Where leases are asked for. */
+/** The dependencies of the lease stage. */
 export interface LeaseDeps {
   readonly policy: CompiledPolicy;
   readonly monitor: StoreMonitor;
 }
 
-/** The leases of a limiter's subjects: takes them from the store and returns the rest. */
+/** The lease accounts of a limiter: requests leases from the store, and refunds the units that are not spent. */
 export class LeaseAccounts {
   readonly #settings: LeaseSettings;
   readonly #deps: LeaseDeps;
@@ -64,13 +64,13 @@ export class LeaseAccounts {
   });
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #unregister: () => void;
-  readonly #alarm = new BackgroundTimer(() => this.#checkExpired());
+  readonly #timer = new BackgroundTimer(() => this.#checkExpired());
 
-  constructor(rule: LeaseSettings, next: Stage, place: LeaseDeps) {
-    this.#settings = rule;
+  constructor(settings: LeaseSettings, next: Stage, deps: LeaseDeps) {
+    this.#settings = settings;
     this.#next = next;
-    this.#deps = place;
-    const { owner } = place.policy.store;
+    this.#deps = deps;
+    const { owner } = deps.policy.store;
     this.#denyCache = denyCacheOf(owner);
     this.#unregister = leaseHoldersOn(owner).add(this);
   }
@@ -86,13 +86,16 @@ export class LeaseAccounts {
 
   open(counter: SubjectCounter): SubjectAccount {
     const name = accountName(counter);
-    const kept = { ...counter, subject: name };
-    const account = { ...openAccount(this.#settings), counter: kept, lastReport: undefined };
+    const account = {
+      ...openAccount(this.#settings),
+      counter: { ...counter, subject: name },
+      lastReport: undefined,
+    };
     this.#accounts.set(name, account);
     return account;
   }
 
-  /** Returns the leases of those counters that belong to this limiter. */
+  /** Ends the leases of counters and refunds their units; ignores counters of other limiters. */
   endLeases(counters: readonly SubjectCounter[]): void {
     for (const counter of counters) {
       const name = accountName(counter);
@@ -100,25 +103,25 @@ export class LeaseAccounts {
     }
   }
 
-  /** Returns the leases of counters for which `isOver` is true. */
-  endLeasesIf(isOver: (counter: SubjectCounter) => boolean): void {
-    this.endLeases([...this.#accounts.values()].map(({ counter }) => counter).filter(isOver));
+  /** Ends the leases of all counters for which `matches` returns true, and refunds their units. */
+  endLeasesIf(matches: (counter: SubjectCounter) => boolean): void {
+    this.endLeases([...this.#accounts.values()].map(({ counter }) => counter).filter(matches));
   }
 
-  /** Returns all leases; new ones can still be taken. */
+  /** Ends all leases and refunds their units; new ones may be taken. */
   endAllLeases(): void {
     this.#accounts.clear();
   }
 
-  /** Returns all leases; resolves when the calls in progress have ended. */
+  /** Ends all leases; resolves when the calls in flight have ended. */
   async close(): Promise<void> {
     this.#unregister();
     this.endAllLeases();
-    this.#alarm.stop();
+    this.#timer.stop();
     while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
   }
 
-  /** Asks the store for a lease. No request waits for it; if the store fails, the requests' own calls report it. */
+  /** Requests a lease from the store. No request waits for it; a failure of the store is reported by the requests' own calls. */
   request(account: SubjectAccount, units: number): void {
     account.pendingUnits = units;
     this.#track(this.#request(account, units).catch(() => recordFailure(account)));
@@ -129,31 +132,31 @@ export class LeaseAccounts {
     const { store } = policy;
     const { counter } = account;
     const counters = [counter];
-    const sent = store.now();
+    const sentAt = store.now();
     const call: DecideCall = { cost, mode: "charge", counters };
-    const late = (found?: readonly number[]) => found && this.#refundLate(call, found);
-    const reply = await monitor.run(store, decide, call, counter.key, 0, late);
+    const onLateReply = (late?: readonly number[]) => late && this.#refundLate(call, late);
+    const reply = await monitor.run(store, decide, call, counter.key, 0, onLateReply);
     const { allowed, blocked, receipts } = decodeReply(policy, counters, cost, reply);
     const [receipt] = receipts as [Receipt];
     const receivedAt = store.now();
     account.lastReport = { reply, receivedAt };
-    const room = remainingUnits(counter.group, reply);
+    const remaining = remainingUnits(counter.group, reply);
     if (!allowed) {
-      recordDenial(account, room);
+      recordDenial(account, remaining);
       if (blocked) this.endLeases(counters);
       return;
     }
     this.#denyCache.invalidateCached(counters, receivedAt);
-    const lease = leaseOf(this.#settings, counter.group, receipt, reply, sent);
+    const lease = leaseOf(this.#settings, counter.group, receipt, reply, sentAt);
     if (account.isClosed) {
       this.#refund([lease]);
       return;
     }
-    recordGrant(account, lease, room);
+    recordGrant(account, lease, remaining);
     this.#scheduleCheck(lease.expiresAt, receivedAt);
   }
 
-  /** Returns the unspent units of a subject's expired leases. */
+  /** Refunds the unspent units of a subject's expired leases. */
   refundExpired(account: SubjectAccount, now: number): void {
     if (account.leases.length > 0) this.#refund(takeExpired(account, now));
   }
@@ -164,13 +167,15 @@ export class LeaseAccounts {
     const { allowed, receipts } = decodeReply(policy, counters as SubjectCounter[], cost, reply);
     const [receipt] = receipts;
     if (!allowed || receipt === undefined) return;
-    // Bypasses the watch: the store that was late is known to be down.
-    const forget = (): void => this.#denyCache.invalidate(counters, store.now());
-    const given = store.run(refund, receipt).then(forget);
-    given.catch(() => {});
+    // Bypasses the monitor, which knows that the late store is down.
+    const invalidate = (): void => this.#denyCache.invalidate(counters, store.now());
+    store
+      .run(refund, receipt)
+      .then(invalidate)
+      .catch(() => {});
   }
 
-  /** If the refund fails, the units recover over time like any charge. */
+  /** Refunds the unspent units of leases. If a refund fails, the units recover over time like any charge. */
   #refund(leases: readonly Lease[]): void {
     for (const lease of leases) {
       if (lease.unspent > 0)
@@ -184,9 +189,9 @@ export class LeaseAccounts {
     void ended.then(() => this.#inFlight.delete(ended));
   }
 
-  #scheduleCheck(until: number, now: number): void {
-    this.#alarm.setNoLater(
-      toMilliseconds(Math.max(this.#settings.ttl / CHECKS_PER_TTL, until - now)),
+  #scheduleCheck(expiresAt: number, now: number): void {
+    this.#timer.setNoLater(
+      toMilliseconds(Math.max(this.#settings.ttl / CHECKS_PER_TTL, expiresAt - now)),
     );
   }
 
@@ -195,15 +200,15 @@ export class LeaseAccounts {
     try {
       now = this.#deps.policy.store.now();
     } catch {
-      // The application's own clock failed; requests report that. Expired leases wait for the next check.
+      // The application's own clock failed, which requests report. Expired leases wait for the next check.
       return;
     }
-    let next = Number.POSITIVE_INFINITY;
+    let earliest = Number.POSITIVE_INFINITY;
     for (const account of this.#accounts.values()) {
       this.refundExpired(account, now);
-      for (const { expiresAt } of account.leases) next = Math.min(next, expiresAt);
+      for (const { expiresAt } of account.leases) earliest = Math.min(earliest, expiresAt);
     }
-    this.#scheduleCheck(next, now);
+    this.#scheduleCheck(earliest, now);
   }
 }
 

@@ -3,15 +3,16 @@ import { parseDuration } from "../../common/time.ts";
 import type { LeaseOptions, LeaseSettings } from "./leases.ts";
 
 const MAX_UNITS = 1_000_000;
+/** Microseconds. */
 const MAX_TTL = 60_000_000;
 
 /**
- * A lease takes at most 1/SHARE of the remaining units, so that several processes together leave some for other requests, and
- * nothing is leased close to the limit.
+ * A lease takes at most 1/SHARE_DIVISOR of the remaining units, so that several processes together leave some for other
+ * requests, and nothing is leased close to the limit.
  */
 const SHARE_DIVISOR = 8;
 
-/** Reads the option. Throws `HEADGATE_INVALID_OPTION`. */
+/** Parses the `lease` option; undefined if it is off. Throws `HEADGATE_INVALID_OPTION`. */
 export function readLeaseOption(
   lease: LeaseOptions | false | undefined = false,
 ): LeaseSettings | undefined {
@@ -25,7 +26,7 @@ export function readLeaseOption(
   if (!Number.isSafeInteger(max) || max < 2 || max > MAX_UNITS) {
     throw invalidValue("lease.max must be a whole number from 2 to 1000000", max);
   }
-  const length = parseDuration(ttl, "lease.ttl", "HEADGATE_INVALID_OPTION");
-  if (length > MAX_TTL) throw invalidValue("lease.ttl must be from 1 ms to 1 minute", ttl);
-  return { max, ttl: length, divisor: SHARE_DIVISOR };
+  const ttlMicros = parseDuration(ttl, "lease.ttl", "HEADGATE_INVALID_OPTION");
+  if (ttlMicros > MAX_TTL) throw invalidValue("lease.ttl must be from 1 ms to 1 minute", ttl);
+  return { max, ttl: ttlMicros, divisor: SHARE_DIVISOR };
 }

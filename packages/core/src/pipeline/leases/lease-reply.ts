@@ -19,7 +19,7 @@ export interface StoreReport {
   readonly receivedAt: number;
 }
 
-/** The lease that the store granted. `sent` is when it was requested, before the store decided. */
+/** The lease that the store granted. `sentAt` is when it was requested, before the store decided. */
 export function leaseOf(
   settings: LeaseSettings,
   { limits }: LimitGroup,
@@ -32,33 +32,33 @@ export function leaseOf(
   return { receipt, sentAt, expiresAt, unspent: receipt.cost };
 }
 
-/** Units that remain in the limit that has the fewest. */
+/** The fewest units that remain in any limit. */
 export function remainingUnits(group: LimitGroup, reply: readonly number[]): number {
   return Math.min(...group.limits.map((_, i) => reply[offsetOf(i) + 1] as number));
 }
 
 /**
- * The limits as reported to a request that a lease pays: the store's last report, plus the `held` units, less the time that has
- * passed.
+ * The limits of a decision that a lease pays: the store's last report, plus the `unspent` leased units, less the time since the
+ * report.
  */
 export function reportedLimits(
   group: LimitGroup,
-  last: StoreReport,
-  held: number,
+  report: StoreReport,
+  unspent: number,
   now: number,
 ): LimitState[] {
-  const elapsed = Math.max(0, Math.floor(now - last.receivedAt));
+  const elapsed = Math.max(0, Math.floor(now - report.receivedAt));
   const states: LimitState[] = new Array(group.limits.length);
   for (let i = 0; i < group.limits.length; i += 1) {
     const limit = group.limits[i] as CompiledLimit;
     const at = offsetOf(i);
     states[group.positions[i] as number] = decodeLimitState(
       limit,
-      last.reply[0] as number,
+      report.reply[0] as number,
       0,
-      Math.min(limit.limit, (last.reply[at + 1] as number) + held),
-      timeLeft(last.reply[at + 2] as number, elapsed),
-      timeLeft(last.reply[at + 3] as number, elapsed),
+      Math.min(limit.limit, (report.reply[at + 1] as number) + unspent),
+      timeLeft(report.reply[at + 2] as number, elapsed),
+      timeLeft(report.reply[at + 3] as number, elapsed),
     );
   }
   return states;
@@ -68,7 +68,7 @@ function offsetOf(limit: number): number {
   return REPLY_HEADER + COUNTER_HEADER + limit * NUMBERS_PER_LIMIT;
 }
 
-/** Only an unused limit has no time left, and a charged one is not unused. */
+/** At least 1 µs: a charged limit has not recovered fully. */
 function timeLeft(time: number, elapsed: number): number {
   return Math.max(1, time - elapsed);
 }

@@ -20,7 +20,10 @@ import type { StoreReport } from "./lease-reply.ts";
 import { reportedLimits } from "./lease-reply.ts";
 import type { Lease, LeaseSettings } from "./leases.ts";
 
-/** Pays requests from leases, and passes the others to the next link; for a hot subject, such a request also asks for a lease. */
+/**
+ * Pays requests from leases of this process without a call, and passes all others to the next stage. If the requests of a subject
+ * follow each other closely, such a request also requests a lease.
+ */
 export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: LeaseDeps): Stage {
   const { policy } = deps;
   const { store } = policy;
@@ -36,8 +39,8 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
     // The second lease may have expired: its units no longer count, and it would prevent another one.
     if (account.leases.length > 1) accounts.refundExpired(account, now);
     spend(account, lease, cost);
-    const wanted = unitsToLeaseNext(account);
-    if (wanted > 0) accounts.request(account, wanted);
+    const units = unitsToLeaseNext(account);
+    if (units > 0) accounts.request(account, units);
     return leaseDecision(account, cost, unspentUnits(account), now, [
       receiptOf(account, lease, cost),
     ]);
@@ -46,14 +49,14 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
   function leaseDecision(
     account: SubjectAccount,
     cost: number,
-    left: number,
+    unspent: number,
     now: number,
     receipts: readonly Receipt[],
   ): Decision {
     const limits = reportedLimits(
       account.counter.group,
       account.lastReport as StoreReport,
-      left,
+      unspent,
       now,
     );
     return new LimiterDecision(policy, { allowed: true, limits, cost, source: "lease", receipts });
@@ -65,17 +68,17 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
     return { cost, chargedAt, counters, generations, returnToLease: returnUnits };
   }
 
-  /** The request goes first: a lease takes from what the request leaves. */
+  /** Sends the request before it requests a lease, which may take only units that the request leaves. */
   async function decideInStore(
     request: DecisionRequest,
     account: SubjectAccount,
     now: number,
   ): Promise<Decision> {
-    const asked = next.decide(request);
+    const decided = next.decide(request);
     accounts.refundExpired(account, now);
-    const wanted = unitsToLeaseWithRequest(account, request.cost, now);
-    if (wanted > 0) accounts.request(account, wanted);
-    const decision = await asked;
+    const units = unitsToLeaseWithRequest(account, request.cost, now);
+    if (units > 0) accounts.request(account, units);
+    const decision = await decided;
     if (decision.blocked) accounts.endLeases(request.counters);
     if (decision.source === "store") {
       account.remainingInStore = Math.min(...decision.limits.map(({ remaining }) => remaining));
@@ -83,20 +86,20 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
     return decision;
   }
 
-  /** The limits as they are in the store, plus the units held here, which are charged there but not yet spent. */
+  /** Reports the limits for a cost of 0: as in the store, plus the unspent leased units, which are charged there already. */
   async function reportLimits(
     request: DecisionRequest,
     account: SubjectAccount | undefined,
     now: number,
   ): Promise<Decision> {
     if (account !== undefined) accounts.refundExpired(account, now);
-    const held = account === undefined ? 0 : unspentUnits(account);
+    const unspent = account === undefined ? 0 : unspentUnits(account);
     const decision = await next.decide(request);
-    if (account === undefined || held === 0) return decision;
+    if (account === undefined || unspent === 0) return decision;
     const receipts = request.mode === "peek" ? [] : [emptyReceipt(request.counters)];
-    if (decision.degraded) return leaseDecision(account, 0, held, now, receipts);
+    if (decision.degraded) return leaseDecision(account, 0, unspent, now, receipts);
     const limits = decision.limits.map((limit) => {
-      const left = limit.remaining - limit.overdrawn + held;
+      const left = limit.remaining - limit.overdrawn + unspent;
       const remaining = Math.min(limit.limit, Math.max(0, left));
       return { ...limit, remaining, overdrawn: Math.max(0, 0 - left) };
     });
@@ -107,8 +110,8 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
     ...next,
 
     admitFromLease(subject, cost) {
-      const known = isGlobal && typeof subject === "string" ? GLOBAL_SUBJECT : subject;
-      const account = typeof known === "string" ? accounts.findBySubject(known) : undefined;
+      const name = isGlobal && typeof subject === "string" ? GLOBAL_SUBJECT : subject;
+      const account = typeof name === "string" ? accounts.findBySubject(name) : undefined;
       if (account === undefined) return undefined;
       const now = store.now();
       const lease = findLease(account, cost, now);
@@ -119,7 +122,7 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
       const { counters, cost, mode } = request;
       const counter = counters[0] as SubjectCounter;
       if (counter.overrideEffect !== undefined) {
-        // `endLeases` cannot tell whose account it is if a long subject is stored by key.
+        // Limits under an override lease nothing. `endLeases` of this stage cannot find them if a long subject is stored by key.
         accounts.endLeases(counters);
         return next.decide(request);
       }
@@ -137,7 +140,7 @@ export function createLeaseStage(next: Stage, settings: LeaseSettings, deps: Lea
       return leaseDecision(account, cost, unspentUnits(account) - cost, now, []);
     },
 
-    endLeases: (isOver) => accounts.endLeasesIf(isOver),
+    endLeases: (matches) => accounts.endLeasesIf(matches),
 
     async close() {
       await accounts.close();

@@ -3,7 +3,7 @@ import type { CompiledPolicy } from "../../policy/compiled-policy.ts";
 
 /** Throws `HEADGATE_INVALID_OPTION` for limits whose units cannot be leased. */
 export function requireLeasable({ limits, groups, hasSlots }: CompiledPolicy): void {
-  // A slot belongs to one request.
+  // A slot belongs to a single request.
   if (hasSlots) {
     throw invalidOption(
       "lease cannot be used with a concurrency limit, which has no units to take ahead: leave one of them out",
@@ -15,14 +15,14 @@ export function requireLeasable({ limits, groups, hasSlots }: CompiledPolicy): v
       `lease needs limits of one dimension in a limiter that does not extend another one; these count by ${groups.map(({ dimension }) => dimension).join(", ")}`,
     );
   }
-  // A blocked subject could go on spending leased units.
+  // A blocked subject could continue to spend leased units.
   const blocking = limits.find(({ block }) => block !== undefined);
   if (blocking !== undefined) {
     throw invalidOption(
       `lease cannot be used with block, which would come too late for units taken ahead; the limit ${formatReceived(blocking.name)} has block`,
     );
   }
-  // Units that were taken ahead are charged, and not used yet.
+  // Leased units are charged before they are used.
   const notifying = limits.find(({ notify }) => notify !== undefined);
   if (notifying !== undefined) {
     throw invalidOption(
