@@ -126,7 +126,7 @@ const PARTS: readonly Part[] = [
         text: "Redis",
         items: [
           { text: "Keys, permissions, clusters", link: "/reference/redis" },
-          { text: "Usage and the directory", link: "/reference/usage" },
+          { text: "Usage and the registry", link: "/reference/usage" },
         ],
       },
       {

@@ -54,7 +54,7 @@ function makeMeter() {
 }
 
 const CASES = {
-  "no directory, no control record": { limiter: without },
+  "no registry, no control record": { limiter: without },
   "both, nobody subscribes": { limiter: withBoth },
   "both, a subscriber that does nothing": {
     limiter: withBoth,

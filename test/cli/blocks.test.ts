@@ -3,7 +3,7 @@ import { createAdmin, hashSubject } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { sendUsage } from "../support/send-usage.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { useHeadgate } from "./acting/use-headgate.ts";
 import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
@@ -28,7 +28,7 @@ async function start(): Promise<void> {
     await login.close();
     await other.close();
   });
-  await writeDirectory(store);
+  await writeRegistry(store);
   for (let i = 0; i < 3; i += 1) await login.consume("ann");
   await sendUsage(store);
   const by = { by: "eve", reason: "abuse" };

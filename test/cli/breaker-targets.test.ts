@@ -3,7 +3,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -29,7 +29,7 @@ async function call(failures: Readonly<Record<string, number>>): Promise<void> {
     const target = breaker.for(name);
     for (let i = 0; i < 4; i += 1) await target.record(i < failed ? "failure" : "success");
   }
-  await writeDirectory(store);
+  await writeRegistry(store);
 }
 
 function rowsOf(table = ""): string[][] {
@@ -41,7 +41,7 @@ function rowsOf(table = ""): string[][] {
 
 /** Rewrites the records of all processes. */
 async function rewrite(change: (record: Record<string, unknown>) => unknown): Promise<void> {
-  for (const key of await own.client.keys("hg:{directory}:process/*")) {
+  for (const key of await own.client.keys("hg:{registry}:process/*")) {
     const record = JSON.parse((await own.client.get(key)) ?? "");
     await own.client.set(key, JSON.stringify(change(record)), "PX", 60_000);
   }
@@ -71,12 +71,9 @@ test("targets of all processes are shown without being named", async () => {
 
 test("a target is shown once, where processes have several versions of Headgate", async () => {
   await call({ bank: 0 });
-  const [key = ""] = await own.client.keys("hg:{directory}:record/*");
+  const [key = ""] = await own.client.keys("hg:{registry}:record/*");
   const record = (await own.client.get(key)) ?? "";
-  await own.client.set(
-    "hg:{directory}:record/other",
-    record.replace('"version":"', '"version":"9'),
-  );
+  await own.client.set("hg:{registry}:record/other", record.replace('"version":"', '"version":"9'));
   await rewrite((process) => {
     const [targets] = process["targets"] as object[];
     const records = [...(process["records"] as string[]), "other"];
@@ -104,15 +101,7 @@ test("a breaker says where its targets are unknown, or more than are listed", as
 
 test("who may read only the directory sees the breakers, and is told that states are missing", async () => {
   await call({ bank: 0, shop: 0 });
-  const permissions = [
-    "~hg:{directory}*",
-    "-@all",
-    "+evalsha",
-    "+eval",
-    "+get",
-    "+strlen",
-    "+info",
-  ];
+  const permissions = ["~hg:{registry}*", "-@all", "+evalsha", "+eval", "+get", "+strlen", "+info"];
   await own.client.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", ...permissions);
   const { exitCode, stdout, stderr } = await runCli(
     ["breakers", "--redis", own.server.socket, "--user", "reader", "--password-stdin"],

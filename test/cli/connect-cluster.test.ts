@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { startRedis } from "../support/redis-process.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { runCli } from "./run-cli.ts";
 
 let cluster: RedisCluster;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const store = redisStore(client);
   const limits = gcra({ limit: 5, window: "1m" });
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
-  await writeDirectory(store);
+  await writeRegistry(store);
   await createAdmin(store).setOverride({ limiter: "api", shadow: true });
   close = async () => {
     await limiter.close();

@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedisSentinel } from "../support/redis-sentinel.ts";
 import { startSentinel } from "../support/redis-sentinel.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { runCli } from "./run-cli.ts";
 
 const PASSWORDS = { requirepass: "server-s3cret", sentinel: "sentinel-s3cret" };
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const store = redisStore(client);
   const limits = gcra({ limit: 5, window: "1m" });
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "10s" });
-  await writeDirectory(store);
+  await writeRegistry(store);
   client.disconnect();
   await limiter.close();
 });

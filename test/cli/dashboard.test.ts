@@ -12,7 +12,7 @@ import { redisStore } from "@headgate/core/redis";
 import { afterEach, expect, test, vi } from "vitest";
 import { run } from "../../packages/cli/src/run.ts";
 
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { useHeadgate } from "./acting/use-headgate.ts";
 
 const redis = useHeadgate();
@@ -90,7 +90,7 @@ test("it shows the limiters that are there", async () => {
   const store = redisStore(redis.client);
   const limiter = createLimiter({ name: "api", limits: gcra({ limit: 1, window: "1h" }), store });
   await limiter.consume("user-1");
-  await writeDirectory(store);
+  await writeRegistry(store);
   const { link } = await start();
   const { cookie, page } = await signIn(link);
   const headers = { cookie, "content-type": "application/json", "sec-fetch-site": "same-origin" };

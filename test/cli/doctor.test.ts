@@ -11,7 +11,7 @@ import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import type { Examined } from "./examine.ts";
 import { examine, faultsOf, paste } from "./examine.ts";
 import { runCli } from "./run-cli.ts";
@@ -237,7 +237,7 @@ describe("what is kept of limiters", () => {
     const limiters = stores.map((store, i) =>
       createLimiter({ name: "orders", limits: gcra({ limit: 10 + i, window: "1m" }), store }),
     );
-    for (const store of stores) await writeDirectory(store);
+    for (const store of stores) await writeRegistry(store);
     const mixed = await examine(at);
     expect(mixed.statuses["directory"]).toBe("warning");
     expect(mixed.worst("directory").message).toMatch(
@@ -275,11 +275,11 @@ describe("what is kept of limiters", () => {
 
   test("records that make no sense", async () => {
     await admin.set("bad:{control}", "no sense", "EX", 60);
-    await admin.set("bad:{directory}", "no sense", "EX", 60);
+    await admin.set("bad:{registry}", "no sense", "EX", 60);
     const damaged = await examine(at, "--prefix", "bad");
     expect(damaged.statuses).toMatchObject({ overrides: "problem", directory: "warning" });
     expect(damaged.worst("directory").message).toBe(
-      "1 record could not be read: bad:{directory} (damaged)",
+      "1 record could not be read: bad:{registry} (damaged)",
     );
     await paste(damaged.worst("overrides").commands);
     await paste(damaged.worst("directory").commands);

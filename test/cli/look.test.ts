@@ -9,7 +9,7 @@ import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
 import { readOverrides } from "../../packages/cli/src/list/read-overrides.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { expectDocument } from "./json-schema.ts";
 import type { RunOptions } from "./run-cli.ts";
 import { runCli } from "./run-cli.ts";
@@ -29,7 +29,7 @@ async function list(
   const store = redisStore(client);
   const made = make(store);
   closing.push(() => client.disconnect(), ...made.map((one) => () => one.close()));
-  await writeDirectory(store);
+  await writeRegistry(store);
 }
 
 function headgate(args: string, options: RunOptions = {}) {
@@ -219,7 +219,7 @@ describe("limiters", () => {
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/warning: cannot read the overrides: the control record .* is damaged/);
     expect(stderr).toMatch(
-      /warning: cannot read hg:\{directory\}:record.*another version of Headgate/,
+      /warning: cannot read hg:\{registry\}:record.*another version of Headgate/,
     );
     const { stdout } = await headgate("limiters --json");
     expect(expectDocument("limiters", stdout)).toMatchObject({

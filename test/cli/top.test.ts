@@ -5,7 +5,7 @@ import { hashSubject } from "@headgate/core/admin";
 import type { RedisStoreOptions } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { useHeadgate } from "./acting/use-headgate.ts";
 import { expectDocument } from "./json-schema.ts";
 import type { RunOptions } from "./run-cli.ts";
@@ -37,7 +37,7 @@ async function decide(options: RedisStoreOptions): Promise<Limiter> {
   for (const [subject, times] of Object.entries(ASKED)) {
     for (let i = 0; i < times; i += 1) await limiter.consume(subject);
   }
-  if (options.registry !== false) await writeDirectory(store);
+  if (options.registry !== false) await writeRegistry(store);
   else await limiter.close();
   return limiter;
 }

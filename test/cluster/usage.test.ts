@@ -7,7 +7,7 @@ import { readCounterTop } from "../../packages/cli/src/top/counter-top.ts";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { sendUsage } from "../support/send-usage.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const SUBJECTS = Array.from({ length: 12 }, (_, i) => `subject ${i}`);
 
@@ -27,7 +27,7 @@ test("usage of a cluster is in one slot, and counters are found on every primary
   const limits = fixedWindow({ limit: 3, window: "1d" });
   const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
   for (const subject of SUBJECTS) await limiter.consume(subject);
-  await writeDirectory(store);
+  await writeRegistry(store);
   let most = 0;
   const signal = new AbortController().signal;
   const connection = { displayUrl: "", client, store, prefix: "hg", close: async () => {} };
@@ -56,7 +56,7 @@ test("blocks of a cluster are looked at on every primary, and hours are in the s
   const store = redisStore(client, { prefix: "shop", usage: { subjects: "plain" } });
   const limits = fixedWindow({ limit: 1, window: "1d", block: "1h" });
   const limiter = createLimiter({ name: "login", store, limits, storeTimeout: "20s" });
-  await writeDirectory(store);
+  await writeRegistry(store);
   for (let i = 0; i < 3; i += 1) for (const subject of SUBJECTS) await limiter.consume(subject);
   await sendUsage(store);
   const { blocks, unknown, unread } = await readBlocks(store);

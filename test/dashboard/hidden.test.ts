@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { actionLogKey } from "../../packages/core/src/control/operations.ts";
 import { READ_ENDPOINTS, WRITE_ENDPOINTS } from "../../packages/dashboard/src/endpoints.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
@@ -111,7 +111,7 @@ async function addHidden({ fleet, operator: admin }: Awaited<ReturnType<typeof s
   const other = createFleet(own.client);
   other.make(MARK, { ...THREE_AN_HOUR, limit: 8 });
   // It does not report usage.
-  await writeDirectory(other.store);
+  await writeRegistry(other.store);
   await rewrite(before, (record) => ({ ...record, process: "another", host: MARK, pid: 1 }));
   for (const key of await own.scan()) {
     if ((await own.client.type(key.toString())) !== "string") continue;

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { nodeMount } from "./support/mounts.ts";
@@ -81,7 +81,7 @@ describe("a snapshot", () => {
       for (const one of limiters) await one.close();
     });
     await Promise.all(limiters.map((one) => one.consume("ann")));
-    await writeDirectory(store);
+    await writeRegistry(store);
     await sendUsage(store);
     return nodeMount.mount({ store, authorize: () => "read", storeTimeout: "10s" });
   }

@@ -1,12 +1,12 @@
 import { createBreaker } from "@headgate/breaker";
 import type { RegistryLimiter } from "@headgate/core/admin";
 import { createAdmin, readRegistry } from "@headgate/core/admin";
-import { listInDirectory, requireStore } from "@headgate/core/internal";
+import { addToRegistry, requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { createLimiter, fixedWindow, gcra } from "@headgate/express";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { api } from "./support/ask.ts";
 import { consume, createFleet, THREE_AN_HOUR } from "./support/fleet.ts";
 import { mounts, nodeMount } from "./support/mounts.ts";
@@ -138,7 +138,7 @@ describe("a limiter", () => {
     const [record] = (await readRegistry(fleet.store)).limiters;
     const { processes: _, isMixed: __, ...listed } = record as RegistryLimiter;
     const other = createFleet(own.client);
-    listInDirectory(requireStore(other.store), { ...listed, version: "0.0.1" });
+    addToRegistry(requireStore(other.store), { ...listed, version: "0.0.1" });
     await other.tell();
     expect((await readRegistry(fleet.store)).limiters.map(({ name }) => name)).toEqual([
       "api",
@@ -171,7 +171,7 @@ describe("other views", () => {
     const silent = redisStore(own.client, { prefix: "silent" });
     const limiter = createLimiter({ name: "api", limits: THREE_AN_HOUR, store: silent });
     onTestFinished(() => limiter.close());
-    await writeDirectory(silent);
+    await writeRegistry(silent);
     const other = await nodeMount.mount({ store: silent, authorize: () => "read" });
     expect((await api(other, "control")).json.hasAllBlocks).toBe(false);
     expect((await api(other, "overview")).json).toMatchObject({
@@ -254,9 +254,9 @@ describe("other views", () => {
     ] as const) {
       const record = { name, policy: "x", fingerprint: name, options, targets: ["eu"] };
       const listed = { kind: "breaker", version: "9.0.0", ...record } as never;
-      listInDirectory(requireStore(fleet.store), listed, () => ["eu"]);
+      addToRegistry(requireStore(fleet.store), listed, () => ["eu"]);
     }
-    await writeDirectory(requireStore(fleet.store));
+    await writeRegistry(requireStore(fleet.store));
     const authorize = () => "read" as const;
     const page = await nodeMount.mount({ store: fleet.store, authorize, createBreaker });
     const { status, json } = await api(page, "breakers");

@@ -16,7 +16,7 @@ import type { Framework, SharedOptions, Site } from "../http/support/framework.t
 import { hearDecisions } from "../http/support/hear-decisions.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { blocksOf, codeIn, linksOf, page, ROOT, section, tablesOf } from "./markdown.ts";
 
 const PAGE = page("docs/how-to/runbook.md");
@@ -160,7 +160,7 @@ test("incident: one client floods, is found and is blocked everywhere", async ()
 test("incident: one client floods; the commands find, block and unblock it", async () => {
   const flooder = "203.0.113.7";
   const instances = await startTwo();
-  for (const { store } of instances) await writeDirectory(store);
+  for (const { store } of instances) await writeRegistry(store);
   await Promise.all([1, 2, 3, 4].map(() => statusesOf(instances, flooder)));
   await statusesOf(instances, "198.51.100.1");
   const { subjects } = await headgateJson("top", "orders");
@@ -238,7 +238,7 @@ describe("incident: no client is limited", () => {
 
   test("because the limiter is in shadow mode, until an override enforces it", async () => {
     const instances = await startTwo({ shadow: true });
-    for (const { store } of instances) await writeDirectory(store);
+    for (const { store } of instances) await writeRegistry(store);
     expect(await areServed(instances, ...flooder)).toBe(true);
     const { limiters } = await readRegistry(own.client);
     expect(new Set(limiters.map(({ shadow }) => shadow))).toEqual(new Set([true]));
@@ -275,7 +275,7 @@ describe("incident: no client is limited", () => {
     const one = await start(fastifyFramework, { name: "orders-1" });
     const two = await start(express5Framework, { name: "orders-2" });
     await start(fastifyFramework, { name: undefined, store: undefined });
-    for (const { store } of [one, two]) await writeDirectory(store);
+    for (const { store } of [one, two]) await writeRegistry(store);
     const { limiters } = await readRegistry(own.client);
     expect(limiters.map(({ name, processes }) => [name, processes.length])).toEqual([
       ["orders-1", 1],
@@ -336,7 +336,7 @@ test("incident: a limit is wrong after a deploy; an override corrects it until t
   const deployed = gcra({ limit: 2, window: "1h" });
   const old = await start(fastifyFramework);
   const wrong = await start(express5Framework, { limits: deployed });
-  for (const { store } of [old, wrong]) await writeDirectory(store);
+  for (const { store } of [old, wrong]) await writeRegistry(store);
   expect(await statusesOf([wrong], client, client, client)).toEqual([200, 200, 429]);
   const [used] = await see();
   expect(used?.["orders +Inf"]).toBe(3);

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { blocksOf, page, section } from "./markdown.ts";
 
 const own = useOwnRedis();
@@ -51,7 +51,7 @@ test("the reader role can read blocks, and the usage role cannot", async () => {
   const limits = gcra({ limit: 1, window: "1h", block: "1h" });
   const limiter = createLimiter({ name: "api", store, limits, storeTimeout: "20s" });
   onTestFinished(() => limiter.close());
-  await writeDirectory(store);
+  await writeRegistry(store);
   for (let i = 0; i < 3; i += 1) await limiter.consume("eve");
   await sendUsage(store);
   for (const user of ["headgate-reader", "headgate-operator"]) {

@@ -10,7 +10,7 @@ import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const own = useOwnRedis();
 
@@ -106,29 +106,29 @@ test("the log of actions is read up to its last readable entry", async () => {
 describe("with garbage as the registry's index,", () => {
   test.each(HOSTILE)("%s stops no process from deciding", async (_, make) => {
     const warnings = watchWarnings();
-    await own.client.set("hg:{directory}", make());
+    await own.client.set("hg:{registry}", make());
     const before = await bytesSent();
     const { limiter, store } = start();
-    await writeDirectory(store);
+    await writeRegistry(store);
     await turn();
     expect(await limiter.consume("ann")).toMatchObject({ remaining: 4, degraded: false });
     expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_REGISTRY_REFUSED"]);
     const { unread } = await readRegistry(own.client);
-    expect(unread).toMatchObject([{ key: "hg:{directory}" }]);
+    expect(unread).toMatchObject([{ key: "hg:{registry}" }]);
     expect((await bytesSent()) - before).toBeLessThan(MB);
-    expect(await doctor()).toContain("hg:{directory}");
+    expect(await doctor()).toContain("hg:{registry}");
   });
 
   test("an index with too many lines is rejected", async () => {
     const line = "\n0123456789abcdef 0000000001";
-    await own.client.set("hg:{directory}", `headgate directory 1${line.repeat(300_000)}`);
+    await own.client.set("hg:{registry}", `headgate registry 1${line.repeat(300_000)}`);
     const warnings = watchWarnings();
     const { store } = start();
-    await writeDirectory(store);
+    await writeRegistry(store);
     await turn();
     expect(warnings).toMatchObject([{ message: expect.stringContaining("delete the key") }]);
     const { unread } = await readRegistry(own.client);
-    expect(unread).toEqual([{ key: "hg:{directory}", why: "too-long" }]);
+    expect(unread).toEqual([{ key: "hg:{registry}", why: "too-long" }]);
   });
 });
 

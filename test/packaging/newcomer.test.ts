@@ -153,7 +153,7 @@ test("a newcomer moves from express-rate-limit: the same requests get the same r
 test("a newcomer finds out why a client gets 429: the response names the limit, and the command the reason and the end", async () => {
   const client = new Redis(redis.port);
   await waitUntil("the application has listed itself", 30_000, async () =>
-    (await client.exists("hg:{directory}")) === 1 ? true : undefined,
+    (await client.exists("hg:{registry}")) === 1 ? true : undefined,
   ).finally(() => client.disconnect());
   const asked = `curl -si "http://127.0.0.1:${sharedPort}/?[1-6]"`;
   const denied = answersIn((await folder.run(asked)).stdout).at(-1) as Answer;

@@ -4,17 +4,17 @@ import { createApp } from "../../examples/per-customer/server.ts";
 import { useHeadgate } from "../cli/acting/use-headgate.ts";
 import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 usePatience();
 
 const own = useHeadgate();
 
-/** Serves it, listed in the directory; resolves with what asks as a customer. */
+/** Serves it, listed in the registry; resolves with what asks as a customer. */
 async function start(prefix = "hg"): Promise<(key: string) => Promise<Response>> {
   const store = redisStore(own.client, { prefix });
   const url = await serve(createApp(store));
-  await writeDirectory(store);
+  await writeRegistry(store);
   return (key) => fetch(url, { headers: { "x-api-key": key } });
 }
 

@@ -16,7 +16,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { limiterId } from "../../packages/core/src/usage/usage-counter.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { STORE_ALONE } from "./store-alone.ts";
 
 /*
@@ -152,14 +152,14 @@ const OPERATIONS: Record<string, Operation> = {
     const limiter = limiterOn(store, { limits: gcra({ limit: 50, window: "1h" }), lease });
     return () => Promise.all(Array.from({ length: 8 }, () => limiter.consume("u")));
   },
-  "a directory": async (store) => {
+  "a registry": async (store) => {
     limiterOn(store, api);
-    return () => writeDirectory(store);
+    return () => writeRegistry(store);
   },
-  "a directory, again": async (store) => {
+  "a registry, again": async (store) => {
     limiterOn(store, api);
-    await writeDirectory(store);
-    return () => writeDirectory(store);
+    await writeRegistry(store);
+    return () => writeRegistry(store);
   },
   usage: async (store) => () => countUsage(store, 1),
   "usage, again": async (store) => {

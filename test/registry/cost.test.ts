@@ -11,7 +11,7 @@ import {
 } from "../../packages/core/src/registry/process-registry.ts";
 import { readCommandStats, resetCommandStats } from "../redis/command-stats.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const own = useOwnRedis();
 
@@ -31,8 +31,8 @@ test(`${PROCESSES} processes of ${LIMITERS} limiters cost a server little`, asyn
   const names = Array.from({ length: LIMITERS }, (_, i) => `site GET /a/route/number/${i}`);
   const limiters = names.map((name) => createLimiter({ name, store, limits }));
   const before = await usedMemory();
-  await writeDirectory(store);
-  const [key = ""] = await own.client.keys("hg:{directory}:process/*");
+  await writeRegistry(store);
+  const [key = ""] = await own.client.keys("hg:{registry}:process/*");
   const text = (await own.client.get(key)) ?? "";
   const { records: hashes } = JSON.parse(text) as { records: string[] };
   expect(hashes).toHaveLength(LIMITERS);

@@ -11,11 +11,11 @@ import { INDEX_STATES, updateRegistry } from "../../packages/core/src/registry/o
 import { thisProcess } from "../../packages/core/src/registry/process-registry.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const own = useOwnRedis();
 
-const INDEX = "hg:{directory}";
+const INDEX = "hg:{registry}";
 const NOW = 1_800_000_000_000;
 
 /** Keeps a process in the index at a time of its own, in milliseconds. */
@@ -55,7 +55,7 @@ async function listElsewhere(name: string, limit: number, prefix?: string): Prom
     await limiter.close();
     client.disconnect();
   });
-  await writeDirectory(store);
+  await writeRegistry(store);
   return store;
 }
 
@@ -77,7 +77,7 @@ describe("the index", () => {
     expect(await keep(NOW + 30_000)).toEqual([INDEX_STATES.known]);
     expect(await keep(NOW, { process: nameOf(1) })).toEqual([INDEX_STATES.new]);
     expect(await own.client.get(INDEX)).toBe(
-      `headgate directory 1\n${nameOf(0)} 1800000030\n${nameOf(1)} 1800000000`,
+      `headgate registry 1\n${nameOf(0)} 1800000030\n${nameOf(1)} 1800000000`,
     );
     await keep(NOW + 111_000, { process: nameOf(2) });
     expect(await names()).toEqual([nameOf(0), nameOf(2)]);
@@ -98,7 +98,7 @@ describe("the index", () => {
 
   test("takes 10,000 processes at most", async () => {
     const lines = Array.from({ length: 10_000 }, (_, i) => `\n${nameOf(i)} 1800000000`);
-    await own.client.set(INDEX, `headgate directory 1${lines.join("")}`);
+    await own.client.set(INDEX, `headgate registry 1${lines.join("")}`);
     expect(await keep(NOW, { process: nameOf(10_000) })).toEqual([INDEX_STATES.full]);
     expect(await own.client.exists(`${INDEX}:process/${nameOf(10_000)}`)).toBe(0);
     expect(await keep(NOW, { process: nameOf(9_999) })).toEqual([INDEX_STATES.known]);
@@ -106,7 +106,7 @@ describe("the index", () => {
     expect(await keep(NOW, { process: nameOf(10_000) })).toEqual([INDEX_STATES.new]);
   });
 
-  test.each(["headgate directory 2\nwhatever", "headgate directory 10", "text of somebody else"])(
+  test.each(["headgate registry 2\nwhatever", "headgate registry 10", "text of somebody else"])(
     "is left alone where it is not understood: %s",
     async (text) => {
       await own.client.set(INDEX, text);
@@ -130,7 +130,7 @@ describe("every key", () => {
     const keys = (await own.scan()).map(String);
     expect(keys).toHaveLength(3);
     for (const key of keys) {
-      expect(key).toMatch(/^hg:\{directory\}(?:|:process\/[\w-]{16}|:record\/[\w-]{8})$/);
+      expect(key).toMatch(/^hg:\{registry\}(?:|:process\/[\w-]{16}|:record\/[\w-]{8})$/);
       const rest = await own.client.pttl(key);
       expect(rest).toBeGreaterThan(100_000);
       expect(rest).toBeLessThanOrEqual(key.includes("process") ? 110_000 : 7_200_000);
@@ -142,7 +142,7 @@ describe("every key", () => {
     const make = (name: string) =>
       createLimiter({ name, store, limits: gcra({ limit: 5, window: "1m" }) });
     const [one, other] = [make("one"), make("other")];
-    await writeDirectory(store);
+    await writeRegistry(store);
     await one.close();
     expect((await readRegistry(store)).processes).toHaveLength(1);
     await other.close();
@@ -261,8 +261,8 @@ describe("what cannot be read", () => {
   });
 
   test.each([
-    ["headgate directory 2\nwhatever", "other-format"],
-    ["headgate directory 1\nwhatever", "damaged"],
+    ["headgate registry 2\nwhatever", "other-format"],
+    ["headgate registry 1\nwhatever", "damaged"],
     ["text of somebody else", "damaged"],
   ])("an index, %s, is %s", async (text, why) => {
     await own.client.set(INDEX, text);
@@ -291,7 +291,7 @@ describe("what cannot be read", () => {
   });
 });
 
-describe("readDirectory", () => {
+describe("readRegistry", () => {
   test("takes a store or a client, with a prefix", async () => {
     const store = await listElsewhere("api", 5, "shop");
     const ofStore = await readRegistry(store);
@@ -315,7 +315,7 @@ describe("readDirectory", () => {
       code: "HEADGATE_UNKNOWN_REDIS_CLIENT",
     });
     expect(() => requireStore(redisStore(own.client, { registry: "no" as never }))).toThrow(
-      "directory must be",
+      "registry must be",
     );
   });
 
@@ -328,12 +328,12 @@ describe("readDirectory", () => {
   });
 });
 
-describe("what is made on a store with directory: false", () => {
+describe("what is made on a store with registry: false", () => {
   test("is not listed, and writes nothing", async () => {
     const warnings = watchWarnings();
     const store = requireStore(redisStore(own.client, { registry: false }));
     const limiter = createLimiter({ name: "api", store, limits: gcra({ limit: 5, window: "1m" }) });
-    await writeDirectory(store);
+    await writeRegistry(store);
     expect((await readRegistry(store)).limiters).toEqual([]);
     await limiter.close();
     expect(warnings).toEqual([]);

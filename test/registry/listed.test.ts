@@ -13,7 +13,7 @@ import Fastify from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { uniquePrefix } from "../http/support/redis-client.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { coreVersion } from "./core-version.ts";
 
 const redis = useOwnDatabase();
@@ -24,7 +24,7 @@ function openStore(): Store {
 
 /** What is listed on a store, by name. */
 async function limitersOn(store: Store): Promise<Record<string, RegistryLimiter>> {
-  await writeDirectory(store);
+  await writeRegistry(store);
   const { limiters, unread } = await readRegistry(store);
   expect(unread).toEqual([]);
   return Object.fromEntries(limiters.map((limiter) => [limiter.name, limiter]));
@@ -34,7 +34,7 @@ async function limitersOn(store: Store): Promise<Record<string, RegistryLimiter>
 async function fingerprintsIn(prefix: string): Promise<string[]> {
   const keys = await redis.keys(`${prefix}:*`);
   return keys
-    .filter((key) => !key.includes("{directory}"))
+    .filter((key) => !key.includes("{registry}"))
     .map((key) => key.split(":").at(-1) ?? "");
 }
 
@@ -191,7 +191,7 @@ describe("how subjects are made", () => {
         key: byHeader("x-api-key", { hashSecret }),
       });
       await limitersOn(store);
-      const [record = ""] = await redis.keys(`${store.prefix}:{directory}:record/*`);
+      const [record = ""] = await redis.keys(`${store.prefix}:{registry}:record/*`);
       texts.push((await redis.get(record)) ?? "");
       await limit.close();
     }
@@ -278,7 +278,7 @@ describe("a breaker", () => {
       isFailure: () => false,
       maxTargets: 5,
     });
-    await writeDirectory(store);
+    await writeRegistry(store);
     const { limiters, breakers } = await readRegistry(store);
     expect(limiters).toEqual([]);
     expect(breakers).toEqual([
@@ -311,7 +311,7 @@ describe("a breaker", () => {
     const limiter = createLimiter({ name: "x", store, limits: gcra({ limit: 1, window: "1s" }) });
     const breaker = createBreaker({ name: "x", store });
     onTestFinished(() => Promise.all([limiter.close(), breaker.close()]).then(() => {}));
-    await writeDirectory(store);
+    await writeRegistry(store);
     const { limiters, breakers } = await readRegistry(store);
     expect([...limiters, ...breakers].map(({ kind, name }) => `${kind} ${name}`)).toEqual([
       "limiter x",
@@ -320,8 +320,8 @@ describe("a breaker", () => {
   });
 });
 
-/** All that a directory holds. */
+/** All that a registry holds. */
 async function everyText(prefix: string): Promise<string> {
-  const keys = await redis.keys(`${prefix}:{directory}*`);
+  const keys = await redis.keys(`${prefix}:{registry}*`);
   return (await redis.mget(keys)).join("\n");
 }

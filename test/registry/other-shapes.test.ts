@@ -5,7 +5,7 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { uniquePrefix } from "../http/support/redis-client.ts";
 import { useOwnDatabase } from "../support/own-database.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 /* Limits of other shapes than a limiter's own, as operators see and change them. */
 
@@ -23,7 +23,7 @@ function open(more: object = {}) {
 }
 
 async function listed(store: Store) {
-  await writeDirectory(store);
+  await writeRegistry(store);
   const registry = await readRegistry(store);
   expect(registry.unread).toEqual([]);
   return registry;
@@ -92,7 +92,7 @@ test("an operator inspects, resets, blocks and unblocks a subject under all of t
   expect(await limiter.peek("ada", { limits: daily(9), cost: 0 })).toMatchObject({ remaining: 9 });
   await admin.block(asked, "ada", "1h");
   expect(await limiter.consume("ada", { limits: daily(9) })).toMatchObject({ blocked: true });
-  expect((await readBlocks(store, { directory: registry })).blocks).toMatchObject([
+  expect((await readBlocks(store, { registry })).blocks).toMatchObject([
     { limiter: "api", subject: "ada" },
   ]);
   await admin.unblock(asked, "ada");

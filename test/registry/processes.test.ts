@@ -23,8 +23,8 @@ async function start(...args: readonly string[]): Promise<ChildProcess> {
   return child;
 }
 
-/** The directory, once it has so many processes. */
-function directoryOf(processes: number): Promise<Registry> {
+/** The registry, once it has so many processes. */
+function registryOf(processes: number): Promise<Registry> {
   return waitUntil(`${processes} processes are listed`, SOON_MS, async () => {
     const registry = await readRegistry(own.client);
     return registry.processes.length === processes ? registry : undefined;
@@ -34,7 +34,7 @@ function directoryOf(processes: number): Promise<Registry> {
 test("processes list themselves, tell policies that differ, and leave when they close", async () => {
   const before = await start("soon");
   const after = await start("soon", "50");
-  const { limiters, breakers, processes, unread } = await directoryOf(2);
+  const { limiters, breakers, processes, unread } = await registryOf(2);
   expect(unread).toEqual([]);
   const idOf = (child: ChildProcess) => processes.find(({ pid }) => pid === child.pid)?.id;
   const [five, fifty] = [5, 50].map((limit) =>
@@ -49,17 +49,17 @@ test("processes list themselves, tell policies that differ, and leave when they 
   expect(breakers[0]?.processes).toHaveLength(2);
   before.send("close");
   await once(before, "exit");
-  const left = await directoryOf(1);
+  const left = await registryOf(1);
   expect(left.limiters).toMatchObject([{ isMixed: false, processes: [idOf(after)] }]);
 });
 
 test("one that is killed stays until its record expires", async () => {
   const child = await start("soon");
-  await directoryOf(1);
+  await registryOf(1);
   child.kill("SIGKILL");
   await once(child, "exit");
   expect((await readRegistry(own.client)).processes).toMatchObject([{ pid: child.pid }]);
-  const [key = ""] = await own.client.keys("hg:{directory}:process/*");
+  const [key = ""] = await own.client.keys("hg:{registry}:process/*");
   const rest = await own.client.pttl(key);
   expect(rest).toBeGreaterThan(0);
   expect(rest).toBeLessThanOrEqual(110_000);

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { blocksOf, page } from "../docs/markdown.ts";
 import { watchWarnings } from "../http/support/warnings.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const own = useOwnRedis();
 
@@ -53,8 +53,8 @@ describe("the documented users", () => {
     const permissions = documented("docs/reference/redis.md", "headgate");
     expect(permissions).toContain("~hg:*");
     const { limiter, store } = start(await connectAs("headgate", ...permissions));
-    await writeDirectory(store);
-    await writeDirectory(store);
+    await writeRegistry(store);
+    await writeRegistry(store);
     expect((await readRegistry(own.client)).limiters).toMatchObject([{ name: "api" }]);
     await limiter.close();
     expect((await readRegistry(own.client)).processes).toEqual([]);
@@ -62,21 +62,21 @@ describe("the documented users", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("a reader's sees the directory, and nothing else", async () => {
+  test("a reader's sees the registry, and nothing else", async () => {
     const { limiter, store } = start(own.client);
     await limiter.consume("u");
-    await writeDirectory(store);
-    const permissions = documented("docs/reference/usage.md", "headgate-directory");
-    expect(permissions).toContain("~hg:{directory}*");
-    const client = await connectAs("headgate-directory", ...permissions);
+    await writeRegistry(store);
+    const permissions = documented("docs/reference/usage.md", "headgate-registry");
+    expect(permissions).toContain("~hg:{registry}*");
+    const client = await connectAs("headgate-registry", ...permissions);
     expect(await readRegistry(client)).toEqual(await readRegistry(own.client));
     const [key = ""] = await own.client.keys("hg:{u}*");
     await expect(client.get(key)).rejects.toThrow("NOPERM");
-    await expect(client.del("hg:{directory}")).rejects.toThrow("NOPERM");
+    await expect(client.del("hg:{registry}")).rejects.toThrow("NOPERM");
   });
 });
 
-describe("a server that refuses to keep a directory", () => {
+describe("a server that refuses to keep a registry", () => {
   /** Each takes the right to write away, after the limiter was made. */
   const refusals: Record<string, () => Promise<{ client: Redis; words: string }>> = {
     async NOPERM() {
@@ -110,7 +110,7 @@ describe("a server that refuses to keep a directory", () => {
       const warnings = watchWarnings();
       const { client, words } = await (refusals[name] as (typeof refusals)[string])();
       const { limiter, store } = start(client);
-      for (let i = 0; i < 3; i += 1) await writeDirectory(store);
+      for (let i = 0; i < 3; i += 1) await writeRegistry(store);
       await turn();
       expect(warnings).toMatchObject([{ code: "HEADGATE_REGISTRY_REFUSED" }]);
       expect(warnings[0]?.message).toContain(words);
@@ -123,16 +123,16 @@ describe("a server that refuses to keep a directory", () => {
 
   test("a server that holds a value of another type there", async () => {
     const warnings = watchWarnings();
-    await own.client.sadd("hg:{directory}", "x");
+    await own.client.sadd("hg:{registry}", "x");
     const { limiter, store } = start(own.client);
-    for (let i = 0; i < 3; i += 1) await writeDirectory(store);
+    for (let i = 0; i < 3; i += 1) await writeRegistry(store);
     await turn();
     expect(warnings).toMatchObject([{ code: "HEADGATE_REGISTRY_REFUSED" }]);
     expect(await limiter.consume("u")).toMatchObject({ allowed: true, degraded: false });
   });
 });
 
-test("a server that is frozen while the directory is written holds no request up, and hears no reproach", async () => {
+test("a server that is frozen while the registry is written holds no request up, and hears no reproach", async () => {
   const warnings = watchWarnings();
   const client = new Redis(own.server.socket);
   onTestFinished(() => client.disconnect());
@@ -142,7 +142,7 @@ test("a server that is frozen while the directory is written holds no request up
   await limiter.consume("u");
   own.server.freeze();
   onTestFinished(() => own.server.thaw());
-  const writing = writeDirectory(store);
+  const writing = writeRegistry(store);
   const started = performance.now();
   expect(await limiter.consume("u")).toMatchObject({ degraded: true });
   // The time that every request has, and what a busy machine adds.

@@ -6,7 +6,7 @@ import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const own = useOwnRedis();
 
@@ -24,7 +24,7 @@ function start(name = "payments"): { store: Store; breaker: Breaker } {
 
 async function call({ store, breaker }: ReturnType<typeof start>, ...targets: readonly string[]) {
   await Promise.all(targets.map((target) => breaker.for(target).record("success")));
-  await writeDirectory(store);
+  await writeRegistry(store);
 }
 
 async function listed() {
@@ -35,7 +35,7 @@ async function listed() {
 
 /** Rewrites the records of all processes. */
 async function rewrite(change: (record: Record<string, unknown>) => unknown): Promise<void> {
-  for (const key of await own.client.keys("hg:{directory}:process/*")) {
+  for (const key of await own.client.keys("hg:{registry}:process/*")) {
     const record = JSON.parse((await own.client.get(key)) ?? "");
     await own.client.set(key, JSON.stringify(change(record)), "PX", 60_000);
   }
@@ -90,7 +90,7 @@ test("a target with a name of a megabyte is counted, and its name is not written
   const one = start();
   await call(one, "short", "x".repeat(2 ** 20));
   expect(await listed()).toMatchObject([{ targets: ["short"], moreTargets: 1 }]);
-  const [key = ""] = await own.client.keys("hg:{directory}:process/*");
+  const [key = ""] = await own.client.keys("hg:{registry}:process/*");
   expect(await own.client.strlen(key)).toBeLessThan(1_000);
 });
 

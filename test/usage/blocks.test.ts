@@ -10,7 +10,7 @@ import { BlockSightings } from "../../packages/core/src/usage/block-sightings.ts
 import { addUsage } from "../../packages/core/src/usage/operations.ts";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const own = useOwnRedis();
 const LIST = "hg:blocks{usage}";
@@ -33,7 +33,7 @@ async function start({ name = "login", limits = LIMITS, usage = true, shadow = f
     await limiter.close();
     client.disconnect();
   });
-  await writeDirectory(store);
+  await writeRegistry(store);
   return { store, limiter, operator: createAdmin(store), limits: { name, limits } as never };
 }
 
@@ -113,7 +113,7 @@ describe("a block by a limit", () => {
       await base.close();
       client.disconnect();
     });
-    await writeDirectory(store);
+    await writeRegistry(store);
     await blockByLimit(route, store, "ann");
     const { blocks } = await readBlocks(store);
     expect(blocks).toMatchObject([{ limiter: "base", limit: "tries", subject: "ann" }]);
@@ -126,7 +126,7 @@ describe("a block by hand", () => {
     await admin.block(limits, "ann", "1h", { by: "joe", reason: "first" });
     await admin.block(limits, "ann", "2h", { by: "eve", reason: "abuse" });
     const registry = await readRegistry(store);
-    const { at, blocks } = await readBlocks(store, { directory: registry });
+    const { at, blocks } = await readBlocks(store, { registry });
     const until = expect.any(Number);
     expect(blocks).toEqual([
       {

@@ -6,7 +6,7 @@ import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
 import { sendUsage } from "../support/send-usage.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 
 const own = useOwnRedis();
 
@@ -20,7 +20,7 @@ async function start(usage: boolean) {
     await limiter.close();
     client.disconnect();
   });
-  await writeDirectory(store);
+  await writeRegistry(store);
   return { store, limiter };
 }
 
@@ -43,12 +43,12 @@ test("a process without usage is silent, and so is one whose report is old", asy
   const id = registry.processes[0]?.id;
   const [name] = registry.processes[0]?.names ?? [];
   const key = `hg:{usage}:process/${name}`;
-  expect(await readUsageCoverage(store, { directory: registry })).toMatchObject({
+  expect(await readUsageCoverage(store, { registry })).toMatchObject({
     silent: [{ id }],
   });
   const now = Math.floor(Date.now() / 1_000);
   await own.client.set(key, `headgate usage 1 7 ${now - 95}`);
-  const coverage = await readUsageCoverage(store, { directory: registry });
+  const coverage = await readUsageCoverage(store, { registry });
   expect(coverage).toMatchObject({ reporting: [], silent: [{ id, at: (now - 95) * 1_000 }] });
   await own.client.set(key, `headgate usage 1 7 ${now - 80}`);
   expect(await readUsageCoverage(store)).toMatchObject({ reporting: [{ id }], silent: [] });
@@ -63,7 +63,7 @@ test("a process with breakers alone has no usage to report", async () => {
   const store = redisStore(own.client);
   const breaker = createBreaker({ name: "upstream", store });
   onTestFinished(() => breaker.close());
-  await writeDirectory(store);
+  await writeRegistry(store);
   expect((await readRegistry(store)).processes).toHaveLength(1);
   expect(await readUsageCoverage(store)).toMatchObject({ reporting: [], silent: [] });
 });

@@ -1,19 +1,19 @@
 import { HeadgateError, memoryStore } from "@headgate/core";
 import type { BreakerRecord, CountingStore } from "@headgate/core/internal";
 import {
+  addToRegistry,
   claimName,
   escapePart,
   escapeSubject,
   fingerprint,
   formatKind,
   formatReceived,
-  listInDirectory,
   rejectCloseOptions,
   rejectExtraArgument,
+  removeFromRegistry,
   requireName,
   requireStore,
   shareByClient,
-  unlistInDirectory,
   VERSION,
 } from "@headgate/core/internal";
 import type { Breaker } from "./breaker.ts";
@@ -46,13 +46,13 @@ export function createBreaker<Result = unknown, const Text extends string = stri
   const { name, store } = readNameAndStore(options, settings.maxTargets);
   const claim = claimName(store, name, settings, "breaker");
   const trackers = trackersOf(claim.identity, name, store, settings);
-  listInDirectory(store, createBreakerRecord(name, settings), () => trackers.calledTargets());
+  addToRegistry(store, createBreakerRecord(name, settings), () => trackers.calledTargets());
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
     const isLast = claim.release();
     await trackers.flush();
-    if (isLast) await Promise.all([trackers.close(), unlistInDirectory(store, "breaker", name)]);
+    if (isLast) await Promise.all([trackers.close(), removeFromRegistry(store, "breaker", name)]);
   }
 
   const guard = {
@@ -127,7 +127,7 @@ function windowFingerprint({ policy: { window, windowSize } }: Settings<never>):
   return fingerprint(`${window.kind} ${windowSize}`);
 }
 
-/** A breaker's record in the directory. */
+/** A breaker's record in the registry. */
 function createBreakerRecord(name: string, settings: Settings<never>): BreakerRecord {
   return {
     kind: "breaker",

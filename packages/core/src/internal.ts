@@ -39,8 +39,8 @@ export type { NameClaim } from "./policy/names.ts";
 export { claimName, requireName } from "./policy/names.ts";
 export { rejectWrongType } from "./policy/wrong-type.ts";
 export {
-  addToRegistry as listInDirectory,
-  removeFromRegistry as unlistInDirectory,
+  addToRegistry,
+  removeFromRegistry,
 } from "./registry/add-to-registry.ts";
 export type { BreakerRecord } from "./registry/record.ts";
 export type {

@@ -89,11 +89,11 @@ export function createFleetReader(store: Store, timeout: Duration = "2s"): Fleet
       ),
     loadBlocks: () =>
       snapshots.get("blocks", async () =>
-        readBlocks(store, { timeout, directory: await loadRegistry() }),
+        readBlocks(store, { timeout, registry: await loadRegistry() }),
       ),
     loadCoverage: () =>
       snapshots.get("coverage", async () =>
-        readUsageCoverage(store, { timeout, directory: await loadRegistry() }),
+        readUsageCoverage(store, { timeout, registry: await loadRegistry() }),
       ),
     loadRegistry,
     loadControl: () => snapshots.get("control", () => readControl(admin)),

@@ -3,7 +3,7 @@ import { concurrency, createLimiter, fixedWindow, gcra } from "@headgate/core";
 import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 import { useHeadgate } from "./use-headgate.ts";
 
 const own = useHeadgate();
@@ -17,7 +17,7 @@ async function list(names: readonly string[], asked = 2) {
     onTestFinished(() => limiter.close());
     for (let i = 0; i < asked; i += 1) await limiter.consume("ann");
   }
-  await writeDirectory(store);
+  await writeRegistry(store);
   return { operator: createAdmin(store), store, api: { name: "api", limits } };
 }
 
@@ -79,7 +79,7 @@ describe("explain", () => {
     const limiter = createLimiter({ name: "orders", limits, store, storeTimeout: "10s" });
     onTestFinished(() => limiter.close());
     for (let i = 0; i < 3; i += 1) await limiter.consume({ customer: "X", ip: "10.0.0.1" });
-    await writeDirectory(store);
+    await writeRegistry(store);
     const args = ["explain", "--subject", "customer=X", "--limiter", "orders"];
     const { exitCode, stdout, stderr } = await own.run(args);
     expect([exitCode, stderr]).toEqual([1, ""]);
@@ -204,7 +204,7 @@ describe("an action", () => {
     const store = redisStore(own.client, { usage: { subjects: "plain" } });
     const limiter = createLimiter({ name: "api", limits, store });
     await limiter.consume("ann");
-    await writeDirectory(store);
+    await writeRegistry(store);
     await limiter.close();
     expect(await own.client.keys("*:top/*")).toHaveLength(1);
     const args = ["forget", "ann", "--limits", JSON.stringify(limits), "--limiter", "api"];
@@ -286,7 +286,7 @@ test("what fits one of several policies is set, and says whose processes ignore 
   const limits = gcra({ limit: 5, window: "1m" });
   const limiter = createLimiter({ name: "api", limits, store: second });
   onTestFinished(() => limiter.close());
-  await writeDirectory(second);
+  await writeRegistry(second);
   const set = (number: string) => own.run(["set", "--limiter", "api", "--yes", number]);
   const { exitCode, stdout } = await set("5-per-1m.limit=50");
   expect([exitCode, stdout]).toEqual([
@@ -315,7 +315,7 @@ test("mixed policies are both looked at, and acted on once where their counters 
   const second = redisStore(client);
   const limiter = createLimiter({ name: "api", limits: other, store: second });
   onTestFinished(() => limiter.close());
-  await writeDirectory(second);
+  await writeRegistry(second);
   const { stdout } = await own.run(["inspect", "ann", "--limiter", "api"]);
   expect(stdout.match(/one of several policies under this name/g)).toHaveLength(2);
   expect(await own.json(["reset", "ann", "--limiter", "api"])).toMatchObject({
@@ -330,7 +330,7 @@ test("a breaker is looked at, and set by hand in the whole fleet, which stands i
   const breaker = createBreaker({ name: "bank", store, flushInterval: 0, openFor });
   onTestFinished(() => breaker.close());
   await breaker.for("eu").record("failure");
-  await writeDirectory(store);
+  await writeRegistry(store);
   const look = await own.run(["breaker", "bank", "eu"]);
   expect(look.stdout).toBe("bank, eu\n  closed, 1 calls, 1 failed, 0 slow, 0 % succeeded\n");
   const before = await own.dump();

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedisCluster } from "../../support/redis-cluster.ts";
 import { startCluster } from "../../support/redis-cluster.ts";
 import { sendUsage } from "../../support/send-usage.ts";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 import type { Ended } from "../run-cli.ts";
 import { runCli } from "../run-cli.ts";
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
       await limiter.consume(limiter.name === "login" ? (BOTH as never) : subject);
     }
   }
-  await writeDirectory(store);
+  await writeRegistry(store);
   await sendUsage(store);
   close = async () => {
     for (const limiter of limiters) await limiter.close();

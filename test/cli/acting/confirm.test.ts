@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { createLimiter, gcra } from "@headgate/core";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../packages/cli/src/run.ts";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 import { useHeadgate } from "./use-headgate.ts";
 
 const own = useHeadgate();
@@ -18,7 +18,7 @@ test.each([
     const limiter = createLimiter({ name, limits: gcra({ limit: 5, window: "1m" }), store });
     onTestFinished(() => limiter.close());
   }
-  await writeDirectory(store);
+  await writeRegistry(store);
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} });
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const asked = text(stderr);

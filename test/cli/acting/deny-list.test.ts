@@ -2,7 +2,7 @@ import { createLimiter, gcra } from "@headgate/core";
 import { createAdmin } from "@headgate/core/admin";
 import { byHeader, createHttpGuard } from "@headgate/core/http";
 import { expect, onTestFinished, test } from "vitest";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 import { expectDocument } from "../json-schema.ts";
 import { useHeadgate } from "./use-headgate.ts";
 
@@ -52,7 +52,7 @@ test("inspect and explain say that an address is on it", async () => {
   const store = own.store();
   const guard = createHttpGuard("test", { name: "api", store, limits });
   onTestFinished(() => guard.close());
-  await writeDirectory(store);
+  await writeRegistry(store);
   await createAdmin(store).addToDenyList("203.0.113.0/24", { reason: "flood", by: "ann" });
   const client = ["--ip", "203.0.113.7", "--limiter", "api"];
   const inspected = await own.run(["inspect", ...client]);
@@ -89,7 +89,7 @@ test("block --all names the limiters that it does not reach, and why", async () 
   });
   const plain = createLimiter({ name: "mails", store, limits: { ...limits, per: "tenant" } });
   for (const one of [guard, byUser, byHeaderOnly, plain]) onTestFinished(() => one.close());
-  await writeDirectory(store);
+  await writeRegistry(store);
   const block = ["block", "--ip", "203.0.113.7", "1h", "--all", "--yes"];
   const { exitCode, stdout } = await own.run(block);
   expect(exitCode).toBe(0);

@@ -11,7 +11,7 @@ import { createAdmin } from "@headgate/core/admin";
 import { requireStore } from "@headgate/core/internal";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 import { useHeadgate } from "./use-headgate.ts";
 
 const own = useHeadgate();
@@ -80,7 +80,7 @@ describe.each(Object.entries(POLICIES))("a preview with %s", (_, limits) => {
       const limiter = createLimiter({ ...PATIENT, name: "api", limits, store });
       onTestFinished(() => limiter.close());
       for (let i = 0; i < 4; i += 1) await limiter.consume("ann");
-      await writeDirectory(store);
+      await writeRegistry(store);
       if (isBlocked) await createAdmin(store).block({ name: "api", limits }, "ann", "1h");
       const subject = { default: "ann" };
       await createAdmin(store).setOverride({ limiter: "api", subject, shadow: true });
@@ -103,7 +103,7 @@ test("a preview of forget counts what it would erase, and forget erases as much"
   onTestFinished(() => limiter.close());
   await limiter.consume("ann");
   await limiter.consume("bob");
-  await writeDirectory(store);
+  await writeRegistry(store);
   const { usageOf } = await import("../../../packages/core/src/usage/usage.ts");
   await expect
     .poll(async () => {
@@ -131,7 +131,7 @@ test("a preview of set has the new numbers after the old ones, in text and JSON,
   const store = own.store();
   const limiter = createLimiter({ ...PATIENT, name: "orders", limits: POLICIES.gcra, store });
   onTestFinished(() => limiter.close());
-  await writeDirectory(store);
+  await writeRegistry(store);
   const set = (limit: number) => ["set", "--limiter", "orders", `5-per-1h.limit=${limit}`];
   await own.run([...set(100), "--yes", "--for", "2h"]);
   const { stdout } = await own.run([...set(300), "--dry-run", "--for", "1h"]);
@@ -161,7 +161,7 @@ test("a preview of a breaker's order is what the order then does, from every sta
       });
       // It opens by the failures where no order came first.
       for (let i = 0; i < 3; i += 1) await breaker.record("failure");
-      await writeDirectory(store);
+      await writeRegistry(store);
       const target = ["breaker", "bank", "default"];
       if (first !== "none") await own.run([...target, first]);
       const foreseen = (await own.json([...target, order, "--dry-run"])) as Document;
@@ -180,7 +180,7 @@ test("--by names who acts, in the log, for every action", async () => {
   onTestFinished(async () => {
     await Promise.all([limiter.close(), breaker.close()]);
   });
-  await writeDirectory(store);
+  await writeRegistry(store);
   const on = ["--limiter", "api", "--yes", "--by", "ann@example.com"];
   const actions = [
     ["block", "eve", "1h", ...on],

@@ -6,7 +6,7 @@ import { byHeader, byIp, combineKeys } from "@headgate/core/http";
 import { afterAll, describe, expect, test } from "vitest";
 import { describeAdapters } from "../../http/support/describe-frameworks.ts";
 import type { SharedOptions } from "../../http/support/framework.ts";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 import { useHeadgate } from "./use-headgate.ts";
 
 const own = useHeadgate();
@@ -99,7 +99,7 @@ describeAdapters((framework) => {
       trustProxy: true,
     });
     for (let i = 0; i < 2; i += 1) await site.ask("/", { headers });
-    await writeDirectory(store);
+    await writeRegistry(store);
     const { limiters } = (await own.json(["inspect", ...args], { input })) as {
       limiters: { limits: { remaining: number }[] }[];
     };
@@ -136,7 +136,7 @@ describe("what cannot be made", () => {
     await express5Framework.serve({
       limits: { name: "api", limits, store, missingKey: "reject", ...options },
     });
-    await writeDirectory(store);
+    await writeRegistry(store);
     const { exitCode, stdout, stderr } = await own.run(["inspect", ...args], { input: "value\n" });
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/^headgate: .+\n$/);

@@ -13,7 +13,7 @@ import * as breaker from "../../../packages/breaker/src/machine/lua.generated.ts
 import { compileLimit } from "../../../packages/core/src/algorithms/compile-limit.ts";
 import * as control from "../../../packages/core/src/control/lua.generated.ts";
 import * as store from "../../../packages/core/src/operations/lua.generated.ts";
-import * as directory from "../../../packages/core/src/registry/lua.generated.ts";
+import * as registry from "../../../packages/core/src/registry/lua.generated.ts";
 import { composeScript } from "../../../packages/core/src/scripts/compose-script.ts";
 import type { CounterShape } from "../../../packages/core/src/scripts/counter-shape.ts";
 import { getShape } from "../../../packages/core/src/scripts/counter-shape.ts";
@@ -131,7 +131,7 @@ test("the composed scripts have the digests on record", async () => {
 });
 
 test("the embedded scripts have the digests on record", async () => {
-  const scripts = Object.entries({ ...store, ...control, ...directory, ...usage, ...breaker });
+  const scripts = Object.entries({ ...store, ...control, ...registry, ...usage, ...breaker });
   const lines = scripts.map(([name, { source, sha1 }]) => {
     expect(sha1).toBe(createHash("sha1").update(source).digest("hex"));
     return `${sha1} ${name}`;

@@ -4,7 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import type { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import { sendUsage } from "../../support/send-usage.ts";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 
 /** A fleet of one process. */
 export interface Fleet {
@@ -31,7 +31,7 @@ export function createFleet(client: Redis, prefix = "fleet"): Fleet {
       return limiter;
     },
     async tell() {
-      await writeDirectory(store);
+      await writeRegistry(store);
       await sendUsage(store);
     },
   };

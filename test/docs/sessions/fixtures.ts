@@ -6,7 +6,7 @@ import { createAdmin } from "@headgate/core/admin";
 import { redisStore } from "@headgate/core/redis";
 import { Redis } from "ioredis";
 import { sendUsage } from "../../support/send-usage.ts";
-import { writeDirectory } from "../../support/write-directory.ts";
+import { writeRegistry } from "../../support/write-registry.ts";
 
 /** Fills an empty Redis, on a path, with what a session finds there. Resolves with what ends it. */
 export type Fixture = (path: string) => Promise<() => Promise<void>>;
@@ -153,7 +153,7 @@ async function operateOn(path: string, act: (admin: Admin) => Promise<unknown>) 
   client.disconnect();
 }
 
-/** Lists what one client of a process has in the directory. */
+/** Lists what one client of a process has in the registry. */
 async function list(
   path: string,
   make: (store: Store) => Made | Promise<Made>,
@@ -161,7 +161,7 @@ async function list(
   const client = new Redis(path);
   const store = redisStore(client, { usage: { subjects: "plain" } });
   const made = await make(store);
-  await writeDirectory(store);
+  await writeRegistry(store);
   return async () => {
     for (const one of made) await one.close();
     client.disconnect();

@@ -1,4 +1,4 @@
-/** A breaker's options for `createBreaker`, of those in the directory, which has the times that a function `openFor` returns. */
+/** A breaker's options for `createBreaker`, of those in the registry, which has the times that a function `openFor` returns. */
 export function breakerOptionsOf(
   listed: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {

@@ -43,7 +43,7 @@ describe("the keys of a limiter", () => {
       keyOf("api2", "ann"),
       keyOf("api", "ann").replace("hg:", "hgg:"),
       `${keyOf("api", "ann")}:log`,
-      "hg:{directory}",
+      "hg:{registry}",
       "hg:{ann}:probe",
       "hg:{ann}:api:default",
     ]) {

@@ -5,7 +5,7 @@ export interface CounterKey {
   readonly dimension: string;
   /** Undefined if the key has a hash instead, as for a long subject. */
   readonly subject: string | undefined;
-  /** Its last part, listed in the directory for each shape of a limiter. */
+  /** Its last part, listed in the registry for each shape of a limiter. */
   readonly fingerprint: string;
 }
 

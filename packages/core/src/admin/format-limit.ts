@@ -75,7 +75,7 @@ const DEFAULTS = {
 } as const;
 
 /**
- * The policy of a breaker in words, by the options that the directory has, which may be of any kind: `opens below 50 % success of
+ * The policy of a breaker in words, by the options that the registry has, which may be of any kind: `opens below 50 % success of
  * at least 20 calls in 5 minutes, for 30 seconds; 5 trial calls`.
  */
 export function formatBreakerOptions(

@@ -10,7 +10,7 @@ export interface LimiterVersion {
     readonly limits: readonly Limit[];
     readonly others: readonly Policy[];
   };
-  /** The policies of other shapes that its calls pass, as in the directory. */
+  /** The policies of other shapes that its calls pass, as in the registry. */
   readonly others: readonly RegistryPolicy[];
   readonly uses: readonly HttpUse[];
   /** The name of the limiter that it extends. */

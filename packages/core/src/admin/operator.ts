@@ -116,7 +116,7 @@ export interface LimiterDefinition {
   /** Its policy as configured, which determines where the counters are. Unit counts do not matter. */
   readonly limits: Policy;
   /**
-   * Policies of other shapes that calls pass, as listed in the directory: the subject's counters under these are included in
+   * Policies of other shapes that calls pass, as listed in the registry: the subject's counters under these are included in
    * reads and actions. `peek` leaves them out. Default: none.
    */
   readonly others?: readonly Policy[] | undefined;

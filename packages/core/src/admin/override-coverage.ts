@@ -6,7 +6,7 @@ import type { Registry } from "./registry.ts";
 
 /** The listed processes that apply an override, and those that ignore it. */
 export interface OverrideCoverage {
-  /** `"unknown"` if no listed process applies it and the directory lacks some process or policy. */
+  /** `"unknown"` if no listed process applies it and the registry lacks some process or policy. */
   readonly state: "in-force" | "partly" | "ignored" | "unknown";
   /** How many processes apply it. */
   readonly appliedBy: number;

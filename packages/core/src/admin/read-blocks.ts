@@ -22,8 +22,8 @@ import type { Registry, RegistryLimiter } from "./registry.ts";
 
 /** Options of `readBlocks`. */
 export interface ReadBlocksOptions extends SourceOptions {
-  /** The directory, if it was read already. Default: it is read. */
-  readonly directory?: Registry | undefined;
+  /** The registry, if it was read already. Default: it is read. */
+  readonly registry?: Registry | undefined;
 }
 
 /** The most blocks listed, as in blocks.lua. */
@@ -40,8 +40,8 @@ export async function readBlocks(
   source: Store | RedisClient,
   options: ReadBlocksOptions = {},
 ): Promise<ActiveBlocks> {
-  rejectUnknownOptions("readBlocks", options, ["prefix", "timeout", "directory"]);
-  return readFrom("readBlocks", source, options, (store) => readAll(store, options.directory));
+  rejectUnknownOptions("readBlocks", options, ["prefix", "timeout", "registry"]);
+  return readFrom("readBlocks", source, options, (store) => readAll(store, options.registry));
 }
 
 async function readAll(store: CountingStore, given: Registry | undefined): Promise<ActiveBlocks> {

@@ -20,11 +20,11 @@ export async function readRegistry(
   source: Store | RedisClient,
   options: ReadRegistryOptions = {},
 ): Promise<Registry> {
-  rejectUnknownOptions("readDirectory", options, ["prefix", "timeout"]);
-  return readFrom("readDirectory", source, options, readRegistryOf);
+  rejectUnknownOptions("readRegistry", options, ["prefix", "timeout"]);
+  return readFrom("readRegistry", source, options, readRegistryOf);
 }
 
-/** Reads the directory of a store. Rejects with the store's errors. */
+/** Reads the registry of a store. Rejects with the store's errors. */
 export async function readRegistryOf({ owner, prefix }: CountingStore): Promise<Registry> {
   const client = owner as RedisClient;
   const unread: UnreadableRecord[] = [];

@@ -10,13 +10,13 @@ import type { Registry } from "./registry.ts";
 
 /** Options of `readUsageCoverage`. */
 export interface ReadUsageCoverageOptions extends SourceOptions {
-  /** The directory, if it was read already. Default: it is read. */
-  readonly directory?: Registry | undefined;
+  /** The registry, if it was read already. Default: it is read. */
+  readonly registry?: Registry | undefined;
 }
 
 /** When a process last reported usage. */
 export interface UsageReport {
-  /** Its `id` in the directory. */
+  /** Its `id` in the registry. */
   readonly id: string;
   /** Milliseconds since the epoch, by the server's clock, to the second; missing if it reported nothing within an hour. */
   readonly at?: number | undefined;
@@ -43,16 +43,16 @@ export interface UsageCoverage {
 const RECENT_MS = 90_000;
 
 /**
- * Reads which processes of the directory report usage, from a store in Redis or a Redis client. Rejects with
+ * Reads which processes of the registry report usage, from a store in Redis or a Redis client. Rejects with
  * `HEADGATE_INVALID_OPTION`, `HEADGATE_UNKNOWN_REDIS_CLIENT`, and with the store's errors.
  */
 export async function readUsageCoverage(
   source: Store | RedisClient,
   options: ReadUsageCoverageOptions = {},
 ): Promise<UsageCoverage> {
-  rejectUnknownOptions("readCoverage", options, ["prefix", "timeout", "directory"]);
+  rejectUnknownOptions("readCoverage", options, ["prefix", "timeout", "registry"]);
   return readFrom("readCoverage", source, options, async (store) =>
-    readAll(store, options.directory ?? (await readRegistryOf(store))),
+    readAll(store, options.registry ?? (await readRegistryOf(store))),
   );
 }
 

@@ -36,7 +36,7 @@ export async function resolveSubjects(
   return [...made.values()];
 }
 
-/** Where the subjects of a dimension come from, in each way in which a limiter is used; undefined if the directory does not tell. */
+/** Where the subjects of a dimension come from, in each way in which a limiter is used; undefined if the registry does not tell. */
 export function subjectSourcesOf(
   known: Pick<LimiterVersion, "uses">,
   dimension: string,

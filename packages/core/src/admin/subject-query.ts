@@ -20,13 +20,13 @@ export interface SubjectQuery {
   readonly ip?: string | undefined;
   /** A header that it sends. The name is in lower case. */
   readonly header?: { readonly name: string; readonly value: string } | undefined;
-  /** Whether the limiter's key has a `hashSecret`, if the directory does not tell. */
+  /** Whether the limiter's key has a `hashSecret`, if the registry does not tell. */
   readonly hasHashSecret?: boolean | undefined;
   /** Called when the `hashSecret` of a limiter's key is needed; undefined if it is not known. */
   readonly hashSecret?: (() => Awaitable<string | undefined>) | undefined;
 }
 
-/** How a limiter is used if the directory does not tell. */
+/** How a limiter is used if the registry does not tell. */
 const UNKNOWN_USE: SubjectUse = { keys: {}, missing: "reject" };
 
 /** The ways in which a limiter is used; one without keys if none is known. */
@@ -34,7 +34,7 @@ export function usesOf({ uses }: Pick<LimiterVersion, "uses">): readonly Subject
   return uses.length === 0 ? [UNKNOWN_USE] : uses;
 }
 
-/** The source of a dimension's subjects; undefined if the directory does not describe it. */
+/** The source of a dimension's subjects; undefined if the registry does not describe it. */
 export function registeredSource(
   { keys }: SubjectUse,
   dimension: string,
@@ -43,7 +43,7 @@ export function registeredSource(
   return Object.hasOwn(keys, dimension) ? keys[dimension] : undefined;
 }
 
-/** The likely source of a dimension's subjects, the only dimension or not, if the directory does not describe it. */
+/** The likely source of a dimension's subjects, the only dimension or not, if the registry does not describe it. */
 export function likelySource(
   dimension: string,
   isAlone: boolean,

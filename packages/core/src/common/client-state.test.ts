@@ -27,6 +27,6 @@ test("a part of a prefix is made again after it was dropped", () => {
 });
 
 test("a part of the process is one for all", () => {
-  const times = shareInProcess("usageTimes", () => ({}));
-  expect(shareInProcess("usageTimes", () => ({}))()).toBe(times());
+  const times = shareInProcess("usageIntervals", () => ({}));
+  expect(shareInProcess("usageIntervals", () => ({}))()).toBe(times());
 });

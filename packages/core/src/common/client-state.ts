@@ -23,7 +23,7 @@ type ClientStateName =
   | "watches";
 
 /** The parts of the state of one prefix on a client. */
-type PrefixStateName = "control" | "directory" | "processName" | "usage";
+type PrefixStateName = "control" | "registry" | "processName" | "usage";
 
 /** The parts of the state of the whole process. */
 type ProcessStateName =

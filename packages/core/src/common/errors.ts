@@ -27,7 +27,7 @@ export const ERROR_CODES = {
   HEADGATE_STORE_DOWN: "The store stopped answering.",
   HEADGATE_STORE_UP: "The store answers again.",
   HEADGATE_WRONG_TYPE: "A Redis key that Headgate uses holds a value of the wrong type.",
-  HEADGATE_REGISTRY_REFUSED: "The store refuses to keep the directory of limiters and breakers.",
+  HEADGATE_REGISTRY_REFUSED: "The store refuses to keep the registry of limiters and breakers.",
   HEADGATE_USAGE_REFUSED: "The store refuses to keep the usage of limiters.",
   HEADGATE_CONTROL_CORRUPT: "The control record of a prefix in Redis cannot be read.",
   HEADGATE_BAD_REPLY: "The store gave a reply that its script never returns.",

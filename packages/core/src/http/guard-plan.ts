@@ -19,7 +19,7 @@ import type { Warn } from "./warn.ts";
 
 /** The framework of a guard. */
 export interface GuardAdapter<Request> {
-  /** Its name in the directory. */
+  /** Its name in the registry. */
   readonly name: string;
   readonly warn: Warn;
   /** The method and the configured route of a request, such as `GET /users/:id`; undefined if there is none. */

@@ -41,7 +41,7 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "decisionOf" | 
 
 /** What an adapter knows about its framework, and which features it implements. */
 export interface HttpAdapter<Request> {
-  /** The adapter's name in the directory that operators' tools read: 1 to 64 characters. Default `"http"`. */
+  /** The adapter's name in the registry that operators' tools read: 1 to 64 characters. Default `"http"`. */
   readonly name?: string | undefined;
   /** The method and the configured route of a request, such as `GET /users/:id`; undefined if there is none. */
   readonly routeOf?: ((request: Request) => string | undefined) | undefined;

@@ -83,7 +83,7 @@ export function ipv6PrefixOf(key: object): number | undefined {
   return source?.by === "ip" ? source.ipv6Prefix : undefined;
 }
 
-/** How a key function forms subjects, for the directory. */
+/** How a key function forms subjects, for the registry. */
 export function subjectSourceOf(key: object): SubjectSource {
   return builtInKeyOf(key)?.source ?? { by: "function" };
 }

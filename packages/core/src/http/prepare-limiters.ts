@@ -11,7 +11,7 @@ import type { PreparedLimiter } from "./request-context.ts";
 import { fixedCostOptions } from "./request-cost.ts";
 
 /**
- * Prepares the limiters of a guard, and lists their use in the directory. Throws `HEADGATE_INVALID_OPTION`,
+ * Prepares the limiters of a guard, and lists their use in the registry. Throws `HEADGATE_INVALID_OPTION`,
  * `HEADGATE_INVALID_COST`.
  */
 export function prepareLimiters<Request extends HttpRequest>(
@@ -42,7 +42,7 @@ export function prepareLimiters<Request extends HttpRequest>(
   return prepared;
 }
 
-/** The use of a limiter for the directory, without the entries of lists, and without secrets. */
+/** The use of a limiter for the registry, without the entries of lists, and without secrets. */
 function describeUse(
   adapter: string,
   keys: HttpUse["keys"],

@@ -22,11 +22,11 @@ export interface StoreBackend {
   ): BackendParts & { readonly pipeline: Stage };
   /** Lists the limiter for operators' tools. */
   register(name: string, own: CompiledPolicy, parent: string | undefined): void;
-  /** Records in the directory how an adapter uses a limiter. */
+  /** Records in the registry how an adapter uses a limiter. */
   recordUse(store: CountingStore, name: string, use: HttpUse): void;
-  /** Lists the shapes passed with its calls; undefined if the store has no directory. */
+  /** Lists the shapes passed with its calls; undefined if the store has no registry. */
   trackPerCallPolicies(store: CountingStore, name: string): PerCallPolicyTracker | undefined;
-  /** Removes it from the directory. */
+  /** Removes it from the registry. */
   unregister(store: CountingStore, name: string): Promise<void>;
   /** Sends its last counts. */
   flushUsage(store: CountingStore, name: string): Promise<void>;

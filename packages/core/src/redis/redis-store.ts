@@ -53,7 +53,7 @@ export interface UsageOptions {
  * Throws `HEADGATE_UNKNOWN_REDIS_CLIENT`, `HEADGATE_INVALID_OPTION`.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
-  rejectUnknownOptions("redisStore", options, ["prefix", "clock", "directory", "usage"]);
+  rejectUnknownOptions("redisStore", options, ["prefix", "clock", "registry", "usage"]);
   const { prefix = "hg", clock, registry = true } = options;
   if (typeof prefix !== "string" || !/^[\w.-]{1,32}$/.test(prefix)) {
     throw invalidValue(
@@ -62,7 +62,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     );
   }
   const now = createClock("redisStore", clock);
-  readBoolean("redisStore: directory", registry);
+  readBoolean("redisStore: registry", registry);
   const usage = readUsage(options.usage ?? false);
   const settings = { prefix, registry, usage };
   // A clock is for tests and replays.

@@ -16,8 +16,8 @@ import type {
 import { logFirstRefusal } from "./refusal.ts";
 
 /**
- * Lists a limiter or a breaker in the directory of its store, until its name is removed; does nothing if the store has no
- * directory. `nameTargets` is called with each write.
+ * Lists a limiter or a breaker in the registry of its store, until its name is removed; does nothing if the store has no
+ * registry. `getTargetNames` is called with each write.
  */
 export function addToRegistry(
   store: CountingStore,
@@ -43,12 +43,12 @@ export async function removeFromRegistry(
 
 /** The listings of this process for the client and prefix of a store. */
 export const registryOf: (store: CountingStore) => ProcessRegistry = shareByPrefix(
-  "directory",
+  "registry",
   (store) => {
     const onRefused = logFirstRefusal(
       "HEADGATE_REGISTRY_REFUSED",
       (why) =>
-        `this process is not in the directory that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { directory: false }) turns the directory off`,
+        `this process is not in the registry that operators' tools read: ${why}; limits are decided as usual, and the write is tried again every 30 seconds; redisStore(client, { registry: false }) turns the registry off`,
     );
     return new ProcessRegistry(store.prefix, onRefused, processNameOf(store).name);
   },
@@ -58,7 +58,7 @@ export const registryOf: (store: CountingStore) => ProcessRegistry = shareByPref
 const MAX_SHAPES = 64;
 
 /**
- * Lists a limiter if its store keeps a directory. `own` has its limits without those of the one that it extends, which is named
+ * Lists a limiter if its store keeps a registry. `own` has its limits without those of the one that it extends, which is named
  * `extended`.
  */
 export function addLimiterToRegistry(
@@ -70,16 +70,16 @@ export function addLimiterToRegistry(
   if (own.store.registry === true) addToRegistry(own.store, limiterRecord(name, own, extended));
 }
 
-/** Lists policies of other shapes with a limiter, while they are in use; undefined if the store keeps no directory. */
+/** Lists policies of other shapes with a limiter, while they are in use; undefined if the store keeps no registry. */
 export function trackPerCallPolicies(
   store: CountingStore,
   name: string,
 ): PerCallPolicyTracker | undefined {
   if (store.registry !== true) return undefined;
-  const directory = registryOf(store);
+  const registry = registryOf(store);
   return {
-    add: (policy) => directory.addPerCallPolicy(name, registryPolicyOf(policy)),
-    remove: (policy) => directory.removePerCallPolicy(name, registryPolicyOf(policy)),
+    add: (policy) => registry.addPerCallPolicy(name, registryPolicyOf(policy)),
+    remove: (policy) => registry.removePerCallPolicy(name, registryPolicyOf(policy)),
   };
 }
 

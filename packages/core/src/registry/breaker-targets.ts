@@ -15,7 +15,7 @@ const MAX_NAME_BYTES = 65_536;
 /** Names the targets of a breaker, the most important first. */
 export type GetTargetNames = () => Iterable<string>;
 
-/** The targets of some breakers for the directory, by the hash of each breaker's record. Counts those that do not fit. */
+/** The targets of some breakers for the registry, by the hash of each breaker's record. Counts those that do not fit. */
 export function collectTargets(
   breakers: ReadonlyMap<string, GetTargetNames>,
 ): readonly BreakerTargets[] {

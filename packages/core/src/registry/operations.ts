@@ -1,6 +1,6 @@
 import { defineListOperation } from "../operations/list-script.ts";
 import type { Operation } from "../store/store.ts";
-import { directoryLua } from "./lua.generated.ts";
+import { registryLua } from "./lua.generated.ts";
 
 /** A record that several processes share, identified by a hash of its content. */
 export interface SharedRecord {
@@ -9,7 +9,7 @@ export interface SharedRecord {
   readonly text: string;
 }
 
-/** The part of a directory that one process maintains. */
+/** The part of a registry that one process maintains. */
 export interface RegistryCall {
   readonly prefix: string;
   /** The name of the process: 16 characters. */
@@ -35,7 +35,7 @@ export const INDEX_STATES = {
 
 /** The key of the index of a prefix's processes. Counter keys have three parts after the subject, so it cannot be one. */
 export function registryKey(prefix: string): string {
-  return `${prefix}:{directory}`;
+  return `${prefix}:{registry}`;
 }
 
 /** The key of a process's record, by the name of the process. */
@@ -49,12 +49,12 @@ export function sharedRecordKey(prefix: string, hash: string): string {
 }
 
 /**
- * Extends the life of a process and its records in the directory. The reply has the state of the index, as in `INDEX_STATES`,
+ * Extends the life of a process and its records in the registry. The reply has the state of the index, as in `INDEX_STATES`,
  * and for each shared record 1 if it exists, 0 if it has to be written.
  */
 export const updateRegistry: Operation<RegistryCall> = {
-  ...defineListOperation("directory", {
-    source: directoryLua,
+  ...defineListOperation("registry", {
+    source: registryLua,
     parameters: ({ process, record, ttlMs, sharedTtlMs, shared }: RegistryCall) => [
       process,
       record,

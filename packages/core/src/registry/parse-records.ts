@@ -156,9 +156,9 @@ export interface IndexedProcess {
   readonly seenAt: number;
 }
 
-/** Reads an index, as directory.lua writes it. */
+/** Reads an index, as registry.lua writes it. */
 export function parseIndex(text: string): readonly IndexedProcess[] | UnreadableReason {
-  return parseBody("directory", text, (body) => {
+  return parseBody("registry", text, (body) => {
     const lines = body === "" ? [] : body.split("\n");
     const seen = lines.map((line) => /^([\w-]{16}) (\d{10})$/.exec(line));
     if (seen.includes(null)) return "damaged";

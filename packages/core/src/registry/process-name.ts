@@ -7,7 +7,7 @@ export function createProcessName(): string {
   return randomBytes(12).toString("base64url");
 }
 
-/** The name of this process for the client and prefix of a store: the same in the directory and in usage. */
+/** The name of this process for the client and prefix of a store: the same in the registry and in usage. */
 export const processNameOf: (store: CountingStore) => { readonly name: string } = shareByPrefix(
   "processName",
   () => ({ name: createProcessName() }),

@@ -139,7 +139,7 @@ describe("a process", () => {
     expect(started).toHaveBeenCalledTimes(2);
   });
 
-  test("with nothing on a store that keeps no directory writes nothing", async () => {
+  test("with nothing on a store that keeps no registry writes nothing", async () => {
     const { store, calls } = listingStore();
     const limiter = make({ ...store, registry: false });
     expect(vi.getTimerCount()).toBe(0);

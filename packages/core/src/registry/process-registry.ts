@@ -16,7 +16,7 @@ import { RECORD_FORMAT } from "./record.ts";
 import { refusalOf } from "./refusal.ts";
 import { RegistryEntry } from "./registry-entry.ts";
 
-/** When a process writes into directories, in milliseconds. */
+/** When a process writes into registries, in milliseconds. */
 interface RegistryIntervals {
   /** After the first limiter was created; a process that ends sooner is not listed. Up to half as much is added. */
   firstMs: number;
@@ -65,7 +65,7 @@ export class ProcessRegistry {
   /** Whether anything was written that has to be removed later. */
   #isRegistered = false;
   readonly #alarm = new BackgroundTimer(
-    weakCallback(this, (directory) => directory.writePeriodically()),
+    weakCallback(this, (registry) => registry.writePeriodically()),
   );
   #writing: Promise<void> | undefined;
 
@@ -101,7 +101,7 @@ export class ProcessRegistry {
     this.#entries.get(idOf("limiter", limiter))?.removePerCallPolicy(policy);
   }
 
-  /** Removes a name. With the last one the process leaves the directory, waiting only briefly for the store. Never rejects. */
+  /** Removes a name. With the last one the process leaves the registry, waiting only briefly for the store. Never rejects. */
   async remove(kind: Kind, name: string, store: CountingStore): Promise<void> {
     this.#entries.delete(idOf(kind, name));
     if (this.#entries.size > 0) return;

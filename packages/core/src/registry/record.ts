@@ -43,7 +43,7 @@ export interface RegistryPolicy {
   readonly shapes: readonly RegistryShape[];
 }
 
-/** A limiter's record in the directory. */
+/** A limiter's record in the registry. */
 export interface LimiterRecord {
   readonly kind: "limiter";
   readonly name: string;
@@ -70,7 +70,7 @@ export interface LimiterRecord {
   readonly isCut?: boolean | undefined;
 }
 
-/** A breaker's record in the directory. */
+/** A breaker's record in the registry. */
 export interface BreakerRecord {
   readonly kind: "breaker";
   readonly name: string;
@@ -86,7 +86,7 @@ export interface BreakerRecord {
   readonly isCut?: boolean | undefined;
 }
 
-/** A process's record in the directory, for one client and prefix. */
+/** A process's record in the registry, for one client and prefix. */
 export interface ProcessRecord {
   /** The same for all clients of a process. */
   readonly process: string;

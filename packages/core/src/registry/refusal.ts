@@ -9,7 +9,7 @@ import { INDEX_STATES } from "./operations.ts";
  */
 const REFUSAL = /(?:^|-)(?:READONLY|OOM|MISCONF|NOREPLICAS) /;
 
-/** Why nothing was written, for the log, by the state that the scripts of the directory and of usage report. */
+/** Why nothing was written, for the log, by the state that the scripts of the registry and of usage report. */
 const REASONS: ReadonlyMap<number | undefined, string> = new Map([
   [INDEX_STATES.otherFormat, "another version of Headgate keeps it in another format"],
   [INDEX_STATES.tooLong, "its key holds more than any version writes; delete the key"],

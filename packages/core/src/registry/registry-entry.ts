@@ -14,7 +14,7 @@ const MAX_PER_CALL_POLICIES = 64;
 /** Longer records, in characters, are listed without details. */
 const MAX_RECORD_CHARACTERS = 16_384;
 
-/** A limiter or breaker of this process, for its record in the directory. */
+/** A limiter or breaker of this process, for its record in the registry. */
 export class RegistryEntry {
   /** The store that it was created on. */
   readonly store: CountingStore;

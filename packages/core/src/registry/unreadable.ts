@@ -6,7 +6,7 @@ const FORMAT = "1";
 
 /** Reads a text that begins with the line `headgate KIND FORMAT`, as a script wrote it. */
 export function parseBody<T>(
-  kind: "directory" | "usage",
+  kind: "registry" | "usage",
   text: string,
   read: (body: string) => T | UnreadableReason,
 ): T | UnreadableReason {

@@ -70,7 +70,7 @@ export class ProcessUsage {
   #sending: Promise<void> | undefined;
   readonly #alarm = new BackgroundTimer(weakCallback(this, (usage) => usage.sendPeriodically()));
 
-  /** `onRefused` is called for each call that the store refuses. `name` is the process's name in the directory of the prefix. */
+  /** `onRefused` is called for each call that the store refuses. `name` is the process's name in the registry of the prefix. */
   constructor(
     prefix: string,
     onRefused: (error: HeadgateError) => void,

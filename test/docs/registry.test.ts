@@ -5,12 +5,12 @@ import { redisStore } from "@headgate/core/redis";
 import { byHeader, byIp, combineKeys, rateLimit } from "@headgate/express";
 import { beforeAll, expect, test } from "vitest";
 import { useOwnRedis } from "../support/own-redis.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { page, section } from "./markdown.ts";
 
 const own = useOwnRedis();
 
-const DIRECTORY = section(page("docs/reference/usage.md"), "The directory");
+const REGISTRY = section(page("docs/reference/usage.md"), "The registry");
 let found: Awaited<ReturnType<typeof readRegistry>>;
 
 /** Something of everything. */
@@ -28,7 +28,7 @@ beforeAll(async () => {
     denyList: () => false,
   });
   const breaker = createBreaker({ name: "bank", store });
-  await writeDirectory(store);
+  await writeRegistry(store);
   found = await readRegistry(store);
   await Promise.all([limit, route, site, breaker].map((one) => one.close()));
 });
@@ -50,10 +50,10 @@ test("a limiter's registry entry names the kinds of keys that adapters count by"
 
 test("all keys in Redis have the documented prefixes and expire within the documented time", async () => {
   const [, start = ""] =
-    /keys begin with `([^`]+)` and expire within two hours/.exec(DIRECTORY) ?? [];
+    /keys begin with `([^`]+)` and expire within two hours/.exec(REGISTRY) ?? [];
   const store = redisStore(own.client);
   const limiter = createLimiter({ name: "x", store, limits: gcra({ limit: 5, window: "1m" }) });
-  await writeDirectory(store);
+  await writeRegistry(store);
   const keys = (await own.scan()).map(String).sort();
   const kinds = ["", ":process/", ":record/"];
   expect(keys).toHaveLength(kinds.length);

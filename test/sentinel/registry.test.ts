@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import type { RedisSentinel } from "../support/redis-sentinel.ts";
 import { startSentinel } from "../support/redis-sentinel.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { connectSentinel, sentinelClients } from "./sentinel-clients.ts";
 
 let sentinel: RedisSentinel | undefined;
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 test.each(sentinelClients)(
-  "a directory is whole again after a failover that lost it, seen through %s",
+  "a registry is whole again after a failover that lost it, seen through %s",
   async (library) => {
     const started = await startSentinel();
     sentinel = started;
@@ -22,14 +22,14 @@ test.each(sentinelClients)(
     const store = redisStore(client);
     const limits = gcra({ limit: 5, window: "1m" });
     const limiter = createLimiter({ name: "api", store, limits });
-    await writeDirectory(store);
+    await writeRegistry(store);
     expect((await readRegistry(store)).limiters).toMatchObject([{ name: "api" }]);
     const primary = await started.primary();
     await primary.process.kill();
     const next = await started.waitForFailover(primary);
     await next.admin.ask("FLUSHALL");
     await waitUntil("the process is listed again", 20_000, async () => {
-      await writeDirectory(store);
+      await writeRegistry(store);
       const { limiters, processes, unread } = await readRegistry(store, { timeout: "1s" });
       return (limiters.length + processes.length === 2 && unread.length === 0) || undefined;
     });

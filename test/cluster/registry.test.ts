@@ -4,7 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
-import { writeDirectory } from "../support/write-directory.ts";
+import { writeRegistry } from "../support/write-registry.ts";
 import { clusterClientNames, connectCluster } from "./cluster-clients.ts";
 
 let cluster: RedisCluster;
@@ -14,22 +14,22 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 test.each(clusterClientNames)(
-  "a directory on a cluster is in one slot, seen through %s",
+  "a registry on a cluster is in one slot, seen through %s",
   async (library) => {
     const { client, close } = await connectCluster[library](cluster.addresses);
     onTestFinished(async () => void (await close()));
-    const prefix = `directory-${clusterClientNames.indexOf(library)}`;
+    const prefix = `registry-${clusterClientNames.indexOf(library)}`;
     const store = redisStore(client, { prefix });
     const limits = gcra({ limit: 5, window: "1m" });
     const limiters = Array.from({ length: 200 }, (_, i) =>
       createLimiter({ name: `limiter ${i}`, store, limits }),
     );
-    await writeDirectory(store);
+    await writeRegistry(store);
     const { limiters: listed, processes, unread } = await readRegistry(store);
     expect(listed).toHaveLength(200);
     expect(processes).toHaveLength(1);
     expect(unread).toEqual([]);
-    const holding = await cluster.nodeOf(`${prefix}:{directory}`);
+    const holding = await cluster.nodeOf(`${prefix}:{registry}`);
     for (const node of cluster.nodes) {
       const keys = (await node.admin.ask("KEYS", `${prefix}:*`)) as readonly string[];
       expect(keys).toHaveLength(node === holding ? 202 : 0);
