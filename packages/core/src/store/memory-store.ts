@@ -58,7 +58,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     prefix: "memory",
     now,
     run: async (operation, call) => runSync(operation, call),
-    runNow: runSync,
+    runSync,
     get evictions() {
       return table.evictions;
     },
