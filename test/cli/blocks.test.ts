@@ -4,7 +4,7 @@ import { redisStore } from "@headgate/core/redis";
 import { expect, onTestFinished, test } from "vitest";
 import { sendUsage } from "../support/send-usage.ts";
 import { writeRegistry } from "../support/write-registry.ts";
-import { useHeadgate } from "./acting/use-headgate.ts";
+import { useHeadgate } from "./actions/use-headgate.ts";
 import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
 

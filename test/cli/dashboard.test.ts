@@ -13,7 +13,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { run } from "../../packages/cli/src/run.ts";
 
 import { writeRegistry } from "../support/write-registry.ts";
-import { useHeadgate } from "./acting/use-headgate.ts";
+import { useHeadgate } from "./actions/use-headgate.ts";
 
 const redis = useHeadgate();
 const urlOf = () => `redis://127.0.0.1:${redis.server.port}`;

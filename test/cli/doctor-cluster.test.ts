@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedisCluster } from "../support/redis-cluster.ts";
 import { startCluster } from "../support/redis-cluster.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { examine, faultsOf, paste } from "./examine.ts";
+import { issuesOf, paste, runDoctor } from "./run-doctor.ts";
 
 let cluster: RedisCluster;
 let at: string;
@@ -32,9 +32,9 @@ async function decide(client: Redis | Cluster): Promise<number> {
   return decisions.filter(({ source }) => source === "store").length;
 }
 
-test("in order: each server is asked", async () => {
-  const healthy = await examine(at, "--cluster");
-  expect(faultsOf(healthy)).toEqual([]);
+test("a healthy cluster has no issues, and each server is checked", async () => {
+  const healthy = await runDoctor(at, "--cluster");
+  expect(issuesOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
   expect(healthy.worst("version").servers).toEqual(places());
   expect(healthy.worst("cluster").message).toMatch(
@@ -42,53 +42,55 @@ test("in order: each server is asked", async () => {
   );
 });
 
-test("clients of one server, which are sent elsewhere", async () => {
+test("redirected calls of a single-server client are a warning", async () => {
   expect(await decide(new Redis(port))).toBeLessThan(200);
-  const sent = await examine(at, "--cluster");
+  const sent = await runDoctor(at, "--cluster");
   expect(sent.worst("cluster")).toMatchObject({
     status: "warning",
-    found: expect.stringMatching(/\d+ calls sent elsewhere \(MOVED\), beside \d+ EVALSHA$/),
+    message: expect.stringMatching(/\d+ calls redirected \(MOVED\), and \d+ EVALSHA$/),
     servers: [`127.0.0.1:${port}`],
   });
   expect(sent.worst("cluster").fix).toContain("new Cluster(...)");
-  // As is advised.
+  // As the fix says.
   for (const { admin } of cluster.nodes) await admin.ask("CONFIG", "RESETSTAT");
   expect(await decide(new Cluster([{ host: "127.0.0.1", port }]))).toBe(300);
-  expect(faultsOf(await examine(at, "--cluster"))).toEqual([]);
+  expect(issuesOf(await runDoctor(at, "--cluster"))).toEqual([]);
 });
 
-test("slots of no server, which the printed command gives away", async () => {
+test("the printed command assigns hash slots without a server", async () => {
   for (const { admin } of cluster.nodes) await admin.ask("CLUSTER", "DELSLOTSRANGE", 0, 4);
-  const uncovered = await examine(at, "--cluster");
+  const uncovered = await runDoctor(at, "--cluster");
   expect(uncovered.worst("cluster")).toMatchObject({
     status: "problem",
-    found: expect.stringContaining("5 slots of no server"),
+    message: expect.stringContaining("5 hash slots without a server"),
   });
-  // Printed for each server; one of them shall have the slots.
+  // Each server has a command; one of them gets the slots.
   const command = uncovered.worst("cluster").commands?.find((text) => text.includes(`-p ${port} `));
   expect(command).toContain("CLUSTER ADDSLOTSRANGE 0 4");
   await paste([command as string]);
   await cluster.waitUntilReady();
   await waitUntil("the cluster is in order", 10_000, async () =>
-    faultsOf(await examine(at, "--cluster")).length === 0 ? true : undefined,
+    issuesOf(await runDoctor(at, "--cluster")).length === 0 ? true : undefined,
   );
 });
 
-test("a server that is down", async () => {
+test("a server that is down is a problem", async () => {
   const last = cluster.nodes[2];
   await last?.process.kill();
   await waitUntil("the others noticed", 10_000, async () => {
     const info = String(await cluster.nodes[0]?.admin.ask("CLUSTER", "INFO"));
     return info.includes("cluster_state:fail") ? true : undefined;
   });
-  const without = await examine(at, "--cluster");
+  const without = await runDoctor(at, "--cluster");
   expect(without.worst("servers")).toMatchObject({
     status: "problem",
-    found: expect.stringMatching(/^a primary that does not answer: .*ECONNREFUSED/),
+    message: expect.stringMatching(/^a primary does not answer: .*ECONNREFUSED/),
     servers: [`127.0.0.1:${last?.port}`],
   });
   expect(without.worst("cluster")).toMatchObject({
     status: "problem",
-    found: expect.stringMatching(/^cluster_state fail, 3 shards, \d+ slots without a server/),
+    message: expect.stringMatching(
+      /^cluster_state fail, 3 shards, \d+ hash slots without a reachable server/,
+    ),
   });
 });

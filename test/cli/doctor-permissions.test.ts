@@ -7,7 +7,7 @@ import { ROLES } from "../../packages/cli/src/doctor/roles.ts";
 import { blocksOf, page } from "../docs/markdown.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
-import { examine, faultsOf, paste } from "./examine.ts";
+import { issuesOf, paste, runDoctor } from "./run-doctor.ts";
 
 const lines = blocksOf([page("docs/how-to/operate.md")], "text").map(({ text }) => text.trim());
 
@@ -47,7 +47,7 @@ function grants(role: Role): readonly string[] {
   return ["~hg:*", ...ROLES[role].map((command) => `+${command}`)];
 }
 
-describe("the roles are those of docs/how-to/operate.md", () => {
+describe("a role has the permissions of docs/how-to/operate.md", () => {
   test.each(["application", "reader", "operator"] as const)("%s", (role) => {
     const line = lines[["application", "reader", "operator"].indexOf(role)] ?? "";
     const [, , , ...rules] = line.split(" ");
@@ -57,60 +57,65 @@ describe("the roles are those of docs/how-to/operate.md", () => {
   });
 });
 
-describe("of another user, by a dry run", () => {
+describe("the permissions of another user, by a dry run", () => {
   test.each(["application", "reader", "operator"] as const)("%s", async (role) => {
     await setUser(...grants(role));
-    const all = await examine(at, "--as", "app", "--role", role);
+    const all = await runDoctor(at, "--as", "app", "--role", role);
     expect(all.statuses["permissions"]).toBe("ok");
     expect(all.worst("permissions").message).toContain(`user app has all ${ROLES[role].length}`);
   });
 
-  test("each command that lacks is named, and granted by the command that is printed", async () => {
+  test("each missing command is named, and the printed command grants it", async () => {
     await setUser("~hg:*");
-    const nothing = await examine(at, "--as", "app", "--role", "operator");
-    const lacking = ROLES.operator.map((command) => `+${command}`).join(" ");
+    const nothing = await runDoctor(at, "--as", "app", "--role", "operator");
+    const missing = ROLES.operator.map((command) => `+${command}`).join(" ");
     expect(nothing.worst("permissions")).toMatchObject({
       status: "problem",
-      found: `user app lacks ${lacking} for the role operator`,
+      message: `user app lacks ${missing} for the role operator`,
     });
     await paste(nothing.worst("permissions").commands);
-    const all = await examine(at, "--as", "app", "--role", "operator");
+    const all = await runDoctor(at, "--as", "app", "--role", "operator");
     expect(all.statuses["permissions"]).toBe("ok");
   });
 
-  test.each(ROLES.operator)("without %s", async (command) => {
+  test.each(ROLES.operator)("the missing command %s is found", async (command) => {
     await setUser(...grants("operator"), `-${command}`);
     const known = await readPermissions(askerOf(admin), "operator", "hg", "app");
-    expect(known).toMatchObject({ user: "app", lacking: [command], lacksKeys: false, untold: [] });
+    expect(known).toMatchObject({
+      user: "app",
+      deniedCommands: [command],
+      deniesKeys: false,
+      untestedCommands: [],
+    });
   });
 
-  test("keys of the prefix", async () => {
+  test("missing access to the keys is named", async () => {
     await setUser("~other:*", ...grants("application").slice(1));
-    const refused = await examine(at, "--as", "app");
+    const refused = await runDoctor(at, "--as", "app");
     expect(refused.worst("permissions").message).toContain("lacks ~hg:* for");
     await paste(refused.worst("permissions").commands);
-    expect((await examine(at, "--as", "app")).statuses["permissions"]).toBe("ok");
-    const other = await examine(at, "--as", "app", "--prefix", "other");
+    expect((await runDoctor(at, "--as", "app")).statuses["permissions"]).toBe("ok");
+    const other = await runDoctor(at, "--as", "app", "--prefix", "other");
     expect(other.statuses["permissions"]).toBe("ok");
   });
 
-  test("a user that there is not", async () => {
-    const nobody = await examine(at, "--as", "nobody");
+  test("an unknown user is a problem", async () => {
+    const nobody = await runDoctor(at, "--as", "nobody");
     expect(nobody.worst("permissions")).toMatchObject({
       status: "problem",
-      found: "there is no user nobody",
-      mend: expect.stringContaining("ACL SETUSER nobody on >secret ~hg:* -@all +evalsha"),
+      message: "there is no user nobody",
+      fix: expect.stringContaining("ACL SETUSER nobody on >secret ~hg:* -@all +evalsha"),
     });
   });
 });
 
-describe("of who is connected, who may ask for nothing: by trying", () => {
-  test("an application has what it needs, and the rest is unknown", async () => {
+describe("the permissions of the connected user, by trying commands", () => {
+  test("an application has its permissions, and other facts are unknown", async () => {
     await setUser(...grants("application"));
-    const alone = await examine(asUser());
+    const alone = await runDoctor(asUser());
     expect(alone.worst("permissions")).toMatchObject({
       status: "ok",
-      found: "the user of this command has all 10 commands of the role application, on ~hg:*",
+      message: "the user of this command has all 10 commands of the role application, on ~hg:*",
     });
     expect(alone.statuses).toMatchObject({ latency: "ok", clock: "ok", "script-cache": "ok" });
     expect(alone.statuses["eviction"]).toBe("unknown");
@@ -120,45 +125,50 @@ describe("of who is connected, who may ask for nothing: by trying", () => {
     expect(await admin.dbsize()).toBe(0);
   });
 
-  test.each(ROLES.application)("without %s", async (command) => {
+  test.each(ROLES.application)("the missing command %s is found", async (command) => {
     await setUser(...grants("application"), `-${command}`);
     const client = new Redis(asUser(), { enableReadyCheck: false, disableClientInfo: true });
     const known = await readPermissions(askerOf(client), "application", "hg", undefined);
-    expect(known).toMatchObject({ user: "", lacking: [command], lacksKeys: false, untold: [] });
+    expect(known).toMatchObject({
+      user: "",
+      deniedCommands: [command],
+      deniesKeys: false,
+      untestedCommands: [],
+    });
     client.disconnect();
   });
 
-  test("keys of the prefix", async () => {
+  test("missing access to the keys is named", async () => {
     await setUser("~other:*", ...grants("application").slice(1));
-    expect((await examine(asUser())).worst("permissions").message).toContain("lacks ~hg:* for");
+    expect((await runDoctor(asUser())).worst("permissions").message).toContain("lacks ~hg:* for");
   });
 
-  test("what cannot be tried without a trace is unknown", async () => {
+  test("a command that cannot be tried without a write is unknown", async () => {
     await setUser(...grants("operator").filter((rule) => rule !== "+acl|whoami"), "-acl|whoami");
-    const told = await examine(asUser(), "--role", "operator");
-    expect(told.worst("permissions").message).toContain("lacks +acl|whoami");
+    const withoutWhoami = await runDoctor(asUser(), "--role", "operator");
+    expect(withoutWhoami.worst("permissions").message).toContain("lacks +acl|whoami");
     await setUser(...grants("operator"));
-    const rest = await examine(asUser(), "--role", "operator");
+    const rest = await runDoctor(asUser(), "--role", "operator");
     expect(rest.worst("permissions")).toMatchObject({
       status: "unknown",
-      found: expect.stringContaining(
-        "user app has all commands of the role operator that can be tried; not known: LPUSH",
+      message: expect.stringContaining(
+        "user app has all commands of the role operator that can be tested; unknown: LPUSH",
       ),
     });
     expect(await admin.dbsize()).toBe(0);
   });
 });
 
-test("commands under another name", async () => {
+test("a renamed command is a problem", async () => {
   const renamed = await startRedis({ port: true, args: ["--rename-command", "EVALSHA", ""] });
   try {
-    const found = await examine(`redis://127.0.0.1:${renamed.port}`);
+    const found = await runDoctor(`redis://127.0.0.1:${renamed.port}`);
     expect(found.worst("permissions")).toMatchObject({
       status: "problem",
-      found: "the server does not know EVALSHA",
+      message: "the server does not know EVALSHA",
     });
     await renamed.restart([]);
-    expect(faultsOf(await examine(`redis://127.0.0.1:${renamed.port}`))).toEqual([]);
+    expect(issuesOf(await runDoctor(`redis://127.0.0.1:${renamed.port}`))).toEqual([]);
   } finally {
     await renamed.stop();
   }

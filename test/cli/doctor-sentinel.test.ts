@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RedisSentinel, SentinelNode } from "../support/redis-sentinel.ts";
 import { startSentinel } from "../support/redis-sentinel.ts";
-import type { Examined } from "./examine.ts";
-import { examine, faultsOf } from "./examine.ts";
+import type { DoctorRun } from "./run-doctor.ts";
+import { issuesOf, runDoctor } from "./run-doctor.ts";
 
 let set: RedisSentinel;
 
@@ -11,26 +11,26 @@ beforeAll(async () => {
 });
 afterAll(() => set.stop());
 
-function ask(): Promise<Examined> {
+function ask(): Promise<DoctorRun> {
   const hosts = set.addresses.map(({ host, port }) => `${host}:${port}`).join(",");
-  return examine(`redis://${hosts}`, "--sentinel", set.name, "--timeout", "500ms");
+  return runDoctor(`redis://${hosts}`, "--sentinel", set.name, "--timeout", "500ms");
 }
 
 const placesOf = (nodes: readonly SentinelNode[]) => nodes.map(({ port }) => `127.0.0.1:${port}`);
 
-test("in order: the primary, its replicas and each Sentinel are asked", async () => {
+test("the primary, its replicas and each Sentinel are checked", async () => {
   const healthy = await ask();
-  expect(faultsOf(healthy)).toEqual([]);
+  expect(issuesOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
   expect([...healthy.worst("version").servers].sort()).toEqual(placesOf(set.nodes).sort());
   expect(healthy.worst("sentinels")).toMatchObject({
-    found: expect.stringMatching(/^names 127\.0\.0\.1:\d+; OK 3 usable Sentinels/),
+    message: expect.stringMatching(/^names 127\.0\.0\.1:\d+; OK 3 usable Sentinels/),
     servers: placesOf(set.sentinels),
   });
   expect(healthy.worst("replicas").message).toMatch(/^(2 replicas, at most|connected with)/);
 });
 
-test("a Sentinel that is away, and a replica that is frozen", async () => {
+test("a stopped Sentinel and a frozen replica are warnings", async () => {
   const sentinel = set.sentinels[2] as SentinelNode;
   const primary = await set.primary();
   const replica = set.nodes.find((node) => node !== primary) as SentinelNode;
@@ -41,12 +41,12 @@ test("a Sentinel that is away, and a replica that is frozen", async () => {
   expect(without.exitCode).toBe(1);
   expect(without.worst("sentinels")).toMatchObject({
     status: "warning",
-    found: expect.stringContaining("ECONNREFUSED"),
+    message: expect.stringContaining("ECONNREFUSED"),
     servers: placesOf([sentinel]),
   });
   expect(without.worst("servers")).toMatchObject({
     status: "warning",
-    found: expect.stringMatching(/^a replica that does not answer: /),
+    message: expect.stringMatching(/^a replica does not answer: /),
     servers: placesOf([replica]),
   });
 });

@@ -12,9 +12,9 @@ import { startRedis } from "../support/redis-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { writeRegistry } from "../support/write-registry.ts";
-import type { Examined } from "./examine.ts";
-import { examine, faultsOf, paste } from "./examine.ts";
 import { runCli } from "./run-cli.ts";
+import type { DoctorRun } from "./run-doctor.ts";
+import { issuesOf, paste, runDoctor } from "./run-doctor.ts";
 
 let server: RedisProcess;
 let admin: Redis;
@@ -53,16 +53,16 @@ async function withConfig(
   }
 }
 
-test("a server in order has no fault, and is left as it was", async () => {
+test("a healthy server has no issues, and is not changed", async () => {
   const before = await admin.config("GET", "*");
-  const healthy = await examine(at);
-  expect(faultsOf(healthy)).toEqual([]);
+  const healthy = await runDoctor(at);
+  expect(issuesOf(healthy)).toEqual([]);
   expect(healthy.exitCode).toBe(0);
   expect(await admin.config("GET", "*")).toEqual(before);
   expect(await admin.dbsize()).toBe(0);
 });
 
-test("an interruption ends it, and nothing is judged by half of the facts", async () => {
+test("an interruption ends the command without a report", async () => {
   const monitor = await admin.monitor();
   const interruption = new AbortController();
   monitor.on("monitor", (_time: string, [command]: string[]) => {
@@ -73,7 +73,7 @@ test("an interruption ends it, and nothing is judged by half of the facts", asyn
   monitor.disconnect();
 });
 
-describe("what is broken is found, and mended by the command that is printed", () => {
+describe("the printed command fixes", () => {
   const broken = {
     "maxmemory-policy": "allkeys-lru",
     appendonly: "yes",
@@ -84,8 +84,8 @@ describe("what is broken is found, and mended by the command that is printed", (
     "tcp-keepalive": "0",
   };
   let before: string[];
-  let first: Examined;
-  let second: Examined;
+  let first: DoctorRun;
+  let second: DoctorRun;
 
   beforeAll(async () => {
     before = (await admin.config("GET", ...Object.keys(broken))) as string[];
@@ -94,14 +94,14 @@ describe("what is broken is found, and mended by the command that is printed", (
     await admin.call("DEBUG", "SLEEP", "0.12");
     const crowd = Array.from({ length: 20 }, () => new Redis(server.socket));
     await Promise.all(crowd.map((client) => client.ping()));
-    first = await examine(at, "--store-timeout", "100ms");
+    first = await runDoctor(at, "--store-timeout", "100ms");
     for (const client of crowd) client.disconnect();
     const { checks } = first.report;
-    // Two of them are of one check: the second is found when the first is mended.
+    // Two issues belong to one check: the second one is found after the first one is fixed.
     for (const { findings } of checks) {
       for (const { commands = [] } of findings) await paste(commands);
     }
-    second = await examine(at);
+    second = await runDoctor(at);
   });
   afterAll(async () => {
     await admin.config("SET", ...before);
@@ -115,8 +115,8 @@ describe("what is broken is found, and mended by the command that is printed", (
     ["busy-scripts", "note", "busy-reply-threshold 60000 ms"],
     ["connections", "warning", "of 24 connections open"],
     ["idle-connections", "note", "timeout 30, tcp-keepalive 0"],
-    ["keys", "warning", "1 of 1 looked at never expire: hg:{ann}:api:default:PBBk8jmq"],
-  ])("%s", (name, status, words) => {
+    ["keys", "warning", "1 of 1 inspected keys never expire: hg:{ann}:api:default:PBBk8jmq"],
+  ])("the check %s, whose status was %s", (name, status, words) => {
     expect(first.statuses[name]).toBe(status);
     expect(first.worst(name).message).toContain(words);
     expect(first.worst(name).impact).toBeDefined();
@@ -124,28 +124,28 @@ describe("what is broken is found, and mended by the command that is printed", (
     if (name !== "idle-connections") expect(second.statuses[name]).toBe("ok");
   });
 
-  test("a slow command, which nobody can undo", () => {
+  test("a slow command is a warning that no command fixes", () => {
     expect(first.statuses["slow-commands"]).toBe("warning");
     expect(first.worst("slow-commands").message).toMatch(/the slowest DEBUG, 1\d\d ms, \d+ s ago/);
   });
 
-  test("and the exit code says so", () => {
+  test("the exit code is 1 before, and 0 afterwards", () => {
     expect([first.exitCode, second.exitCode]).toEqual([1, 0]);
   });
 });
 
-test("memory that is full", async () => {
+test("full memory is a problem", async () => {
   await withConfig({ maxmemory: "1mb", "maxmemory-policy": "noeviction" }, async () => {
     await expect(admin.set("more", "")).rejects.toThrow("OOM");
-    const full = await examine(at);
+    const full = await runDoctor(at);
     expect(full.statuses["memory"]).toBe("problem");
     await paste(full.worst("memory").commands);
-    expect((await examine(at)).statuses["memory"]).toBe("ok");
+    expect((await runDoctor(at)).statuses["memory"]).toBe("ok");
     await admin.set("more", "", "PX", 1);
   });
 });
 
-test("a snapshot that failed, so that writes are refused", async () => {
+test("a failed snapshot is a problem if writes are refused", async () => {
   const dir = mkdtempSync(join(tmpdir(), "headgate-doctor-"));
   await withConfig({ dir, save: "3600 1", "stop-writes-on-bgsave-error": "yes" }, async () => {
     rmSync(dir, { recursive: true });
@@ -153,43 +153,43 @@ test("a snapshot that failed, so that writes are refused", async () => {
     await waitUntil("the snapshot failed", 5_000, async () =>
       (await admin.info("persistence")).includes("rdb_last_bgsave_status:err") ? true : undefined,
     );
-    const failed = await examine(at);
+    const failed = await runDoctor(at);
     expect(failed.statuses["persistence"]).toBe("problem");
     await paste(failed.worst("persistence").commands);
-    expect((await examine(at)).statuses["persistence"]).toBe("ok");
+    expect((await runDoctor(at)).statuses["persistence"]).toBe("ok");
     await admin.set("some", "", "PX", 1);
   });
 });
 
-test("replicas that writes wait for, and that are not there", async () => {
+test("missing replicas are a problem if writes need them", async () => {
   await withConfig({ "min-replicas-to-write": "1" }, async () => {
     await expect(admin.set("some", "")).rejects.toThrow("NOREPLICAS");
-    const without = await examine(at);
+    const without = await runDoctor(at);
     expect(without.statuses["min-replicas"]).toBe("problem");
     await paste(without.worst("min-replicas").commands);
-    expect((await examine(at)).statuses["min-replicas"]).toBe("ok");
+    expect((await runDoctor(at)).statuses["min-replicas"]).toBe("ok");
     await admin.set("some", "", "PX", 1);
   });
 });
 
-test("scripts that are flushed again and again", async () => {
+test("frequent flushes of the script cache are a warning", async () => {
   const flushing = setInterval(() => void admin.script("FLUSH"), 50);
-  const flushed = await examine(at).finally(() => clearInterval(flushing));
+  const flushed = await runDoctor(at).finally(() => clearInterval(flushing));
   expect(flushed.statuses["script-cache"]).toBe("warning");
   expect(flushed.worst("script-cache").message).toMatch(
-    /^the server forgot a script within \d+ ms$/,
+    /^the server dropped a script from its cache within \d+ ms$/,
   );
   for (let i = 0; i < 3; i += 1) await admin.script("FLUSH");
-  const counted = await examine(at);
+  const counted = await runDoctor(at);
   expect(counted.worst("script-cache").message).toMatch(/^SCRIPT FLUSH ran \d+ times in \d+ s$/);
   await admin.config("RESETSTAT");
-  expect((await examine(at)).statuses["script-cache"]).toBe("ok");
+  expect((await runDoctor(at)).statuses["script-cache"]).toBe("ok");
 });
 
-test("answers that come later than limiters wait", async () => {
+test("replies later than the store timeout are a problem", async () => {
   const proxy = await startTcpProxy({ port: server.port });
   proxy.delayReplies(25);
-  const slow = await examine(`redis://127.0.0.1:${proxy.port}`, "--store-timeout", "20ms");
+  const slow = await runDoctor(`redis://127.0.0.1:${proxy.port}`, "--store-timeout", "20ms");
   await proxy.close();
   expect(slow.statuses["latency"]).toBe("problem");
   expect(slow.worst("latency").message).toMatch(
@@ -197,16 +197,16 @@ test("answers that come later than limiters wait", async () => {
   );
 });
 
-test("a clock that is not this machine's", async () => {
+test("a difference between the clocks is a warning", async () => {
   // Whichever of the two is wrong: they are 90 seconds apart.
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 90_000 });
-  const apart = await examine(at).finally(() => vi.useRealTimers());
+  const apart = await runDoctor(at).finally(() => vi.useRealTimers());
   expect(apart.statuses["clock"]).toBe("warning");
   expect(apart.worst("clock").message).toMatch(/^(8\d|90)\.\d s behind this machine's/);
-  expect((await examine(at)).statuses["clock"]).toBe("ok");
+  expect((await runDoctor(at)).statuses["clock"]).toBe("ok");
 });
 
-test("a replica in the place of a primary", async () => {
+test("a replica used as a primary is a problem", async () => {
   const args = ["--replicaof", "127.0.0.1", String(server.port)];
   const replica = await startRedis({ port: true, args });
   try {
@@ -214,15 +214,15 @@ test("a replica in the place of a primary", async () => {
     await waitUntil("the replica is connected", 10_000, async () =>
       (await admin.info("replication")).includes("state=online") ? true : undefined,
     );
-    const wrong = await examine(there);
+    const wrong = await runDoctor(there);
     expect(wrong.statuses["role"]).toBe("problem");
     expect(wrong.worst("role").fix).toContain(`connect to the primary, 127.0.0.1:${server.port}`);
-    const right = await examine(at);
-    expect(faultsOf(right)).toEqual([]);
-    // The replica is asked as well.
+    const right = await runDoctor(at);
+    expect(issuesOf(right)).toEqual([]);
+    // The replica is checked as well.
     expect(right.worst("servers").message).toContain(`127.0.0.1:${replica.port}`);
     await replica.restart(["--replicaof", "127.0.0.1", "1"]);
-    const alone = await examine(there);
+    const alone = await runDoctor(there);
     expect(alone.statuses["replicas"]).toBe("warning");
     expect(alone.worst("replicas").message).toBe("not connected to its primary 127.0.0.1:1");
   } finally {
@@ -230,39 +230,39 @@ test("a replica in the place of a primary", async () => {
   }
 });
 
-describe("what is kept of limiters", () => {
-  test("two policies under one name", async () => {
+describe("the records of limiters", () => {
+  test("two policies under one name are a warning", async () => {
     const clients = [new Redis(server.socket), new Redis(server.socket)];
     const stores = clients.map((client) => redisStore(client));
     const limiters = stores.map((store, i) =>
       createLimiter({ name: "orders", limits: gcra({ limit: 10 + i, window: "1m" }), store }),
     );
     for (const store of stores) await writeRegistry(store);
-    const mixed = await examine(at);
-    expect(mixed.statuses["directory"]).toBe("warning");
-    expect(mixed.worst("directory").message).toMatch(
-      /^orders has 2 policies: one in \S+:\d+, another in/,
+    const mixed = await runDoctor(at);
+    expect(mixed.statuses["registry"]).toBe("warning");
+    expect(mixed.worst("registry").message).toMatch(
+      /^orders has 2 versions of its policy: one in \S+:\d+, another in/,
     );
     await limiters[0]?.close();
-    expect((await examine(at)).statuses["directory"]).toBe("ok");
+    expect((await runDoctor(at)).statuses["registry"]).toBe("ok");
     await limiters[1]?.close();
     for (const client of clients) client.disconnect();
   });
 
-  test("an override without an end", async () => {
+  test("an override without an end date is a warning", async () => {
     const by = createAdmin(redisStore(admin));
     const place = { limiter: "the orders", subject: { user: "it's ann" } };
     await by.setOverride({ ...place, shadow: true }, { for: "forever" });
-    const endless = await examine(at);
+    const endless = await runDoctor(at);
     expect(endless.statuses["overrides"]).toBe("warning");
     const command = `headgate unset --limiter 'the orders' --subject 'user=it'\\''s ann'`;
     expect(endless.worst("overrides")).toMatchObject({
-      found: "1 override, 1 without an end: the orders for it's ann",
-      mend: expect.stringContaining(command),
+      message: "1 override, 1 without an end date: the orders for it's ann",
+      fix: expect.stringContaining(command),
     });
-    // Its record has no expiry then, and need not have one.
+    // The control record then needs no expiry.
     expect(endless.statuses["keys"]).toBe("ok");
-    // As a shell reads it.
+    // The arguments as the shell parses them.
     const given = ["--limiter", "the orders", "--subject", "user=it's ann", "--yes", "--redis", at];
     const limits = [
       "--limits",
@@ -270,25 +270,25 @@ describe("what is kept of limiters", () => {
     ];
     const { exitCode, stderr } = await runCli(["unset", ...given, ...limits]);
     expect([exitCode, stderr]).toEqual([0, ""]);
-    expect((await examine(at)).statuses["overrides"]).toBe("ok");
+    expect((await runDoctor(at)).statuses["overrides"]).toBe("ok");
   });
 
-  test("records that make no sense", async () => {
+  test("damaged records are found", async () => {
     await admin.set("bad:{control}", "no sense", "EX", 60);
     await admin.set("bad:{registry}", "no sense", "EX", 60);
-    const damaged = await examine(at, "--prefix", "bad");
-    expect(damaged.statuses).toMatchObject({ overrides: "problem", directory: "warning" });
-    expect(damaged.worst("directory").message).toBe(
+    const damaged = await runDoctor(at, "--prefix", "bad");
+    expect(damaged.statuses).toMatchObject({ overrides: "problem", registry: "warning" });
+    expect(damaged.worst("registry").message).toBe(
       "1 record could not be read: bad:{registry} (damaged)",
     );
     await paste(damaged.worst("overrides").commands);
-    await paste(damaged.worst("directory").commands);
-    const whole = await examine(at, "--prefix", "bad");
-    expect(faultsOf(whole)).toEqual([]);
+    await paste(damaged.worst("registry").commands);
+    const whole = await runDoctor(at, "--prefix", "bad");
+    expect(issuesOf(whole)).toEqual([]);
   });
 });
 
-test("for somebody who reads: a line for each check, the worst explained first, and counts", async () => {
+test("the report has a line for each check, the findings with the worst first, and counts", async () => {
   // A busy machine has slow commands of its own.
   const config = { "maxmemory-policy": "allkeys-lru", "slowlog-log-slower-than": "10000000" };
   await withConfig(config, async () => {
@@ -302,12 +302,12 @@ test("for somebody who reads: a line for each check, the worst explained first, 
     });
     expect(plain.stdout).not.toContain("\u001b");
     const lines = plain.stdout.split("\n");
-    expect(lines[2]).toMatch(/^✓ ok {7}servers {11}1 server asked: 127\.0\.0\.1:\d+$/);
+    expect(lines[2]).toMatch(/^✓ ok {7}servers {11}1 server: 127\.0\.0\.1:\d+$/);
     expect(lines.find((line) => line.startsWith("! eviction: "))).toBeDefined();
     const explained = lines.filter((line) => /^[!-] [\w-]+: /.test(line)).map((line) => line[0]);
     expect(explained).toEqual(["!", "-", "-"]);
-    expect(lines).toContain("    See:   headgate doctor --explain eviction");
-    expect(lines.at(-2)).toBe("22 checks: 19 in order, 2 notes, 1 warning, 0 problems, 0 unknown.");
+    expect(lines).toContain("    See:    headgate doctor --explain eviction");
+    expect(lines.at(-2)).toBe("22 checks: 19 ok, 2 notes, 1 warning, 0 problems, 0 unknown.");
   });
 });
 
@@ -315,9 +315,9 @@ test.each([
   [["--role", "king"], "headgate: --role must be application, reader, operator, got king\n"],
   [
     ["--store-timeout", "soon"],
-    'headgate: --store-timeout must be a time from 1ms to 1m, as 250ms, 10s, 1m, 1h or 7d, got "soon"\n',
+    'headgate: --store-timeout must be a time from 1ms to 1m, such as 250ms, 10s, 1m, 1h or 7d, got "soon"\n',
   ],
-])("%j is misuse", async (args, message) => {
+])("the options %j are rejected", async (args, message) => {
   const { exitCode, stdout, stderr } = await runCli(["doctor", "--redis", at, ...args]);
   expect([exitCode, stdout, stderr]).toEqual([2, "", message]);
 });

@@ -50,7 +50,7 @@ describe("the sample log", () => {
         ...["--deny-at-most", "1%", "--of", of, "--window", "1m"],
       ]);
       const count = of === "clients" ? "clientsDenied" : "denied";
-      expect(target).toEqual({ of, percent: 1, most: Math.floor(log[of] / 100) });
+      expect(target).toEqual({ of, percent: 1, maxDenied: Math.floor(log[of] / 100) });
       const [proposed, tighter, half, twice] = proposal.replays;
       expect(proposed).toMatchObject({ units: proposal.units, meetsTarget: true });
       expect(proposed?.[count]).toBeLessThanOrEqual(target.maxDenied);
@@ -105,7 +105,7 @@ describe("the sample log", () => {
         from: Date.UTC(2026, 2, 3, 5, 0, 7),
         to: Date.UTC(2026, 2, 3, 16, 57, 34),
       },
-      target: { of: "clients", percent: 1, most: 1 },
+      target: { of: "clients", percent: 1, maxDenied: 1 },
       proposal: {
         limit: { algorithm: "gcra", limit: number, window: "1m" },
         window: "1m",

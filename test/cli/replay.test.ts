@@ -134,7 +134,7 @@ describe("a generated log, out of order", () => {
     expect(result.policies.map(({ name }) => name)).toEqual(["40-per-1h", "small"]);
     expect(result.peaks).toEqual([
       { windowMs: 60_000, counts: peaksIn(requests, 60_000), error: 0 },
-      { window: HOUR, counts: peaksIn(requests, HOUR), error: 0 },
+      { windowMs: HOUR, counts: peaksIn(requests, HOUR), error: 0 },
     ]);
   });
 

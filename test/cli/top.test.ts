@@ -6,7 +6,7 @@ import type { RedisStoreOptions } from "@headgate/core/redis";
 import { redisStore } from "@headgate/core/redis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { writeRegistry } from "../support/write-registry.ts";
-import { useHeadgate } from "./acting/use-headgate.ts";
+import { useHeadgate } from "./actions/use-headgate.ts";
 import { expectDocument } from "./json-schema.ts";
 import type { RunOptions } from "./run-cli.ts";
 import { runCli } from "./run-cli.ts";

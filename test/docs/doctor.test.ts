@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHECKS } from "../../packages/cli/src/doctor/checks.ts";
-import { examine } from "../cli/examine.ts";
 import { runCli } from "../cli/run-cli.ts";
+import { runDoctor } from "../cli/run-doctor.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { blocksOf, page, section } from "./markdown.ts";
@@ -15,7 +15,7 @@ test("each check of the doctor has a section with the same three parts, in order
   expect(sections).toEqual(names);
   for (const name of names) {
     expect(section(PAGE, name), name).toMatch(
-      /\n- \*\*Looks at\*\*: [\s\S]+\n- \*\*Means\*\*: [\s\S]+\n- \*\*Fix\*\*: /,
+      /\n- \*\*Checks\*\*: [\s\S]+\n- \*\*Impact\*\*: [\s\S]+\n- \*\*Fix\*\*: /,
     );
   }
 });
@@ -24,7 +24,7 @@ test("the command explains each check without a server", async () => {
   for (const { name } of CHECKS) {
     const { exitCode, stdout, stderr } = await runCli(["doctor", "--explain", name]);
     expect([exitCode, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(new RegExp(`^${name}\\n\\n- Looks at: [^]+\\n- Means: [^]+\\n- Fix: `));
+    expect(stdout).toMatch(new RegExp(`^${name}\\n\\n- Checks: [^]+\\n- Impact: [^]+\\n- Fix: `));
     expect(stdout).not.toMatch(/\]\(|docs\//);
   }
   const unknown = await runCli(["doctor", "--explain", "weather"]);
@@ -34,7 +34,7 @@ test("the command explains each check without a server", async () => {
 
 const isLong = process.env["HEADGATE_LONG"] === "1";
 
-describe("a user with its permissions", () => {
+describe("the Redis user of the page", () => {
   const [line = ""] = blocksOf([PAGE], "text").map(({ text }) => text.trim());
   const words = line.split(" ");
   const needed = words.filter((word) => word.startsWith("+"));
@@ -56,15 +56,15 @@ describe("a user with its permissions", () => {
     await server.stop();
   });
 
-  /** What is said, but for what differs each time. */
-  async function said(): Promise<readonly unknown[]> {
-    const { statuses, worst } = await examine(at, "--as", "headgate");
-    const own = await examine(at);
+  /** The parts of a report that do not differ from run to run. */
+  async function readableFacts(): Promise<readonly unknown[]> {
+    const { statuses, worst } = await runDoctor(at, "--as", "headgate");
+    const own = await runDoctor(at);
     return [statuses, worst("keys").message.includes("and take"), own.worst("permissions").message];
   }
 
-  test("may run every check, and change nothing", async () => {
-    const { statuses } = await examine(at, "--as", "headgate");
+  test("may read all facts, and change nothing", async () => {
+    const { statuses } = await runDoctor(at, "--as", "headgate");
     expect(Object.values(statuses)).not.toContain("unknown");
     const user = new Redis(at, { enableReadyCheck: false, disableClientInfo: true });
     await expect(user.set("hg:{ann}", "")).rejects.toThrow("NOPERM");
@@ -72,12 +72,12 @@ describe("a user with its permissions", () => {
     user.disconnect();
   });
 
-  // A few of them, unless there is time. What a cluster is asked, only a cluster is.
+  // Only a few of them, unless there is time. The permissions for a cluster need a cluster.
   const tried = needed.filter((permission) => !permission.startsWith("+cluster"));
   test.each(isLong ? tried : tried.slice(0, 2))("needs the permission %s", async (permission) => {
-    const all = await said();
+    const all = await readableFacts();
     await admin.call("ACL", "SETUSER", "headgate-doctor", permission.replace("+", "-"));
-    expect(await said()).not.toEqual(all);
+    expect(await readableFacts()).not.toEqual(all);
     await admin.call("ACL", "SETUSER", "headgate-doctor", permission);
   });
 });

@@ -1,7 +1,7 @@
 import { redisStore } from "@headgate/core/redis";
 import { expect, test } from "vitest";
 import { createApp } from "../../examples/per-customer/server.ts";
-import { useHeadgate } from "../cli/acting/use-headgate.ts";
+import { useHeadgate } from "../cli/actions/use-headgate.ts";
 import { usePatience } from "../support/patient.ts";
 import { serve } from "../support/serve.ts";
 import { writeRegistry } from "../support/write-registry.ts";

@@ -1,9 +1,8 @@
-// biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
-
 import type { Inspection, RegistryLimiter } from "@headgate/core/admin";
 import { createAdmin, readRegistry } from "@headgate/core/admin";
+// biome-ignore lint/style/noRestrictedImports: applications have no interface for the keys of counters
 import type { CounterKey } from "@headgate/core/internal";
-// biome-ignore lint/style/noRestrictedImports: the form of counters' keys is no interface for applications
+// biome-ignore lint/style/noRestrictedImports: applications have no interface for the keys of counters
 import { counterKeysOf } from "@headgate/core/internal";
 import { CommandError } from "../command/command-error.ts";
 import type { Connection } from "../connect/connection.ts";

@@ -6,18 +6,18 @@ import { onPath } from "../support/redis-binary.ts";
 import { expectDocument } from "./json-schema.ts";
 import { runCli } from "./run-cli.ts";
 
-/** What `headgate doctor --json` came to. */
-export interface Examined {
+/** The result of `headgate doctor --json`. */
+export interface DoctorRun {
   readonly exitCode: number;
   readonly report: DoctorReport;
-  /** As `eviction` is `warning`. */
+  /** The status of each check: `eviction` is `warning`. */
   readonly statuses: Readonly<Record<string, string>>;
-  /** The worst of a check's findings, with the servers it is about. */
+  /** The worst finding of a check, with its servers. */
   worst(name: string): Finding & { readonly servers: readonly string[] };
 }
 
-/** Runs `headgate doctor` on a server, with a wait for Redis that a busy machine does not exceed. */
-export async function examine(redis: string, ...args: readonly string[]): Promise<Examined> {
+/** Runs `headgate doctor` on a server with a store timeout that a busy machine does not exceed. */
+export async function runDoctor(redis: string, ...args: readonly string[]): Promise<DoctorRun> {
   const given = ["--redis", redis, "--store-timeout", "10s", "--json", ...args];
   const { exitCode, stdout, stderr } = await runCli(["doctor", ...given]);
   if (stdout === "") throw new Error(stderr);
@@ -35,7 +35,7 @@ export async function examine(redis: string, ...args: readonly string[]): Promis
   };
 }
 
-/** Pastes commands in a shell, as they were printed. */
+/** Runs printed commands in a shell. */
 export async function paste(commands: readonly string[] | undefined): Promise<void> {
   const client = onPath("redis-cli") ?? onPath("valkey-cli");
   if (client === undefined || commands === undefined) throw new Error("there is nothing to paste");
@@ -48,7 +48,7 @@ export async function paste(commands: readonly string[] | undefined): Promise<vo
   }
 }
 
-/** Those that are neither in order nor merely to be noted. */
-export function faultsOf({ statuses }: Examined): readonly string[] {
+/** The checks whose status is neither `ok` nor `note`. */
+export function issuesOf({ statuses }: DoctorRun): readonly string[] {
   return Object.keys(statuses).filter((name) => !["ok", "note"].includes(statuses[name] as string));
 }

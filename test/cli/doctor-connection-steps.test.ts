@@ -4,10 +4,10 @@ import { freePort } from "../support/free-port.ts";
 import type { RedisProcess } from "../support/redis-process.ts";
 import { startRedis } from "../support/redis-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
-import { examine, faultsOf, paste } from "./examine.ts";
 import { expectDocument } from "./json-schema.ts";
 import type { Ended } from "./run-cli.ts";
 import { runCli } from "./run-cli.ts";
+import { issuesOf, paste, runDoctor } from "./run-doctor.ts";
 
 /** Node's code for a warning that TLS has no server name for an address. */
 const SERVER_NAME_IS_ADDRESS = "DEP0123";
@@ -34,25 +34,25 @@ function stepsOf({ stdout }: Ended): readonly string[] {
     .split("\n");
 }
 
-describe("a server that cannot be reached: how far one gets", () => {
-  test("nobody listens", async () => {
+describe("the steps of connecting, if Redis cannot be reached", () => {
+  test("a closed port fails at the connection", async () => {
     const port = await freePort();
     const ended = await runCli(["doctor", "--redis", `redis://127.0.0.1:${port}`]);
     expect(stepsOf(ended)).toEqual([
-      "✓ ok      name        127.0.0.1 is an address",
+      "✓ ok      name        127.0.0.1 is an IP address",
       `✗ failed  connection  connect ECONNREFUSED 127.0.0.1:${port}`,
     ]);
     expect(ended.exitCode).toBe(3);
     expect(ended.stderr).toMatch(/^headgate: cannot .*\n$/);
   });
 
-  test("no such name", async () => {
+  test("an unknown host fails at the name", async () => {
     const ended = await runCli(["doctor", "--redis", "redis://no-such-host.invalid:6379"]);
     expect(stepsOf(ended)).toEqual([expect.stringMatching(/^✗ failed {2}name {8}getaddrinfo E/)]);
     expect(ended.exitCode).toBe(3);
   });
 
-  test("no TLS there", async () => {
+  test("a port without TLS fails at TLS", async () => {
     const url = `rediss://127.0.0.1:${server.port}`;
     // Other files of this process may warn of other things meanwhile.
     const warnings: string[] = [];
@@ -64,49 +64,49 @@ describe("a server that cannot be reached: how far one gets", () => {
     process.off("warning", note);
     expect(warnings).toEqual([]);
     expect(stepsOf(ended)).toEqual([
-      "✓ ok      name        127.0.0.1 is an address",
-      `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,
-      "✗ failed  tls         no answer within 2 s, as from a server without TLS",
+      "✓ ok      name        127.0.0.1 is an IP address",
+      `✓ ok      connection  127.0.0.1:${server.port} accepts connections, after 0 ms`,
+      "✗ failed  tls         no answer within 2 s: the server may not use TLS",
     ]);
     expect(ended.exitCode).toBe(3);
   });
 
-  test("a wrong password, which is not repeated", async () => {
+  test("a wrong password fails at Redis, and is not printed", async () => {
     const environment = { REDIS_URL: at.replace("//", "//app:s3cret@") };
     const ended = await runCli(["doctor"], { environment });
     expect(stepsOf(ended).slice(0, 2)).toEqual([
-      "✓ ok      name        127.0.0.1 is an address",
-      `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,
+      "✓ ok      name        127.0.0.1 is an IP address",
+      `✓ ok      connection  127.0.0.1:${server.port} accepts connections, after 0 ms`,
     ]);
     expect(stepsOf(ended)[2]).toMatch(/^✗ failed {2}redis {7}cannot use Redis at /);
     expect(ended.exitCode).toBe(3);
     expect(ended.stdout + ended.stderr).not.toMatch(/s3cret|app/);
   });
 
-  test("a server that is frozen", async () => {
+  test("a frozen server fails at Redis", async () => {
     server.freeze();
     const ended = await runCli(["doctor", "--redis", at, "--timeout", "200ms"]);
     server.thaw();
     expect(stepsOf(ended).slice(1)).toEqual([
-      `✓ ok      connection  127.0.0.1:${server.port} takes connections, after 0 ms`,
+      `✓ ok      connection  127.0.0.1:${server.port} accepts connections, after 0 ms`,
       expect.stringMatching(/^✗ failed {2}redis {7}.* it does not answer: /),
     ]);
     expect(ended.exitCode).toBe(3);
   });
 
-  test("as JSON", async () => {
+  test("the steps are printed as JSON", async () => {
     const port = await freePort();
     const { stdout } = await runCli(["doctor", "--json", "--redis", `redis://127.0.0.1:${port}`]);
     expect(expectDocument("doctor", stdout)).toMatchObject({
       steps: [
-        { name: "name", isMade: true },
-        { name: "connection", isMade: false },
+        { name: "name", succeeded: true },
+        { name: "connection", succeeded: false },
       ],
     });
   });
 });
 
-test("a script that runs on and on, which the printed command ends", async () => {
+test("the printed command kills a script that does not end", async () => {
   const running = new Redis(server.socket);
   const ended = running.eval("while true do end", 0).catch((error: Error) => error.message);
   await waitUntil("the server is busy", 5_000, async () =>
@@ -115,11 +115,11 @@ test("a script that runs on and on, which the printed command ends", async () =>
       ({ message }: Error) => message.startsWith("BUSY") || undefined,
     ),
   );
-  const busy = await examine(at);
+  const busy = await runDoctor(at);
   expect(busy.exitCode).toBe(1);
   expect(busy.statuses["busy-scripts"]).toBe("problem");
   await paste(busy.worst("busy-scripts").commands);
   expect(await ended).toContain("Script killed");
   running.disconnect();
-  expect(faultsOf(await examine(at))).toEqual([]);
+  expect(issuesOf(await runDoctor(at))).toEqual([]);
 });

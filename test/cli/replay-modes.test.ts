@@ -10,7 +10,7 @@ import { runCli } from "./run-cli.ts";
 // A replay behind a real server, in Redis, or both, comes to what it comes to in the library.
 
 const own = useOwnRedis();
-const folder = mkdtempSync(join(tmpdir(), "replay-ways-"));
+const folder = mkdtempSync(join(tmpdir(), "replay-modes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const ROOT = join(import.meta.dirname, "../..");
