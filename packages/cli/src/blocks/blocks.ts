@@ -27,19 +27,19 @@ const COLUMNS = [
   { head: "" },
 ] as const;
 
-/** `headgate blocks`: the blocks in force. */
+/** Adds `headgate blocks`, which lists the blocks in force. */
 export const addBlocks: AddCommand = ({ program, context, handle }) => {
   const command = program
     .command("blocks")
     .summary("list the blocks in force")
     .description(
-      "Lists the blocks in force: those by hand that the log has, and those by which processes with usage have denied a request.",
+      "Lists the blocks in force: manual blocks in the log, and blocks with which processes that record usage have denied a request.",
     )
-    .option("--limiter <name>", "only of this limiter")
+    .option("--limiter <name>", "only blocks of this limiter")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
-    "headgate blocks": "of all limiters, with the time left, and who set them",
-    "headgate blocks --limiter login": "of one limiter",
+    "headgate blocks": "all limiters, with the remaining time and the origin of each block",
+    "headgate blocks --limiter login": "one limiter",
   });
   command.action(
     handle((options: BlocksOptions) =>
@@ -68,29 +68,29 @@ function print(found: ActiveBlocks, { stdout, stderr, environment }: CommandCont
     formatSetter(block),
     block.reason ?? "",
     {
-      text: block.shadow ? "in shadow: denies nobody" : "",
+      text: block.shadow ? "in shadow mode: denies no request" : "",
       style: (shown) => style("yellow", shown),
     },
   ]);
   stdout.write(
-    blocks.length === 0 ? "No block is in force.\n" : formatTable(COLUMNS, rows, widthOf(stdout)),
+    blocks.length === 0 ? "No blocks are in force.\n" : formatTable(COLUMNS, rows, widthOf(stdout)),
   );
   if (blocks.some(({ hash }) => hash !== undefined)) {
     stderr.write(
-      'Each #... is the hash of a subject: of a long one, or of any unless usage: { subjects: "plain" } keeps them as they are.\n',
+      'Each #... is the hash of a subject: usage stores long subjects as hashes, and the others too unless usage: { subjects: "plain" } is set.\n',
     );
   }
   if (!isWhole) {
-    stderr.write("headgate: the list of blocks is full, so there may be more than these\n");
+    stderr.write("headgate: the list of blocks is full, so there may be more blocks\n");
   }
   if (unknown > 0) {
     stderr.write(
-      `headgate: ${unknown} listed blocks could not be looked at, because no process lists their limiter\n`,
+      `headgate: ${unknown} listed blocks could not be checked, because no process lists their limiter\n`,
     );
   }
 }
 
 function formatSetter({ limit, by }: ActiveBlock): string {
   if (limit !== undefined) return `the limit ${limit}`;
-  return by === undefined ? "hand" : `${by}, by hand`;
+  return by === undefined ? "an operator" : `the operator ${by}`;
 }

@@ -20,24 +20,24 @@ interface BreakersOptions extends ConnectionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `headgate breakers`: which breakers there are, with which policy, in how many processes, and how their targets are doing. */
+/** Adds `headgate breakers`, which lists breakers with their policies, processes and targets. */
 export function addBreakers({ program, context, handle }: Cli): void {
   const command = program
     .command("breakers")
     .summary("list the circuit breakers and their policies")
     .description(
-      "Lists the circuit breakers that processes have on this Redis and prefix, with their policies, and how the targets that they have called are doing.",
+      "Lists the circuit breakers of the processes on this Redis and prefix, with their policies and the states of the targets that they have called.",
     )
     .option(
       "--target <name...>",
-      'show only these targets; "default" is that of a breaker by itself',
+      'show only these targets; "default" is the target of a breaker used without for()',
     )
-    .option("--processes", "list the processes as well")
+    .option("--processes", "also list the processes")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
-    "headgate breakers": "of the Redis that $REDIS_URL names",
-    "headgate breakers --target bank-eu": "whether calls to it are let through",
-    "headgate breakers --json | jq -r '.breakers[].name'": "their names alone",
+    "headgate breakers": "on the Redis of $REDIS_URL",
+    "headgate breakers --target bank-eu": "the state of one target",
+    "headgate breakers --json | jq -r '.breakers[].name'": "only the names",
   });
   command.action(handle((options: BreakersOptions) => listBreakers(options, context)));
 }
@@ -57,7 +57,7 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
     warnUnread(stderr, unread);
     if (unreadCount > 0) {
       stderr.write(
-        `headgate: warning: cannot read the states of ${unreadCount} targets: this user may not, or their keys hold other values; name one with --target for the reason\n`,
+        `headgate: warning: cannot read the states of ${unreadCount} targets: this user lacks permissions, or the keys contain other values; --target NAME prints the reason\n`,
       );
     }
     if (options.json) {
@@ -66,7 +66,7 @@ function listBreakers(options: BreakersOptions, context: CommandContext): Promis
     }
     if (breakers.length === 0) {
       stderr.write(
-        `headgate: no breaker is listed with the prefix ${prefix}: a process lists itself ten seconds after it has started; check --prefix and the database\n`,
+        `headgate: no breaker is listed with the prefix ${prefix}: processes appear ten seconds after their start; check --prefix and the database\n`,
       );
     }
     const tables = [
@@ -87,7 +87,7 @@ function formatBreakers(
   const style = styleFor(stdout, environment);
   const rows = breakers.map((breaker): readonly Cell[] => [
     breaker.name,
-    breaker.isCut ? "(too long to be listed)" : formatShortBreaker(breaker.options),
+    breaker.isCut ? "(too long for the registry)" : formatShortBreaker(breaker.options),
     String(breaker.processes.length),
     { text: notesOf(breaker), style: (shown) => style("yellow", shown) },
   ]);
@@ -102,8 +102,8 @@ function formatBreakers(
 
 function notesOf({ isMixed, targets, moreTargets = 0 }: RegistryBreaker): string {
   const notes = [
-    isMixed ? "mixed: others have another policy" : "",
-    targets === undefined ? "targets unknown: name them with --target" : "",
+    isMixed ? "mixed: other processes have another policy" : "",
+    targets === undefined ? "targets unknown: give them with --target" : "",
     moreTargets > 0 ? `at least ${moreTargets} more targets` : "",
   ];
   return notes.filter((note) => note !== "").join("; ");

@@ -4,7 +4,7 @@ import { CommandError } from "../command/command-error.ts";
 import { readJson } from "../command/read-json.ts";
 import type { Connection } from "../connect/connection.ts";
 
-/** The options of a breaker: those given as JSON, or those that the directory has. Rejects with a `CommandError`. */
+/** The options of a breaker, from the given JSON or from the registry. Rejects with a `CommandError`. */
 export async function findBreaker(
   { store, timeoutMs }: Connection,
   name: string,
@@ -19,17 +19,17 @@ export async function findBreaker(
     const names = [...new Set(breakers.map((one) => JSON.stringify(one.name)))].join(", ");
     const there = names === "" ? "which has no breaker" : `which has ${names}`;
     throw new CommandError(
-      `no breaker ${JSON.stringify(name)} in the directory, ${there}; if it is not listed, give --options`,
+      `no breaker ${JSON.stringify(name)} in the registry, ${there}; if it is not listed, give its options with --options`,
     );
   }
   if (first.isCut === true) {
     throw new CommandError(
-      `the options of ${JSON.stringify(name)} are too long for the directory: give them with --options @FILE`,
+      `the options of ${JSON.stringify(name)} are too long for the registry: give them with --options @FILE`,
     );
   }
   if (new Set(found.map(({ fingerprint }) => fingerprint)).size > 1) {
     throw new CommandError(
-      `processes have ${JSON.stringify(name)} with several windows: say which with --options`,
+      `processes have ${JSON.stringify(name)} with several windows: give one with --options`,
     );
   }
   return breakerOptionsOf(first.options);

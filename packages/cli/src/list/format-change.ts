@@ -3,26 +3,26 @@ import type { LogEntry, Override } from "@headgate/core/admin";
 import { formatLogValue, formatOverride } from "@headgate/core/admin";
 import { formatTime, toMs } from "../output/time.ts";
 
-/** The logged state before or after an action: any text may have been written there. */
+/** The logged state before or after an action. Other programs may have written any text there. */
 interface LoggedState {
   readonly blocked?: unknown;
   readonly limits?: unknown;
-  /** Of a breaker. */
+  /** The state of a breaker. */
   readonly state?: unknown;
 }
 
-/** The change in short; empty if its entry does not have it. */
+/** Formats the change of an entry; empty if the entry does not have it. */
 export function formatChange({ kind, before, after }: LogEntry): string {
   const [was, is] = [before, after].map((state) => (state ?? {}) as LoggedState);
   switch (kind) {
     case "setOverride":
       return formatOverrideChange(after);
     case "unsetOverride":
-      return before === undefined ? "there was none" : `was ${formatOverrideChange(before)}`;
+      return before === undefined ? "none existed" : `was ${formatOverrideChange(before)}`;
     case "addToDenyList":
       return formatUntil(after);
     case "removeFromDenyList":
-      return before === undefined ? "it was not there" : "";
+      return before === undefined ? "was not on the list" : "";
     case "reset":
       return formatRemaining(was?.limits);
     case "breaker":
@@ -60,7 +60,7 @@ function formatRemaining(limits: unknown): string {
     .join(", ");
 }
 
-/** Undefined if it is not logged, as for a forgotten subject. */
+/** Undefined if it is not logged, for example after the subject was forgotten. */
 function formatBlocked(blocked: unknown): string | undefined {
   if (typeof blocked !== "boolean") return undefined;
   return blocked ? "blocked" : "not blocked";

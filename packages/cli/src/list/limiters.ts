@@ -24,21 +24,21 @@ interface LimitersOptions extends ConnectionOptions {
   readonly json?: boolean | undefined;
 }
 
-/** `headgate limiters`: which limiters there are, with which limits, in how many processes, and what is overridden. */
+/** Adds `headgate limiters`, which lists limiters with their limits, processes and overrides. */
 export function addLimiters({ program, context, handle }: Cli): void {
   const command = program
     .command("limiters")
     .summary("list the limiters, their limits and overrides")
     .description(
-      "Lists the limiters that processes have on this Redis and prefix, with their limits, and the overrides, with the processes that apply them. A process lists itself ten seconds after it has started.",
+      "Lists the limiters of the processes on this Redis and prefix with their limits, and the overrides with the processes that apply them. A process appears ten seconds after its start.",
     )
-    .option("--processes", "list the processes as well")
+    .option("--processes", "also list the processes")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
-    "headgate limiters": "of the Redis that $REDIS_URL names",
-    "headgate limiters --redis redis://10.0.0.7:6379 --prefix shop": "of another one",
+    "headgate limiters": "on the Redis of $REDIS_URL",
+    "headgate limiters --redis redis://10.0.0.7:6379 --prefix shop": "on another Redis",
     "headgate limiters --json | jq '.limiters[] | select(.isMixed)'":
-      "where processes differ, as while a deploy rolls",
+      "limiters whose processes have different policies, as during a deployment",
   });
   command.action(handle((options: LimitersOptions) => listLimiters(options, context)));
 }
@@ -66,7 +66,7 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
     }
     if (limiters.length === 0) {
       stderr.write(
-        `headgate: no limiter is listed with the prefix ${prefix}: a process lists itself ten seconds after it has started; check --prefix and the database\n`,
+        `headgate: no limiter is listed with the prefix ${prefix}: processes appear ten seconds after their start; check --prefix and the database\n`,
       );
     }
     const look = displayOptionsOf(context);
@@ -80,7 +80,7 @@ function listLimiters(options: LimitersOptions, context: CommandContext): Promis
   });
 }
 
-/** How something is shown. */
+/** The style and the width of the output. */
 interface DisplayOptions {
   readonly style: Style;
   readonly width: number;
@@ -94,7 +94,7 @@ function formatLimiters(limiters: Registry["limiters"], { style, width }: Displa
   if (limiters.length === 0) return "";
   const rows = limiters.map((limiter): readonly Cell[] => [
     limiter.name,
-    limiter.isCut ? "(too long to be listed)" : limiter.limits.map(formatShortLimit).join("; "),
+    limiter.isCut ? "(too long for the registry)" : limiter.limits.map(formatShortLimit).join("; "),
     String(limiter.processes.length),
     { text: notesOf(limiter), style: (shown) => style("yellow", shown) },
   ]);
@@ -111,10 +111,10 @@ function notesOf(limiter: RegistryLimiter): string {
   const { isMixed, shadow, extends: other, blockOn, others = [], moreOthers = 0 } = limiter;
   const shapes = others.length + moreOthers;
   const notes = [
-    isMixed ? "mixed: others have another policy" : "",
-    shadow ? "in shadow" : "",
+    isMixed ? "mixed: other processes have another policy" : "",
+    shadow ? "in shadow mode" : "",
     other === undefined ? "" : `together with ${other}`,
-    blockOn === "settle" ? "blocks by what is kept" : "",
+    blockOn === "settle" ? "blocks by settled charges only" : "",
     shapes === 0
       ? ""
       : `calls bring ${shapes} other ${shapes === 1 ? "shape" : "shapes"} of limits`,

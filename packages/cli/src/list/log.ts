@@ -31,7 +31,7 @@ const COLUMNS = [
   { head: "REASON", wraps: true },
 ] as const;
 
-/** The commands of those kinds that have another name. */
+/** The commands whose name differs from the kind of their log entries. */
 const COMMAND_NAMES: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
   setOverride: "set",
   unsetOverride: "unset",
@@ -39,20 +39,20 @@ const COMMAND_NAMES: Readonly<Partial<Record<LogEntry["kind"], string>>> = {
   removeFromDenyList: "deny-list remove",
 };
 
-/** `headgate log`: operators' actions. */
+/** Adds `headgate log`, which lists the actions of operators. */
 export function addLog({ program, context, handle }: Cli): void {
   const command = program
     .command("log")
-    .summary("list what operators did")
+    .summary("list the actions of operators")
     .description(
-      "Lists what operators did to limiters on this Redis and prefix, the last action first. At most 1,000 actions of 90 days are kept.",
+      "Lists the actions of operators on this Redis and prefix, the latest first. The log keeps at most 1,000 actions of the last 90 days.",
     )
-    .option("--limiter <name>", "only what was done to this limiter")
-    .option("--limit <number>", "the most actions to show, 1 to 1000", "50")
+    .option("--limiter <name>", "only actions on this limiter")
+    .option("--limit <number>", "the maximum number of actions, 1 to 1000", "50")
     .option("--json", "print one JSON document");
   addExamples(addConnectionOptions(command), {
-    "headgate log --limiter orders": "what was done to one limiter",
-    "headgate log --limit 1 --json": "the last action, with what was before and after",
+    "headgate log --limiter orders": "the actions on one limiter",
+    "headgate log --limit 1 --json": "the latest action, with the states before and after",
   });
   command.action(handle((options: LogOptions) => printLog(options, context)));
 }
@@ -65,13 +65,13 @@ function printLog(options: LogOptions, context: CommandContext): Promise<number>
     const entries = filterEntries(log, options.limiter).slice(0, limit);
     if (log.unreadable > 0) {
       stderr.write(
-        `headgate: warning: ${log.unreadable} of the log's entries cannot be read: another version of Headgate wrote them\n`,
+        `headgate: warning: ${log.unreadable} log entries cannot be read: another version of Headgate wrote them\n`,
       );
     }
     if (options.json) {
       writeJson(stdout, { entries: entries.map(toJson), unreadable: log.unreadable });
     } else if (entries.length === 0) {
-      stderr.write("headgate: the log has no actions\n");
+      stderr.write("headgate: the log is empty\n");
     } else {
       stdout.write(formatTable(COLUMNS, entries.map(rowOf), widthOf(stdout)));
     }
@@ -89,7 +89,7 @@ function filterEntries({ entries }: ActionLog, limiter: string | undefined): rea
   return limiter === undefined ? entries : entries.filter((entry) => entry.limiter === limiter);
 }
 
-/** All its times are milliseconds, also those of overrides, which are kept as microseconds. */
+/** Converts an entry for `--json`, with all times in milliseconds. Overrides have them in microseconds. */
 function toJson(entry: LogEntry): object {
   const { at, before, after } = entry;
   return { ...entry, at: at.getTime(), before: withTimesInMs(before), after: withTimesInMs(after) };
@@ -107,7 +107,7 @@ function rowOf(entry: LogEntry): readonly string[] {
   ];
 }
 
-/** The log may hold values of any type. */
+/** The log may contain values of any type. */
 function stringOrEmpty(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -3,7 +3,7 @@ import type { Admin, Override } from "@headgate/core/admin";
 import { explainError } from "../connect/explain-error.ts";
 import { withTimesInMs } from "../output/override.ts";
 
-/** What may keep the overrides from being read while the rest can be. */
+/** Errors that prevent reading the overrides only. */
 const NON_FATAL_CODES: readonly string[] = [
   "HEADGATE_STORE_MISCONFIGURED",
   "HEADGATE_CONTROL_CORRUPT",
@@ -11,8 +11,8 @@ const NON_FATAL_CODES: readonly string[] = [
 ];
 
 /**
- * The overrides that have not ended, with their times in milliseconds since the epoch, by the server's clock; or why they cannot be
- * read. Rejects where the store does not answer.
+ * Reads the overrides that have not expired, with times in milliseconds since the epoch, by the server's clock. Resolves with the reason
+ * if they cannot be read. Rejects if the store does not answer.
  */
 export async function readOverrides(admin: Admin): Promise<readonly Override[] | string> {
   try {

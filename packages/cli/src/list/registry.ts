@@ -12,7 +12,7 @@ const COLUMNS = [
   { head: "NOT LISTED", align: "right" },
 ] as const;
 
-/** Processes as a table: where they are, since when, and when they wrote last. Empty where there are none. */
+/** Formats a table of processes with their host, start and last write. Empty if there are none. */
 export function formatProcesses(
   processes: readonly RegistryProcess[],
   now: number,
@@ -21,21 +21,22 @@ export function formatProcesses(
   if (processes.length === 0) return "";
   const rows = processes.map(({ host, pid, version, startedAt, seenAt, more }) => [
     ...[host, String(pid), version, formatTime(startedAt)],
-    // To the second, and the server's clock may have just passed it.
+    // `seenAt` is rounded to a second, which may lie ahead of the server's clock.
     ...[formatFromNow(Math.min(seenAt, now), now), String(more)],
   ]);
   return formatTable(COLUMNS, rows, width);
 }
 
 const UNREAD_ADVICE: Readonly<Record<UnreadableRecord["why"], string>> = {
-  "other-format": "another version of Headgate wrote it: use that one's command",
+  "other-format": "another version of Headgate wrote it: use the command of that version",
   damaged: "this version cannot read it: update the command, or delete the key",
-  missing: "it is gone, as after an eviction: it is written again within an hour",
-  "too-long": "has more than any version writes: delete the key",
+  missing:
+    "the record is missing, for example after an eviction: it is written again within an hour",
+  "too-long": "it is longer than any version writes: delete the key",
   "wrong-type": "another application wrote to its key: delete the key",
 };
 
-/** Says which records of the directory could not be read: then the rest is not whole. */
+/** Warns about records of the registry that could not be read, without which a list is incomplete. */
 export function warnUnread(
   stderr: NodeJS.WritableStream,
   unread: readonly UnreadableRecord[],

@@ -11,23 +11,23 @@ import type { Cell } from "../output/table.ts";
 import { formatTable } from "../output/table.ts";
 import { formatSpan } from "../output/time.ts";
 
-/** How a target of a breaker is doing. */
+/** The state of a target of a breaker. */
 export interface TargetState extends Omit<Snapshot, "degraded"> {
   readonly breaker: string;
-  /** Which of several policies under that name: they count in windows of their own. */
+  /** Identifies one of several policies with the same name, which have separate windows. */
   readonly policy: string;
   readonly target: string;
 }
 
-/** The states that were read, and how many targets could not be. */
+/** The states of the readable targets, and the number of the others. */
 interface TargetStatesResult {
   readonly states: readonly TargetState[];
   readonly unreadCount: number;
 }
 
 /**
- * Reads how targets of breakers are doing, in the order of both: those that are named, and of which each has to be read, or those
- * that the directory knows. A breaker whose options were too long for the directory is left out. Rejects as a store does.
+ * Reads the states of targets, sorted by breaker and target: those given, each of which must be readable, or else those in the
+ * registry. Skips a breaker whose options are too long for the registry. Rejects like a store.
  */
 export async function readTargetStates(
   connection: Connection,
@@ -37,10 +37,10 @@ export async function readTargetStates(
   const states: TargetState[] = [];
   const seen = new Set<string>();
   let unreadCount = 0;
-  // One after another: two policies under one name are a mistake where they are there at the same time.
+  // Sequentially, because creating two breakers with different policies and one name at the same time is an error.
   for (const breaker of breakers) {
     if (breaker.isCut) continue;
-    // A breaker is listed for each version of Headgate, and has one state.
+    // The registry lists a breaker for each version of Headgate, but it has one state.
     const targets = (targetNames ?? breaker.targets ?? []).filter((target) =>
       addIfNew(seen, JSON.stringify([breaker.name, breaker.policy, target])),
     );
@@ -57,7 +57,7 @@ function addIfNew(known: Set<string>, id: string): boolean {
   return known.size < known.add(id).size;
 }
 
-/** Undefined for a target whose state could not be read. */
+/** Undefined for targets whose state could not be read. */
 async function readBreakerTargets(
   { store, timeoutMs }: Connection,
   { name, policy, options }: RegistryBreaker,
@@ -68,7 +68,7 @@ async function readBreakerTargets(
   try {
     const snapshots = await Promise.all(targets.map((target) => breaker.for(target).snapshot()));
     return snapshots.map(({ degraded, ...snapshot }, i) => {
-      // The breaker decides by itself then, which says nothing of the fleet.
+      // A degraded breaker knows only its own process.
       if (degraded) return undefined;
       return { breaker: name, policy, target: targets[i] as string, ...snapshot };
     });
@@ -92,7 +92,7 @@ const COLUMNS = [
   { head: "TRIAL CALLS" },
 ] as const;
 
-/** A table of the states of targets, those that are not closed in colour. Empty if there are none. */
+/** Formats a table of target states, in color unless closed. Empty if there are none. */
 export function formatTargetStates(
   states: readonly TargetState[],
   { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
@@ -111,7 +111,7 @@ export function formatTargetStates(
   return formatTable(COLUMNS, rows, widthOf(stdout));
 }
 
-/** In percent, rounded down: only a target without failures has 100.0 %. */
+/** Formats a percentage, rounded down: only a target without failures has 100.0 %. */
 function formatRate(rate: number | null): string {
   return rate === null ? "" : `${(Math.floor(rate * 1_000) / 10).toFixed(1)} %`;
 }

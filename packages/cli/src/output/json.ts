@@ -1,4 +1,4 @@
-/** Characters that JSON does not escape, and a terminal obeys or hides. */
+/** Characters that JSON does not escape, but that control a terminal or are invisible. */
 const HIDDEN = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes the one JSON document that `--json` prints. */

@@ -9,7 +9,7 @@ test.each([
   [999_999, 1_000_000, "> 99.99 %"],
   [10, 10, "100 %"],
   [1, 3, "33.3 %"],
-])("%d of %d is %s", (part, whole, written) => {
+])("the share %d of %d is formatted as %s", (part, whole, written) => {
   expect(formatShare(part, whole)).toBe(written.replace(/ %/, "\u00a0%"));
 });
 
@@ -18,6 +18,6 @@ test.each([
   [1_500, "1.5k"],
   [2_000_000, "2M"],
   [3_210_000_000, "3.21G"],
-])("%d on an axis is %s", (count, written) => {
+])("the count %d on an axis is formatted as %s", (count, written) => {
   expect(formatShortCount(count)).toBe(written);
 });

@@ -1,21 +1,21 @@
 const GROUPED = new Intl.NumberFormat("en-US");
 
-/** `12,345`; a number that is not whole is rounded to two digits. */
+/** Formats a count: `12,345`. A fraction is rounded to two digits. */
 export function formatCount(count: number): string {
   return GROUPED.format(Number.isInteger(count) ? count : Number(count.toPrecision(2)));
 }
 
-/** `1 client`, `2,000 clients`. */
+/** Formats a count with its noun: `1 client`, `2,000 clients`. */
 export function pluralize(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** `one client`, `2,000 clients`: for sentences. */
+/** Formats a count with its noun for a sentence: `one client`, `2,000 clients`. */
 export function pluralizeInWords(count: number, one: string): string {
   return count === 1 ? `one ${one}` : pluralize(count, one);
 }
 
-/** A count on an axis: `12k`. */
+/** Formats a count for an axis: `12k`. */
 export function formatShortCount(count: number): string {
   for (const [size, unit] of [
     [1_000_000_000, "G"],
@@ -27,7 +27,7 @@ export function formatShortCount(count: number): string {
   return String(count);
 }
 
-/** A percentage with a no-break space. Only 0 is shown as 0 %, and only the whole as 100 %. */
+/** Formats a percentage with a no-break space. Only 0 gives 0 %, and only the whole gives 100 %. */
 export function formatShare(part: number, whole: number): string {
   if (part === 0 || whole === 0) return "0\u00a0%";
   if (part === whole) return "100\u00a0%";
@@ -37,7 +37,7 @@ export function formatShare(part: number, whole: number): string {
   return `${percent.toFixed(percent < 1 || percent > 99 ? 2 : 1)}\u00a0%`;
 }
 
-/** `3 of 2,026 (0.15%)`. */
+/** Formats a part of a whole: `3 of 2,026 (0.15%)`. */
 export function formatPart(part: number, whole: number): string {
   const percent = whole === 0 ? 0 : (part / whole) * 100;
   return `${formatCount(part)} of ${formatCount(whole)} (${Number(percent.toPrecision(2))}%)`;
@@ -45,7 +45,7 @@ export function formatPart(part: number, whole: number): string {
 
 const BYTE_UNITS = ["bytes", "KB", "MB", "GB", "TB"];
 
-/** `12.5 MB`: 1 KB is 1,024 bytes. */
+/** Formats bytes: `12.5 MB`. 1 KB is 1,024 bytes. */
 export function formatBytes(bytes: number): string {
   const largest = BYTE_UNITS.length - 1;
   const power = bytes < 1_024 ? 0 : Math.min(largest, Math.floor(Math.log2(bytes) / 10));

@@ -2,7 +2,7 @@ import type { OverrideCoverage } from "@headgate/core/admin";
 import { pluralize } from "./number.ts";
 import { toMs } from "./time.ts";
 
-/** What was there before or after, for JSON: the times of an override, which are kept as microseconds, in milliseconds since the epoch. */
+/** Converts the times of an override, which are in microseconds, to milliseconds for `--json`. Other states stay as they are. */
 export function withTimesInMs<State>(state: State): State {
   if (typeof state !== "object" || state === null) return state;
   const times = Object.entries(state)
@@ -11,7 +11,7 @@ export function withTimesInMs<State>(state: State): State {
   return { ...state, ...Object.fromEntries(times) };
 }
 
-/** Where an override is in force: `in 3 processes`, or `ignored: ` and the reason. */
+/** Formats the coverage of an override: `in 3 processes`, or `ignored: ` and the reason. */
 export function formatCoverage({ state, appliedBy, ignored, unknownTo }: OverrideCoverage): string {
   const applied = appliedBy === 0 ? [] : [`in ${formatProcessCount(appliedBy)}`];
   const reasons = ignored.map(({ why, processes: ignoring }) => {

@@ -2,7 +2,7 @@ import type { CommandContext } from "../command/cli.ts";
 import { styleFor } from "./style.ts";
 import { escapeHidden } from "./terminal-text.ts";
 
-/** A headline, and lines under it. */
+/** Prints a headline and indented lines. */
 export function printSection(
   { stdout, environment }: Pick<CommandContext, "stdout" | "environment">,
   headline: string,

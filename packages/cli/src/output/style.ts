@@ -3,10 +3,10 @@ import { styleText } from "node:util";
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Puts a format around a text, such as `"bold"` or `["red", "bold"]`; or leaves it as it is. */
+/** Applies a format such as `"bold"` or `["red", "bold"]` to a text, or returns the text unchanged. */
 export type Style = (format: Format, text: string) => string;
 
-/** Styles for a stream: only for a terminal without `NO_COLOR`. */
+/** The styles for a stream; none unless it is a terminal without `NO_COLOR`. */
 export function styleFor(
   stream: NodeJS.WritableStream,
   environment: Readonly<Record<string, string | undefined>>,
@@ -14,7 +14,7 @@ export function styleFor(
   if (!isTerminal(stream) || environment["NO_COLOR"] || environment["TERM"] === "dumb") {
     return (_, text) => text;
   }
-  // It would look at the stdout of this process in place of the stream.
+  // With validateStream, styleText would check the stdout of this process instead of the stream.
   return (format, text) => styleText(format, text, { validateStream: false });
 }
 
@@ -23,7 +23,7 @@ export function isTerminal(stream: object): boolean {
   return (stream as Partial<WriteStream>).isTTY === true;
 }
 
-/** The columns of a terminal; Infinity where it is none. */
+/** The columns of a terminal; Infinity for other streams. */
 export function widthOf(stream: NodeJS.WritableStream): number {
   return isTerminal(stream) ? (stream as WriteStream).columns || 80 : Number.POSITIVE_INFINITY;
 }

@@ -1,6 +1,6 @@
 import { formatSubject } from "@headgate/core/admin";
 
-/** A subject by dimension as one text: the default dimension without its name; `(everybody)` for none. */
+/** Formats a subject; the default dimension has no name. Without a subject: `(all subjects)`. */
 export function formatSubjectLabel(subject: Readonly<Record<string, string>> | undefined): string {
-  return formatSubject(subject, "(everybody)");
+  return formatSubject(subject, "(all subjects)");
 }

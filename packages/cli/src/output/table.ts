@@ -2,14 +2,14 @@ import Table from "cli-table3";
 import { escapeHidden } from "./terminal-text.ts";
 
 export interface Column {
-  /** In capitals, as a heading. */
+  /** The heading, in capitals. */
   readonly head: string;
   readonly align?: "left" | "right" | undefined;
-  /** Whether its cells may go on in a second line where the terminal is narrow. Subjects and numbers never do. */
+  /** Whether its cells may wrap on a narrow terminal. Subjects and numbers never do. */
   readonly wraps?: boolean | undefined;
 }
 
-/** A text, or one with a style around what is shown of it. */
+/** A text, or a text with a style that is applied after escaping. */
 export type Cell = string | { readonly text: string; readonly style: (shown: string) => string };
 
 const GAP = "   ";
@@ -22,8 +22,8 @@ const NO_BORDERS = {
 };
 
 /**
- * A table in columns, without lines, for a terminal of a width. Where that is too narrow, cells that may wrap do so between words;
- * nothing is ever cut, so a subject that is wider than the terminal stays whole. Control characters are made visible.
+ * Formats a table without borders for a terminal width. On a narrow terminal, cells that may wrap do so between words. Nothing is
+ * truncated, so a subject that is wider than the terminal stays complete. Control characters are escaped.
  */
 export function formatTable(
   columns: readonly Column[],
@@ -51,7 +51,7 @@ function applyStyle(cell: Cell, text: string): string {
   return typeof cell === "string" ? text : cell.style(text);
 }
 
-/** The widths of columns that wrap, which share what the others leave; null for one that is as wide as its cells are. */
+/** The widths of the columns that wrap, which share the remaining width; null for columns as wide as their cells. */
 function widthsOf(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -79,7 +79,7 @@ function wordsOf(text: string): readonly string[] {
   return text.split(/\s+/);
 }
 
-/** Columns that a text takes at most: some characters take two. */
+/** The most terminal columns that a text takes. Characters beyond ASCII may take two. */
 function widthOf(text: string): number {
   return [...text].reduce((all, character) => all + (character > "\x7e" ? 2 : 1), 0);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { escapeHidden } from "./terminal-text.ts";
 
-test("what a terminal shows stays as it is", () => {
+test("visible characters stay unchanged", () => {
   for (const text of ["", "203.0.113.7", "tenant=ÅÄÖ/日本", "a\\nb", "👍", "a b", "<img src=x>"]) {
     expect(escapeHidden(text)).toBe(text);
   }
@@ -17,6 +17,6 @@ test.each([
   ["\u{e0041}", "\\u{e0041}"],
   ["\ud800x", "\\u{d800}x"],
   ["\u007f", "\\x7f"],
-])("what it would obey or hide is shown: %j", (text, shown) => {
+])("control and invisible characters are escaped: %j", (text, shown) => {
   expect(escapeHidden(text)).toBe(shown);
 });

@@ -1,6 +1,6 @@
 /**
- * Characters that a terminal or a browser obeys or hides: control characters, marks of direction, zero widths, ends of lines,
- * halves of characters.
+ * Characters that control a terminal or a browser, or are invisible: control characters, direction marks, zero-width characters, line
+ * separators, lone surrogates.
  */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu;
@@ -8,8 +8,8 @@ const HIDDEN =
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
- * A text as it may stand on a terminal or in the dashboard, on one line: subjects are chosen by clients, who might send what moves
- * the cursor or hides letters. Such characters are shown as escapes: `\x1b`, `\n`, `\u{202e}`.
+ * Makes a text safe for one line on a terminal or in the dashboard. Clients choose subjects, and might send characters that move the
+ * cursor or hide letters. These become escapes: `\x1b`, `\n`, `\u{202e}`.
  */
 export function escapeHidden(text: string): string {
   return text.replace(
@@ -23,12 +23,12 @@ function formatEscape(code: number): string {
   return code <= 0xff ? `\\x${digits.padStart(2, "0")}` : `\\u{${digits}}`;
 }
 
-/** A text in lines of at most 100 characters, as far as its words allow. */
+/** Wraps a text into lines of at most 100 characters. Longer words are not split. */
 export function wrapText(text: string): string {
   return text.replace(/(?=.{101})(.{1,100}) /g, "$1\n");
 }
 
-/** A word of a command line that a shell hands on as it is. */
+/** Quotes a word so that a shell passes it on unchanged. */
 export function quoteForShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

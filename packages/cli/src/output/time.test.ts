@@ -6,7 +6,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-describe("a span", () => {
+describe("formatting a span", () => {
   test.each([
     [0, "0 ms"],
     [0.2, "1 ms"],
@@ -22,18 +22,18 @@ describe("a span", () => {
     [DAY - 1, "1 d"],
     [3 * DAY + 4 * HOUR + 10 * MINUTE, "3 d 4 h"],
     [366 * DAY, "366 d"],
-  ])("of %d ms is %s", (ms, text) => {
+  ])("of %d ms gives %s", (ms, text) => {
     expect(formatSpan(ms)).toBe(text);
   });
 
-  test("from now is ahead or behind", () => {
+  test("from now gives a time ahead or ago", () => {
     expect(formatFromNow(5_000, 5_000)).toBe("now");
     expect(formatFromNow(HOUR + 5_000, 5_000)).toBe("in 1 h");
     expect(formatFromNow(5_000, MINUTE + 5_000)).toBe("1 min ago");
   });
 });
 
-test("a moment is in the time of a place, with its zone, also where clocks are put back", () => {
+test("a time is formatted in a time zone, also when clocks are put back", () => {
   const at = Date.UTC(2026, 10, 22, 23, 5, 9, 999);
   expect(formatTime(at, "UTC")).toBe("2026-11-22 23:05:09 UTC");
   expect(formatTime(at, "Europe/Berlin")).toBe("2026-11-23 00:05:09 CET");
@@ -42,7 +42,7 @@ test("a moment is in the time of a place, with its zone, also where clocks are p
   expect(formatTime(twice + HOUR, "Europe/Berlin")).toBe("2026-10-25 02:30:00 CET");
 });
 
-test("a duration is as it was written, or as short as it can be", () => {
+test("a duration is as it was written, or in the largest unit", () => {
   expect(
     ["90s", 90_000, 60_000, 86_400_000, 1_500, 250].map((one) => formatDuration(one as 1)),
   ).toEqual([...["90s", "90s", "1m", "1d", "1500ms", "250ms"]]);

@@ -7,17 +7,17 @@ const UNITS = [
   ["s", 1_000],
 ] as const;
 
-/** The latest moment that a `Date` can be, in milliseconds since the epoch. */
+/** The latest time of a `Date`, in milliseconds since the epoch. */
 const LATEST = 8.64e15;
 
-/** Microseconds, as the control record has them, in milliseconds. */
+/** Converts microseconds, the unit of the control record, to milliseconds. */
 export function toMs(microseconds: number): number {
   return Math.ceil(microseconds / 1_000);
 }
 
-/** A moment, in milliseconds since the epoch, as `2026-11-22 23:05:10 CET`: in this machine's time zone, or in one that is given. */
+/** Formats milliseconds since the epoch as `2026-11-22 23:05:10 CET`. Default time zone: this machine's. */
 export function formatTime(at: number, timeZone?: string): string {
-  // A record that somebody planted or damaged may have any number.
+  // A forged or damaged record may contain any number.
   if (!(Math.abs(at) <= LATEST)) return "an unknown time";
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone,
@@ -34,14 +34,14 @@ export function formatTime(at: number, timeZone?: string): string {
   return `${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`;
 }
 
-/** The same in UTC, without the zone: `2026-03-03 05:00:07`; `-` for none. */
+/** Formats milliseconds since the epoch in UTC, without the zone: `2026-03-03 05:00:07`; `-` for null. */
 export function formatUtcTime(at: number | null): string {
   return at === null ? "-" : new Date(at).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** Milliseconds in at most two units: `2 h 5 min`, `45 s`, `250 ms`. Seconds are rounded up, larger units to the nearest. */
+/** Formats milliseconds in at most two units: `2 h 5 min`, `45 s`, `250 ms`. Seconds are rounded up, larger units to the nearest. */
 export function formatSpan(ms: number): string {
-  if (ms === Number.POSITIVE_INFINITY) return "for ever";
+  if (ms === Number.POSITIVE_INFINITY) return "forever";
   if (ms < 1_000) return `${Math.ceil(ms)} ms`;
   const [largest = 0] = [...UNITS.keys()].filter((i) => ms >= (UNITS[i]?.[1] ?? 0));
   const units = UNITS.slice(largest, largest + 2);
@@ -59,13 +59,13 @@ export function formatSpan(ms: number): string {
   return written.join(" ");
 }
 
-/** A measured time, with its decimals: `0.42 ms`, `250 ms`, `1.5 s`. */
+/** Formats a measured time with decimals: `0.42 ms`, `250 ms`, `1.5 s`. */
 export function formatMeasured(ms: number): string {
   if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${ms < 10 ? ms.toFixed(2) : Math.round(ms)} ms`;
 }
 
-/** When something is, seen from now: `in 2 h 5 min`, `3 s ago`, `now`. */
+/** Formats a time relative to now: `in 2 h 5 min`, `3 s ago`, `now`. */
 export function formatFromNow(at: number, now: number): string {
   if (at === now) return "now";
   return at > now ? `in ${formatSpan(at - now)}` : `${formatSpan(now - at)} ago`;
@@ -78,7 +78,7 @@ const SHORT_UNITS = [
   ["s", 1_000],
 ] as const;
 
-/** A duration as a policy may have it: `"1m"` as it is, 60,000 as `1m`. */
+/** Formats a duration of a policy: `"1m"` stays unchanged, 60,000 becomes `1m`. */
 export function formatDuration(duration: Duration): string {
   if (typeof duration === "string") return duration;
   const unit = SHORT_UNITS.find(([, size]) => duration % size === 0);
