@@ -20,7 +20,7 @@ function noteClocks(store) {
     return reply;
   };
   const send = (sent) =>
-    run(sent.step, sent.call).then(
+    run(sent.operation, sent.call).then(
       (reply) => sent.resolve(reply),
       (error) => sent.reject(error),
     );

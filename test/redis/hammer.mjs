@@ -21,7 +21,7 @@ async function run(step, call) {
 }
 
 const send = (sent) =>
-  run(sent.step, sent.call).then(
+  run(sent.operation, sent.call).then(
     (reply) => sent.resolve(reply),
     (error) => sent.reject(error),
   );
