@@ -8,7 +8,7 @@ import { countersOfOtherPolicies } from "../policy/per-call-policy.ts";
 import type { Limiter, SubjectOptions } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/** Blocks, unblocks and forgets subjects. */
+/** The methods of a limiter that block, unblock and reset subjects. */
 export function createBlockMethods({
   policy,
   perCallPolicies,

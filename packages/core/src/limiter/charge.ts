@@ -29,7 +29,7 @@ import type { ChargeOptions, Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 import { readCharge, readUnits } from "./read-cost.ts";
 
-/** Charges without a decision, settles and refunds. */
+/** The methods of a limiter that charge without a decision, settle, refund and release. */
 export function createChargeMethods(
   core: LimiterCore,
   { policyOf, countersOf }: Pick<ConsumeMethods, "policyOf" | "countersOf">,
@@ -37,13 +37,13 @@ export function createChargeMethods(
   const { policy, perCallPolicies, pipeline, fallback, monitor, overrides } = core;
   const chargeable = chargeableLimits(policy);
 
-  /** Returns if the store did not get a call; throws every other error. */
+  /** Returns if the store did not receive a call; throws every other error. */
   function rethrowUnlessUndelivered(error: unknown): void {
     if (monitor === undefined) throw error;
     requireUndelivered(error, monitor.log);
   }
 
-  /** Charges in this process if the store did not get the charge, provided that the failure policy counts locally. */
+  /** Charges in this process if the store did not receive the charge and `onUnavailable` is `"local"`. */
   async function chargeLocally(
     missed: readonly Counter[],
     cost: number,
@@ -62,7 +62,7 @@ export function createChargeMethods(
     cost: Cost,
   ): Promise<ChargeResult<Cost>> {
     const named = unitCountersOf(countersOf(policy, subject));
-    // If there is nothing to wait for, the call is sent at once, so that calls keep their order.
+    // Awaiting only if there is something to read keeps calls in their order.
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
     const units = assignCosts(overrides?.apply(named, policy) ?? named, cost);
@@ -78,7 +78,7 @@ export function createChargeMethods(
     );
   }
 
-  /** Why a server of these charges is known to be down; undefined if none is. */
+  /** Why a server of these charges is down; undefined if none is known to be. */
   function downReason(receipts: readonly Receipt[]): HeadgateError | undefined {
     for (const { counters } of receipts) {
       for (const { key } of counters) {
@@ -89,7 +89,7 @@ export function createChargeMethods(
     return undefined;
   }
 
-  /** Whether the store got all of these changes. */
+  /** Applies changes. Resolves with whether the store received all of them. */
   async function isApplied<Call>(
     stage: Stage,
     changes: readonly Mutation<Call>[],
@@ -122,7 +122,7 @@ export function createChargeMethods(
     const stage = isLocal ? (fallback as Stage) : pipeline;
     const plan = planSettle(receipts, units, !shadow);
     if (!isLocal && !hasNoChanges(plan) && downReason(receipts) !== undefined) {
-      // Nothing was done, so the decision can be settled again.
+      // Nothing was sent, so the decision can be settled again.
       returnReceipts(decision);
       return unsettledResult(plan);
     }
@@ -142,7 +142,7 @@ export function createChargeMethods(
           );
     const isRefunded =
       refunds.length === 0 || (await isApplied(stage, refunds.map(refundMutation)));
-    // The store sets blocks, not a process that counts alone.
+    // Only the store sets blocks; a process that counts locally does not.
     const isConfirmed =
       isLocal ||
       confirmations.length === 0 ||
@@ -177,7 +177,7 @@ export function createChargeMethods(
       if (decision.source === "local") return applyMutations(fallback as Stage, charged);
       const down = downReason(receipts);
       if (down === undefined) return applyMutations(pipeline, charged);
-      // Nothing was done, so the refund can be repeated.
+      // Nothing was sent, so the refund can be repeated.
       returnReceipts(decision);
       throw down;
     },

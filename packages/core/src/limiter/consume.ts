@@ -20,7 +20,7 @@ import { PolicyCache } from "./policy-cache.ts";
 import { countedSubjects, decisions, publishLimiterDecision } from "./published-decision.ts";
 import { readCost } from "./read-cost.ts";
 
-/** Asks a limiter once, without waiting. */
+/** The methods of a limiter that decide once, without waiting. */
 export interface ConsumeMethods
   extends Pick<Limiter, "consume" | "peek">,
     Pick<LimiterInternals, "consumeDimensions"> {
@@ -30,9 +30,12 @@ export interface ConsumeMethods
     subject: Subjects,
     options: ConsumeOptions | undefined,
   ): Promise<Decision>;
-  /** The policy of a call: the limiter's own, or that of its `limits`. Throws `HEADGATE_INVALID_LIMIT`, `HEADGATE_INVALID_OPTION`. */
+  /**
+   * The policy of a call: the limiter's own, or that of its `limits`. Throws `HEADGATE_INVALID_LIMIT`,
+   * `HEADGATE_INVALID_OPTION`.
+   */
   policyOf(limits: Policy | undefined): CompiledPolicy;
-  /** The counters that a call asks under its policy. Throws the errors of `countersOf`. */
+  /** The counters of a call under its policy. Throws the errors of `countersOf`. */
   countersOf(
     policy: CompiledPolicy,
     subject: Subjects,
@@ -42,7 +45,7 @@ export interface ConsumeMethods
 
 export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler): ConsumeMethods {
   const {
-    policy: counted,
+    policy: ownPolicy,
     pipeline,
     perCallPolicies,
     monitor,
@@ -55,7 +58,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
   let policyCache: PolicyCache | undefined;
 
   function policyOf(limits: Policy | undefined): CompiledPolicy {
-    if (limits === undefined) return counted;
+    if (limits === undefined) return ownPolicy;
     if (hasLease) throw limitsWithLeaseError();
     policyCache ??= new PolicyCache(compiler, perCallPolicies);
     return policyCache.compile(limits);
@@ -66,27 +69,27 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     subject: Subjects,
     groups?: readonly LimitGroup[],
   ): SubjectCounter[] {
-    if (policy === counted) return countersOf(counted, subject, groups);
+    if (policy === ownPolicy) return countersOf(ownPolicy, subject, groups);
     if (policy.perCallKeyspace !== undefined)
-      return countersOfPerCallPolicy(policy, counted, subject, groups);
-    const asked = groups?.map(
-      (group) => policy.groups[counted.groups.indexOf(group)] as LimitGroup,
+      return countersOfPerCallPolicy(policy, ownPolicy, subject, groups);
+    const callGroups = groups?.map(
+      (group) => policy.groups[ownPolicy.groups.indexOf(group)] as LimitGroup,
     );
-    return countersOf(policy, subject, asked);
+    return countersOf(policy, subject, callGroups);
   }
 
-  /** Decides, once operators' changes are known. Throws, or rejects with, the errors of the call. */
+  /** Decides after reading operators' changes, if they are due. Throws, or rejects with, the errors of the call. */
   function consumeDimensions(
     groups: readonly LimitGroup[] | undefined,
     subject: Subjects,
     options: ConsumeOptions | undefined,
-    learned?: ControlFreshness,
+    freshness?: ControlFreshness,
     mode: DecideMode = "enforce",
   ): Awaitable<Decision> {
-    const waitedMs = learned?.waitedMs ?? 0;
+    const waitedMs = freshness?.waitedMs ?? 0;
     if (
       control !== undefined &&
-      learned?.isFresh !== true &&
+      freshness?.isFresh !== true &&
       performance.now() >= control.cache.refreshDueAt
     ) {
       const refreshed = control.refresh();
@@ -98,7 +101,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     }
     let cost: Cost = 1;
     const limits = options?.limits;
-    let policy = counted;
+    let policy = ownPolicy;
     if (options !== undefined) {
       rejectUnknownOptions("consume and peek", options, ["cost", "limits"]);
       if (limits !== undefined) policy = policyOf(limits);
@@ -111,19 +114,31 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     }
     const counters =
       limits === undefined
-        ? countersOf(counted, subject, groups)
+        ? countersOf(ownPolicy, subject, groups)
         : countersFor(policy, subject, groups);
-    const inForce = overrides?.indexes === undefined ? counters : overrides.apply(counters, policy);
-    // In shadow mode no block is set.
-    const asked = mode === "enforce" && isShadowDecision(counted, inForce) ? "charge" : mode;
-    const by = policy.perCallKeyspace === undefined ? counted : policy;
+    const effective =
+      overrides?.indexes === undefined ? counters : overrides.apply(counters, policy);
+    // A decision in shadow mode sets no block.
+    const effectiveMode =
+      mode === "enforce" && isShadowDecision(ownPolicy, effective) ? "charge" : mode;
+    const decidingPolicy = policy.perCallKeyspace === undefined ? ownPolicy : policy;
     if (typeof cost === "number")
-      return pipeline.decide(createDecisionRequest(by, inForce, cost, asked, waitedMs));
-    const named = assignCosts(inForce, cost);
-    return pipeline.decide(createDecisionRequest(by, named.counters, named.cost, asked, waitedMs));
+      return pipeline.decide(
+        createDecisionRequest(decidingPolicy, effective, cost, effectiveMode, waitedMs),
+      );
+    const assigned = assignCosts(effective, cost);
+    return pipeline.decide(
+      createDecisionRequest(
+        decidingPolicy,
+        assigned.counters,
+        assigned.cost,
+        effectiveMode,
+        waitedMs,
+      ),
+    );
   }
 
-  /** Decides after the control record has been read. */
+  /** Decides after the control record was read, and counts that time as waited. */
   async function consumeAfterRefresh(
     refreshed: Promise<unknown>,
     groups: readonly LimitGroup[] | undefined,
@@ -132,10 +147,10 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     mode: DecideMode,
     waitedMs: number,
   ): Promise<Decision> {
-    const began = monitor?.now() ?? 0;
+    const startedAt = monitor?.now() ?? 0;
     await refreshed;
-    const learned = { isFresh: true, waitedMs: waitedMs + (monitor?.now() ?? 0) - began };
-    return consumeDimensions(groups, subject, options, learned, mode);
+    const freshness = { isFresh: true, waitedMs: waitedMs + (monitor?.now() ?? 0) - startedAt };
+    return consumeDimensions(groups, subject, options, freshness, mode);
   }
 
   // Not async: that would make each decision in this process a third slower.
@@ -156,7 +171,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
     }
   }
 
-  /** The decision, after publishing it and counting it for operators. */
+  /** Publishes a decision, counts it in the usage, and returns it. */
   function recordDecision(
     subject: Subjects,
     decision: Decision,
@@ -164,7 +179,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
   ): Decision {
     if (started !== undefined)
       publishLimiterDecision(core, subject, decision, performance.now() - started);
-    usage?.record(countedSubjects({ groups: counted.groups, subjects: subject }), decision);
+    usage?.record(countedSubjects({ groups: ownPolicy.groups, subjects: subject }), decision);
     return decision;
   }
 
@@ -179,7 +194,7 @@ export function createConsumeMethods(core: LimiterCore, compiler: PolicyCompiler
   };
 }
 
-/** Units leased under one set of numbers do not show whether other numbers allow. */
+/** Units leased under one set of limits do not show whether other limits allow the request. */
 function limitsWithLeaseError(): HeadgateError {
   return invalidOption(
     "a limiter with lease takes no limits for a call, because it takes units ahead under its own; leave one of them out",

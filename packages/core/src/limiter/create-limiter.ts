@@ -48,7 +48,7 @@ export function createLimiter<const Per extends string = never, const Text exten
   return createLimiterForPlugin(options, undefined);
 }
 
-/** The same for a route whose limiter is named after the plugin that limits it. Throws like `createLimiter`. */
+/** Creates a limiter for an adapter's plugin, under whose name its decisions are published. Throws like `createLimiter`. */
 export function createLimiterForPlugin(
   options: LimiterOptions<string>,
   plugin: string | undefined,
@@ -67,7 +67,7 @@ export function createLimiterForPlugin(
   };
   const existing = findLimiter(identity);
   if (existing !== undefined) return openHandle(existing, parent);
-  // No other call can name a store that was created for this one.
+  // No other call can use a store that is created here.
   const isShared = options.store !== undefined || parent !== undefined;
   const created = createInstance(options, { name, store, plugin, isShared });
   if (isShared) cacheLimiter(created, identity);
@@ -107,10 +107,10 @@ function createInstance(
   });
   const join = (one: CompiledPolicy): CompiledPolicy =>
     parent === undefined ? one : joinPolicies(internalsOf(parent).policy, one);
-  const counted = join(own);
-  if (failure.lease !== undefined) requireLeasable(counted);
-  const policy = formatPolicy(own.limits.map(({ source }) => source));
-  const displayText = own.blocksOnSettle ? `${policy} with blockOn: "settle"` : policy;
+  const joined = join(own);
+  if (failure.lease !== undefined) requireLeasable(joined);
+  const policyText = formatPolicy(own.limits.map(({ source }) => source));
+  const displayText = own.blocksOnSettle ? `${policyText} with blockOn: "settle"` : policyText;
   warnAboutShortDuration(own.limits.map(({ source }) => source));
   const claim = claimName(store, name, { canonical: own.canonical, displayText });
   backendOf(store)?.register(name, own, parent?.name);
@@ -119,7 +119,7 @@ function createInstance(
     compileOtherShape: (limits) => compilePerCallPolicy(own, limits, blockOn),
     join,
   };
-  return createLimiterInstance(counted, { name, maxQueue, claim, failure, isShared, compiler });
+  return createLimiterInstance(joined, { name, maxQueue, claim, failure, isShared, compiler });
 }
 
 /** The name and the store of a limiter's counters. */
@@ -130,7 +130,7 @@ function readNameAndStore({ name, store, extends: parent }: LimiterOptions): {
   const given = store === undefined ? undefined : requireStore(store);
   const counterStore =
     given ?? (parent === undefined ? undefined : internalsOf(parent).policy.store);
-  // Counters that nothing else can reach need no name.
+  // A limiter on a store of its own needs no name.
   const named = name === undefined && counterStore === undefined ? "limiter" : name;
   requireName(named);
   return { name: named, store: counterStore ?? requireStore(memoryStore()) };

@@ -6,7 +6,7 @@ import { parseDuration, toMilliseconds } from "../common/time.ts";
 import { readLeaseOption } from "../pipeline/leases/lease-options.ts";
 import type { FailureOptions, FailurePolicy } from "./failure-policy.ts";
 
-/** The options' names. */
+/** The names of these options. */
 export const FAILURE_OPTIONS = [
   "storeTimeout",
   "connectTimeout",
@@ -33,7 +33,7 @@ export function failureOptionsOf(options: FailureOptions): FailureOptions {
   return { storeTimeout, connectTimeout, onUnavailable, localShare, denyCache, lease };
 }
 
-/** `setTimeout` counts in milliseconds. */
+/** Timeouts must be from 1 ms to 1 minute. In microseconds. */
 const MIN_TIMEOUT_MICROS = 1_000;
 const MAX_TIMEOUT_MICROS = 60_000_000;
 
@@ -62,7 +62,7 @@ export function readFailureOptions(options: FailureOptions): FailurePolicy {
   return { timeoutMs, connectMs, onUnavailable, localShare, denyCache, lease };
 }
 
-/** In milliseconds. */
+/** Reads a timeout, in milliseconds. Throws `HEADGATE_INVALID_OPTION`. */
 function readTimeout(value: Duration, option: string, range: string): number {
   const time = parseDuration(value, option, "HEADGATE_INVALID_OPTION");
   requireThat(

@@ -4,8 +4,8 @@ import type { FallbackOptions, OnUnavailable } from "../pipeline/fallback-stage.
 import type { LeaseOptions, LeaseSettings } from "../pipeline/leases/leases.ts";
 
 /**
- * How a limiter saves calls to its store, and what it does when the store cannot answer. No effect with `memoryStore`, which
- * always answers.
+ * Options for saving calls to the store, and for decisions while the store is unavailable. They have no effect with
+ * `memoryStore`, which always answers.
  */
 export interface FailureOptions {
   /**
@@ -14,8 +14,8 @@ export interface FailureOptions {
    */
   readonly storeTimeout?: Duration | undefined;
   /**
-   * The longest wait for the first answer of a client, which has to connect before it, counted from the client's first use: 1 ms to
-   * 1 minute, or 0 to wait no longer than `storeTimeout`. The client's own connection error ends it. Default 1 s.
+   * The longest wait for the first answer of a client, which has to connect before it, counted from the client's first use: 1
+   * ms to 1 minute, or 0 to wait no longer than `storeTimeout`. The client's own connection error ends it. Default 1 s.
    */
   readonly connectTimeout?: Duration | 0 | undefined;
   /**
@@ -29,7 +29,7 @@ export interface FailureOptions {
    * unit. Default 1. With n processes, 1 / n preserves the limit that they share.
    */
   readonly localShare?: number | undefined;
-  /** Whether to cache denials for up to a second, so that a subject that keeps asking costs no call. Default true. */
+  /** Whether to cache denials for up to a second, so that repeated requests of a denied subject cost no call. Default true. */
   readonly denyCache?: boolean | undefined;
   /**
    * Lets a process lease several units at once for a busy subject, up to `max` for up to `ttl`, and spend them without a call.
@@ -38,7 +38,9 @@ export interface FailureOptions {
   readonly lease?: LeaseOptions | false | undefined;
 }
 
-/** The durations in these options as `createLimiter` accepts them: the compiler finds a misspelt literal. `Text` is inferred. */
+/**
+ * The durations in these options as `createLimiter` accepts them: the compiler finds a misspelt literal. `Text` is inferred.
+ */
 export interface CheckedDurations<Text extends string> {
   readonly storeTimeout?: CheckedDuration<Text> | undefined;
   readonly connectTimeout?: CheckedDuration<Text> | undefined;

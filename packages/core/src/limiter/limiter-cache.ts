@@ -7,13 +7,13 @@ import { areSameLimits, copyLimits, isSameValue } from "../policy/same-limits.ts
 import type { CountingStore } from "../store/store.ts";
 import type { LimiterInstance } from "./limiter-instance.ts";
 
-/** The most names kept for each client; the oldest is dropped first. */
+/** The most names cached for each client; the oldest is dropped first. */
 const MAX_NAMES = 1_000;
 
-/** The most limiters kept under one name, which differ in their options. */
+/** The most limiters cached under one name, which differ in their options. */
 const MAX_PER_NAME = 4;
 
-/** Two limiters with equal terms are one limiter. */
+/** The options that identify a limiter: with equal ones, `createLimiter` returns the same limiter. */
 export interface LimiterIdentity {
   readonly name: string;
   readonly store: CountingStore;
@@ -29,16 +29,16 @@ interface CachedLimiter extends Omit<LimiterIdentity, "limits"> {
   readonly instance: LimiterInstance;
 }
 
-/** By the object that holds the counts, then by prefix and name. A dropped limiter goes on working for its users. */
+/** By the object that holds the counts, then by prefix and name. A limiter dropped from the cache still works. */
 const limitersByOwner = new WeakMap<object, LruMap<string, readonly CachedLimiter[]>>();
 
-/** Finds an open limiter that was created under equal terms. */
+/** Finds an open limiter with an equal identity. */
 export function findLimiter(identity: LimiterIdentity): LimiterInstance | undefined {
   const cached = limitersByOwner.get(identity.store.owner)?.get(keyOf(identity));
   return cached?.find((one) => hasIdentity(one, identity))?.instance;
 }
 
-/** Keeps a limiter, to be returned for equal terms later. */
+/** Caches a limiter, to be returned later for an equal identity. */
 export function cacheLimiter(instance: LimiterInstance, identity: LimiterIdentity): void {
   const { owner } = identity.store;
   const names =

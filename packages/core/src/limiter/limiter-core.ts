@@ -13,11 +13,11 @@ export interface BackendParts {
   readonly monitor: StoreMonitor | undefined;
   /** Decides when the store does not answer. */
   readonly fallback: FallbackStage | undefined;
-  /** Operators' changes. */
+  /** Follows operators' changes. */
   readonly control: LimiterControl | undefined;
   /** Operators' overrides; undefined if `control` is. */
   readonly overrides: Overrides | undefined;
-  /** The usage that its decisions are counted in; undefined if the store keeps none. */
+  /** Counts its decisions for operators; undefined if the store keeps no usage. */
   readonly usage: UsageCounter | undefined;
 }
 
@@ -25,11 +25,11 @@ export interface BackendParts {
 export interface LimiterCore extends BackendParts {
   readonly name: string;
   readonly policy: CompiledPolicy;
-  /** The shapes of limits passed with calls, besides its own. */
+  /** The policies of another shape passed with calls. */
   readonly perCallPolicies: PerCallPolicies;
-  /** The first link of the chain that decides. */
+  /** The first stage of the pipeline that decides. */
   readonly pipeline: Stage;
-  /** Whether it leases units, which count for all of its limits alike. */
+  /** Whether it leases units. A leased unit counts for every limit. */
   readonly hasLease: boolean;
   /** The calls in progress. */
   readonly inFlight: InFlight;

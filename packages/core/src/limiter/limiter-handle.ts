@@ -9,9 +9,9 @@ import { LIMITER } from "./limiter-internals.ts";
 import { backendOf } from "./store-backend.ts";
 import { createWaitMethods } from "./wait.ts";
 
-type LimiterFunction<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
+type LimiterFunction<Args extends unknown[], Result> = (...args: Args) => Promise<Result>;
 
-/** A handle of a limiter, closed separately: the limiter ends with its last handle. */
+/** Opens a handle of a limiter. Each is closed separately, and the limiter ends with the last one. */
 export function openHandle(
   instance: LimiterInstance,
   parent: Limiter | undefined,
@@ -20,14 +20,14 @@ export function openHandle(
   const { name, policy, perCallPolicies, monitor, control, overrides, usage, hasLease, inFlight } =
     core;
   const { consume, peek, consumeDimensions } = consumeMethods;
-  const waiters: WaiterGroup = { closeError: undefined };
+  const waiterGroup: WaiterGroup = { closeError: undefined };
   const { wait, run, consumeOrWait } = createWaitMethods(
     core,
     consumeMethods,
     limiterQueue,
-    waiters,
+    waiterGroup,
   );
-  const parts: { isClosed: boolean } & LimiterInternals = {
+  const internals: { isClosed: boolean } & LimiterInternals = {
     policy,
     perCallPolicies,
     parent,
@@ -45,34 +45,34 @@ export function openHandle(
   instance.handles += 1;
 
   /** A method that rejects once this handle is closed. */
-  function rejectWhenClosed<Args extends unknown[], Answer>(
-    method: LimiterFunction<Args, Answer>,
-  ): LimiterFunction<Args, Answer> {
-    return (...args) => (parts.isClosed ? Promise.reject(closedError(name)) : method(...args));
+  function rejectWhenClosed<Args extends unknown[], Result>(
+    method: LimiterFunction<Args, Result>,
+  ): LimiterFunction<Args, Result> {
+    return (...args) => (internals.isClosed ? Promise.reject(closedError(name)) : method(...args));
   }
 
   /** The same for a method that `close` waits for. */
-  function track<Args extends unknown[], Answer>(
-    method: LimiterFunction<Args, Answer>,
-  ): LimiterFunction<Args, Answer> {
+  function track<Args extends unknown[], Result>(
+    method: LimiterFunction<Args, Result>,
+  ): LimiterFunction<Args, Result> {
     return rejectWhenClosed((...args) => inFlight.track(method(...args)));
   }
 
   async function close(...given: unknown[]): Promise<void> {
     rejectCloseOptions(given);
-    if (parts.isClosed) return;
-    parts.isClosed = true;
+    if (internals.isClosed) return;
+    internals.isClosed = true;
     instance.handles -= 1;
     const isLast = instance.handles === 0;
     if (isLast) uncacheLimiter(instance, { name, store: policy.store });
-    limiterQueue.queue.close(closedError(name), waiters);
+    limiterQueue.queue.close(closedError(name), waiterGroup);
     await (isLast ? instance.end() : inFlight.allDone());
   }
 
   return {
     name,
     limits,
-    [LIMITER]: parts,
+    [LIMITER]: internals,
     consume: rejectWhenClosed(consume),
     peek: rejectWhenClosed(peek),
     charge: track(chargeMethods.charge) as Limiter["charge"],

@@ -18,20 +18,20 @@ import { PerCallPolicies } from "./per-call-policies.ts";
 import type { PolicyCompiler } from "./policy-cache.ts";
 import { backendOf, openInMemory } from "./store-backend.ts";
 
-/** How a limiter counts, decides and waits. */
+/** The checked options of a limiter. */
 export interface InstanceOptions {
   readonly name: string;
   readonly maxQueue: number;
   readonly claim: NameClaim;
-  /** Whether another call can name its store; not if the store was created for this limiter. */
+  /** Whether another limiter can use its store. False if the store was created for this limiter. */
   readonly isShared: boolean;
   readonly failure: FailurePolicy;
   readonly compiler: PolicyCompiler;
 }
 
 /**
- * The shared part of a limiter created repeatedly under the same terms: each `createLimiter` adds a handle of a few hundred
- * bytes.
+ * The shared part of a limiter that was created repeatedly with equal options. Each `createLimiter` adds a handle of a few
+ * hundred bytes.
  */
 export interface LimiterInstance {
   readonly core: LimiterCore;
@@ -46,7 +46,7 @@ export interface LimiterInstance {
   end(): Promise<void>;
 }
 
-/** Releases the names of limiters that were dropped without `close`, both by the application and by the cache of kept limiters. */
+/** Releases the names of limiters that were dropped without `close`, by the application and by the limiter cache. */
 const droppedLimiters = new FinalizationRegistry<DroppedLimiter>(({ name, claim, store: weak }) => {
   const store = weak.deref();
   if (claim.release() && store !== undefined) void unregister(store, name);
@@ -59,7 +59,7 @@ interface DroppedLimiter {
   readonly store: WeakRef<CountingStore>;
 }
 
-/** Creates the shared part of a limiter's handles. */
+/** Creates a limiter without a handle. */
 export function createLimiterInstance(
   policy: CompiledPolicy,
   { name, maxQueue, claim, failure, isShared, compiler }: InstanceOptions,

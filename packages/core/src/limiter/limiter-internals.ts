@@ -14,16 +14,16 @@ import type { PerCallPolicies } from "./per-call-policies.ts";
 /** Under this symbol, other parts and copies of Headgate find the parts of a limiter. */
 export const LIMITER: unique symbol = Symbol.for("@headgate/core.limiter") as never;
 
-/** The view of a limiter for the rest of Headgate. */
+/** The parts of a limiter that the rest of Headgate uses. */
 export interface LimiterInternals {
   readonly policy: CompiledPolicy;
-  /** The shapes of limits passed with calls, besides its own. */
+  /** The policies of another shape passed with calls. */
   readonly perCallPolicies: Pick<PerCallPolicies, "isUsed" | "hasSlots" | "blocksOnSettle">;
   /** The limiter it extends. */
   readonly parent: Limiter | undefined;
   /**
-   * `consume` for some of its groups only; publishes nothing. Returns the decision itself if this process knows it; errors are
-   * then thrown, not rejected.
+   * `consume` for some of its dimensions only; publishes nothing. Returns the decision itself if this process knows it; errors
+   * are then thrown, not rejected.
    */
   consumeDimensions(
     groups: readonly LimitGroup[],
@@ -33,25 +33,25 @@ export interface LimiterInternals {
   ): Awaitable<Decision>;
   /** Operators' changes, as far as this process knows; undefined if the store has no control record. */
   readonly control: Pick<LimiterControl, "refresh" | "cache"> | undefined;
-  /** `consumeDimensions`, but waits in line if it is denied. Undefined if the client has disconnected meanwhile. */
+  /** `consumeDimensions`, but a denied request waits in the queue. Undefined if the client has disconnected meanwhile. */
   consumeOrWait(
     groups: readonly LimitGroup[],
     subject: Subjects,
     options: ConsumeOptions | undefined,
     turn: QueueWaitOptions,
   ): Promise<QueuedDecision | undefined>;
-  /** Settles its decisions, also after `close`. */
+  /** Settles and refunds its decisions, also after `close`. */
   readonly chargeMethods: Pick<Limiter, "settle" | "refund">;
   /** The calls in progress, which `close` waits for. */
   readonly inFlight: InFlight;
-  /** The watch of its store; undefined if the store is in this process's memory. */
+  /** The monitor of its store; undefined if the store is in this process's memory. */
   readonly monitor: StoreMonitor | undefined;
   /**
-   * The usage that its decisions are counted in; callers of `consumeDimensions` and `consumeOrWait` count theirs themselves. Undefined
-   * if the store keeps none.
+   * The usage that its decisions are counted in; callers of `consumeDimensions` and `consumeOrWait` count theirs themselves.
+   * Undefined if the store keeps none.
    */
   readonly usage: UsageCounter | undefined;
-  /** Whether it leases units, which count for all of its limits alike. */
+  /** Whether it leases units. A leased unit counts for every limit. */
   readonly hasLease: boolean;
   /** Whether it is in shadow mode, as far as that can be known without a subject. */
   isInShadow(): Promise<boolean>;
@@ -74,11 +74,11 @@ export function requireLimiter(limiter: Limiter): LimiterWithInternals {
   return limiter as LimiterWithInternals;
 }
 
-/** How a request learned of operators' changes before its decision. */
+/** How recently a request's guard read operators' changes before its decision. */
 export interface ControlFreshness {
-  /** How long it waited for them. */
+  /** Milliseconds that the request waited for them. */
   readonly waitedMs: number;
-  /** Whether that was just now, so that the decision need not ask again. */
+  /** Whether they were read for this request, so that the decision does not read them again. */
   readonly isFresh: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { Limiter } from "./limiter.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
 /**
- * The most HTTP requests that wait for one subject, and no more than half of `maxQueue`, so that one client leaves room for
+ * The most HTTP requests that wait for one subject. No more than half of `maxQueue` is used, so that one client leaves room for
  * others.
  */
 const MAX_PER_SUBJECT = 100;
@@ -21,7 +21,7 @@ export interface LimiterQueue {
   giveBack(decision: Decision): Promise<unknown>;
 }
 
-/** The queue of a limiter, for at most `maxQueue` calls at once. Operators' orders wake it. */
+/** The queue of a limiter, for at most `maxQueue` calls at once. Orders of operators wake it. */
 export function createLimiterQueue(
   { policy, control, inFlight }: LimiterCore,
   { refund }: Pick<Limiter, "refund">,

@@ -7,14 +7,15 @@ import type { Subjects } from "../policy/counters.ts";
 import type { Store } from "../store/store.ts";
 import type { FailureOptions } from "./failure-policy.ts";
 
-/** What a call costs. */
+/** The cost of a call. */
 export interface CostOptions<Units extends Cost = Cost> {
   /**
-   * The units to ask for or to charge: a whole number of at least 0. Default 1. Or an object of units by limits' names, each a whole number
-   * of at least 0: limits that are not named cost 1, and 0 leaves a limit out. A name stands for all limits that have it. Units by name
-   * cannot be used with `lease`.
+   * The units to charge: a whole number of at least 0. Default 1. Or an object with the units of each named limit, each a whole
+   * number of at least 0. Limits without a name in it cost 1, and 0 leaves a limit out. A name stands for all limits with that
+   * name. Units by name cannot be used with `lease`.
    *
-   * A cost of 0 charges nothing, takes no slot, and is allowed unless the subject is blocked. It can be settled at its real cost.
+   * A cost of 0 charges nothing, takes no slot, and is allowed unless the subject is blocked. It can be settled at its real
+   * cost.
    */
   readonly cost?: Units | undefined;
 }
@@ -22,12 +23,12 @@ export interface CostOptions<Units extends Cost = Cost> {
 /** Options of `consume` and `peek`. */
 export interface ConsumeOptions<Dimension extends string = string> extends CostOptions {
   /**
-   * The limits of this call, in place of the limiter's own (without those of a limiter that it extends), by its dimensions. With other
-   * numbers (`limit`, `burst`, `capacity`, `refill`, `block`, `notifyAt`) the counts and the names of the limits stay. Limits of
-   * another shape (another window, another algorithm, more or fewer of them) have a counter of their own: never let a client choose
-   * them. 64 shapes of a limiter are in use at a time; beyond that, the process forgets the least recently used, and its counters go
-   * on in the store. Plain data, and compiled once: 10,000 policies are cached, and an object that has changed is read again. Cannot be used
-   * with `lease`.
+   * The limits of this call, by the limiter's dimensions. They replace the limiter's own limits, but not those of a limiter
+   * that it extends. With other numbers (`limit`, `burst`, `capacity`, `refill`, `block`, `notifyAt`) the counts and the names
+   * of the limits stay. Limits of another shape (another window, another algorithm, more or fewer of them) have a counter of
+   * their own, so never let a client choose them. 64 shapes of a limiter are in use at a time. Beyond that, the process forgets
+   * the least recently used, whose counters stay in the store. They are plain data and compiled once: 10,000 policies are
+   * cached, and a changed object is compiled again. Cannot be used with `lease`.
    */
   readonly limits?: Policy<Dimension> | undefined;
 }
@@ -72,34 +73,34 @@ export interface Limiter<Dimension extends string = string> {
   readonly limits: readonly LimitDescription[];
 
   /**
-   * Asks for admission, and charges the cost if every limit allows it. A denial costs nothing, and is returned, not thrown.
-   * Answers within `storeTimeout`: if the store could not, the decision is `degraded`, and made according to `onUnavailable`.
-   * Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and with
-   * `HEADGATE_INVALID_LIMIT` for invalid `limits`, and for those that count by a dimension that the limiter lacks.
+   * Decides whether to admit a request, and charges the cost if every limit allows it. A denial costs nothing, and is returned,
+   * not thrown. Resolves within `storeTimeout`: if the store did not answer, the decision is `degraded`, and made according to
+   * `onUnavailable`. Rejects with `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`, `HEADGATE_INVALID_COST`, `HEADGATE_CLOSED`, and
+   * with `HEADGATE_INVALID_LIMIT` for invalid `limits`, including `limits` of a dimension that the limiter lacks.
    */
   consume(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
-   * Returns the answer that `consume` would give now, without charging. With a cost of 0 it reports the current state of the
-   * limits and is always allowed, unless the store could not answer and `onUnavailable` is `"deny"`. Rejects with the same
-   * errors as `consume`.
+   * Returns the decision that `consume` would make now, without charging. With a cost of 0 it reports the current state of the
+   * limits, and is always allowed unless the store is unavailable and `onUnavailable` is `"deny"`. Rejects with the same errors
+   * as `consume`.
    */
   peek(subject: Subjects<Dimension>, options?: ConsumeOptions<Dimension>): Promise<Decision>;
 
   /**
    * Refunds the charge of a decision, as far as it has not recovered by itself. Resolves with true if something was refunded.
    * Works once for each decision, and never leaves more room than if the decision had not been made. Rejects with
-   * `HEADGATE_STORE_UNAVAILABLE` if the store did not answer in time. The refund may or may not have happened then, unless the
-   * store was already known to be down: in that case the call can be repeated. Also rejects with the store's other errors, like
-   * `reset`.
+   * `HEADGATE_STORE_UNAVAILABLE` if the store did not answer in time. The refund may or may not have happened then. If the
+   * store was already known to be down, nothing was sent, and the call can be repeated. Also rejects with the store's other
+   * errors, like `reset`.
    */
   refund(decision: Decision): Promise<boolean>;
 
   /**
-   * Charges a subject even if less is left of its limits: as a penalty, or for work that was done elsewhere. Usage beyond the
-   * limit is overdrawn, and stays so until it drains or expires. Answers within `storeTimeout`: a charge that the store did not
-   * get is `degraded`, and counts in this process if `onUnavailable` is `"local"`. Rejects with the same errors as `consume`,
-   * and with `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
+   * Charges a subject even if less is left of its limits, as a penalty or for work done elsewhere. Usage beyond the limit is
+   * overdrawn, and stays so until it drains or expires. Resolves within `storeTimeout`: a charge that the store did not receive
+   * is `degraded`, and counts in this process if `onUnavailable` is `"local"`. Rejects with the same errors as `consume`, and
+   * with `HEADGATE_WRONG_TYPE`, `HEADGATE_BAD_REPLY`.
    */
   charge<Units extends Cost = number>(
     subject: Subjects<Dimension>,
@@ -107,11 +108,11 @@ export interface Limiter<Dimension extends string = string> {
   ): Promise<ChargeResult<Units>>;
 
   /**
-   * Changes the cost of a decision to `units`, a whole number of at least 0, once the real cost of the request is known. If
-   * that is less than was charged, the rest is refunded as by `refund`; if more, the difference is charged now as by `charge`,
-   * even if the limits were reset meanwhile. Works once for each decision; does nothing for one that was denied, refunded or
-   * settled before. A change that the store did not get is `degraded`, and the decision keeps its cost; if the store was known
-   * to be down, the decision can be settled again. In a limiter with `blockOn: "settle"`, `units` are confirmed, and may set a
+   * Changes the cost of a decision to `units`, a whole number of at least 0, once the real cost of the request is known. If the
+   * real cost is less than the charge, the rest is refunded as by `refund`. If it is more, the difference is charged now as by
+   * `charge`, even after a reset. Works once for each decision; does nothing for one that was denied, refunded or settled
+   * before. A change that the store did not receive is `degraded`, and the decision keeps its cost. If the store was known to
+   * be down, the decision can be settled again. In a limiter with `blockOn: "settle"`, `units` are confirmed, and may set a
    * block.
    *
    * `units` by limits' names settle those limits; the others keep their charge. A decision with a cost by name is settled by
@@ -192,13 +193,16 @@ export interface LimiterOptions<Per extends string = string> extends FailureOpti
   readonly limits: Policy<Per>;
   /** Where counts are stored. Default: a separate `memoryStore()`. */
   readonly store?: Store | undefined;
-  /** A limiter on the same store whose limits are decided together with these, under these options. It must not extend another itself. */
+  /**
+   * A limiter on the same store whose limits are decided together with these, under these options. It must not extend another
+   * itself.
+   */
   readonly extends?: Limiter | undefined;
   /** The most calls of `wait` and requests that may be waiting at once: at least 1. Default 1,000. */
   readonly maxQueue?: number | undefined;
   /**
-   * Shadow mode: decides, counts and publishes, but denies no request. Decisions are `allowed`, and `wouldAllow` tells what
-   * they would be otherwise. Default false. A limiter and the one it extends are both in shadow mode, or neither.
+   * Shadow mode: decides, counts and publishes, but denies no request. Decisions are `allowed`, and `wouldAllow` is the
+   * decision outside shadow mode. Default false. A limiter and the one it extends are both in shadow mode, or neither.
    */
   readonly shadow?: boolean | undefined;
   /**

@@ -6,13 +6,13 @@ import { emitWarning } from "../common/operator-log.ts";
 import type { CompiledPolicy } from "../policy/compiled-policy.ts";
 import { shareKeyCache } from "../policy/per-call-policy.ts";
 
-/** The most shapes of a limiter in use at a time, besides its own. */
+/** The most shapes of per-call policies in use at a time, for one limiter. */
 export const MAX_SHAPES = 64;
 
 /** Whether the process was warned. */
 const warnings = shareInProcess("otherShapes", () => ({ isWarnedOf: false }));
 
-/** Receives shapes that come into use, and those that are forgotten: policies without the limits of an extended limiter. */
+/** Is called with each shape that comes into use or is forgotten, as a policy without the limits of an extended limiter. */
 export interface PerCallPolicyTracker {
   add(policy: CompiledPolicy): void;
   remove(policy: CompiledPolicy): void;
@@ -27,8 +27,8 @@ interface Shape {
 }
 
 /**
- * The shapes of a limiter's calls besides its own. At most 64 are in use at a time: with one more, the least recently used is
- * forgotten in this process. Its counters stay in the store, and continue when it is used again.
+ * The policies of another shape that a limiter's calls have passed. At most 64 shapes are in use at a time: with one more, this
+ * process forgets the least recently used. Its counters stay in the store, and continue when it is used again.
  */
 export class PerCallPolicies {
   /** Whether any call has used another shape. */
@@ -51,7 +51,10 @@ export class PerCallPolicies {
     return this.#inUse.get(shape)?.policies.get(key);
   }
 
-  /** Takes a policy into use, under a key in the cache. `own` is the policy without the limits of an extended limiter, and `join` adds them. */
+  /**
+   * Takes a policy into use, under a key in the cache. `own` is the policy without the limits of an extended limiter, and
+   * `join` adds them.
+   */
   add(
     key: object,
     own: CompiledPolicy,

@@ -20,7 +20,8 @@ export interface PublishedDecision extends LimiterLabels {
   /** How long the decision took: milliseconds, with fractions. */
   readonly durationMs: number;
   /**
-   * Whether the limiter is in shadow mode, like `decision.shadow`: then `decision.wouldAllow` tells what it would have decided.
+   * Whether the limiter is in shadow mode, like `decision.shadow`: then `decision.wouldAllow` is the decision outside shadow
+   * mode.
    */
   readonly shadow: boolean;
   /** True if `onDenied` let a denied request through; missing otherwise. */
@@ -30,7 +31,7 @@ export interface PublishedDecision extends LimiterLabels {
 /** The content of the message for a decision. */
 export type DecisionMessage = Omit<PublishedDecision, "shadow">;
 
-/** Check it for subscribers before reading a clock, so that a decision costs nothing more if there are none. */
+/** Check it for subscribers before reading a clock, so that a decision costs nothing more without subscribers. */
 export const decisions: Channel = channel(CHANNELS.decision);
 
 export function publishDecision(taken: DecisionMessage): void {
@@ -44,7 +45,7 @@ export function publishDecision(taken: DecisionMessage): void {
   );
 }
 
-/** Publishes a limiter's decision for a caller of its own methods. */
+/** Publishes a decision of `consume` or `wait`. */
 export function publishLimiterDecision(
   { name, policy }: LimiterCore,
   subjects: Subjects,
@@ -56,7 +57,7 @@ export function publishLimiterDecision(
   publishDecision({ limiter: name, plugin, route: undefined, subject, decision, durationMs });
 }
 
-/** The groups that were asked, and their subjects. */
+/** The groups of limits that decided, and their subjects. */
 export interface RequestedGroups {
   readonly groups: readonly LimitGroup[];
   readonly subjects: Subjects;
@@ -77,7 +78,10 @@ function subjectOf(subjects: Subjects, dimension: string): unknown {
   return typeof subjects === "string" ? subjects : subjects[dimension];
 }
 
-/** The counted subjects. `global` is included only if there is no other dimension, so that a reset does not forget all clients. */
+/**
+ * The counted subjects. `global` is included only if there is no other dimension, so that passing it to `reset` does not reset
+ * all clients.
+ */
 export function countedSubjects(
   ...requested: readonly RequestedGroups[]
 ): Readonly<Record<string, string>> {

@@ -17,35 +17,35 @@ import type { StoreBackend } from "./store-backend.ts";
 import { openInMemory } from "./store-backend.ts";
 import { warmUp } from "./warm-up.ts";
 
-/** Added by `redisStore` to the limiters on it. */
+/** The backend that `redisStore` adds to its limiters. */
 export const redisBackend: StoreBackend = {
-  open(counted, failure, inFlight, shapes) {
-    const { store } = counted;
+  open(policy, failure, inFlight, perCallPolicies) {
+    const { store } = policy;
     const { transport } = store;
-    const { limiter } = counted.labels;
+    const { limiter } = policy.labels;
     const usage = startUsage(store, limiter);
-    if (transport === undefined) return { ...openInMemory(counted), usage };
+    if (transport === undefined) return { ...openInMemory(policy), usage };
     const monitor = monitorStore(store.owner, transport, failure);
     const release = monitor.use();
-    const fallback = createFallbackStage(counted, failure);
-    const deps = { policy: counted, monitor, transport };
+    const fallback = createFallbackStage(policy, failure);
+    const deps = { policy, monitor, transport };
     const redisStage = createRedisStage(deps, fallback, inFlight);
-    const denyCacheStage = createDenyCacheStage(redisStage, counted, failure.denyCache);
+    const denyCacheStage = createDenyCacheStage(redisStage, policy, failure.denyCache);
     const { lease } = failure;
-    const first =
+    const firstStage =
       lease === undefined ? denyCacheStage : createLeaseStage(denyCacheStage, lease, deps);
     const close = async (): Promise<void> => {
-      await first.close();
+      await firstStage.close();
       release();
     };
-    const pipeline: Stage = { ...first, close };
-    const control = followControl(counted, monitor, () => shapes.policies());
+    const pipeline: Stage = { ...firstStage, close };
+    const control = followControl(policy, monitor, () => perCallPolicies.policies());
     const overrides =
       control &&
-      createOverrides(control, counted, {
+      createOverrides(control, policy, {
         monitor,
         endLeases: pipeline.endLeases,
-        otherPolicies: () => shapes.policies(),
+        otherPolicies: () => perCallPolicies.policies(),
       });
     return { pipeline, fallback, monitor, control, overrides, usage };
   },

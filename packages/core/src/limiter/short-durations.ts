@@ -4,7 +4,7 @@ import { emitWarning } from "../common/operator-log.ts";
 import { isPlainObject } from "../common/plain-object.ts";
 import type { Limit } from "../common/policy.ts";
 
-/** Below this, a bare number is more likely meant as seconds, as in other limiters. */
+/** A bare number below this is more likely in seconds, as in other limiters. */
 const SHORT_DURATION_MS = 1_000;
 
 /** The options of limits that are durations. */

@@ -9,40 +9,40 @@ import type { BackendParts, LimiterCore } from "./limiter-core.ts";
 import type { PerCallPolicies, PerCallPolicyTracker } from "./per-call-policies.ts";
 
 /**
- * The part of limiters on a store on servers. It comes with the store, so that an application whose limiters count in memory
- * never loads it.
+ * The part of a limiter that only a store on servers needs. The store brings it along, so that an application that counts in
+ * memory never loads it.
  */
 export interface StoreBackend {
-  /** Builds the decision chain, and the parts around it. */
+  /** Creates the decision pipeline, and the parts around it. */
   open(
-    counted: CompiledPolicy,
+    policy: CompiledPolicy,
     failure: FailurePolicy,
     inFlight: InFlight,
-    shapes: PerCallPolicies,
+    perCallPolicies: PerCallPolicies,
   ): BackendParts & { readonly pipeline: Stage };
-  /** Lists the limiter for operators' tools. */
+  /** Adds the limiter to the registry. */
   register(name: string, own: CompiledPolicy, parent: string | undefined): void;
   /** Records in the registry how an adapter uses a limiter. */
   recordUse(store: CountingStore, name: string, use: HttpUse): void;
-  /** Lists the shapes passed with its calls; undefined if the store has no registry. */
+  /** Returns a tracker that lists per-call policies in the registry; undefined if the store has no registry. */
   trackPerCallPolicies(store: CountingStore, name: string): PerCallPolicyTracker | undefined;
-  /** Removes it from the registry. */
+  /** Removes the limiter from the registry. */
   unregister(store: CountingStore, name: string): Promise<void>;
-  /** Sends its last counts. */
+  /** Sends the last usage counts of a limiter. */
   flushUsage(store: CountingStore, name: string): Promise<void>;
   /** Prepares the store for the first decision; resolves with whether it answered. */
   warmUp(core: LimiterCore): Promise<boolean>;
 }
 
-/** The store's part of a limiter; undefined for one in memory. */
+/** The backend of a store; undefined for one in memory. */
 export function backendOf({ backend }: CountingStore): StoreBackend | undefined {
   return backend as StoreBackend | undefined;
 }
 
-/** A limiter in this process: one link. */
-export function openInMemory(counted: CompiledPolicy): BackendParts & { readonly pipeline: Stage } {
+/** The parts of a limiter in memory, whose pipeline is a single stage. */
+export function openInMemory(policy: CompiledPolicy): BackendParts & { readonly pipeline: Stage } {
   return {
-    pipeline: createMemoryStage(counted),
+    pipeline: createMemoryStage(policy),
     monitor: undefined,
     fallback: undefined,
     control: undefined,

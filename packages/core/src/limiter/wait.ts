@@ -25,8 +25,8 @@ import { readCost } from "./read-cost.ts";
 import { runAdmitted } from "./run-admitted.ts";
 
 /**
- * Makes calls and requests wait in line, and runs admitted work. `waiters` are the ones of this limiter, among all in the
- * queue.
+ * The methods of a limiter that queue calls and requests, and run admitted work. `waiters` are the ones of this limiter, among
+ * all in the queue.
  */
 export function createWaitMethods(
   core: LimiterCore,
@@ -34,18 +34,18 @@ export function createWaitMethods(
   { queue, maxPerSubject: maxPerKey, giveBack: undoDecision }: LimiterQueue,
   group: WaiterGroup,
 ): Pick<Limiter, "wait" | "run"> & Pick<LimiterInternals, "consumeOrWait"> {
-  const { policy: counted, pipeline, overrides, usage } = core;
+  const { policy: ownPolicy, pipeline, overrides, usage } = core;
 
   /**
-   * How a call waits for these counters: its attempts set no block, and it is woken when units or slots are returned in this
-   * process, or by an override.
+   * How a call waits for these counters. Its attempts set no block. It is woken by a slot released in this process, and by an
+   * override.
    */
   function queueEntryFor(
     policy: CompiledPolicy,
     counters: readonly SubjectCounter[],
     cost: number,
   ) {
-    const releases = policy.hasSlots ? releasesOf(counted.store.owner) : undefined;
+    const releases = policy.hasSlots ? releasesOf(ownPolicy.store.owner) : undefined;
     const keys = counters.map(({ key }) => key);
     let effective = counters;
     return {
@@ -59,14 +59,14 @@ export function createWaitMethods(
         effective = overrides?.apply(counters, policy) ?? counters;
         return pipeline.decide(createDecisionRequest(policy, effective, cost, "charge"));
       },
-      /** Throws `HEADGATE_COST_ABOVE_LIMIT` for a call that would wait for ever, judging by its last attempt. */
+      /** Throws `HEADGATE_COST_ABOVE_LIMIT` if the limits of the last attempt can never admit the call. */
       requirePossible: () => rejectImpossibleCost(effective, cost),
     };
   }
 
-  /** The policy of a decision; for one that only has other numbers, the limiter's own. */
+  /** The policy that decides: the limiter's own if the call's policy only has other numbers. */
   function decidingPolicy(policy: CompiledPolicy): CompiledPolicy {
-    return policy.perCallKeyspace === undefined ? counted : policy;
+    return policy.perCallKeyspace === undefined ? ownPolicy : policy;
   }
 
   async function wait(subject: Subjects, options: WaitOptions = {}): Promise<Decision> {
@@ -76,11 +76,11 @@ export function createWaitMethods(
     const given = readCost(core, options.cost, policy);
     const { counters, cost } = assignCosts(countersOf(policy, subject), given);
     requireSignal(signal);
-    // The overrides in force may have to be read first. That is part of the wait, and of its timeout.
+    // Overrides may have to be read first. That time counts as part of the wait, and of its timeout.
     const isKnown = overrides?.refresh() === undefined;
-    const inForce = overrides?.apply(counters, policy) ?? counters;
-    const isInShadow = isKnown && isShadowDecision(counted, inForce);
-    if (isKnown && !isInShadow) rejectImpossibleCost(inForce, cost);
+    const effectiveCounters = overrides?.apply(counters, policy) ?? counters;
+    const isInShadow = isKnown && isShadowDecision(ownPolicy, effectiveCounters);
+    if (isKnown && !isInShadow) rejectImpossibleCost(effectiveCounters, cost);
     const timeoutMs = readTimeout(options.timeout);
     if (isInShadow) {
       signal?.throwIfAborted();
@@ -94,10 +94,10 @@ export function createWaitMethods(
     );
     const timedAttempt = async () => {
       const started = decisions.hasSubscribers ? performance.now() : undefined;
-      const answer = await attempt();
-      if (!answer.allowed) requirePossible();
+      const attempted = await attempt();
+      if (!attempted.allowed) requirePossible();
       last.durationMs = started && performance.now() - started;
-      return answer;
+      return attempted;
     };
     const decision = await queue.enter(key, timedAttempt, {
       group,
@@ -106,10 +106,10 @@ export function createWaitMethods(
       onRelease,
       onLimitsChange,
     });
-    // The attempt that admitted is the caller's answer.
+    // Only the attempt that admitted the call is published.
     if (last.durationMs !== undefined)
       publishLimiterDecision(core, subject, decision, last.durationMs);
-    usage?.record(countedSubjects({ groups: counted.groups, subjects: subject }), decision);
+    usage?.record(countedSubjects({ groups: ownPolicy.groups, subjects: subject }), decision);
     return decision;
   }
 
@@ -128,11 +128,14 @@ export function createWaitMethods(
     const waiting = queueEntryFor(by, counters, cost);
     const refreshed = overrides?.refresh();
     if (refreshed !== undefined) await refreshed;
-    const inForce = overrides?.apply(counters, policy) ?? counters;
-    if (isShadowDecision(counted, inForce) || findImpossibleCost(inForce, cost) !== undefined) {
+    const effectiveCounters = overrides?.apply(counters, policy) ?? counters;
+    if (
+      isShadowDecision(ownPolicy, effectiveCounters) ||
+      findImpossibleCost(effectiveCounters, cost) !== undefined
+    ) {
       return { decision: await waiting.attempt(), waitedMs: undefined };
     }
-    const { now } = counted.store;
+    const { now } = ownPolicy.store;
     const adaptDenial = (denial: Denial) => ageDenial(by, denial, counters, cost, now());
     return decideOrWait(
       queue,
@@ -141,7 +144,7 @@ export function createWaitMethods(
     );
   }
 
-  /** Asks once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */
+  /** Decides once, without waiting or setting a block. Rejects with `HEADGATE_DENIED`. */
   async function admitNow(
     subject: Subjects,
     { cost, limits, signal }: Omit<WaitOptions, "timeout">,
@@ -169,7 +172,7 @@ export function createWaitMethods(
         timeout === 0
           ? await admitNow(subject, waiting)
           : await wait(subject, { ...waiting, timeout });
-      return runAdmitted(decision, slotsOf(decision, counted), options.signal, work);
+      return runAdmitted(decision, slotsOf(decision, ownPolicy), options.signal, work);
     },
 
     consumeOrWait,

@@ -12,7 +12,9 @@ import type { ScriptTransport } from "../store/store.ts";
 import { withTimeout } from "../store/with-timeout.ts";
 import type { LimiterCore } from "./limiter-core.ts";
 
-/** How many subjects are tried to find a key on each server of a cluster: with ten servers, one is missed in 1 of 1,000 starts. */
+/**
+ * The number of subjects used to find a key on each server of a cluster. With ten servers, one is missed in 1 of 1,000 starts.
+ */
 const SUBJECTS = 64;
 
 /**
@@ -37,8 +39,8 @@ export async function warmUp({ policy, monitor, control }: LimiterCore): Promise
 }
 
 /**
- * A subject's counters in all dimensions, each under another name: on a cluster they are in different hash slots, like those of
- * a request. Nothing is counted for it.
+ * The counters of a made-up subject in all dimensions. Each dimension has another name, so that on a cluster they are in
+ * different hash slots, like those of a request. Nothing is charged to them.
  */
 function warmUpCounters(counted: CompiledPolicy, subject: number): readonly SubjectCounter[] {
   const dimensions = counted.groups.map(({ dimension }) => dimension);
@@ -49,7 +51,7 @@ function warmUpCounters(counted: CompiledPolicy, subject: number): readonly Subj
   );
 }
 
-/** Once for each server, as far as keys are known to belong to one. */
+/** Loads the scripts once on each server that owns one of the keys. */
 async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Promise<void> {
   if (remote.loadScript === undefined) return;
   const loads = new Map<string, Promise<unknown>>();
@@ -65,7 +67,7 @@ async function loadScripts(counted: CompiledPolicy, remote: ScriptTransport): Pr
   await Promise.allSettled(loads.values());
 }
 
-/** The scripts of a single decision, of several together, and of a look. */
+/** The scripts of a single decision, of a batch, and of a peek. */
 function scriptsOf(counters: readonly SubjectCounter[]): readonly LuaSource[] {
   const call = { counters, cost: 1, mode: "enforce" } as const;
   const prepared = [
