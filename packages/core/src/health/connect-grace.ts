@@ -1,11 +1,11 @@
 import { shareByClient } from "../common/client-state.ts";
 import type { ScriptTransport } from "../store/store.ts";
 
-/** The state of a client that all of its users share. */
+/** The connection state of a client, shared by all of its monitors. */
 interface ConnectState {
-  /** When it was used first, by the process's monotonic clock. */
+  /** When the client was first used, by the process's monotonic clock. */
   firstUsedAt: number | undefined;
-  /** Whether a call was answered, or the client said that it cannot connect. */
+  /** Whether a call was answered, or the client reported a connection error. */
   isOver: boolean;
 }
 
@@ -21,11 +21,11 @@ const connectStateOf = shareByClient(
 export class ConnectGrace {
   /** Whether it is over, so that calls wait for no longer than `storeTimeout`. */
   isOver: boolean;
-  /** Whether a call was answered, shared with the other watches of the client. */
+  /** Whether a call was answered, shared with the other monitors of the client. */
   hasAnswered = false;
-  /** The earliest time at which to give up any call, on the watch's clock. */
+  /** The earliest time at which a call times out, on the monitor's clock. */
   until: number = Number.NEGATIVE_INFINITY;
-  /** Calls sent until then are given up, because the client reported that it cannot connect. */
+  /** Calls sent until then are given up, because the client reported a connection error. */
   failedAt: number = Number.NEGATIVE_INFINITY;
   readonly connectMs: number;
   readonly #remote: ScriptTransport;
@@ -40,7 +40,7 @@ export class ConnectGrace {
     this.isOver = remote.connectsTo === undefined || this.#state.isOver || connectMs <= timeoutMs;
   }
 
-  /** Records that a call is made; the first one counts. */
+  /** Records a call. The first one starts the time. */
   onCall(now: number): void {
     if (this.until !== Number.NEGATIVE_INFINITY) return;
     if (this.#remote.lastError() !== undefined) {
@@ -52,7 +52,7 @@ export class ConnectGrace {
     this.until = now + this.connectMs - (performance.now() - this.#state.firstUsedAt);
   }
 
-  /** Records an answer. Calls that waited for the connection now get the time of any other call. */
+  /** Records a reply. Calls that waited for the connection now have `storeTimeout` left. */
   onReply(now: number): void {
     this.#state.isOver = true;
     this.hasAnswered = true;

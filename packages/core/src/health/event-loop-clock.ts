@@ -1,33 +1,33 @@
 import { background } from "../common/background.ts";
 
-/** How often a clock beats, in milliseconds, while something is waited for. */
+/** How often the clock ticks, in milliseconds, while it has listeners. */
 const TICK_MS = 10;
 
-/** The most that a beat counts for: a later one shows that this process did not run. */
+/** The most that a tick counts, in milliseconds: a later one shows that this process did not run. */
 const MAX_TICK_MS = 15;
 
-/** Something that is waited for. */
+/** Something that waits by the clock. */
 export interface ClockListener {
   /** Whether waiting for it keeps the process alive. */
   readonly keepsAlive: boolean;
-  /** Called at each beat, with the time. Returns within how many milliseconds it must be called again. */
+  /** Called at each tick, with the time. Returns the milliseconds within which it must be called again. */
   onTick(now: number): number;
 }
 
 /**
- * Counts the milliseconds in which this process was running, while anything is waited for. Time in which the process was
- * starved of CPU, stopped, or busy with one long task does not count as waiting for a server: it could not have read an answer.
+ * Counts the milliseconds in which this process was running, while it has listeners. Time in which the process was starved of
+ * CPU, stopped, or busy with one long task does not count as waiting for a server: it could not have read an answer.
  *
- * It has one timer, however many things are waited for, and none once a beat finds nothing.
+ * It has one timer for all listeners, and none after a tick without any.
  */
 export class EventLoopClock {
   readonly #tickMs: number;
   readonly #listeners = new Set<ClockListener>();
-  /** How many of these keep the process alive. */
+  /** The number of listeners that keep the process alive. */
   #keepAliveCount = 0;
   #timer: NodeJS.Timeout | undefined;
   #elapsedMs = 0;
-  /** When the last beat was, by the process's monotonic clock. */
+  /** The time of the last tick, by the process's monotonic clock. */
   #lastTickAt = 0;
 
   /** `shortestMs` is the shortest time that it must be able to measure. */
@@ -35,15 +35,15 @@ export class EventLoopClock {
     this.#tickMs = Math.min(TICK_MS, shortestMs);
   }
 
-  /** It stands still while nothing is waited for. */
+  /** Milliseconds counted so far. The clock stops while it has no listeners. */
   now(): number {
     if (this.#timer === undefined) return this.#elapsedMs;
     const elapsed = performance.now() - this.#lastTickAt;
-    // A clock that was set back or gives no time, as in tests, counts as one beat.
+    // A clock that was set back or gives no time, as in tests, counts as one tick.
     return this.#elapsedMs + (elapsed >= 0 ? Math.min(elapsed, MAX_TICK_MS) : this.#tickMs);
   }
 
-  /** Calls `awaited` at each beat, until it leaves. Returns the time. */
+  /** Calls a listener at each tick, until it is removed. Returns the time. */
   addListener(listener: ClockListener): number {
     this.#listeners.add(listener);
     if (listener.keepsAlive) this.#keepAliveCount += 1;
@@ -55,7 +55,7 @@ export class EventLoopClock {
     return this.now();
   }
 
-  /** Does nothing if it is not being waited for. */
+  /** Does nothing for a listener that was not added. */
   removeListener(listener: ClockListener): void {
     if (!this.#listeners.delete(listener) || !listener.keepsAlive) return;
     this.#keepAliveCount -= 1;

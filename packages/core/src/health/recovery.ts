@@ -1,19 +1,21 @@
 import type { ClockListener, EventLoopClock } from "./event-loop-clock.ts";
 
-/** Milliseconds before a try: the first is soon, because most hiccups are over by then, and the delay doubles each time. */
+/**
+ * Milliseconds before an attempt. The first delay is short, because most outages are short, and the delay doubles each time.
+ */
 const FIRST_DELAY_MS = 20;
 const MAX_DELAY_MS = 500;
 
-/** How often to report that a try has no answer yet. */
+/** How often to report that an attempt has no reply yet. */
 const SILENCE_MS = 1_000;
 
-/** A try is abandoned after this many of these: its connection may be lost while a new one works. */
+/** An attempt is abandoned after this many silences: its connection may be lost while a new one works. */
 const SILENCES_PER_ATTEMPT = 5;
 
-/** The most abandoned tries at once, because a client keeps each of them in memory. */
+/** The most unanswered attempts at once, because a client keeps each of them in memory. */
 const MAX_UNANSWERED = 8;
 
-/** A try that was not answered yet. */
+/** An attempt without a reply yet. */
 class Attempt implements ClockListener {
   readonly keepsAlive = false;
   isLate = false;
@@ -38,7 +40,7 @@ class Attempt implements ClockListener {
   }
 }
 
-/** Retries something, one try at a time, until it succeeds within a time. */
+/** Repeats an attempt, one at a time, until it succeeds in time. */
 export interface Recovery {
   stop(): void;
 }
@@ -48,14 +50,14 @@ export interface RecoveryOptions {
   /** Milliseconds of `clock` within which an attempt must succeed. */
   readonly withinMs: number;
   readonly clock: EventLoopClock;
-  /** How many delays to skip at the start: more if the server was soon lost again. */
+  /** Failures counted before the first attempt, for a longer first delay if the server was soon lost again. */
   readonly initialFailures: number;
   readonly onSuccess: () => void;
-  /** Called each second while there is no answer, good or bad. */
+  /** Called each second without a reply or an error. */
   readonly onSilence: () => void;
 }
 
-/** Starts trying. Its timers keep no process alive. */
+/** Starts making attempts. Its timers do not keep the process alive. */
 export function startRecovery(options: RecoveryOptions): Recovery {
   const { attempt, withinMs, clock, onSuccess, onSilence } = options;
   let failures = options.initialFailures;
@@ -97,14 +99,14 @@ export function startRecovery(options: RecoveryOptions): Recovery {
     unanswered -= 1;
     started.end();
     const isCurrent = current === started;
-    // Another one is in progress; or an abandoned one failed, which tells nothing.
+    // Another attempt is in progress; or an abandoned one failed, which shows nothing.
     if (isStopped || (!isCurrent && (current !== undefined || !succeeded))) return;
     if (succeeded && !started.isLate) {
       stop();
       onSuccess();
       return;
     }
-    // A late answer means that the server is alive again: the next attempt will show.
+    // A late reply means that the server is alive again: the next attempt will show it.
     failures = succeeded ? 0 : failures + 1;
     tryAfter(delayAfter(failures));
   }
@@ -119,7 +121,10 @@ export function startRecovery(options: RecoveryOptions): Recovery {
   return { stop };
 }
 
-/** Doubles, and varies by half, so that many processes do not try in step. */
+/**
+ * The delay in milliseconds. It doubles with each failure, with random jitter of up to a half, so that many processes do not
+ * probe at once.
+ */
 function delayAfter(failures: number): number {
   const longest = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10));
   return longest * (0.5 + Math.random() / 2);

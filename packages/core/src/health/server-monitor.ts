@@ -17,7 +17,7 @@ const NO_KEYS: readonly string[] = [];
 
 function noop(): void {}
 
-/** A call with a time limit on its wait. */
+/** A call with a timeout. */
 class MonitoredCall implements PendingCall, ListNode {
   keys: readonly string[] = NO_KEYS;
   weight = 1;
@@ -25,9 +25,9 @@ class MonitoredCall implements PendingCall, ListNode {
   isAbandoned = false;
   previous: ListNode | undefined = undefined;
   next: ListNode | undefined = undefined;
-  /** The number of calls sent by then, including this one. */
+  /** The number of calls sent until then, including this one. */
   sequence = 0;
-  /** When it was sent, on the watch's clock. */
+  /** When it was sent, on the monitor's clock. */
   sentAt = 0;
   readonly monitor: ServerMonitor;
   readonly store: CountingStore;
@@ -35,10 +35,10 @@ class MonitoredCall implements PendingCall, ListNode {
   readonly call: never;
   /** A key in the hash slot of the call. */
   readonly key: string;
-  /** How much of its time had passed when it was sent, in milliseconds. */
+  /** Milliseconds of its timeout that had passed when it was sent. */
   readonly waitedMs: number;
   readonly onLateReply: OnLateReply | undefined;
-  /** Settle the promise of the call. */
+  /** `onReply` and `onError` settle the promise of the call. */
   onReply: (reply: readonly number[]) => void = noop;
   onError: (error: unknown) => void = noop;
 
@@ -84,14 +84,14 @@ class MonitoredCall implements PendingCall, ListNode {
 
 export interface ServerMonitorOptions extends OutageOptions {
   readonly connectGrace: ConnectGrace;
-  /** Whether an error means that the server did not answer. */
+  /** Whether an error means that the server could not answer. */
   readonly isUnavailable: (error: unknown) => error is HeadgateError;
   /** The error of a call that was not answered in time, or not after the client failed to connect. */
   readonly unansweredError: (withinMs: number | undefined) => HeadgateError;
 }
 
 /**
- * Limits the wait for one server, and does not wait at all while it is known to be down.
+ * Times out calls to one server, and rejects them at once while it is known to be down.
  *
  * A server is down if a call failed and the server has not answered anything in time since that call was sent. So one slow call
  * among many does not count, and the first failed call detects a silent server. It is up again once a probe was answered in
@@ -103,9 +103,9 @@ export class ServerMonitor implements ClockListener {
   readonly #outages: ServerOutages;
   /** In the order of sending, so that the first is the first to be late. */
   readonly #waiting = new LinkedList<MonitoredCall>();
-  /** The calls among them that have less time left than others. */
+  /** The calls among them with a shorter timeout, because they have waited before. */
   readonly #earlyDeadlines = new Set<MonitoredCall>();
-  /** How many calls were sent, and how many of them before the last answer that came in time. */
+  /** The number of calls sent, and the number of them sent before the last reply in time. */
   #sentCount = 0;
   #answeredCount = 0;
 
@@ -118,7 +118,7 @@ export class ServerMonitor implements ClockListener {
     return this.#outages.current?.reason;
   }
 
-  /** Undefined while it has neither answered anything nor been found silent. */
+  /** Undefined while it has neither answered nor timed out. */
   get state(): "up" | "down" | undefined {
     if (this.#outages.current !== undefined) return "down";
     return this.#answeredCount === 0 ? undefined : "up";
@@ -170,7 +170,7 @@ export class ServerMonitor implements ClockListener {
     });
   }
 
-  /** Receives the reply to a call. A late one is refused: its units were charged, but it did not admit the request. */
+  /** Receives the reply to a call. A late one does not admit its request, although its units were charged. */
   onReply(call: MonitoredCall, reply: readonly number[]): void {
     this.#remove(call, true);
     if (call.isAbandoned) call.notifyLate(reply);
@@ -186,7 +186,7 @@ export class ServerMonitor implements ClockListener {
     if (isUnreachable) this.#detectOutage(call, error);
   }
 
-  /** Removes a call from the waiting ones; false if it was given up before. */
+  /** Removes a call from the waiting ones. False if it has timed out before. */
   #remove(call: MonitoredCall, isAnswered: boolean): boolean {
     if (!this.#waiting.delete(call)) return false;
     const { clock, connectGrace } = this.#options;
@@ -197,7 +197,7 @@ export class ServerMonitor implements ClockListener {
     return true;
   }
 
-  /** Stops trying to reach the server. Calls in progress are still given up in time. */
+  /** Stops probing the server. Calls in flight still time out. */
   stop(): void {
     this.#outages.stop();
   }
@@ -209,8 +209,8 @@ export class ServerMonitor implements ClockListener {
     let leftMs = first === undefined ? Number.POSITIVE_INFINITY : this.#remainingMs(first, now);
     for (const call of this.#earlyDeadlines)
       leftMs = Math.min(leftMs, this.#remainingMs(call, now, call.waitedMs));
-    // A process that was held up runs its timers before it reads the data that arrived meanwhile: an answer is late only if it
-    // is missing after that.
+    // A stalled process runs its timers before it reads the data that arrived meanwhile: a reply is late only if it is missing
+    // after that.
     if (leftMs <= EARLY_MS) setImmediate(() => this.#giveUpLate(now));
     return leftMs;
   }

@@ -4,12 +4,12 @@ import type { EventLoopClock } from "./event-loop-clock.ts";
 import type { Recovery } from "./recovery.ts";
 import { startRecovery } from "./recovery.ts";
 
-/** A server that is lost again within this many milliseconds is probed less often than the last time. */
+/** A server that fails again within this many milliseconds is probed less often than the last time. */
 const RELAPSE_MS = 5_000;
 
 /** A call whose server can be probed. */
 export interface ProbeTarget {
-  /** Checks, off the path of any request, whether the server of its key answers. */
+  /** Checks, outside any request, whether the server of its key answers. */
   probe(): Promise<unknown>;
 }
 
@@ -28,13 +28,13 @@ export interface OutageOptions {
 /** A period in which a server does not answer; each outage is a separate object. */
 export interface Outage {
   readonly startedAt: number;
-  /** Why it does not answer, as far as is known. */
+  /** The last known reason. */
   reason: HeadgateError;
-  /** Calls that were not sent. */
+  /** The number of calls that were not sent. */
   rejectedCalls: number;
   /**
-   * The last call that was not sent. Its key is probed, too, so that a problem in one hash slot does not count as one of the
-   * whole server for long.
+   * The last call that was not sent. Its key is probed, too, so that a problem of one hash slot does not count as an outage of
+   * the whole server for long.
    */
   lastRejected: ProbeTarget;
   readonly recovery: Recovery;
@@ -46,9 +46,9 @@ export class ServerOutages {
   current: Outage | undefined = undefined;
   readonly #options: OutageOptions;
   readonly #onRecovered: () => void;
-  /** When the last one ended. */
+  /** When the last outage ended. */
   #endedAt = Number.NEGATIVE_INFINITY;
-  /** How often the server was lost again soon after it had come back. */
+  /** How often the server failed again soon after a recovery. */
   #relapses = 0;
   #isStopped = false;
 
@@ -79,7 +79,7 @@ export class ServerOutages {
     this.#options.onDown(reason);
   }
 
-  /** Stops trying to reach the server. */
+  /** Stops probing the server. */
   stop(): void {
     this.#isStopped = true;
     this.current?.recovery.stop();

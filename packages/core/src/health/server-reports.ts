@@ -7,15 +7,15 @@ import type { StoreServer } from "./store-health.ts";
 /** How often the state of a server in use is published, so that a new subscriber learns of it within that time. */
 const REPEAT_MS = 1_000;
 
-/** Check `hasSubscribers` before `onAsked`. */
+/** Check `hasSubscribers` before calling `onCall`. */
 export const storeServers: Channel = channel(CHANNELS.storeServer);
 
-/** Publishes the states of the servers of one watch. */
+/** Publishes the states of the servers of one monitor. */
 export interface ServerReports {
   /** Call it only if there are subscribers. `state` is undefined while the server has not answered anything. */
   onCall(node: string, state: "up" | "down" | undefined): void;
   onChange(node: string, state: "up" | "down"): void;
-  /** The server is no longer watched. */
+  /** The server is no longer monitored. */
   onUnwatched(node: string): void;
 }
 

@@ -10,21 +10,27 @@ export interface StoreTimeouts {
   readonly connectMs: number;
 }
 
-/** Called for a call that may have taken effect in vain: with its late reply, or undefined if the store could not answer. */
+/**
+ * Called for a call that may have taken effect after its caller gave up: with its late reply, or undefined if the store could
+ * not answer.
+ */
 export type OnLateReply = (reply: readonly number[] | undefined) => void;
 
-/** Limits the wait for a store, and does not wait for a server that is down. Shared by all limiters of a client. */
+/** Times out calls to a store, and rejects calls to a server that is down. Shared by all limiters of a client. */
 export interface StoreMonitor extends StoreTimeouts {
-  /** Milliseconds in which this process was running, counted while anything is waited for. */
+  /** Milliseconds in which this process was running, counted while calls wait. */
   now(): number;
-  /** Calls back when this many of them have passed and no first answer is awaited, until the returned function is called. */
+  /**
+   * Calls back after this many milliseconds, but not before the end of the longer wait for a first reply. The returned function
+   * cancels it.
+   */
   giveUpAfter(ms: number, callback: () => void): () => void;
   /**
    * Runs a call on a counter's key in a store of the client. Rejects like the store, and with `HEADGATE_STORE_UNAVAILABLE` if
    * there was no answer in time; `waitedMs` of that time have passed already.
    *
-   * `late` is called if the call may have taken effect in vain: with its reply, if that came after the wait was given up; with
-   * undefined, if the call was sent and the store could not answer. Its errors are dropped.
+   * `onLateReply` is called if the call may have taken effect after its caller gave up: with the late reply, or with undefined
+   * if the call was sent and the store could not answer. Its errors are dropped.
    */
   run<Call>(
     store: CountingStore,
@@ -34,11 +40,11 @@ export interface StoreMonitor extends StoreTimeouts {
     waitedMs?: number,
     onLateReply?: OnLateReply,
   ): Promise<readonly number[]>;
-  /** Why the server of a counter's key is known to be down; undefined if it is not. */
+  /** Why the server of a counter's key is down; undefined if it is not known to be. */
   downReason(counterKey: string): HeadgateError | undefined;
   /** The log for this client. */
   readonly log: OperatorLog;
-  /** Marks the client as in use until the returned function is called; when unused, the watch stops trying to reach the store. */
+  /** Marks the client as in use until the returned function is called; when unused, the monitor stops probing the store. */
   use(): () => void;
 }
 
@@ -46,7 +52,7 @@ export interface StoreMonitor extends StoreTimeouts {
 export interface StoreDown {
   /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
-  /** Why: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, if there was one. */
+  /** The reason: its `code` is `HEADGATE_STORE_UNAVAILABLE`, its `cause` the client's own error, if there was one. */
   readonly reason: HeadgateError;
 }
 
@@ -55,7 +61,7 @@ export interface StoreUp {
   readonly node: string;
   /** How long it was down, in milliseconds. */
   readonly downMs: number;
-  /** How many calls were not sent while it was down. */
+  /** The number of calls that were not sent while it was down. */
   readonly rejectedCalls: number;
 }
 
@@ -63,8 +69,8 @@ export interface StoreUp {
 export interface StoreServer {
   /** The server of a cluster, as the client names it; empty for a single server. */
   readonly node: string;
-  /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these watches a server separately. */
+  /** One object for each client, `storeTimeout` and `connectTimeout`, because each of these monitors a server separately. */
   readonly monitor: object;
-  /** `"unwatched"` if nothing in this process watches the server any more. */
+  /** `"unwatched"` if nothing in this process monitors the server any more. */
   readonly state: "up" | "down" | "unwatched";
 }

@@ -15,13 +15,13 @@ import type { StoreDown, StoreMonitor, StoreTimeouts, StoreUp } from "./store-he
 const storeDown = channel(CHANNELS.storeDown);
 const storeUp = channel(CHANNELS.storeUp);
 
-/** How many servers are remembered before healthy ones are forgotten. */
+/** The number of servers from which on healthy ones without calls are forgotten. */
 const MAX_REMEMBERED_NODES = 64;
 
-/** By the times of each. */
+/** The monitors of a client, by their timeouts. */
 const monitorsOf = shareByClient("watches", () => new Map<string, StoreMonitor>());
 
-/** The watch of a client, for the same times. */
+/** The monitor of a client for these timeouts, created on first use. */
 export function monitorStore(
   client: object,
   remote: ScriptTransport,
@@ -41,7 +41,7 @@ function isUnavailable(error: unknown): error is HeadgateError {
   return codeOf(error) === "HEADGATE_STORE_UNAVAILABLE";
 }
 
-/** The error of a call that the store has not answered in time. */
+/** The error of a call that timed out. */
 export function timeoutError(ms: number, cause?: Error): HeadgateError {
   return new HeadgateError(
     "HEADGATE_STORE_UNAVAILABLE",
@@ -50,7 +50,7 @@ export function timeoutError(ms: number, cause?: Error): HeadgateError {
   );
 }
 
-/** The error of a call in progress when the client reported that it cannot connect. */
+/** The error of a call in flight when the client reported a connection error. */
 function connectError(cause?: Error): HeadgateError {
   return new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "the client could not connect", { cause });
 }
