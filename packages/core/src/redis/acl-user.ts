@@ -1,6 +1,6 @@
 import { withTimeout } from "../store/with-timeout.ts";
 
-/** Methods that some clients have besides scripts. */
+/** Methods that some clients have for other commands. */
 interface AclClient {
   /** ioredis and iovalkey. */
   call?(...command: readonly string[]): Promise<unknown>;
@@ -10,7 +10,7 @@ interface AclClient {
   customCommand?(command: readonly string[]): Promise<unknown>;
 }
 
-/** The user that a client is connected as; undefined if it may not ask, or gets no answer in time. */
+/** The user that a client is connected as; undefined without the permission for ACL WHOAMI, or without a reply in time. */
 export async function aclUserOf(client: object, withinMs: number): Promise<string | undefined> {
   try {
     const user = await withTimeout(withinMs, readUser(client), () => undefined);

@@ -5,14 +5,14 @@ import type { PendingCall } from "../store/store.ts";
 export const MAX_BATCH_CALLS = 64;
 
 /**
- * The most weight of the calls in one script. A decision on one counter weighs 1 and takes the server about 3 µs, so it can
- * answer others after about a millisecond.
+ * The most weight of the calls in one script. A decision on one counter weighs 1 and takes the server about 3 µs, so that other
+ * clients wait for about a millisecond.
  */
 const MAX_BATCH_WEIGHT = 256;
 
 /**
- * How many scripts may be in flight before calls are collected, so that the server always has something to decide while this
- * process reads its last reply.
+ * Calls are collected once this many scripts are in flight, so that the server always has work while this process reads its
+ * last reply.
  */
 const COLLECT_FROM_IN_FLIGHT = 4;
 
@@ -22,7 +22,9 @@ export const FULL_BATCH = 32;
 /** The most scripts in flight. */
 const MAX_IN_FLIGHT = 16;
 
-/** A script without an answer after this time does not count as in flight: its connection may be lost while another one works. */
+/**
+ * A script without an answer after this time does not count as in flight: its connection may be lost while another one works.
+ */
 const LOST_SCRIPT_MS = 1_000;
 
 /** The longest that a call waits for others. */
@@ -33,9 +35,9 @@ interface SentScript {
 }
 
 /**
- * Sends calls to one place. A lone call is sent at the end of the tick in which it was made. Otherwise, calls made in one turn
- * of the event loop are sent together. While several scripts are in flight, calls are collected until one is answered, there
- * are enough, or a millisecond has passed.
+ * Sends the calls that may share a script. A single call is sent at the end of the tick in which it was made. Otherwise, calls
+ * made in one turn of the event loop are sent together. While several scripts are in flight, calls are collected until one is
+ * answered, there are enough, or a millisecond has passed.
  */
 export class CallQueue {
   readonly #send: (calls: readonly PendingCall[]) => Promise<void>;
@@ -87,7 +89,7 @@ export class CallQueue {
     );
   }
 
-  /** Sends everything, even calls that would rather wait for others. */
+  /** Sends all calls, even those that could be collected for longer. */
   #onTimer(): void {
     this.#timer = undefined;
     if (this.#waiting.length === this.#next) return;
@@ -96,7 +98,7 @@ export class CallQueue {
     this.#sendReady();
   }
 
-  /** Sends the calls that should not wait for others. */
+  /** Sends the calls that need not be collected for longer. */
   readonly #sendReady = (): void => {
     this.#isScheduled = false;
     while (this.#waiting.length > this.#next) {
@@ -122,7 +124,7 @@ export class CallQueue {
     void this.#send(calls).then(end, end);
   }
 
-  /** The waiting calls are not among those that were answered. */
+  /** Ends a script. Waiting calls are not among those that it answered. */
   #onScriptEnd(script: SentScript): void {
     this.#inFlight.delete(script);
     if (this.#waiting.length > this.#next) background.runInAsyncScope(this.#schedule, this);

@@ -88,7 +88,9 @@ function isGlide(client: unknown): client is GlideLike {
   return hasMethods(client, "customCommand", "invokeScript");
 }
 
-/** A pipeline or a transaction of ioredis and iovalkey has all methods of a client. Each returns the pipeline and sends nothing. */
+/**
+ * A pipeline or a transaction of ioredis and iovalkey has all methods of a client. Each returns the pipeline and sends nothing.
+ */
 function isPipeline(client: unknown): boolean {
   return (client as { readonly isPipeline?: unknown }).isPipeline === true;
 }

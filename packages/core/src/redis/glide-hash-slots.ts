@@ -36,14 +36,14 @@ const REFRESH_MS = 1_000;
 
 /**
  * The servers of a cluster's hash slots, so that one server that is down does not count as all of them. GLIDE does not expose
- * its own table, so this one asks a server for it, on first use and repeatedly while one is down. Until the table is known, all
- * hash slots count as one server's.
+ * its own table, so this one is requested from a server, on first use and repeatedly while a server is down. Until the table is
+ * known, all hash slots count as one server's.
  */
 class GlideHashSlots {
   readonly #client: GlideCluster;
   #owners: readonly string[] | undefined;
   #primaries: ReadonlyMap<string, Address> = new Map();
-  /** Servers that were asked and have not answered yet. */
+  /** Servers with a request for the table in flight. */
   readonly #requested = new Set<string>();
   /** Primaries that replaced others, which GLIDE may not know about. */
   readonly #successors = new Set<string>();
@@ -64,7 +64,7 @@ class GlideHashSlots {
     return owner;
   }
 
-  /** Records that the server of a key did not answer a call within GLIDE's own timeout. */
+  /** Records that a call to the server of a key ran into GLIDE's own timeout. */
   onTimeout(key: string): void {
     const now = performance.now();
     if (now - this.#refreshedAt < REFRESH_MS) return;
@@ -72,7 +72,7 @@ class GlideHashSlots {
     this.refresh(new Set([this.ownerOf(key)]));
   }
 
-  /** Asks one of the servers that are not down. If that fails, the next call tries again. */
+  /** Requests the table from a server that is not down. If that fails, the next call tries again. */
   refresh(down: ReadonlySet<string>): void {
     const known = [...this.#primaries].find(
       ([address]) => !down.has(address) && !this.#requested.has(address),
@@ -102,7 +102,7 @@ class GlideHashSlots {
 
   /**
    * Makes GLIDE read its table again, which it does when a server answers MOVED, and otherwise once a minute: a frozen primary
-   * answers nothing, even if another one has long replaced it.
+   * answers nothing, even long after another one has replaced it.
    */
   #triggerMoved(key: string, owner: string): void {
     const other = [...this.#primaries].find(([address]) => address !== owner);

@@ -1,7 +1,7 @@
 /** The shape of Valkey GLIDE (2; `GlideClient` and `GlideClusterClient`). */
 export interface GlideLike {
   customCommand(command: string[], options: GlideOptions): Promise<unknown>;
-  /** Not called: it loads a missing script by itself, and holds it until told to release it. */
+  /** Not called: it loads a missing script by itself, and keeps it until it is released. */
   invokeScript(...script: never[]): Promise<unknown>;
 }
 

@@ -6,13 +6,13 @@ import { createScriptRetry } from "./script-retry.ts";
 import { toStoreError } from "./store-error.ts";
 import { topologyOf } from "./topology.ts";
 
-/** The value of a key. */
+/** The string value of a key. */
 export interface StringValue {
   readonly key: string;
-  /** Undefined if there is none. */
+  /** Undefined if the key does not exist, or holds no string. */
   readonly text: string | undefined;
   readonly isWrongType: boolean;
-  /** Whether it is too long to be read. */
+  /** Whether the string is too long to be read. */
   readonly isTooLong: boolean;
 }
 

@@ -33,8 +33,8 @@ export interface RedisStoreOptions {
   /** Whether this process lists its limiters and breakers in Redis, for operators' tools. Default true. */
   readonly registry?: boolean | undefined;
   /**
-   * Whether limiters keep usage in Redis, for operators' tools: their decisions, and the subjects that asked and were denied
-   * most. Subjects are written as hashes, or in plain text with `"plain"`. Default false.
+   * Whether limiters keep usage in Redis, for operators' tools: their decisions, and the subjects with the most requests and
+   * denials. Subjects are written as hashes, or in plain text with `"plain"`. Default false.
    */
   readonly usage?: boolean | UsageOptions | undefined;
 }
@@ -80,12 +80,12 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 const MAX_STORES = 64;
 
 /**
- * A store created again with the same client and options is the same object, so that limiters created on it again are the same,
- * too.
+ * The stores of each client. A store created again with the same client and options is the same object, and so are the limiters
+ * created again on it.
  */
 const stores = new WeakMap<object, LRUCache<string, CountingStore>>();
 
-/** `now` is this process's clock; `writeClock` writes the time for calls that are not to use the server's. */
+/** `now` is this process's clock. `writeClock` formats the time of a custom clock, which replaces the server's. */
 function createStore(
   client: RedisClient,
   settings: Pick<CountingStore, "prefix" | "registry" | "usage">,

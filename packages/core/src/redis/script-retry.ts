@@ -2,37 +2,38 @@ import type { LuaSource } from "../algorithms/algorithm.ts";
 import type { ClientPort } from "./client-port.ts";
 import { isServerError } from "./store-error.ts";
 
-/** A call of a script. */
+/** A call of EVALSHA or EVAL. */
 export interface EvalCall {
   readonly script: LuaSource;
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /** The server that the keys are on, as far as it is known. */
+  /** The server of the keys, if it is known. */
   readonly node: string;
 }
 
 /**
- * Makes a call again after the error of its EVALSHA, if that guarantees that nothing happened; otherwise rejects with the error.
+ * Repeats a call after the error of its EVALSHA, if the error guarantees that nothing happened. Otherwise rejects with the
+ * error.
  */
 export type RetryScript = (error: unknown, call: EvalCall) => Promise<unknown>;
 
 /**
- * How long to wait for a hash slot that is being moved, longer each time: TRYAGAIN comes while only some keys of a call have
- * moved, which takes moments for each subject.
+ * How long to wait for a hash slot that is being moved, longer each time: servers answer TRYAGAIN while only some keys of a
+ * call have moved, which takes moments for each subject.
  */
 const TRY_AGAIN_DELAYS_MS = [2, 4, 8, 16, 32];
 
 /**
- * Only NOSCRIPT and TRYAGAIN cause another call here. (So does CROSSSLOT, after which script-queues.ts makes the calls
- * separately.) After NOSCRIPT the same call is made as EVAL: it is routed by its key and atomic, and also loads the script on
- * the node that lacked it, while SCRIPT LOAD on a cluster could reach another node. While one EVAL of a script is in progress
- * on a node, other calls wait for it and use the digest again.
+ * Only NOSCRIPT and TRYAGAIN cause another call here. (After CROSSSLOT, script-sender.ts sends the calls separately.) After
+ * NOSCRIPT the same call is made as EVAL, which is routed by its key and loads the script on the node that lacked it. SCRIPT
+ * LOAD on a cluster could go to another node. While one EVAL of a script is in progress on a node, other calls wait for it and
+ * use the digest again.
  */
 export function createScriptRetry(port: ClientPort): RetryScript {
-  /** By node and digest: settles when the EVAL in progress there, and the calls that wait for it, have settled. */
+  /** By node and digest: a promise that settles after the EVAL in flight there. */
   const loading = new Map<string, Promise<unknown>>();
 
-  /** Runs the text, unless another call is doing so. */
+  /** Runs a script by its text, after any EVAL of it in flight on the node. */
   function load({ script, keys, args }: EvalCall, nodeScript: string): Promise<unknown> {
     const before = loading.get(nodeScript) ?? Promise.resolve();
     const reply = before.then(() => port.evalBuffer(script.source, keys.length, ...keys, ...args));
@@ -44,14 +45,14 @@ export function createScriptRetry(port: ClientPort): RetryScript {
     return reply;
   }
 
-  /** Runs a script that the server did not know: by its text or, if another call is loading it, by its digest after that. */
+  /** Runs a script that the server did not know: by its text or, if another call is loading it, by its digest afterwards. */
   async function runLoaded(call: EvalCall): Promise<unknown> {
     const nodeScript = `${call.node} ${call.script.sha1}`;
     const loaded = loading.get(nodeScript);
     if (loaded === undefined) return load(call, nodeScript);
     await loaded;
     return runKnown(call).catch((error: unknown) => {
-      // Gone again: at most one round each, however often the server forgets it.
+      // The server has forgotten the script again. Each call waits for at most one other.
       if (isServerError(error, "NOSCRIPT")) return load(call, nodeScript);
       throw error;
     });

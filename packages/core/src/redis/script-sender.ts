@@ -9,19 +9,22 @@ import { createScriptRetry } from "./script-retry.ts";
 import { isCrossSlot, isServerError, toStoreError } from "./store-error.ts";
 import type { Topology } from "./topology.ts";
 
-/** The most lines of a kind: one for each shape of calls. The oldest is opened again if it is still used. */
+/**
+ * The most batchers for one kind of operation: each shape of calls has one. The oldest is closed, and opened again if it is
+ * still used.
+ */
 const MAX_BATCHERS = 1_000;
 
-/** The calls of one line, which are sent together if possible. */
+/** Collects calls with the same batch key, which are sent together if possible. */
 interface Batcher {
   add(call: PendingCall): void;
-  /** Sends all calls that wait, so that calls sent elsewhere after this arrive after them. */
+  /** Sends all waiting calls, so that calls sent by others afterwards arrive after them. */
   flush(): void;
 }
 
 /**
- * Sends calls, those of each line in order. `now` is this process's clock, in microseconds since the epoch; `writeClock` writes
- * the time for calls that are not to use the server's.
+ * Creates the function that sends calls, in order for each batch key. `now` is this process's clock, in microseconds since the
+ * epoch. `writeClock` formats the time of a custom clock, which replaces the server's.
  */
 export function createScriptSender(
   port: ClientPort,
@@ -30,12 +33,12 @@ export function createScriptSender(
   writeClock?: () => string,
 ): ScriptTransport["send"] {
   const retry = createScriptRetry(port);
-  /** By the kind of step. */
+  /** By the kind of operation. */
   const batchersByKind = new Map<string, Map<object, Batcher>>();
   let kind: string | undefined;
   let batchers = new Map<object, Batcher>();
 
-  /** The calls that wait in lines of another kind were made earlier, and are sent first. */
+  /** Calls of another kind that still wait were made earlier, and are sent first. */
   function changeKind(next: string): void {
     for (const line of batchers.values()) line.flush();
     kind = next;
@@ -50,7 +53,7 @@ export function createScriptSender(
     return line;
   }
 
-  /** Sends its calls now, before those of the line that replaces it. */
+  /** Sends its calls now, before those of the batcher that replaces it. */
   function closeOldest(): void {
     for (const [oldest, line] of batchers) {
       line.flush();
@@ -77,10 +80,10 @@ function createBatcher(
   topology: Topology,
   now: () => number,
 ): Batcher {
-  /** Microseconds that the server's clock is ahead of this process's, as far as it matters. */
+  /** Microseconds by which the server's clock is ahead of this process's, updated only when a script reports the clock. */
   let clockOffset = 0;
   const serverNow = (): number => now() + clockOffset;
-  /** The only queue for a single server; for a cluster, the queues with calls waiting or in flight. */
+  /** The queues by key. A single server has one; a cluster has one for each key with calls waiting or in flight. */
   const queues = new Map<string, CallQueue>();
 
   function queueKeyOf({ keys }: PendingCall): string {
@@ -107,7 +110,7 @@ function createBatcher(
 
   async function sendBatch(queueKey: string, sent: readonly PendingCall[]): Promise<void> {
     if (queueKeyOf(sent[0] as PendingCall) !== queueKey) {
-      // The server turned out to have hash slots while these waited.
+      // The server was found to have hash slots while these calls waited.
       for (const call of sent) add(call);
       return;
     }
@@ -124,7 +127,10 @@ function createBatcher(
     }
   }
 
-  /** Asks once more, with times around the server's clock. Nothing was done, so calls that are over by now are left out. */
+  /**
+   * Sends the calls once more, with window boundaries for the server's clock. The script changed nothing, so calls that are
+   * over are left out.
+   */
   async function resendWithClock(sent: readonly PendingCall[], clock: number): Promise<void> {
     clockOffset = clock - now();
     const waiting = sent.filter(
@@ -154,7 +160,9 @@ function createBatcher(
       .catch((error) => retry(error, { script, keys, args, node }));
   }
 
-  /** Calls that were refused because of each other's hash slots are made again, each in its own script. */
+  /**
+   * Sends calls that were rejected because of each other's hash slots again, each in its own script, and rejects the others.
+   */
   function rejectBatch(sent: readonly PendingCall[], error: unknown): void {
     const keys = keysOf(sent);
     if (isServerError(error, "CROSSSLOT")) topology.onCrossSlot(keys);
@@ -179,21 +187,23 @@ function createBatcher(
   };
 }
 
-/** The calls as their step takes them. */
+/** The arguments of the calls, as their operation takes them. */
 function callsOf(sent: readonly PendingCall[]): readonly never[] {
   const calls: never[] = [];
   for (let i = 0; i < sent.length; i += 1) calls.push((sent[i] as PendingCall).call);
   return calls;
 }
 
-/** The keys of calls that go together, in order. */
+/** The keys of a batch, in order. */
 function keysOf(sent: readonly PendingCall[]): readonly string[] {
   const keys: string[] = [];
   for (const call of sent) for (const key of call.keys) keys.push(key);
   return keys;
 }
 
-/** Gives each call its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid. */
+/**
+ * Gives each call its part of the script's reply. Rejects a call with `HEADGATE_BAD_REPLY` if its part is missing or invalid.
+ */
 function resolveCalls(sent: readonly PendingCall[], calls: readonly never[], reply: unknown): void {
   const { operation } = sent[0] as PendingCall;
   const replies = operation.decode(calls, reply);
@@ -204,7 +214,7 @@ function resolveCalls(sent: readonly PendingCall[], calls: readonly never[], rep
   }
 }
 
-/** An object of the client's is not shown, since it may hold a password. */
+/** The message does not show an object of the client, which may hold a password. */
 function badReply(name: string, reply: unknown): HeadgateError {
   return new HeadgateError(
     "HEADGATE_BAD_REPLY",
@@ -212,7 +222,7 @@ function badReply(name: string, reply: unknown): HeadgateError {
   );
 }
 
-/** A clock instead of replies, which are never such a number. */
+/** The clock that a script returns instead of replies, which are never a single number of at least 0. */
 function readClockReply(reply: unknown): number | undefined {
   if (typeof reply === "object") return undefined;
   const clock = readInteger(reply);

@@ -2,8 +2,8 @@ import type { HeadgateErrorCode } from "../common/errors.ts";
 import { codeOf, formatKind, HeadgateError } from "../common/errors.ts";
 
 /**
- * Servers' error codes about the configuration of a server, a user or a client, which waiting will not fix. All others, and
- * every error of a connection, mean that the store cannot answer now.
+ * Error codes of servers for a wrong configuration of a server, a user or a client, which waiting will not fix. All others, and
+ * every connection error, mean that the store is unavailable now.
  */
 const MISCONFIGURED: readonly string[] = [
   "ERR",
@@ -20,13 +20,13 @@ const TEMPORARY = /^ERR (max number of clients|.*Script killed)/;
 /** Redis before 7 wraps the error of a script in its own message: `ERR Error running script (...): ... -READONLY ...`. */
 const WRAPPED_ERROR = /^ERR Error running script .*: -?([A-Z]+) /;
 
-/** A cluster's server answers this if another one has the keys. */
+/** The error of a cluster's server if another server has the keys. */
 const REDIRECTION = /^(?:MOVED|ASK) /;
 
 /**
- * Turns a client's error into the store's; `followsCluster` tells whether the client follows MOVED and ASK. The client's
- * message may name servers, and messages may reach a client of the application, so it is only in the cause. Headgate's own
- * errors are not changed.
+ * Turns a client's error into one of the store. `followsCluster` is whether the client follows MOVED and ASK. The original
+ * message may name servers, and the application may show messages to its clients, so the original is only the cause. Headgate's
+ * own errors are not changed.
  */
 export function toStoreError(error: unknown, followsCluster: boolean): HeadgateError {
   if (codeOf(error) !== undefined) return error as HeadgateError;
@@ -80,8 +80,8 @@ function isMisconfigured(reason: string): boolean {
 }
 
 /**
- * A client's error that is safe to pass on, without the command: ioredis adds the command with all its arguments to the error,
- * and servers quote arguments, one of which may be a password or a subject.
+ * Copies a client's error without the command, so that it is safe to pass on. ioredis adds the command with all its arguments
+ * to the error, and servers quote arguments, one of which may be a password or a subject.
  */
 export function withoutCommand(error: unknown, reason: string = reasonOf(error)): Error {
   const clean = new Error(reason);
@@ -91,7 +91,7 @@ export function withoutCommand(error: unknown, reason: string = reasonOf(error))
   return Object.assign(clean, properties, code === undefined ? {} : { code });
 }
 
-/** An error's message; if it has none, that of the first of several errors, as when no address of a host could be reached. */
+/** An error's message, or that of the first error of an AggregateError, as when no address of a host was reachable. */
 function reasonOf(error: unknown): string {
   if (typeof error === "string") return withoutQuote(error);
   if (!(error instanceof Error)) return formatKind(error);
@@ -100,7 +100,7 @@ function reasonOf(error: unknown): string {
   return first === undefined ? error.name : reasonOf(first);
 }
 
-/** As in `ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password'`. It is one line. */
+/** Removes quoted arguments, as in `ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password'`. */
 function withoutQuote(text: string): string {
   return text.replace(/, with args beginning with:.*/g, "");
 }

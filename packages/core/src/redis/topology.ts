@@ -26,21 +26,21 @@ interface ClusterLike {
 export interface Topology
   extends Pick<ScriptTransport, "hashSlotOf" | "nodeOf" | "refreshTopology"> {
   /**
-   * Equal for keys that may be in one script. With a plain client, all keys may, until its server turns out to have hash slots;
-   * then, those of one hash slot. With a cluster client, where few keys share a hash slot, only equal keys: while a hash slot
-   * is being moved, some keys of a script may be on one node and some on another, which causes TRYAGAIN, and ioredis retries
-   * that for 1.6 s before it reports it.
+   * Equal for keys that may be in one script. With a single-server client, all keys may, until a script is rejected with
+   * CROSSSLOT; then, those of one hash slot. With a cluster client, where few keys share a hash slot, only equal keys. While a
+   * hash slot is being moved, keys of a script may be on two nodes, which causes TRYAGAIN. ioredis retries that for 1.6 s
+   * before it reports it.
    */
   scriptGroupOf(key: string): string;
-  /** Whether all keys may be in one script, as far as is known: `scriptGroupOf` is empty then. */
+  /** Whether all keys may be in one script, as far as this process knows: `scriptGroupOf` is empty then. */
   readonly canMixKeys: boolean;
   /** Whether the client follows MOVED and ASK. */
   readonly followsCluster: boolean;
-  /** Records that the server refused a script because of the hash slots of its keys. */
+  /** Records that the server rejected a script with CROSSSLOT. */
   onCrossSlot(keys: readonly string[]): void;
 }
 
-/** The shape of a client of ioredis or iovalkey that asks Sentinels for the primary. */
+/** The shape of an ioredis or iovalkey client that finds the primary through Sentinels. */
 interface SentinelLike {
   readonly status: string;
   readonly options: { readonly sentinels: readonly unknown[] };
@@ -50,7 +50,7 @@ interface SentinelLike {
 /** A primary that is silent for longer may have been replaced. */
 const RECONNECT_MS = 5_000;
 
-/** Reads a client's own table of slots, which the client keeps up to date. */
+/** Reads a client's own table of hash slots, which the client keeps up to date. */
 export function topologyOf(client: object): Topology {
   if (isGlideCluster(client)) return glideTopologyOf(client);
   if (!isCluster(client)) return singleServerTopologyOf(client);
@@ -63,7 +63,7 @@ export function topologyOf(client: object): Topology {
   };
 }
 
-/** True of every cluster client. */
+/** The part of the topology that is the same for every cluster client. */
 const CLUSTER_TOPOLOGY = {
   scriptGroupOf: (key: string) => key,
   canMixKeys: false,
@@ -84,7 +84,7 @@ function glideTopologyOf(client: GlideCluster): Topology {
 /**
  * A client of one server. That server may be in cluster mode and own all hash slots, as many managed services offer: it accepts
  * every key, but no script with keys of several hash slots. Neither client nor server reveals this before the first such script
- * is refused. A proxy may have its own hash slots; if it refuses keys of one hash slot, each key is sent separately.
+ * is rejected. A proxy may have its own hash slots: if it rejects keys of one hash slot, each key is sent separately.
  */
 const singleServerTopologyOf = shareByClient("topology", (client: object): Topology => {
   const slotOf = createHashSlotOf(client);
@@ -107,7 +107,7 @@ const singleServerTopologyOf = shareByClient("topology", (client: object): Topol
   return topology;
 });
 
-/** The prefix that ioredis puts before each key may hold a hash tag. */
+/** The prefix that ioredis adds to each key may contain a hash tag. */
 function createHashSlotOf(client: object): (key: string) => number {
   const { options } = client as { readonly options?: { readonly keyPrefix?: string } };
   const keyPrefix = options?.keyPrefix ?? "";
@@ -115,11 +115,11 @@ function createHashSlotOf(client: object): (key: string) => number {
 }
 
 /**
- * Makes a client read its table again. Clients do so by themselves when a connection breaks or a server answers MOVED; a frozen
- * server causes neither, even if another one has long replaced it. Failures are retried later.
+ * Makes a client read its table again. Clients do so by themselves when a connection breaks or a server answers MOVED. A frozen
+ * server causes neither, even long after another one has replaced it. Failures are retried later.
  */
 function createRefresh(client: ClusterLike): (down: ReadonlySet<string>) => void {
-  /** Servers that have not answered yet: nothing more is sent to them. */
+  /** Servers with a PING in flight. Nothing more is sent to them. */
   const pinged = new Set<string>();
 
   async function ping(master: Master): Promise<object> {
@@ -133,7 +133,9 @@ function createRefresh(client: ClusterLike): (down: ReadonlySet<string>) => void
     }
   }
 
-  /** Only from a server that answers: node-redis would wait for any other, and for nothing else after that. */
+  /**
+   * Reads the table only from a server that answers, because node-redis would wait for a silent one, and make no other attempt.
+   */
   async function rediscover(masters: readonly Master[]): Promise<void> {
     await client._slots?.rediscover(await Promise.any(masters.map(ping)));
   }
@@ -148,8 +150,8 @@ function createRefresh(client: ClusterLike): (down: ReadonlySet<string>) => void
 }
 
 /**
- * Makes a client ask its Sentinels again. It does so only when it connects, and the connection to a frozen primary stays open,
- * even if another one has long replaced it.
+ * Reconnects a client, so that it finds the primary through its Sentinels again. The connection to a frozen primary stays open,
+ * even long after another one has replaced it.
  */
 function createReconnect(client: SentinelLike): () => void {
   let last = Number.NEGATIVE_INFINITY;
