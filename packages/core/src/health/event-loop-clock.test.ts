@@ -30,7 +30,7 @@ function stall(ms: number): void {
   vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + ms);
 }
 
-test("beats every 10 ms while something is waited for, and stands still otherwise", () => {
+test("the clock ticks every 10 ms while it has listeners, and stops otherwise", () => {
   const clock = new EventLoopClock();
   const { one, beats } = awaited();
   vi.advanceTimersByTime(1_000);
@@ -45,7 +45,7 @@ test("beats every 10 ms while something is waited for, and stands still otherwis
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("counts at most 15 ms for a beat that comes late, and for the time since the last one", () => {
+test("a late tick, and the time since the last one, count at most 15 ms", () => {
   const clock = new EventLoopClock();
   const { one, beats } = awaited();
   clock.addListener(one);
@@ -58,7 +58,7 @@ test("counts at most 15 ms for a beat that comes late, and for the time since th
   expect(beats).toEqual([10, 25, 35]);
 });
 
-test("has one timer, however much is waited for, which beats sooner where that is needed", () => {
+test("the clock has one timer for all listeners, which ticks sooner if a listener needs it", () => {
   const clock = new EventLoopClock();
   const many = Array.from({ length: 100 }, () => awaited());
   for (const { one } of many) clock.addListener(one);
@@ -70,14 +70,14 @@ test("has one timer, however much is waited for, which beats sooner where that i
   expect(soon.beats).toEqual([10, 13, 16]);
 });
 
-test("beats as often as the shortest time asks", () => {
+test("the clock ticks as often as the shortest time to measure requires", () => {
   const { one, beats } = awaited();
   new EventLoopClock(2).addListener(one);
   vi.advanceTimersByTime(6);
   expect(beats).toEqual([2, 4, 6]);
 });
 
-test("keeps the process alive only for what asks for it", () => {
+test("the clock keeps the process alive only for listeners with keepsAlive", () => {
   const timers: MockInstance<typeof setTimeout> = vi.spyOn(globalThis, "setTimeout");
   const isAlive = (): boolean | undefined => timers.mock.results.at(-1)?.value.hasRef();
   const clock = new EventLoopClock();

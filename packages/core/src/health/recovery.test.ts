@@ -34,8 +34,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a recovery", () => {
-  test("tries soon, and is over with the first attempt that succeeds in time", async () => {
+describe("recovery", () => {
+  test("recovery tries soon, and ends with the first attempt that succeeds in time", async () => {
     const { attempts, onSuccess } = start();
     await vi.advanceTimersByTimeAsync(20);
     expect(attempts).toHaveLength(1);
@@ -47,7 +47,7 @@ describe("a recovery", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("tries one at a time, each later than the one before, and never later than half a second", async () => {
+  test("recovery makes one attempt at a time, with growing delays of at most half a second", async () => {
     const { attempts, onSuccess } = start();
     for (let i = 0; i < 20; i += 1) {
       await vi.advanceTimersByTimeAsync(500);
@@ -61,7 +61,7 @@ describe("a recovery", () => {
     expect(at[0]).toBeGreaterThanOrEqual(10);
   });
 
-  test("waits longer each time, varied by half", async () => {
+  test("the delay doubles each time, with random jitter of up to a half", async () => {
     const delays: number[][] = [[], [], [], [], [], [], []];
     for (let run = 0; run < 50; run += 1) {
       const { attempts, recovery } = start();
@@ -85,7 +85,7 @@ describe("a recovery", () => {
     }
   });
 
-  test("begins later after relapses", async () => {
+  test("recovery starts with a longer delay after relapses", async () => {
     const { attempts } = start(3);
     await vi.advanceTimersByTimeAsync(79);
     expect(attempts).toHaveLength(0);
@@ -93,7 +93,7 @@ describe("a recovery", () => {
     expect(attempts).toHaveLength(1);
   });
 
-  test("tries again at once what succeeded too late", async () => {
+  test("an attempt that succeeded too late is soon repeated", async () => {
     const { attempts, onSuccess } = start();
     await vi.advanceTimersByTimeAsync(20);
     await vi.advanceTimersByTimeAsync(4_000);
@@ -107,7 +107,7 @@ describe("a recovery", () => {
     expect(onSuccess).toHaveBeenCalledTimes(1);
   });
 
-  test("leaves at most eight attempts without an answer, over a day", async () => {
+  test("at most eight attempts are unanswered at once, even over a day", async () => {
     const { attempts, onSuccess } = start();
     await vi.advanceTimersByTimeAsync(86_400_000);
     expect(attempts).toHaveLength(8);
@@ -121,7 +121,7 @@ describe("a recovery", () => {
     expect(onSuccess).toHaveBeenCalledTimes(1);
   });
 
-  test("notes each second without an answer, also when it tries no more, and none with a bad one", async () => {
+  test("recovery reports each second without a reply, but not after an error", async () => {
     const { attempts, onSilence } = start();
     for (let i = 0; i < 10; i += 1) {
       await vi.advanceTimersByTimeAsync(500);
@@ -133,7 +133,7 @@ describe("a recovery", () => {
     expect(onSilence.mock.calls.length).toBeLessThanOrEqual(101);
   });
 
-  test("stops on demand, whatever is answered then", async () => {
+  test("a stopped recovery ignores later replies", async () => {
     const { attempts, onSuccess, recovery } = start();
     await vi.advanceTimersByTimeAsync(20);
     recovery.stop();

@@ -118,7 +118,7 @@ afterEach(() => {
 });
 
 describe("a server that answers", () => {
-  test("is waited for, and its answers and errors are handed on", async () => {
+  test("replies and errors of a server are passed on", async () => {
     const { call, events } = start();
     const good = call();
     const bad = call();
@@ -132,7 +132,7 @@ describe("a server that answers", () => {
     expect(events).toEqual([]);
   });
 
-  test("needs one timer, however many calls there are, and none when there is none", async () => {
+  test("a server monitor has one timer for all calls, and none without calls", async () => {
     const { call } = start();
     const calls = Array.from({ length: 1_000 }, () => call());
     expect(vi.getTimerCount()).toBe(1);
@@ -143,7 +143,7 @@ describe("a server that answers", () => {
 });
 
 describe("a silent server", () => {
-  test("is given up in time, each call by its own time, and is down from the first", async () => {
+  test("calls to a silent server time out individually, and the server is down from the first timeout", async () => {
     const { call, events } = start();
     const first = call();
     await pass(60);
@@ -174,7 +174,7 @@ describe("a silent server", () => {
     expect(one.outcome.state).toBe("late");
   });
 
-  test("is up again with the first probe that is answered in time, and then is asked", async () => {
+  test("a server is up again, and receives calls, after the first probe answered in time", async () => {
     const { call, events, probes } = start();
     call();
     await pass(101);
@@ -192,7 +192,7 @@ describe("a silent server", () => {
     expect(next.outcome.state).toBe("yes");
   });
 
-  test("has others asked each second, as long as it is down", async () => {
+  test("while a server is silent, the client refreshes its topology each second", async () => {
     const { call, events, probes } = start();
     call();
     await pass(101);
@@ -207,7 +207,7 @@ describe("a silent server", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is not up by answers that come late", async () => {
+  test("late replies do not mark a server as up", async () => {
     const { call, events, watch } = start();
     const late = call();
     await pass(101);
@@ -218,7 +218,7 @@ describe("a silent server", () => {
     expect(watch.downReason).toBeDefined();
   });
 
-  test("tells who asked of a reply that came late, and of a call that the store could not answer", async () => {
+  test("the caller is notified of a late reply, and of a call that the store could not answer", async () => {
     const { call } = start();
     const heard: unknown[] = [];
     const inTime = call("any", (reply) => heard.push(["in time", reply]));
@@ -252,7 +252,7 @@ describe("a silent server", () => {
     expect(heard).toHaveLength(3);
   });
 
-  test("is not taken for one when it is this process that was held up", async () => {
+  test("a server is not down if only this process was stalled", async () => {
     vi.useRealTimers();
     const { watch, events } = start();
     // A server of a thread of its own, so that its answer comes while this thread does something else.
@@ -300,7 +300,7 @@ describe("a process that did not run", () => {
     stalled += ms;
   }
 
-  test("has not waited for an answer meanwhile", async () => {
+  test("time in which the process did not run does not count as waiting", async () => {
     const { call, events } = start();
     const one = call();
     await pass(50);
@@ -313,7 +313,7 @@ describe("a process that did not run", () => {
     expect(events).toEqual([]);
   });
 
-  test("still gives up in the end, if it runs a little now and then", async () => {
+  test("a process that runs only now and then still times out in the end", async () => {
     const { call } = start();
     const one = call();
     let beats = 0;
@@ -327,7 +327,7 @@ describe("a process that did not run", () => {
     expect(beats).toBeLessThan(10);
   });
 
-  test("has not waited for a probe either", async () => {
+  test("time in which the process did not run does not count for a probe either", async () => {
     const { call, events, probes } = start();
     call().reject(unavailable);
     await pass(20);
@@ -340,7 +340,7 @@ describe("a process that did not run", () => {
 });
 
 describe("a client that has never answered", () => {
-  test("is waited for until it has connected, and no longer than that by what came before", async () => {
+  test("calls wait until the client has connected, and earlier calls no longer than others after that", async () => {
     const { call, events } = start({ connectMs: 1_000 });
     const first = call();
     await pass(500);
@@ -356,7 +356,7 @@ describe("a client that has never answered", () => {
     expect(second.outcome.state).toBe("yes");
   });
 
-  test("is given up after that time, counted from its first use, and no later call waits for it", async () => {
+  test("connectTimeout counts from the client's first use, and later calls do not wait for it again", async () => {
     const { call, events, probes } = start({ connectMs: 1_000 });
     const first = call();
     await pass(600);
@@ -373,7 +373,7 @@ describe("a client that has never answered", () => {
     expect(third.outcome.state).toBe("late");
   });
 
-  test("is waited for as any other after its first answer", async () => {
+  test("after the first reply, calls wait for at most storeTimeout", async () => {
     const { call } = start({ connectMs: 1_000 });
     call().resolve("yes");
     await pass(20);
@@ -383,7 +383,7 @@ describe("a client that has never answered", () => {
   });
 
   test.each([100, 60_000])(
-    "is waited for as any other after its first answer to calls that have %i ms",
+    "after the first reply to calls with a storeTimeout of %i ms, all calls wait for at most storeTimeout",
     async (timeoutMs) => {
       const client = {};
       start({ client, timeoutMs, connectMs: 1_000 }).call().resolve("yes");
@@ -395,7 +395,7 @@ describe("a client that has never answered", () => {
     },
   );
 
-  test("is not waited for after it said that it cannot connect", async () => {
+  test("calls do not wait for a client that reported a connection error", async () => {
     let said: Error | undefined;
     const { call, events } = start({ connectMs: 1_000, lastError: () => said });
     const one = call();
@@ -406,7 +406,7 @@ describe("a client that has never answered", () => {
     expect(events).toEqual(["down: not connected"]);
   });
 
-  test("is waited for as any other after one server of a cluster could not be reached", async () => {
+  test("one unreachable server of a cluster ends the longer wait for the first connection", async () => {
     let said: Error | undefined;
     const { call } = start({ connectMs: 1_000, lastError: () => said, connectsTo: "several" });
     const one = call();
@@ -418,7 +418,7 @@ describe("a client that has never answered", () => {
     expect(one.outcome.state).toBe("late");
   });
 
-  test("is waited for as any other where it failed to connect before it was used, and may have connected since", async () => {
+  test("a client that failed to connect before its first use gets no longer wait", async () => {
     const { call } = start({ connectMs: 1_000, lastError: () => new Error("earlier") });
     const one = call();
     await pass(99);
@@ -428,8 +428,8 @@ describe("a client that has never answered", () => {
   });
 });
 
-describe("a server of which calls fail", () => {
-  test("is down when nothing was answered since the call was sent", async () => {
+describe("a server whose calls fail", () => {
+  test("a server is down if a call failed and nothing was answered since it was sent", async () => {
     const { call, events } = start();
     const one = call();
     one.reject(unavailable);
@@ -438,7 +438,7 @@ describe("a server of which calls fail", () => {
     expect(events).toEqual(["down: gone"]);
   });
 
-  test("is not down when another call was answered since, nor by errors that waiting does not mend", async () => {
+  test("a server is not down if another call was answered since, or if the error is permanent", async () => {
     const { call, events } = start();
     const slow = call();
     await pass(50);
@@ -453,7 +453,7 @@ describe("a server of which calls fail", () => {
     expect(events).toEqual([]);
   });
 
-  test("is tried less eagerly when it was lost again soon, and eagerly after it was steady", async () => {
+  test("a server that was lost again soon is probed less often, and after a steady time as often as before", async () => {
     const { call, events, probes } = start();
     const waits: number[] = [];
     for (let i = 0; i < 6; i += 1) {
@@ -480,7 +480,7 @@ describe("a probe", () => {
   /** For the first, which comes early enough to be answered in time. */
   const SOON_MS = 21;
 
-  test("is the last refused call's and the first failed call's in turn", async () => {
+  test("probes use the keys of the last rejected and the first failed call in turn", async () => {
     const { call, probes } = start();
     call("first").reject(unavailable);
     await pass(0);
@@ -494,7 +494,7 @@ describe("a probe", () => {
     expect(probes.map(({ of }) => of)).toEqual(["second", "first", "fourth", "first"]);
   });
 
-  test("is the failed call's where none was refused", async () => {
+  test("probes use the failed call's key if no call was rejected", async () => {
     const { call, probes } = start();
     call("only").reject(unavailable);
     for (let i = 0; i < 2; i += 1) {
@@ -504,7 +504,7 @@ describe("a probe", () => {
     expect(probes.map(({ of }) => of)).toEqual(["only", "only"]);
   });
 
-  test("that is answered for one of the two ends the outage", async () => {
+  test("a successful probe of either key ends the outage", async () => {
     const { call, events, probes } = start();
     call("lost slot").reject(unavailable);
     await pass(0);
@@ -515,7 +515,7 @@ describe("a probe", () => {
     expect(events.at(-1)).toMatch(/^up/);
   });
 
-  test("says why the server does not answer now, which is the reason from then on", async () => {
+  test("a failed probe's error becomes the reason of the outage", async () => {
     const { call, events, probes, watch } = start();
     call().reject(unavailable);
     await pass(SOON_MS);
@@ -533,7 +533,7 @@ describe("a probe", () => {
     expect(watch.downReason).toBeUndefined();
   });
 
-  test("says nothing by an error that is not Headgate's", async () => {
+  test("an error that is not Headgate's does not change the reason of the outage", async () => {
     const { call, events, probes, watch } = start();
     call().reject(unavailable);
     await pass(NEXT_MS);
@@ -562,7 +562,7 @@ describe("the process is kept alive", () => {
     for (let i = 0; i < 20; i += 1) await Promise.resolve();
   }
 
-  test("by calls that are waited for, and no longer than that", async () => {
+  test("calls keep the process alive while they wait, and no longer", async () => {
     const { call } = start();
     const [first, second] = [call(), call()];
     expect(isAwaited()).toBe(true);
@@ -580,7 +580,7 @@ describe("the process is kept alive", () => {
     expect(isAwaited()).toBe(false);
   });
 
-  test("until a call that was made after another one was answered is given up", async () => {
+  test("a call made after another was answered keeps the process alive until it times out", async () => {
     const { call, watch } = start();
     call().resolve("yes");
     await delay(60);
@@ -594,7 +594,7 @@ describe("the process is kept alive", () => {
     watch.stop();
   });
 
-  test("by no server that is down", async () => {
+  test("a server that is down does not keep the process alive", async () => {
     const { call, watch } = start();
     call().reject(unavailable);
     await settle();
@@ -605,7 +605,7 @@ describe("the process is kept alive", () => {
   });
 });
 
-test("stopped, it tries nothing more, and still gives up the calls that are under way", async () => {
+test("a stopped monitor sends no more probes, and calls in flight still time out", async () => {
   const { call, probes, watch } = start();
   call();
   await pass(101);

@@ -20,7 +20,7 @@ function start(options: Omit<FixedWindowLimit, "algorithm">, begin: string) {
 }
 
 describe("a limiter with a calendar window", () => {
-  test("describes the present window, in each decision and by itself", async () => {
+  test("describes the current calendar window in its decisions and in `limits`", async () => {
     const { limiter, turnTo } = start(monthly, "2028-01-15T00:00:00Z");
     const lengths: unknown[] = [];
     for (const moment of ["2028-01-31T23:59:59Z", "2028-02-01T00:00:00Z", "2028-04-30T00:00:00Z"]) {
@@ -33,7 +33,7 @@ describe("a limiter with a calendar window", () => {
     expect(JSON.parse(JSON.stringify(limiter.limits))).toEqual([described]);
   });
 
-  test("binds by the length of the present window, where two limits tie", async () => {
+  test("of two limits with equally much left, the one with the longer current window binds", async () => {
     const store = memoryStore({ clock: () => Date.parse("2027-02-15T00:00:00Z") });
     const limits = [
       fixedWindow({ ...monthly, name: "month" }),
@@ -44,7 +44,7 @@ describe("a limiter with a calendar window", () => {
     expect(decision.resetAfterMs).toBe(30 * DAY);
   });
 
-  test("forgets with the window what was charged beyond the limit, and settles into the present one", async () => {
+  test("overdrawn usage ends with its calendar window, and a later settle charges the current one", async () => {
     const { limiter, turnTo } = start(monthly, "2027-01-15T00:00:00Z");
     const decision = await limiter.consume("ada");
     await limiter.charge("ada", { cost: 10 });
@@ -57,7 +57,7 @@ describe("a limiter with a calendar window", () => {
     expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(3);
   });
 
-  test("goes on under the numbers of a call, and of this window and zone only: others count for themselves", async () => {
+  test("per-call limits share a counter only if the window and the time zone are equal", async () => {
     const { limiter } = start(monthly, "2027-01-15T00:00:00Z");
     await limiter.consume("ada", { cost: 3 });
     const more = fixedWindow({ limit: 10, window: "month", timeZone: "UTC" });
@@ -71,7 +71,7 @@ describe("a limiter with a calendar window", () => {
     }
   });
 
-  test("is the same with its zone left out, and another in another zone", () => {
+  test("a limiter without a time zone is the same as one in UTC, and differs from one in another zone", () => {
     const { store } = start(monthly, "2027-01-15T00:00:00Z");
     const make = (timeZone: string) =>
       createLimiter({ name: "quota", limits: fixedWindow({ ...monthly, timeZone }), store });
@@ -81,7 +81,7 @@ describe("a limiter with a calendar window", () => {
     );
   });
 
-  test("lets those in who wait when the window ends", async () => {
+  test("waiting calls are admitted when the calendar window ends", async () => {
     const end = Date.parse("2027-02-01T00:00:00Z");
     const started = performance.now();
     const store = memoryStore({ clock: () => end - 50 + performance.now() - started });
@@ -92,7 +92,7 @@ describe("a limiter with a calendar window", () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(50);
   });
 
-  test("may come from a file", () => {
+  test("a policy with calendar windows can be read from a file", () => {
     const policy = { algorithm: "fixedWindow", limit: 3, window: "week", timeZone: "Asia/Tokyo" };
     expect(readPolicy(policy)).toEqual(policy);
     expect(() => readPolicy([{ ...policy, timeZone: "Asia" }])).toThrow(/^limits\[0\]: .*"Asia"$/);

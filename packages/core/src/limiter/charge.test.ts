@@ -23,13 +23,16 @@ afterEach(() => {
 describe("charge", () => {
   const limiter = createLimiter({ limits: hourly(10) });
 
-  test.each([-1, 1.5, Number.NaN, 2 ** 53, "3", null])("refuses a cost of %s", async (cost) => {
-    await expect(limiter.charge("u", { cost: cost as never })).rejects.toMatchObject({
-      code: "HEADGATE_INVALID_COST",
-    });
-  });
+  test.each([-1, 1.5, Number.NaN, 2 ** 53, "3", null])(
+    "charge rejects a cost of %s",
+    async (cost) => {
+      await expect(limiter.charge("u", { cost: cost as never })).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_COST",
+      });
+    },
+  );
 
-  test("refuses unknown options and invalid subjects", async () => {
+  test("charge rejects unknown options and invalid subjects", async () => {
     await expect(limiter.charge("u", { costs: 3 } as never)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("charge"),
@@ -41,13 +44,13 @@ describe("charge", () => {
     expect(await limiter.reset("u")).toBe(false);
   });
 
-  test("refuses when the limiter is closed", async () => {
+  test("charge rejects once the limiter is closed", async () => {
     const closed = createLimiter({ limits: hourly(10) });
     await closed.close();
     await expect(closed.charge("u")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
-  test("charges each dimension that is not left out, and both limiters where one extends the other", async () => {
+  test("charge charges each dimension with a subject, and both limiters if one extends the other", async () => {
     const parent = createLimiter({ name: "parent", limits: [hourly(10), hourly(9, "tenant")] });
     const child = createLimiter({ name: "child", extends: parent, limits: hourly(8, "global") });
     const who = { default: "u", tenant: "t" };
@@ -57,7 +60,7 @@ describe("charge", () => {
     expect(await overdrawnIn(child, who)).toEqual([-3, 7, 6]);
   });
 
-  test("is waited for by who waits", async () => {
+  test("waiting calls wait until a charge has drained", async () => {
     vi.useFakeTimers();
     const waited = createLimiter({ limits: gcra({ limit: 1, window: "1s" }) });
     await waited.consume("u");
@@ -74,7 +77,7 @@ describe("charge", () => {
   });
 });
 
-describe("what is remembered of denials", () => {
+describe("the deny cache", () => {
   function start(limits: Policy) {
     const { store, held, pass } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
@@ -85,7 +88,7 @@ describe("what is remembered of denials", () => {
     return [source, retryAfterMs];
   };
 
-  test("is forgotten by a charge, and by a settle at more", async () => {
+  test("a charge, and a settle for more units, drop cached denials", async () => {
     const { limiter, pass, answer } = start(gcra({ limit: 10, window: "1s" }));
     const decision = await answer(limiter.consume("u", { cost: 10 }));
     expect(await denied(limiter, answer)).toEqual(["store", 100]);
@@ -98,7 +101,7 @@ describe("what is remembered of denials", () => {
     expect(await denied(limiter, answer)).toEqual(["store", 799]);
   });
 
-  test("is not learned from what was asked before the charge", async () => {
+  test("a denial requested before a charge is not cached after it", async () => {
     const { limiter, held, pass, answer } = start(gcra({ limit: 10, window: "1s" }));
     await answer(limiter.consume("u", { cost: 10 }));
     const asked = limiter.consume("u");
@@ -116,7 +119,7 @@ describe("what is remembered of denials", () => {
   });
 });
 
-describe("over several slots", () => {
+describe("charges across several hash slots", () => {
   const who = { default: "u", tenant: "t" };
 
   function start() {
@@ -134,7 +137,7 @@ describe("over several slots", () => {
   }
   const away = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
 
-  test("each is charged by itself, and one that is missed is said to be", async () => {
+  test("each hash slot is charged separately, and an unavailable one makes the result degraded", async () => {
     const { limiter, held } = start();
     const charge = limiter.charge(who, { cost: 13 });
     await letRun();
@@ -145,7 +148,7 @@ describe("over several slots", () => {
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, 10]);
   });
 
-  test("a settle at more that reaches one of them says so, and costs more there", async () => {
+  test("a settle for more units that one hash slot misses is degraded, and charges the other one", async () => {
     const { limiter, held } = start();
     const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
     const settle = limiter.settle(decision, 5);
@@ -156,7 +159,7 @@ describe("over several slots", () => {
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([8, 5]);
   });
 
-  test("a settle that reaches none of them stays with the estimate", async () => {
+  test("a settle that no hash slot receives keeps the estimated cost", async () => {
     const { limiter, held } = start();
     for (const units of [5, 1]) {
       const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
@@ -168,7 +171,7 @@ describe("over several slots", () => {
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([6, 6]);
   });
 
-  test("a charge that is refused for its slots is made in each of them", async () => {
+  test("a charge rejected with CROSSSLOT is repeated in each hash slot", async () => {
     const { limiter, held, slots } = start();
     slots(false);
     const charge = limiter.charge(who, { cost: 13 });
@@ -181,7 +184,7 @@ describe("over several slots", () => {
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, -3]);
   });
 
-  test("what was charged in several slots is settled in each, once", async () => {
+  test("a decision charged in several hash slots is settled once in each", async () => {
     const { limiter, held } = start();
     const decision = await answerOf(held, limiter.consume(who, { cost: 4 }));
     expect(await answerOf(held, limiter.settle(decision, 1))).toMatchObject({ counted: 1 });

@@ -28,7 +28,7 @@ afterEach(() => {
 });
 
 describe("a cost by name", () => {
-  test("is charged to each limit its own, and 1 where it says nothing", async () => {
+  test("a cost by name charges each named limit its units, and the others 1", async () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: { tokens: 512 } });
     expect(decision).toMatchObject({ allowed: true, cost: { requests: 1, tokens: 512 } });
@@ -38,7 +38,7 @@ describe("a cost by name", () => {
     expect(await leftIn(limiter)).toEqual([1, 487]);
   });
 
-  test("is charged nowhere when one limit denies", async () => {
+  test("a cost by name charges nothing if one limit denies", async () => {
     const limiter = createLimiter({ limits });
     await limiter.consume("u", { cost: { tokens: 600 } });
     const denied = await limiter.consume("u", { cost: { tokens: 600 } });
@@ -48,7 +48,7 @@ describe("a cost by name", () => {
     expect((await limiter.consume("u", { cost: { tokens: 400 } })).allowed).toBe(true);
   });
 
-  test("of 0 leaves a limit out: it neither denies nor is charged nor is reported", async () => {
+  test("a limit with a cost of 0 neither denies nor is charged or reported", async () => {
     const limiter = createLimiter({ limits: [...limits, slidingLog({ limit: 2, window: "1h" })] });
     const cost = { requests: 3, "2-per-1h": 0 };
     const decision = await limiter.consume("u", { cost });
@@ -60,7 +60,7 @@ describe("a cost by name", () => {
     expect(await leftIn(limiter)).toEqual([0, 0, 1]);
   });
 
-  test("cannot be changed in the decision, nor through the object that was given", async () => {
+  test("a cost by name cannot be changed through the decision or the caller's object", async () => {
     const limiter = createLimiter({ limits });
     const cost = { tokens: 5 };
     const decision = await limiter.consume("u", { cost });
@@ -71,7 +71,7 @@ describe("a cost by name", () => {
     expect(await leftIn(limiter)).toEqual([3, 1_000]);
   });
 
-  test("is looked at by peek, which charges nothing", async () => {
+  test("peek takes a cost by name, and charges nothing", async () => {
     const limiter = createLimiter({ limits });
     const peeked = await limiter.peek("u", { cost: { tokens: 900 } });
     expect(peeked).toMatchObject({ allowed: true, cost: { requests: 1, tokens: 900 } });
@@ -80,7 +80,7 @@ describe("a cost by name", () => {
     expect(namesIn(await limiter.peek("u", { cost: { tokens: 0 } }))).toEqual(["requests"]);
   });
 
-  test("above what a limit can ever grant is denied for ever, and refused by wait", async () => {
+  test("a cost above what a limit can ever grant is denied for ever, and rejected by wait", async () => {
     const limiter = createLimiter({ limits });
     const cost = { tokens: 1_001 };
     const denied = await limiter.consume("u", { cost });
@@ -94,7 +94,7 @@ describe("a cost by name", () => {
     expect((await limiter.wait("u", { cost: without })).cost).toEqual({ tokens: 1_000 });
   });
 
-  test("is waited for", async () => {
+  test("wait takes a cost by name", async () => {
     vi.useFakeTimers();
     const limiter = createLimiter({ limits });
     await limiter.consume("u", { cost: { tokens: 700 } });
@@ -132,7 +132,7 @@ describe("a cost by name", () => {
     expect(await leftIn(limiter)).toEqual([3, 1_000]);
   });
 
-  test("names a limit as the policy was written, whatever the numbers of the call are", async () => {
+  test("a cost names limits as in the policy, even if per-call limits have other numbers", async () => {
     const limiter = createLimiter({ limits: fixedWindow({ limit: 5, window: "1m" }) });
     const called = { limits: fixedWindow({ limit: 50, window: "1m" }), cost: { "5-per-1m": 20 } };
     expect(await limiter.consume("u", called)).toMatchObject({ allowed: true, remaining: 30 });
@@ -141,7 +141,7 @@ describe("a cost by name", () => {
     ).rejects.toMatchObject({ code: "HEADGATE_INVALID_COST" });
   });
 
-  test("means all limits of a name, in each dimension and in a limiter that is extended", async () => {
+  test("a name stands for all limits with that name, in each dimension and in an extended limiter", async () => {
     const plan = createLimiter({ name: "plan", limits: [hourly("tokens", 100)] });
     const limiter = createLimiter({
       name: "both",
@@ -158,13 +158,13 @@ describe("a cost by name", () => {
     expect(await leftIn(limiter, who)).toEqual([40, -10, 8]);
   });
 
-  test("that leaves out all of a call whose other subjects are null is a cost of 0", async () => {
+  test("a cost by name that leaves out every limit of the call is a cost of 0", async () => {
     const limiter = createLimiter({ limits: [hourly("a", 9), hourly("b", 9, "tenant")] });
     const asked = limiter.consume({ default: "u", tenant: null }, { cost: { a: 0, b: 5 } });
     expect(await asked).toMatchObject({ allowed: true, cost: 0, remaining: 9 });
   });
 
-  test("is refused beside leases, wherever it is given", async () => {
+  test("a limiter with leases rejects every cost by name", async () => {
     const lease = { max: 10, ttl: "10s" } as const;
     const limiter = createLimiter({ limits, lease });
     const decision = await limiter.consume("u");
@@ -178,7 +178,7 @@ describe("a cost by name", () => {
     expect((await limiter.settle(decision, 2)).charged).toBe(2);
   });
 
-  test("is charged by charge, whatever is left", async () => {
+  test("charge takes a cost by name, even if less is left", async () => {
     const limiter = createLimiter({ limits: [...limits, slidingLog({ limit: 9, window: "1h" })] });
     const charged = await limiter.charge("u", { cost: { tokens: 1_500, requests: 0 } });
     expect(charged).toEqual({
@@ -195,7 +195,7 @@ describe("a cost by name", () => {
 });
 
 describe("settle", () => {
-  test("by name makes each limit cost its own; those that are not named keep theirs", async () => {
+  test("settle by name changes the cost of the named limits, and the others keep theirs", async () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: { tokens: 512 } });
     expect(await limiter.settle(decision, { tokens: 731 })).toEqual({
@@ -209,7 +209,7 @@ describe("settle", () => {
     expect(await leftIn(limiter)).toEqual([2, 269]);
   });
 
-  test("by name gives back and charges at once, each limit what it needs", async () => {
+  test("settle by name refunds some limits and charges others in one call", async () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: { requests: 1, tokens: 512 } });
     const settled = await limiter.settle(decision, { requests: 4, tokens: 0 });
@@ -217,7 +217,7 @@ describe("settle", () => {
     expect(await leftIn(limiter)).toEqual([-1, 1_000]);
   });
 
-  test("charges a limit that was left out, also where its whole dimension was", async () => {
+  test("settle by name charges a limit that the decision left out, even if it left out the whole dimension", async () => {
     const limiter = createLimiter({ limits: [...limits, hourly("images", 10, "tenant")] });
     const who = { default: "u", tenant: "t" };
     const decision = await limiter.consume(who, { cost: { tokens: 0, images: 0 } });
@@ -227,7 +227,7 @@ describe("settle", () => {
     expect(await leftIn(limiter, who)).toEqual([2, 960, 7]);
   });
 
-  test("charges limits that were left out where a place was all that was asked for", async () => {
+  test("settle by name charges the limits of a decision that took only a slot", async () => {
     const atWork = concurrency({ limit: 2, ttl: "1m", name: "at work" });
     const limiter = createLimiter({ limits: [atWork, ...limits] });
     const decision = await limiter.consume("u", { cost: { requests: 0, tokens: 0 } });
@@ -240,7 +240,7 @@ describe("settle", () => {
     expect(await leftIn(limiter)).toEqual([1, 3, 269]);
   });
 
-  test("with one number is refused for a cost by name, and settles nothing", async () => {
+  test("settle with one number rejects for a decision with a cost by name, and settles nothing", async () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: { tokens: 5 } });
     const refused = limiter.settle(decision, 731);
@@ -251,7 +251,7 @@ describe("settle", () => {
     });
   });
 
-  test("at 0 gives back all of a cost by name", async () => {
+  test("settle at 0 refunds a cost by name completely", async () => {
     const limiter = createLimiter({ limits: [...limits, hourly("images", 10, "tenant")] });
     const who = { default: "u", tenant: "t" };
     const decision = await limiter.consume(who, { cost: { tokens: 5, images: 0 } });
@@ -259,7 +259,7 @@ describe("settle", () => {
     expect(await leftIn(limiter, who)).toEqual([3, 1_000, 10]);
   });
 
-  test("by name of a cost in one number: each limit was charged that", async () => {
+  test("settle by name works for a decision with one number as cost", async () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: 2 });
     const settled = await limiter.settle(decision, { requests: 1, tokens: 731 });
@@ -271,7 +271,7 @@ describe("settle", () => {
   });
 
   test.each([{ token: 5 }, { tokens: -1 }, { tokens: null }, [5], null])(
-    "at %j is refused, and the decision can be settled still",
+    "settle at %j rejects, and the decision can still be settled",
     async (units) => {
       const limiter = createLimiter({ limits });
       const decision = await limiter.consume("u", { cost: { tokens: 5 } });
@@ -284,7 +284,7 @@ describe("settle", () => {
     },
   );
 
-  test("does nothing for a denied decision, and says so by name", async () => {
+  test("settle by name charges nothing for a denied decision, and reports 0 for each limit", async () => {
     const limiter = createLimiter({ limits });
     const denied = await limiter.consume("u", { cost: { tokens: 1_001 } });
     const settled = await limiter.settle(denied, { tokens: 5 });
@@ -293,7 +293,7 @@ describe("settle", () => {
   });
 });
 
-describe("on servers", () => {
+describe("a cost by name in Redis", () => {
   type Options = Partial<LimiterOptions<"default" | "tenant">>;
 
   function start(policy: Policy, options: Options = {}, slotOf: (key: string) => number = () => 0) {
@@ -312,7 +312,7 @@ describe("on servers", () => {
   const tenants = [hourly("requests", 3), hourly("tokens", 1_000, "tenant")];
   const who = { default: "u", tenant: "t" };
 
-  test("a denial is remembered for its cost, in whichever order its names come", async () => {
+  test("a cached denial applies to equal costs by name, whatever the order of the names", async () => {
     const { limiter, answer } = start(limits);
     await answer(limiter.consume("u", { cost: { tokens: 700 } }));
     const ask = (cost: CostByName | number) => answer(limiter.consume("u", { cost }));
@@ -331,7 +331,7 @@ describe("on servers", () => {
     expect(await ask({ tokens: 300 })).toMatchObject({ allowed: true, source: "store" });
   });
 
-  test("a dimension that is left out is not asked, and may be charged later", async () => {
+  test("a dimension that the cost leaves out is not decided, and can be charged later", async () => {
     const { limiter, held, answer } = start(tenants, {}, bySlot);
     const asked = limiter.consume(who, { cost: { tokens: 0 } });
     await letRun();
@@ -344,7 +344,7 @@ describe("on servers", () => {
     expect(await answer(leftIn(limiter, who))).toEqual([2, 960]);
   });
 
-  test("is decided, given back, charged and settled over several slots", async () => {
+  test("a cost by name is decided, refunded, charged and settled across several hash slots", async () => {
     const { limiter, answer } = start(tenants, {}, bySlot);
     const decision = await answer(limiter.consume(who, { cost: { tokens: 500 } }));
     expect(decision).toMatchObject({ allowed: true, cost: { requests: 1, tokens: 500 } });
@@ -368,7 +368,7 @@ describe("on servers", () => {
     expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
   });
 
-  test("a decision whose call is refused for its slots is asked again over them", async () => {
+  test("a decision rejected with CROSSSLOT is repeated across the hash slots", async () => {
     let hasSlots = false;
     const { limiter, held, answer } = start(tenants, {}, (key) => (hasSlots ? bySlot(key) : 0));
     const asked = limiter.consume(who, { cost: { tokens: 500 } });
@@ -379,7 +379,7 @@ describe("on servers", () => {
     expect(await answer(leftIn(limiter, who))).toEqual([2, 500]);
   });
 
-  test("without the store it is decided and settled here, also a limit that was left out", async () => {
+  test("without the store, a cost by name is decided and settled locally, including limits left out", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
     const { limiter } = start(tenants, { storeTimeout: "10ms", localShare: 0.5 });
     const asked = limiter.consume(who, { cost: { tokens: 0 } });
@@ -398,7 +398,7 @@ describe("on servers", () => {
     await limiter.close();
   });
 
-  test("a share counts of it no more than itself, whether charged at once or settled", async () => {
+  test("a cost by name counts at most the local share, whether it is charged at once or settled", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
     const { limiter } = start(limits, { storeTimeout: "10ms", localShare: 0.5 });
     const within = async <T>(asked: Promise<T>): Promise<T> => {
@@ -414,29 +414,32 @@ describe("on servers", () => {
     await limiter.close();
   });
 
-  test.each(["allow", "deny"] as const)("%s is degraded, and says its cost", async (without) => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
-    const { limiter } = start(tenants, { storeTimeout: "10ms", onUnavailable: without });
-    const asked = limiter.consume(who, { cost: { tokens: 7 } });
-    await vi.advanceTimersByTimeAsync(100);
-    const decision = await asked;
-    expect(decision).toMatchObject({ source: without, cost: { requests: 1, tokens: 7 } });
-    expect(await limiter.settle(decision, { tokens: 40 })).toEqual({
-      counted: { requests: 0, tokens: 0 },
-      overflow: { requests: 0, tokens: 0 },
-      degraded: without === "allow",
-    });
-    const charged = limiter.charge(who, { cost: { tokens: 9 } });
-    await vi.advanceTimersByTimeAsync(100);
-    expect(await charged).toEqual({
-      counted: { requests: 0, tokens: 0 },
-      overflow: { requests: 0, tokens: 0 },
-      degraded: true,
-    });
-    await limiter.close();
-  });
+  test.each(["allow", "deny"] as const)(
+    "with onUnavailable %s, a degraded decision reports its cost by name",
+    async (without) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+      const { limiter } = start(tenants, { storeTimeout: "10ms", onUnavailable: without });
+      const asked = limiter.consume(who, { cost: { tokens: 7 } });
+      await vi.advanceTimersByTimeAsync(100);
+      const decision = await asked;
+      expect(decision).toMatchObject({ source: without, cost: { requests: 1, tokens: 7 } });
+      expect(await limiter.settle(decision, { tokens: 40 })).toEqual({
+        counted: { requests: 0, tokens: 0 },
+        overflow: { requests: 0, tokens: 0 },
+        degraded: without === "allow",
+      });
+      const charged = limiter.charge(who, { cost: { tokens: 9 } });
+      await vi.advanceTimersByTimeAsync(100);
+      expect(await charged).toEqual({
+        counted: { requests: 0, tokens: 0 },
+        overflow: { requests: 0, tokens: 0 },
+        degraded: true,
+      });
+      await limiter.close();
+    },
+  );
 
-  test("what the store does not settle stays as it was", async () => {
+  test("limits that the store did not settle keep their charge", async () => {
     const { limiter, held, answer } = start(limits);
     const decision = await answer(limiter.consume("u", { cost: { tokens: 500 } }));
     const settling = limiter.settle(decision, { requests: 2, tokens: 100 });

@@ -44,7 +44,7 @@ function remainingOf({ limits }: Decision): number[] {
   return limits.map(({ remaining }) => remaining);
 }
 
-describe("createLimiter refuses", () => {
+describe("createLimiter rejects", () => {
   const limits = gcra({ limit: 1, window: "1s" });
 
   test.each([
@@ -58,11 +58,14 @@ describe("createLimiter refuses", () => {
     );
   });
 
-  test.each(["keyGenerator", "onDenied", "skip"])("%s, which is of adapters only", (option) => {
-    expect(() => createLimiter({ limits, [option]: 1 } as never)).toThrow(
-      `createLimiter: unknown option "${option}"; it takes name, `,
-    );
-  });
+  test.each(["keyGenerator", "onDenied", "skip"])(
+    "the option %s, which only adapters have, is rejected",
+    (option) => {
+      expect(() => createLimiter({ limits, [option]: 1 } as never)).toThrow(
+        `createLimiter: unknown option "${option}"; it takes name, `,
+      );
+    },
+  );
 
   test.each<[option: string, value: unknown]>([
     ["limits", undefined],
@@ -85,7 +88,7 @@ describe("createLimiter refuses", () => {
     ["extends", null],
     ["extends", {}],
     ["extends", "parent"],
-  ])("%s: %j", (option, value) => {
+  ])("the invalid option %s: %j is rejected", (option, value) => {
     const options = { name: "test", limits, [option]: value } as LimiterOptions;
     let error: HeadgateError | undefined;
     try {
@@ -103,7 +106,7 @@ describe("createLimiter refuses", () => {
   });
 
   test.each(["max", "windowMs", "keyGenerator", "Name"])(
-    "an option that is not built: %s",
+    "the unknown option %s is rejected",
     (option) => {
       expect(() => createLimiter({ limits, [option]: 5 } as never)).toThrow(
         expect.objectContaining({
@@ -114,7 +117,7 @@ describe("createLimiter refuses", () => {
     },
   );
 
-  test("two limits of one name in one dimension, but not in two", () => {
+  test("two limits cannot have the same name in one dimension, but can in two", () => {
     const twins = [gcra({ limit: 1, window: "1s" }), fixedWindow({ limit: 1, window: "1s" })];
     expect(() => createLimiter({ limits: twins })).toThrow(
       expect.objectContaining({
@@ -133,7 +136,7 @@ describe("createLimiter refuses", () => {
     ).not.toThrow();
   });
 
-  test("two limits of one dimension that differ in their numbers only, unless both have names", () => {
+  test("two limits of one dimension that differ only in numbers need names", () => {
     const first = gcra({ limit: 1, window: "1s" });
     const second = gcra({ limit: 2, window: "1s" });
     for (const others of [
@@ -170,7 +173,7 @@ describe("createLimiter refuses", () => {
       },
       { requiredKeys: [] },
     ),
-  ])("or constructs: nothing else happens, whatever it is given", async (options) => {
+  ])("any options either create a limiter or throw a HeadgateError", async (options) => {
     try {
       await createLimiter(options as LimiterOptions).close();
     } catch (error) {
@@ -179,7 +182,7 @@ describe("createLimiter refuses", () => {
   });
 });
 
-test("a policy holds a hundred limits at most", () => {
+test("a policy has at most a hundred limits", () => {
   const limitsOf = (count: number): Limit[] =>
     Array.from({ length: count }, (_, i) => gcra({ limit: 1 + i, window: "1h", name: `l${i}` }));
   createLimiter({ limits: limitsOf(100) });
@@ -191,7 +194,7 @@ test("a policy holds a hundred limits at most", () => {
   );
 });
 
-test("a limiter says what each limit promises, in the order of the policy", () => {
+test("a limiter describes its limits in the order of the policy", () => {
   const { limiter } = start([
     slidingLog({ limit: 1_000, window: "1h", per: "tenant" }),
     gcra({ limit: 100, window: "1m", burst: 20, name: "burst" }),
@@ -211,7 +214,7 @@ describe.each<Limit>([
   slidingWindow({ limit: 3, window: "30s", buckets: 10 }),
   slidingLog({ limit: 3, window: "30s" }),
 ])("$algorithm $align $buckets", (limits) => {
-  test("admits its limit, then denies with a wait that is honest both ways", async () => {
+  test("the limit is admitted, then a denial's wait is exact: admitted after it, denied a millisecond earlier", async () => {
     const { limiter, pass } = start(limits);
     for (const left of [2, 1, 0]) {
       expect(await limiter.consume("u")).toMatchObject({
@@ -234,7 +237,7 @@ describe.each<Limit>([
     expect((await limiter.consume("u")).allowed).toBe(true);
   });
 
-  test("does not charge a request it denied", async () => {
+  test("a denied request is not charged", async () => {
     const { limiter, pass } = start(limits);
     await limiter.consume("u", { cost: 2 });
     for (let i = 0; i < 20; i += 1) {
@@ -246,7 +249,7 @@ describe.each<Limit>([
     expect((await limiter.consume("u", { cost: 3 })).allowed).toBe(true);
   });
 
-  test("counts a cost as so many requests, and denies one that never fits for ever", async () => {
+  test("a cost of n counts as n requests, and one above the limit is denied for ever", async () => {
     const { limiter } = start(limits);
     expect((await limiter.consume("u", { cost: 3 })).remaining).toBe(0);
     expect((await limiter.consume("u")).allowed).toBe(false);
@@ -259,7 +262,7 @@ describe.each<Limit>([
     expect((await limiter.consume("v", { cost: 3 })).allowed).toBe(true);
   });
 
-  test("peek answers as consume would, and changes nothing", async () => {
+  test("peek returns the decision that consume would return, and changes nothing", async () => {
     const { limiter, pass } = start(limits);
     await limiter.consume("u");
     pass(1_234);
@@ -269,7 +272,7 @@ describe.each<Limit>([
     expect(await limiter.peek("u")).toEqual(await limiter.consume("u"));
   });
 
-  test("a refund lands once, and only for what was charged", async () => {
+  test("a decision is refunded once, and only if it was charged", async () => {
     const { limiter } = start(limits);
     const decision = await limiter.consume("u", { cost: 2 });
     await limiter.consume("u");
@@ -282,7 +285,7 @@ describe.each<Limit>([
     expect((await limiter.consume("u", { cost: 2 })).allowed).toBe(true);
   });
 
-  test("a refund does not reach into a life of the counter that was not charged", async () => {
+  test("a refund does not change a counter that started again after the charge", async () => {
     const { limiter } = start(limits);
     const decision = await limiter.consume("u", { cost: 3 });
     await limiter.reset("u");
@@ -291,7 +294,7 @@ describe.each<Limit>([
     expect((await limiter.consume("u")).allowed).toBe(false);
   });
 
-  test("a refund of what has come back by itself gives nothing", async () => {
+  test("units that have already recovered are not refunded", async () => {
     const { limiter, pass } = start(limits);
     const decision = await limiter.consume("u", { cost: 3 });
     pass(decision.resetAfterMs);
@@ -300,7 +303,7 @@ describe.each<Limit>([
     expect((await limiter.peek("u", { cost: 4 })).allowed).toBe(false);
   });
 
-  test("reset forgets the subject, and says whether there was anything to forget", async () => {
+  test("reset forgets the subject, and resolves with whether it had usage", async () => {
     const { limiter } = start(limits);
     await limiter.consume("u", { cost: 3 });
     await limiter.consume("v", { cost: 3 });
@@ -312,7 +315,7 @@ describe.each<Limit>([
 });
 
 describe("several limits", () => {
-  test("three limits, one denied: the other two are not charged", async () => {
+  test("if one of three limits denies, the other two are not charged", async () => {
     const { limiter } = start([
       gcra({ limit: 1, window: "1s" }),
       fixedWindow({ limit: 100, window: "1h" }),
@@ -324,7 +327,7 @@ describe("several limits", () => {
     expect(remainingOf(decisions[49] as Decision)).toEqual([0, 99, 999]);
   });
 
-  test("a denial says of each limit whether it alone would have allowed", async () => {
+  test("a denial reports for each limit whether it would have allowed the request", async () => {
     const { limiter } = start([
       gcra({ limit: 1, window: "1s" }),
       fixedWindow({ limit: 100, window: "1h" }),
@@ -341,7 +344,7 @@ describe("several limits", () => {
     });
   });
 
-  test("the numbers of the decision are the binding limit's: not the loosest, not the first", async () => {
+  test("a decision has the numbers of the binding limit, which need not be the first", async () => {
     const { limiter } = start([
       fixedWindow({ limit: 100, window: "1h" }),
       fixedWindow({ limit: 4, window: "1m" }),
@@ -356,7 +359,7 @@ describe("several limits", () => {
   test.prop([
     fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
     fc.array(fc.tuple(fc.nat(30_000), fc.integer({ min: 1, max: 4 })), { maxLength: 20 }),
-  ])("do not depend on their order", async (order, calls) => {
+  ])("decisions do not depend on the order of the limits", async (order, calls) => {
     const limits = [
       gcra({ limit: 5, window: "10s" }),
       slidingLog({ limit: 8, window: "1m" }),
@@ -387,7 +390,7 @@ describe("a cost", () => {
   const limiter = createLimiter({ limits: gcra({ limit: 10, window: "1h" }) });
 
   test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null, 1n])(
-    "of %s is refused, with what was received as far as it is a number",
+    "a cost of %s is rejected, and the message shows it if it is a number",
     async (cost) => {
       for (const call of [limiter.consume, limiter.wait, limiter.peek]) {
         const error = await refusalOf(call("u", { cost } as CostOptions));
@@ -398,7 +401,7 @@ describe("a cost", () => {
     },
   );
 
-  test("of 2^53 - 1 is denied, not refused", async () => {
+  test("a cost of 2^53 - 1 is denied, not rejected", async () => {
     const decision = await limiter.consume("u", { cost: Number.MAX_SAFE_INTEGER });
     expect(decision).toMatchObject({
       allowed: false,
@@ -408,7 +411,7 @@ describe("a cost", () => {
     expect(JSON.parse(JSON.stringify(decision)).retryAfterMs).toBeNull();
   });
 
-  test("that is undefined is 1", async () => {
+  test("an undefined cost is 1", async () => {
     expect((await limiter.peek("u", { cost: undefined })).cost).toBe(1);
     expect((await limiter.peek("u", {})).cost).toBe(1);
   });
@@ -416,7 +419,7 @@ describe("a cost", () => {
 
 describe("a subject", () => {
   test.each([undefined, ""])(
-    "that is %j is refused: it never becomes one bucket",
+    "the subject %j is rejected, so that clients without a subject never share a counter",
     async (subject) => {
       const { limiter } = start(gcra({ limit: 1, window: "1s" }));
       for (const call of [limiter.consume, limiter.peek, limiter.wait, limiter.reset]) {
@@ -429,7 +432,7 @@ describe("a subject", () => {
     },
   );
 
-  test.each([5, true, 10n, Symbol("u"), () => "u"])("that is %s is refused", async (subject) => {
+  test.each([5, true, 10n, Symbol("u"), () => "u"])("a subject %s is rejected", async (subject) => {
     const { limiter } = start(gcra({ limit: 1, window: "1s" }));
     for (const subjects of [subject, { default: subject }]) {
       const error = await refusalOf(limiter.consume(subjects as never));
@@ -438,14 +441,17 @@ describe("a subject", () => {
     }
   });
 
-  test.each([null, [], ["u"], new Map()])("that is %s is refused with a code", async (subject) => {
-    const { limiter } = start(gcra({ limit: 1, window: "1s" }));
-    const { code } = await refusalOf(limiter.consume(subject as never));
-    expect(code).toMatch(/^HEADGATE_(EMPTY_KEY|INVALID_KEY|INVALID_OPTION)$/);
-  });
+  test.each([null, [], ["u"], new Map()])(
+    "a subject %s is rejected with an error code",
+    async (subject) => {
+      const { limiter } = start(gcra({ limit: 1, window: "1s" }));
+      const { code } = await refusalOf(limiter.consume(subject as never));
+      expect(code).toMatch(/^HEADGATE_(EMPTY_KEY|INVALID_KEY|INVALID_OPTION)$/);
+    },
+  );
 
   const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "\ud800", "{}:", "a\nb"];
-  test.each(names)("%j is a subject like any other", async (subject) => {
+  test.each(names)("%j is an ordinary subject", async (subject) => {
     const { limiter } = start(gcra({ limit: 1, window: "1m" }));
     expect((await limiter.consume(subject)).allowed).toBe(true);
     expect((await limiter.consume(subject)).allowed).toBe(false);
@@ -464,7 +470,7 @@ describe("dimensions", () => {
     ]);
   }
 
-  test("are counted each by its own subject, the global one by everybody", async () => {
+  test("each dimension counts by its own subject, and the global one counts all subjects together", async () => {
     const { limiter } = startTwo();
     expect(remainingOf(await limiter.consume({ default: "ann", tenant: "acme" }))).toEqual([
       1, 4, 99,
@@ -479,13 +485,13 @@ describe("dimensions", () => {
     expect(remainingOf(await limiter.peek({ default: "cy", tenant: "third" }))).toEqual([1, 4, 96]);
   });
 
-  test("do not share a counter when their subjects are the same text", async () => {
+  test("equal subjects of two dimensions have separate counters", async () => {
     const { limiter } = startTwo();
     await limiter.consume({ default: "*", tenant: "*" });
     expect(remainingOf(await limiter.peek({ default: "*", tenant: "*" }))).toEqual([0, 3, 98]);
   });
 
-  test("null leaves a dimension's limits out of the decision", async () => {
+  test("a null subject leaves its dimension's limits out of the decision", async () => {
     const { limiter } = startTwo();
     const decision = await limiter.consume({ default: null, tenant: "acme" });
     expect(decision.limits.map(({ per }) => per)).toEqual(["tenant", "global"]);
@@ -493,19 +499,19 @@ describe("dimensions", () => {
     expect(remainingOf(all)).toEqual([1, 3, 98]);
   });
 
-  test("cannot all be left out: that would be no limit at all", async () => {
+  test("at least one dimension needs a subject, because a request without one would be unlimited", async () => {
     const { limiter } = start(gcra({ limit: 2, window: "1m", per: "tenant" }));
     expect((await refusalOf(limiter.consume({ tenant: null }))).code).toBe("HEADGATE_EMPTY_KEY");
   });
 
-  test("that are not named are refused, not skipped", async () => {
+  test("a missing subject is rejected, not skipped", async () => {
     const { limiter } = startTwo();
     for (const subjects of [{ default: "ann" }, { tenant: "acme" }, {}]) {
       expect((await refusalOf(limiter.consume(subjects))).code).toBe("HEADGATE_EMPTY_KEY");
     }
   });
 
-  test("that no limit counts by are refused, misspelt ones too", async () => {
+  test("a subject in an unknown or misspelt dimension is rejected", async () => {
     const { limiter } = startTwo();
     for (const [extra, shown] of [
       [{ Tenant: "acme" }, '"Tenant"'],
@@ -520,7 +526,7 @@ describe("dimensions", () => {
     }
   });
 
-  test("of which there are two need names, not one text for all", async () => {
+  test("subjects of two dimensions need an object, not one string", async () => {
     const { limiter } = startTwo();
     const error = await refusalOf(limiter.consume("ann" as never));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -528,7 +534,7 @@ describe("dimensions", () => {
     expect(error.message).toContain("tenant");
   });
 
-  test("of which there is one, beside the global, take a text", async () => {
+  test("one dimension besides the global one accepts a string as subject", async () => {
     const { limiter } = start([
       gcra({ limit: 2, window: "1m", per: "apiKey" }),
       gcra({ limit: 3, window: "1m", per: "global" }),
@@ -537,7 +543,7 @@ describe("dimensions", () => {
     expect(remainingOf(await limiter.consume({ apiKey: "k2" }))).toEqual([1, 1]);
   });
 
-  test("reset forgets those that are named, and everybody's counter only by name", async () => {
+  test("reset forgets the named dimensions, and the global counter only if it is named", async () => {
     const { limiter } = startTwo();
     const ann = { default: "ann", tenant: "acme" };
     await limiter.consume(ann, { cost: 2 });
@@ -555,24 +561,29 @@ describe("dimensions", () => {
     expect(remainingOf(await one.peek("ann"))).toEqual([1, 6]);
   });
 
-  test.each(["__proto__", "constructor", "toString"])("may be called %s", async (per) => {
-    const { limiter } = start([
-      gcra({ limit: 1, window: "1m" }),
-      gcra({ limit: 2, window: "1m", per }),
-    ]);
-    const subjects = (text: string) =>
-      Object.fromEntries([
-        ["default", text],
-        [per, text],
+  test.each(["__proto__", "constructor", "toString"])(
+    "a dimension may be called %s",
+    async (per) => {
+      const { limiter } = start([
+        gcra({ limit: 1, window: "1m" }),
+        gcra({ limit: 2, window: "1m", per }),
       ]);
-    expect(remainingOf(await limiter.consume(subjects("ann")))).toEqual([0, 1]);
-    expect((await limiter.consume(subjects("ann"))).allowed).toBe(false);
-    expect((await refusalOf(limiter.consume({ default: "ann" }))).code).toBe("HEADGATE_EMPTY_KEY");
-    expect(await limiter.reset({ default: "ann" })).toBe(true);
-    expect(remainingOf(await limiter.peek(subjects("ann")))).toEqual([0, 0]);
-    expect(await limiter.reset(Object.fromEntries([[per, "ann"]]))).toBe(true);
-    expect(remainingOf(await limiter.peek(subjects("ann")))).toEqual([0, 1]);
-  });
+      const subjects = (text: string) =>
+        Object.fromEntries([
+          ["default", text],
+          [per, text],
+        ]);
+      expect(remainingOf(await limiter.consume(subjects("ann")))).toEqual([0, 1]);
+      expect((await limiter.consume(subjects("ann"))).allowed).toBe(false);
+      expect((await refusalOf(limiter.consume({ default: "ann" }))).code).toBe(
+        "HEADGATE_EMPTY_KEY",
+      );
+      expect(await limiter.reset({ default: "ann" })).toBe(true);
+      expect(remainingOf(await limiter.peek(subjects("ann")))).toEqual([0, 0]);
+      expect(await limiter.reset(Object.fromEntries([[per, "ann"]]))).toBe(true);
+      expect(remainingOf(await limiter.peek(subjects("ann")))).toEqual([0, 1]);
+    },
+  );
 });
 
 describe("a limiter that extends another", () => {
@@ -597,7 +608,7 @@ describe("a limiter that extends another", () => {
     return consumeDimensions(policy.groups.slice(inherited.length), ann, { cost });
   }
 
-  test("is asked for what it adds alone, and charges nothing else", async () => {
+  test("the limits that an extending limiter adds can be consumed alone, and nothing else is charged", async () => {
     const { parent, child } = startPair();
     const decision = await consumeOwn(child);
     expect(decision.limits.map(({ name, remaining }) => [name, remaining])).toEqual([
@@ -608,7 +619,7 @@ describe("a limiter that extends another", () => {
     expect((await consumeOwn(child)).allowed).toBe(false);
   });
 
-  test("decides with both policies at once, the inherited one first", async () => {
+  test("an extending limiter decides by both policies at once, the inherited one first", async () => {
     const { parent, child } = startPair();
     expect(child.limits.map(({ name }) => name)).toEqual(["3-per-1m", "50-per-1m", "2-per-1m"]);
     expect(remainingOf(await child.consume(ann))).toEqual([2, 49, 1]);
@@ -616,7 +627,7 @@ describe("a limiter that extends another", () => {
     expect(remainingOf(await child.consume(ann))).toEqual([0, 47, 0]);
   });
 
-  test("charges neither when one of them denies", async () => {
+  test("an extending limiter charges neither policy if one of them denies", async () => {
     const { parent, child } = startPair();
     await child.consume(ann);
     await child.consume(ann);
@@ -627,7 +638,7 @@ describe("a limiter that extends another", () => {
     expect(decision.limits.map(({ allowed }) => allowed)).toEqual([false, true, false]);
   });
 
-  test("gives back in both", async () => {
+  test("a refund of an extending limiter refunds both policies", async () => {
     const { parent, child } = startPair();
     const decision = await child.consume(ann, { cost: 2 });
     expect(await child.refund(decision)).toBe(true);
@@ -635,7 +646,7 @@ describe("a limiter that extends another", () => {
     expect(remainingOf(await child.peek(ann))).toEqual([2, 49, 1]);
   });
 
-  test("needs its store", () => {
+  test("an extending limiter must be on the store of the limiter that it extends", () => {
     const { parent } = startPair();
     const options = { name: "x", limits: gcra({ limit: 1, window: 1 }), extends: parent };
     expect(() => createLimiter({ ...options, store: memoryStore() })).toThrow(
@@ -646,7 +657,7 @@ describe("a limiter that extends another", () => {
     );
   });
 
-  test("cannot be the same limiter: it would be asked twice in one decision", () => {
+  test("a limiter cannot extend itself, because it would decide twice", () => {
     const { parent, child } = startPair();
     const again = {
       name: "test",
@@ -663,7 +674,7 @@ describe("a limiter that extends another", () => {
     }
   });
 
-  test("of its own name and policy is told so", () => {
+  test("a limiter with the name and policy of the one it extends is rejected with an explanation", () => {
     const limits = gcra({ limit: 3, window: "1m" });
     const { limiter } = start(limits);
     expect(() => createLimiter({ name: "test", limits, extends: limiter })).toThrow(
@@ -674,7 +685,7 @@ describe("a limiter that extends another", () => {
     );
   });
 
-  test("needs an open one, and keeps no name without it", async () => {
+  test("a limiter cannot extend a closed one, and its name stays free", async () => {
     const { limiter: parent, store } = start(gcra({ limit: 3, window: "1m" }));
     await parent.close();
     const limits = fixedWindow({ limit: 2, window: "1m" });
@@ -688,7 +699,7 @@ describe("a limiter that extends another", () => {
     expect(createLimiter({ name: "child", limits: changed, store }).name).toBe("child");
   });
 
-  test("closes with its own limits, and leaves the other open", async () => {
+  test("closing an extending limiter leaves the extended one open", async () => {
     const { parent, child, store } = startPair();
     expect([parent, child].map((one) => internalsOf(one).isClosed)).toEqual([false, false]);
     await child.close();
@@ -700,7 +711,7 @@ describe("a limiter that extends another", () => {
     expect(createLimiter({ name: "child", limits: changed, store }).name).toBe("child");
   });
 
-  test("gives back what either part charged alone, once", async () => {
+  test("a refund of decisions that either policy made alone works once for each", async () => {
     const { parent, child } = startPair();
     const ofParent = await parent.consume(ann, { cost: 3 });
     const ofOwn = await consumeOwn(child, 2);
@@ -715,14 +726,14 @@ describe("a limiter that extends another", () => {
     expect(await child.refund(ofOwn)).toBe(false);
   });
 
-  test("is not given back by a part, which did not charge it all", async () => {
+  test("the extended limiter does not refund a decision of the extending one", async () => {
     const { parent, child } = startPair();
     const decision = await child.consume(ann);
     expect((await refusalOf(parent.refund(decision))).code).toBe("HEADGATE_INVALID_DECISION");
     expect(await child.refund(decision)).toBe(true);
   });
 
-  test("gives back nothing of a sibling's", async () => {
+  test("a limiter does not refund a decision of another limiter that extends the same one", async () => {
     const { parent, child } = startPair();
     const limits = fixedWindow({ limit: 4, window: "1m" });
     const sibling = createLimiter({ name: "sibling", limits, extends: parent }) as Limiter;
@@ -732,9 +743,9 @@ describe("a limiter that extends another", () => {
   });
 });
 
-describe("refund refuses", () => {
+describe("refund rejects", () => {
   test.each([undefined, null, 5, {}, { allowed: true, cost: 5, limits: [] }])(
-    "what is no decision: %j",
+    "refund rejects %j, which is not a decision",
     async (decision) => {
       const { limiter } = start(gcra({ limit: 1, window: "1m" }));
       const error = await refusalOf(limiter.refund(decision as never));
@@ -742,7 +753,7 @@ describe("refund refuses", () => {
     },
   );
 
-  test("a copy of a decision, which carries no receipt", async () => {
+  test("refund rejects a copy of a decision, which has no receipt", async () => {
     const { limiter } = start(gcra({ limit: 1, window: "1m" }));
     const decision = await limiter.consume("u");
     expect((await refusalOf(limiter.refund({ ...decision }))).code).toBe(
@@ -751,7 +762,7 @@ describe("refund refuses", () => {
     expect(await limiter.refund(decision)).toBe(true);
   });
 
-  test("a decision of another limiter, and leaves it to that one", async () => {
+  test("refund rejects a decision of another limiter, which can still refund it", async () => {
     const { limiter, store } = start(gcra({ limit: 1, window: "1m" }));
     const other = createLimiter({ name: "other", limits: gcra({ limit: 1, window: "1m" }), store });
     const decision = await limiter.consume("u");
@@ -759,7 +770,7 @@ describe("refund refuses", () => {
     expect(await limiter.refund(decision)).toBe(true);
   });
 
-  test("nothing of a limiter of the same name, which is the same limiter", async () => {
+  test("refund accepts a decision of a limiter with the same name, which is the same limiter", async () => {
     const { limiter, store } = start(gcra({ limit: 1, window: "1m" }));
     const same = createLimiter({ name: "test", limits: gcra({ limit: 1, window: "1m" }), store });
     expect(await same.refund(await limiter.consume("u"))).toBe(true);
@@ -767,7 +778,7 @@ describe("refund refuses", () => {
   });
 });
 
-test("a refund works across two copies of Headgate, and only for the same limiter", async () => {
+test("a refund works across two copies of Headgate, but only for the same limiter", async () => {
   const limits = gcra({ limit: 1, window: "1m" });
   const { limiter, store } = start(limits);
   vi.resetModules();
@@ -785,7 +796,7 @@ test("a refund works across two copies of Headgate, and only for the same limite
   expect((await limiter.consume("u")).allowed).toBe(true);
 });
 
-test("another window is another counter, and another number is the same one", async () => {
+test("a changed window starts another counter, and a changed number keeps it", async () => {
   const { limiter, store } = start(gcra({ limit: 3, window: "1m" }));
   await limiter.consume("u", { cost: 3 });
   await limiter.close();
@@ -797,7 +808,7 @@ test("another window is another counter, and another number is the same one", as
 });
 
 describe("a closed limiter", () => {
-  test("refuses every request with a code", async () => {
+  test("a closed limiter rejects every call with HEADGATE_CLOSED", async () => {
     const { limiter } = start(gcra({ limit: 5, window: "1m" }));
     const decision = await limiter.consume("u");
     await limiter.close();
@@ -812,7 +823,7 @@ describe("a closed limiter", () => {
     }
   });
 
-  test("takes nothing from another of its name", async () => {
+  test("closing a limiter does not affect a new one with its name", async () => {
     const { limiter, store } = start(gcra({ limit: 2, window: "1m" }));
     const other = createLimiter({ name: "test", limits: gcra({ limit: 2, window: "1m" }), store });
     await limiter.consume("u");
@@ -830,13 +841,13 @@ test.each<[name: string, call: (limiter: Limiter) => Promise<unknown>]>([
   ["wait", (limiter) => limiter.wait("u", { timeout: 0 })],
   ["wait", (limiter) => limiter.wait("u", { timeout: "soon" as never })],
   ["wait", (limiter) => limiter.wait("u", { signal: {} as never })],
-])("%s refuses options that it does not have: %s", async (_, call) => {
+])("%s rejects the unknown option %s", async (_, call) => {
   const { limiter } = start(gcra({ limit: 5, window: "1m" }));
   expect((await refusalOf(call(limiter))).code).toBe("HEADGATE_INVALID_OPTION");
 });
 
-describe("a refund of what only looks like a decision", () => {
-  test("is refused, and leaves the decision's own receipt alone", async () => {
+describe("a refund of an object that only looks like a decision", () => {
+  test("refund rejects an object that only looks like a decision, and the real decision can still be refunded", async () => {
     const { limiter } = start(gcra({ limit: 2, window: "1h" }));
     const decision = await limiter.consume("u");
     for (const one of [Object.create(decision), new Proxy(decision, {}), { ...decision }]) {
@@ -847,7 +858,7 @@ describe("a refund of what only looks like a decision", () => {
   });
 });
 
-test("a request without a subject in any dimension is told so in words", async () => {
+test("the error for a call without any subject names the dimensions", async () => {
   const { limiter } = start([
     gcra({ limit: 2, window: "1h", per: "ip" }),
     gcra({ limit: 2, window: "1h", per: "user" }),

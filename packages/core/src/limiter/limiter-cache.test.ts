@@ -25,7 +25,7 @@ test.each<[what: string, options: () => Partial<LimiterOptions>]>([
   ["the same limits in a list", () => ({ limits: [hourly()] })],
   ["defaults written out", () => ({ maxQueue: 1_000, shadow: false, blockOn: "denial" })],
   ["undefined options", () => ({ storeTimeout: undefined, extends: undefined })],
-])("a limiter made again with %s is the same one", (_, options) => {
+])("createLimiter called again with %s returns the same limiter", (_, options) => {
   const make = startMaking();
   const first = make();
   expect(areOne(first, make(options()))).toBe(true);
@@ -38,7 +38,7 @@ test.each<[what: string, options: () => Partial<LimiterOptions>]>([
     "a list of blocks",
     () => ({ limits: fixedWindow({ limit: 5, window: "1h", block: ["1m", "2m"] }) }),
   ],
-])("also with %s, where it had the same before", (_, options) => {
+])("createLimiter called again with %s, as before, returns the same limiter", (_, options) => {
   const make = startMaking();
   expect(areOne(make(options()), make(options()))).toBe(true);
 });
@@ -48,7 +48,7 @@ test.each<[what: string, options: Partial<LimiterOptions>]>([
   ["another storeTimeout", { storeTimeout: "1s" }],
   ["shadow", { shadow: true }],
   ["a lease", { lease: { max: 5, ttl: "1s" } }],
-])("one with %s is another, with the same counts", async (_, options) => {
+])("a limiter with %s is another limiter with the same counts", async (_, options) => {
   const make = startMaking();
   const [first, other] = [make(), make(options)];
   expect(areOne(first, other)).toBe(false);
@@ -56,13 +56,13 @@ test.each<[what: string, options: Partial<LimiterOptions>]>([
   expect((await other.peek("u", { cost: 0 })).remaining).toBe(3);
 });
 
-test("one on another store, or with another name, is another", () => {
+test("a limiter on another store, or with another name, is another limiter", () => {
   const first = startMaking()();
   expect(areOne(first, startMaking()())).toBe(false);
   expect(areOne(first, startMaking(internalsOf(first).policy.store)({ name: "web" }))).toBe(false);
 });
 
-test("of limiters that extend others, those of the same one are one", () => {
+test("equal limiters that extend the same limiter are the same limiter", () => {
   const make = startMaking();
   const child = (parent: Limiter) =>
     make({ name: "child", limits: gcra({ limit: 2, window: "1s" }), extends: parent });
@@ -71,7 +71,7 @@ test("of limiters that extend others, those of the same one are one", () => {
   expect(areOne(first, child(make({ maxQueue: 7 })))).toBe(false);
 });
 
-test("limits that were changed after the limiter was made are not the same", () => {
+test("a limiter's limits were copied: changing the object makes the policy different", () => {
   const make = startMaking();
   const limits = { ...hourly() };
   make({ limits });
@@ -82,7 +82,7 @@ test("limits that were changed after the limiter was made are not the same", () 
   expect(() => make()).not.toThrow();
 });
 
-test("what is wrong is refused, also where everything else is the same", () => {
+test("invalid options are rejected even if the rest equals an existing limiter", () => {
   const make = startMaking();
   make();
   for (const options of [{ maxQueue: 0 }, { shadow: null }, { other: 1 }, { storeTimeout: "x" }]) {
@@ -95,7 +95,7 @@ test("what is wrong is refused, also where everything else is the same", () => {
   );
 });
 
-test("each is closed by itself, and the last one frees the name", async () => {
+test("each handle of a limiter is closed separately, and the last one frees the name", async () => {
   const make = startMaking();
   const [first, second] = [make(), make()];
   await first.close();
@@ -108,7 +108,7 @@ test("each is closed by itself, and the last one frees the name", async () => {
   expect(await make({ limits }).consume("u")).toMatchObject({ limit: 6 });
 });
 
-test("who waits by one of them is first come, first served among all, and rejected when that one closes", async () => {
+test("calls of all handles wait in one queue, and are rejected when their handle is closed", async () => {
   const make = startMaking();
   const limits = fixedWindow({ limit: 1, window: "1h" });
   const [first, second] = [make({ limits, maxQueue: 2 }), make({ limits, maxQueue: 2 })];

@@ -10,7 +10,7 @@ function limiterPer(...dimensions: string[]) {
   return createLimiter({ limits });
 }
 
-test("one subject is reset, blocked and unblocked in limiters that count different dimensions", async () => {
+test("with ignoreUnknownDimensions, one subject can be reset, blocked and unblocked in limiters with different dimensions", async () => {
   const limiters = [limiterPer("user"), limiterPer("user", "tenant"), limiterPer("ip")];
   for (const [i, limiter] of limiters.entries()) {
     const own = [{ user: "ada" }, { user: "ada", tenant: "acme" }, { ip: "203.0.113.7" }][i] ?? {};
@@ -25,7 +25,7 @@ test("one subject is reset, blocked and unblocked in limiters that count differe
   }
 });
 
-test("a limiter that counts none of the dimensions does nothing", async () => {
+test("with ignoreUnknownDimensions, a limiter without any of the dimensions does nothing", async () => {
   const limiter = limiterPer("key");
   await limiter.consume({ key: "k" });
   await limiter.block(ada, "1h", { ignoreUnknownDimensions: true });
@@ -34,7 +34,7 @@ test("a limiter that counts none of the dimensions does nothing", async () => {
   expect(await limiter.peek({ key: "k" })).toMatchObject({ blocked: false, remaining: 3 });
 });
 
-test("without partial, and where nothing is named, it is an error as before", async () => {
+test("an unknown dimension is an error without ignoreUnknownDimensions, and so is an empty subject", async () => {
   const limiter = limiterPer("user");
   const unknown = { code: "HEADGATE_INVALID_OPTION", message: /no limit counts by "tenant"/ };
   for (const options of [
@@ -63,7 +63,7 @@ test("without partial, and where nothing is named, it is an error as before", as
   });
 });
 
-test("all clients are reset together only by name", async () => {
+test("all clients are reset together only if the global dimension is named", async () => {
   const limiter = limiterPer("user", "global");
   await limiter.consume({ user: "ada" });
   await limiter.reset(ada, { ignoreUnknownDimensions: true });

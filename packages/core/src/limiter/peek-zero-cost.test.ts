@@ -38,8 +38,8 @@ function start(limits: Policy) {
 
 const look = (limiter: Limiter): Promise<Decision> => limiter.peek("u", { cost: 0 });
 
-describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
-  test("reports an unused limit as it is, and is not one unit off", async () => {
+describe.each(TEN)("a peek with cost 0 at $algorithm", (limit) => {
+  test("a peek with cost 0 reports an unused limit as unused", async () => {
     const { limiter } = start(limit);
     expect(await look(limiter)).toEqual({
       allowed: true,
@@ -68,7 +68,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
     });
   });
 
-  test("reports what a decision left, and later what has come back since", async () => {
+  test("a peek with cost 0 reports the remaining units, and later the recovered ones", async () => {
     const { limiter, pass } = start(limit);
     const decision = await limiter.consume("u", { cost: 3 });
     expect((await look(limiter)).limits).toEqual(decision.limits);
@@ -83,7 +83,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
     expect(await look(limiter)).toMatchObject({ remaining: 10, resetAfterMs: 0 });
   });
 
-  test("is allowed where nothing is left", async () => {
+  test("a peek with cost 0 is allowed even if nothing is left", async () => {
     const { limiter } = start(limit);
     await limiter.consume("u", { cost: 10 });
     expect((await limiter.peek("u")).allowed).toBe(false);
@@ -92,7 +92,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
     expect(looked.limits).toMatchObject([{ allowed: true, remaining: 0, retryAfterMs: 0 }]);
   });
 
-  test("is allowed where more is used than the limit", async () => {
+  test("a peek with cost 0 is allowed even if the limit is overdrawn", async () => {
     const { limiter } = start(limit);
     await limiter.charge("u", { cost: 13 });
     expect((await limiter.peek("u")).allowed).toBe(false);
@@ -101,7 +101,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
     expect(looked.limits).toMatchObject([{ allowed: true, remaining: 0, overdrawn: 3 }]);
   });
 
-  test("charges nothing, and has nothing to give back", async () => {
+  test("a peek with cost 0 charges nothing, and cannot be refunded", async () => {
     const { limiter } = start(limit);
     for (let i = 0; i < 20; i += 1) await look(limiter);
     expect(await limiter.refund(await look(limiter))).toBe(false);
@@ -110,7 +110,7 @@ describe.each(TEN)("a peek of nothing at $algorithm", (limit) => {
   });
 });
 
-test("a peek of nothing reports each of several limits, and the one with the least left binds", async () => {
+test("a peek with cost 0 reports every limit, and the one with the least left binds", async () => {
   const { limiter } = start([
     gcra({ limit: 100, window: "1m" }),
     slidingLog({ limit: 4, window: "1h" }),
@@ -121,12 +121,12 @@ test("a peek of nothing reports each of several limits, and the one with the lea
   expect(looked.limits.map(({ remaining }) => remaining)).toEqual([96, 0]);
 });
 
-test("a peek of minus nothing is one of nothing", async () => {
+test("a peek with cost -0 is one with cost 0", async () => {
   const { limiter } = start(gcra({ limit: 10, window: "10s" }));
   expect((await limiter.peek("u", { cost: -0 })).cost).toBe(0);
 });
 
-describe("a peek of nothing while the store is away", () => {
+describe("a peek with cost 0 while the store is unavailable", () => {
   const away = runningBy(holdStore(() => 0).store, async () => {
     throw new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
   });
@@ -134,7 +134,7 @@ describe("a peek of nothing while the store is away", () => {
   const open = (options: Partial<LimiterOptions>) =>
     createLimiter({ name: "api", limits, store: brandStore({ ...away, owner: {} }), ...options });
 
-  test("reports the share of this process as it is", async () => {
+  test("without the store, a peek with cost 0 reports the local share", async () => {
     const limiter = open({ localShare: 0.5 });
     expect(await look(limiter)).toMatchObject({
       source: "local",
@@ -151,7 +151,7 @@ describe("a peek of nothing while the store is away", () => {
     expect((await other.consume("u")).allowed).toBe(false);
   });
 
-  test("says what everybody is told where nothing is counted", async () => {
+  test('without the store, a peek with cost 0 follows onUnavailable "allow" and "deny"', async () => {
     expect(await look(open({ onUnavailable: "allow" }))).toMatchObject({
       allowed: true,
       limits: [],
@@ -165,7 +165,7 @@ describe("a peek of nothing while the store is away", () => {
   });
 });
 
-test("a peek of nothing over several slots asks each of them once", async () => {
+test("a peek with cost 0 across several hash slots sends one call for each", async () => {
   const { store, held } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
   const limits = [
     slidingLog({ limit: 2, window: "1h" }),

@@ -28,8 +28,8 @@ function startRemote(limits: Policy = hourly(30), more: Partial<LimiterOptions> 
 const numbersOf = ({ limits }: Decision) =>
   limits.map(({ name, limit, remaining }) => [name, limit, remaining]);
 
-describe("limits of a call", () => {
-  test("are those that decide and are reported, by the name in the policy", async () => {
+describe("per-call limits", () => {
+  test("per-call limits decide and are reported, by the names in the policy", async () => {
     const limiter = start();
     await limiter.consume("u", { cost: 30 });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false, limit: 30 });
@@ -43,11 +43,11 @@ describe("limits of a call", () => {
     expect(await limiter.peek("u")).toMatchObject({ allowed: false, limit: 30 });
   });
 
-  test("left out or undefined are the limiter's own", async () => {
+  test("without per-call limits, the limiter's own apply", async () => {
     expect(await start().consume("u", { limits: undefined })).toMatchObject({ limit: 30 });
   });
 
-  test("say what is given back, once, whatever is in force by then", async () => {
+  test("a refund follows the per-call limits of its decision, even if other limits apply by then", async () => {
     const limiter = start();
     const decision = await limiter.consume("u", under(1_000, 500));
     expect(await limiter.consume("u")).toMatchObject({ allowed: false });
@@ -56,7 +56,7 @@ describe("limits of a call", () => {
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 30 });
   });
 
-  test("are limits, and nothing else", async () => {
+  test("invalid per-call limits are rejected", async () => {
     const limiter = start();
     for (const limits of [null, [], hourly(-1), { ...hourly(1), per: "tenant" }]) {
       for (const call of ["consume", "peek"] as const) {
@@ -68,7 +68,7 @@ describe("limits of a call", () => {
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 30 });
   });
 
-  test("are for wait, run and charge, too", async () => {
+  test("wait, run and charge take per-call limits, too", async () => {
     const limiter = start();
     await limiter.charge("u", { cost: 30 });
     expect(await limiter.wait("u", under(1_000))).toMatchObject({ limit: 1_000, remaining: 969 });
@@ -84,7 +84,7 @@ describe("limits of a call", () => {
     expect(await limiter.peek("u", { ...now, cost: 0 })).toMatchObject({ remaining: 963 });
   });
 
-  test("are not for a limiter with leases, which goes on without them", async () => {
+  test("a limiter with leases rejects per-call limits, and keeps working without them", async () => {
     const { limiter, answered } = startRemote(hourly(30), { lease: { max: 10, ttl: "1s" } });
     for (const call of ["consume", "peek", "wait", "charge"] as const) {
       await expect(limiter[call]("u", under(1_000))).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe("limits of a call", () => {
     await answered(limiter.close());
   });
 
-  test("are those of the limiter itself where it extends one, whose own stay", async () => {
+  test("per-call limits replace the limiter's own limits, not those of the limiter it extends", async () => {
     const store = memoryStore({ clock: () => START });
     const base = createLimiter({ name: "base", limits: hourly(5), store });
     const limits = gcra({ limit: 2, window: "1h", name: "route", per: "route" });
@@ -117,14 +117,14 @@ describe("limits of a call", () => {
   });
 });
 
-describe("over several dimensions, each in a slot of its own, limits of a call", () => {
+describe("per-call limits of several dimensions in separate hash slots", () => {
   const plan = (user: number, tenant: number) => [
     fixedWindow({ limit: user, window: "1h", name: "user" }),
     fixedWindow({ limit: tenant, window: "1h", name: "tenant", per: "tenant" }),
   ];
   const subject = { default: "u", tenant: "t" };
 
-  test("decide and are given back in all of them", async () => {
+  test("per-call limits decide and are refunded in every hash slot", async () => {
     const { limiter, answered } = startRemote(plan(2, 3));
     for (let i = 0; i < 2; i += 1) await answered(limiter.consume(subject));
     expect((await answered(limiter.consume(subject))).allowed).toBe(false);
@@ -141,15 +141,15 @@ describe("over several dimensions, each in a slot of its own, limits of a call",
     ]);
   });
 
-  test("leave out those of a subject that is left out", async () => {
+  test("a null subject leaves out the per-call limits of its dimension", async () => {
     const { limiter, answered } = startRemote(plan(2, 3));
     const asked = limiter.consume({ default: null, tenant: "t" }, { limits: plan(10, 20) });
     expect(numbersOf(await answered(asked))).toEqual([["tenant", 20, 19]]);
   });
 });
 
-describe("a denial that is remembered", () => {
-  test("denies under its own numbers only", async () => {
+describe("a cached denial", () => {
+  test("a cached denial applies only to the same per-call limits", async () => {
     const { limiter, held, answered, pass } = startRemote();
     await answered(limiter.consume("u", { cost: 30 }));
     expect(await answered(limiter.consume("u"))).toMatchObject({ source: "store", limit: 30 });
@@ -170,7 +170,7 @@ describe("a denial that is remembered", () => {
     expect(held).toEqual([]);
   });
 
-  test("says nothing of a counter beside it that has other numbers now", async () => {
+  test("a cached denial does not describe another counter whose limits have changed", async () => {
     const { limiter, answered } = startRemote([
       fixedWindow({ limit: 1, window: "1m", name: "user" }),
       fixedWindow({ limit: 90, window: "1h", name: "tenant", per: "tenant" }),
@@ -197,10 +197,10 @@ describe("a denial that is remembered", () => {
   });
 });
 
-describe("while the store is away, limits of a call", () => {
+describe("per-call limits while the store is unavailable", () => {
   const away = { storeTimeout: "1ms" } as const;
 
-  test("go on counting in this process, under the numbers in force", async () => {
+  test("while the store is unavailable, per-call limits count in this process under the effective limits", async () => {
     const { limiter } = startRemote(hourly(30), away);
     expect(await limiter.consume("u", { cost: 30 })).toMatchObject({ source: "local" });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false, limit: 30 });
@@ -211,7 +211,7 @@ describe("while the store is away, limits of a call", () => {
     await limiter.close();
   });
 
-  test("are shared as localShare says", async () => {
+  test("while the store is unavailable, localShare applies to per-call limits", async () => {
     const { limiter } = startRemote(hourly(30), { ...away, localShare: 0.1 });
     expect(await limiter.consume("u", { cost: 3 })).toMatchObject({ limit: 3, remaining: 0 });
     const upgraded = await limiter.consume("u", under(1_000));

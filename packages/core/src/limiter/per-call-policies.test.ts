@@ -34,8 +34,8 @@ function startRemote(limits: Policy = hourly(3), more: Partial<LimiterOptions> =
 const numbersOf = ({ limits }: Decision) =>
   limits.map(({ name, limit, remaining }) => [name, limit, remaining]);
 
-describe("limits of another shape", () => {
-  test("count for themselves, under their own names, and go on where they were", async () => {
+describe("per-call limits of another shape", () => {
+  test("limits of another shape have a counter and names of their own, and continue when used again", async () => {
     const { limiter } = start();
     await limiter.consume("u", { cost: 3 });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false });
@@ -51,7 +51,7 @@ describe("limits of another shape", () => {
     expect(await limiter.peek("v", of(daily(9), 0))).toMatchObject({ remaining: 9 });
   });
 
-  test("may be of any algorithm", async () => {
+  test("limits of another shape may use any algorithm", async () => {
     const { limiter } = start();
     for (const limits of [
       gcra({ limit: 7, window: "1h" }),
@@ -64,7 +64,7 @@ describe("limits of another shape", () => {
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 3 });
   });
 
-  test("are settled, given back and charged by the limiter, by their own names too", async () => {
+  test("the limiter settles, refunds and charges limits of another shape, also by their names", async () => {
     const { limiter } = start();
     const limits = [daily(100), { ...daily(1_000), window: "7d", name: "tokens" } as const];
     const decision = await limiter.consume("u", { limits, cost: { tokens: 50 } });
@@ -91,7 +91,7 @@ describe("limits of another shape", () => {
     });
   });
 
-  test("may count slots, which work holds", async () => {
+  test("limits of another shape may count concurrency slots", async () => {
     const { limiter } = start();
     const slots = concurrency({ limit: 1, ttl: "1m" });
     const inside = await limiter.run(
@@ -111,7 +111,7 @@ describe("limits of another shape", () => {
     expect(await limiter.peek("u", of(slots, 0))).toMatchObject({ remaining: 1 });
   });
 
-  test("may have a block; how long it is is a number", async () => {
+  test("limits of another shape may block, and the block's duration is not part of the shape", async () => {
     const { limiter, clock } = start();
     const guarded = (block: "1m" | "1h") => ({ ...daily(1), block }) as const;
     await limiter.consume("u", of(guarded("1m")));
@@ -125,7 +125,7 @@ describe("limits of another shape", () => {
     expect(await limiter.peek("u")).toMatchObject({ allowed: true });
   });
 
-  test("of which more than 64 are in use go on counting where they were", async () => {
+  test("an evicted shape continues with its count when used again", async () => {
     const { limiter } = start();
     const every = (seconds: number) => fixedWindow({ limit: 5, window: `${1_000 + seconds}s` });
     const first = await limiter.consume("u", of(every(0), 2));
@@ -135,7 +135,7 @@ describe("limits of another shape", () => {
     expect(await limiter.peek("u", of(every(0), 0))).toMatchObject({ remaining: 5 });
   });
 
-  test("are reset, blocked and unblocked together with the limiter's own", async () => {
+  test("limits of another shape are reset, blocked and unblocked together with the limiter's own", async () => {
     const { limiter } = start();
     for (const limits of [hourly(3), daily(3)]) await limiter.consume("u", of(limits, 3));
     expect(await limiter.reset("u")).toBe(true);
@@ -152,7 +152,7 @@ describe("limits of another shape", () => {
     expect(await limiter.reset("w")).toBe(true);
   });
 
-  test("are in shadow with the limiter", async () => {
+  test("limits of another shape are in shadow mode if the limiter is", async () => {
     const { limiter } = start({ shadow: true });
     await limiter.consume("u", of(daily(1)));
     expect(await limiter.consume("u", of(daily(1)))).toMatchObject({
@@ -163,7 +163,7 @@ describe("limits of another shape", () => {
     expect(await limiter.wait("u", of(daily(1)))).toMatchObject({ wouldAllow: false });
   });
 
-  test("of a limiter that extends another are decided together with its limits", async () => {
+  test("limits of another shape are decided together with those of an extended limiter", async () => {
     const store = memoryStore({ clock: () => START });
     const base = createLimiter({ name: "base", limits: hourly(5), store });
     const limits = gcra({ limit: 2, window: "1h", per: "route" });
@@ -179,7 +179,7 @@ describe("limits of another shape", () => {
     expect(await base.peek("u", { cost: 0 })).toMatchObject({ remaining: 5 });
   });
 
-  test("may count by fewer dimensions than the limiter, and by no others", async () => {
+  test("limits of another shape may count by fewer dimensions than the limiter, but not by others", async () => {
     const store = memoryStore({ clock: () => START });
     const own = [hourly(5), fixedWindow({ limit: 9, window: "1h", per: "tenant" })];
     const limiter = createLimiter<"tenant">({ name: "two", limits: own as never, store });
@@ -199,7 +199,7 @@ describe("limits of another shape", () => {
     });
   });
 
-  test("block as the limiter does: with blockOn settle, by kept units of a fixed window", async () => {
+  test(`limits of another shape block by the limiter's blockOn: with "settle", by the confirmed units of a fixed window`, async () => {
     const { limiter } = start({ blockOn: "settle" });
     const guarded = { ...daily(1), block: "1h" } as const;
     const failed = await limiter.consume("u", of(guarded));
@@ -211,7 +211,7 @@ describe("limits of another shape", () => {
     });
   });
 
-  test("do not compile where they count by a dimension that the limiter lacks", () => {
+  test("limits of another shape do not type-check if they count by a dimension that the limiter lacks", () => {
     const { limiter } = start();
     const perTenant = fixedWindow({ limit: 1, window: "1m", per: "tenant" });
     const slots = concurrency({ limit: 1, ttl: "1m" });
@@ -233,7 +233,7 @@ describe("limits of another shape", () => {
   });
 });
 
-describe("on a server, limits of another shape", () => {
+describe("per-call limits of another shape in Redis", () => {
   const plan = [
     fixedWindow({ limit: 2, window: "1h", name: "user" }),
     fixedWindow({ limit: 9, window: "1h", name: "tenant", per: "tenant" }),
@@ -244,7 +244,7 @@ describe("on a server, limits of another shape", () => {
   ];
   const subject = { default: "u", tenant: "t" };
 
-  test("decide over several slots, and are given back in all of them", async () => {
+  test("limits of another shape decide across several hash slots, and are refunded in all of them", async () => {
     const { limiter, answered } = startRemote(plan);
     const taken = await answered(limiter.consume(subject, { limits: other, cost: 2 }));
     expect(taken).toMatchObject({ allowed: true, source: "store" });
@@ -262,7 +262,7 @@ describe("on a server, limits of another shape", () => {
     ]);
   });
 
-  test("are denied from memory of their own denials only", async () => {
+  test("limits of another shape use only cached denials of their own", async () => {
     const { limiter, answered, held } = startRemote();
     await answered(limiter.consume("u", of(daily(1))));
     expect(await answered(limiter.consume("u", of(daily(1))))).toMatchObject({ source: "store" });
@@ -276,7 +276,7 @@ describe("on a server, limits of another shape", () => {
     expect(held).toEqual([]);
   });
 
-  test("count in this process while the store is away, slots too", async () => {
+  test("while the store is unavailable, limits of another shape count in this process, including slots", async () => {
     const { limiter } = startRemote(hourly(3), { storeTimeout: "1ms", localShare: 0.5 });
     const limits = [daily(10), concurrency({ limit: 2, ttl: "1m" })];
     const first = await limiter.consume("u", { limits });

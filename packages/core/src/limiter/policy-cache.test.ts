@@ -39,8 +39,8 @@ function start(base: Policy) {
 
 const hourly = (limit: number) => fixedWindow({ limit, window: "1h" });
 
-describe("a policy that calls bring", () => {
-  test("is compiled once, whichever object says it, alone or in a list", () => {
+describe("a policy passed with calls", () => {
+  test("equal policies are compiled once, whether passed as one limit or as a list", () => {
     const { quotasOf, compiled } = start(hourly(1));
     const one = hourly(5);
     const same: unknown[] = [
@@ -55,7 +55,7 @@ describe("a policy that calls bring", () => {
     expect(compiled()).toBe(1);
   });
 
-  test("is compiled once whether undefined properties are written or left out", () => {
+  test("undefined properties do not make a policy different", () => {
     const { quotasOf, compiled } = start(gcra({ limit: 1, window: "1h" }));
     const written = { ...gcra({ limit: 5, window: "1h" }), burst: undefined, name: undefined };
     for (let i = 0; i < 3; i += 1) {
@@ -65,7 +65,7 @@ describe("a policy that calls bring", () => {
     expect(compiled()).toBe(1);
   });
 
-  test("is read anew when its object was changed, and again when it was changed back", () => {
+  test("a policy is compiled again after its object was changed, and after it was changed back", () => {
     const { quotasOf, compiled } = start([hourly(1), slidingLog({ limit: 2, window: "1h" })]);
     const first = { ...hourly(5) } as { limit: number; burst?: number };
     const list: unknown[] = [first, slidingLog({ limit: 2, window: "1h" })];
@@ -85,7 +85,7 @@ describe("a policy that calls bring", () => {
     expect(() => quotasOf(list)).toThrow(/unknown option "burst"/);
   });
 
-  test("is compiled once with a list of blocks, and read anew when that was changed", () => {
+  test("a policy with a list of blocks is compiled once, and again after the list was changed", () => {
     const block: unknown[] = ["1m", "10m"];
     const guarded = (limit: number) => ({ ...hourly(limit), block: ["1m", "10m"] as const });
     const { quotasOf, compiled } = start(guarded(1));
@@ -101,7 +101,7 @@ describe("a policy that calls bring", () => {
     expect(compiled()).toBe(3);
   });
 
-  test("is not taken for another one that looks alike", () => {
+  test("similar policies are not mistaken for each other", () => {
     const { quotasOf } = start(hourly(1));
     expect(quotasOf(hourly(5))).toEqual([5]);
     const alike: unknown[] = [
@@ -150,7 +150,7 @@ describe("a policy that calls bring", () => {
     }
   });
 
-  test("is told from others of the same numbers in other places", () => {
+  test("policies with the same numbers in other properties are different", () => {
     const { quotasOf } = start([hourly(1), slidingLog({ limit: 2, window: "1h" })]);
     const policy = (one: number, other: number) => [
       hourly(one),
@@ -163,7 +163,7 @@ describe("a policy that calls bring", () => {
     }
   });
 
-  test("is kept among 10,000, and the one that was used least of late is given up", () => {
+  test("at most 10,000 policies are cached, and the least recently used is evicted", () => {
     const { quotasOf, compiled } = start(hourly(1));
     const policies = Array.from({ length: 10_000 }, (_, i) => hourly(i + 1));
     for (const policy of policies) quotasOf(policy);
@@ -181,7 +181,7 @@ describe("a policy that calls bring", () => {
 describe("a policy of another shape", () => {
   const every = (seconds: number, limit = 5) => fixedWindow({ limit, window: `${seconds}s` });
 
-  test("is compiled once while its shape is in use, and shares remembered keys with those of its shape", () => {
+  test("a policy of another shape is compiled once while its shape is in use, and shares cached keys with policies of that shape", () => {
     const { called, shapes, counted } = start(hourly(1));
     const policy = called.compile(every(1));
     expect(called.compile(every(1))).toBe(policy);
@@ -192,7 +192,7 @@ describe("a policy of another shape", () => {
     expect([...shapes.policies()]).toEqual([policy]);
   });
 
-  test("is one of 64 in use: with one more, the least recently used is forgotten, and told of once", async () => {
+  test("at most 64 shapes are in use: one more evicts the least recently used and warns once", async () => {
     const { called, shapes } = start(hourly(1));
     const warned = new Promise<Error & { code?: string }>((resolve) => {
       process.once("warning", resolve);
@@ -210,7 +210,7 @@ describe("a policy of another shape", () => {
     expect(await warned).toMatchObject({ code: "HEADGATE_TOO_MANY_SHAPES" });
   });
 
-  test("that only has another name counts in the limiter's own keys, and takes no shape", () => {
+  test("a policy that differs only in names counts in the limiter's own keys and uses no shape", () => {
     const { called, shapes, counted } = start(hourly(1));
     const named = called.compile({ ...hourly(5), name: "plan" });
     expect(called.compile({ ...hourly(5), name: "plan" })).toBe(named);
@@ -218,7 +218,7 @@ describe("a policy of another shape", () => {
     expect([...shapes.policies()]).toEqual([]);
   });
 
-  test("counts by dimensions of the limiter's own, and blocks as it does", () => {
+  test("a policy of another shape counts by the limiter's dimensions, and blocks as the limiter does", () => {
     const { called } = start(hourly(1));
     for (const wrong of [
       { ...hourly(5), per: "tenant" },

@@ -25,7 +25,7 @@ function limiterOf(limits: Parameters<typeof createLimiter>[0]["limits"]) {
 }
 
 describe("consume", () => {
-  test("publishes each decision once, the very one that the caller gets, with exactly these fields", async () => {
+  test("consume publishes each decision once: the object that the caller receives, with exactly these fields", async () => {
     const heard = hear();
     const limiter = limiterOf(once);
     const decisions = [await limiter.consume("ada"), await limiter.consume("ada")];
@@ -47,7 +47,7 @@ describe("consume", () => {
     }
   });
 
-  test("publishes nothing where it rejects", async () => {
+  test("a consume that rejects publishes nothing", async () => {
     const heard = hear();
     const limiter = limiterOf(once);
     await expect(limiter.consume("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
@@ -58,7 +58,7 @@ describe("consume", () => {
     expect(heard).toEqual([]);
   });
 
-  test("reads no clock where nobody listens", async () => {
+  test("consume reads no clock if there are no subscribers", async () => {
     const now = vi.spyOn(performance, "now");
     onTestFinished(() => now.mockRestore());
     const limiter = limiterOf(once);
@@ -70,7 +70,7 @@ describe("consume", () => {
     expect(now).toHaveBeenCalledTimes(2);
   });
 
-  test("is not kept from its answer by a subscriber that throws", async () => {
+  test("a subscriber that throws does not affect consume", async () => {
     const heard = hear();
     const fail = () => {
       throw new Error("a bug");
@@ -85,7 +85,7 @@ describe("consume", () => {
   });
 });
 
-describe("the subject", () => {
+describe("the published subject", () => {
   const byTenant = gcra({ limit: 9, window: "1h", per: "tenant" });
   const byAll = gcra({ limit: 9, window: "1h", per: "global" });
 
@@ -93,32 +93,35 @@ describe("the subject", () => {
     ["a text", once, "ada" as never, { default: "ada" }],
     ["of a named dimension", byTenant, "acme" as never, { tenant: "acme" }],
     [
-      "of several",
+      "of several dimensions",
       [once, byTenant, byAll],
       { default: "ada", tenant: "acme" } as never,
       { default: "ada", tenant: "acme" },
     ],
     [
-      "of those that are not left out",
+      "of the dimensions with a subject",
       [once, byTenant],
       { default: null, tenant: "acme" } as never,
       { tenant: "acme" },
     ],
     ["everybody", byAll, "whoever" as never, { global: "*" }],
     [
-      "of a dimension by any name",
+      "of a dimension with any name",
       gcra({ limit: 9, window: "1h", per: "__proto__" }),
       "ada" as never,
       JSON.parse('{ "__proto__": "ada" }'),
     ],
-  ])("%s is what the limiter's reset takes", async (_, limits, subject, named) => {
-    const heard = hear();
-    const limiter = limiterOf(limits);
-    await limiter.consume(subject);
-    const published = heard[0]?.subject ?? {};
-    expect(Object.entries(published)).toEqual(Object.entries(named));
-    expect(await limiter.reset(published as never)).toBe(true);
-  });
+  ])(
+    "the published subject %s is accepted by the limiter's reset",
+    async (_, limits, subject, named) => {
+      const heard = hear();
+      const limiter = limiterOf(limits);
+      await limiter.consume(subject);
+      const published = heard[0]?.subject ?? {};
+      expect(Object.entries(published)).toEqual(Object.entries(named));
+      expect(await limiter.reset(published as never)).toBe(true);
+    },
+  );
 });
 
 test("peek, refund and reset publish nothing", async () => {
@@ -132,7 +135,7 @@ test("peek, refund and reset publish nothing", async () => {
 });
 
 describe("wait", () => {
-  test("publishes the decision that admitted, and none of the attempts before it", async () => {
+  test("wait publishes the decision that admitted the call, but no earlier attempt", async () => {
     const heard = hear();
     let now = 1_000_000;
     const store = memoryStore({ clock: () => now });
@@ -148,7 +151,7 @@ describe("wait", () => {
     expect(heard[1]).toMatchObject({ limiter: "line", subject: { default: "ada" } });
   });
 
-  test("publishes nothing where it is given up", async () => {
+  test("a wait that times out publishes nothing", async () => {
     const limiter = limiterOf(once);
     await limiter.consume("ada");
     const heard = hear();

@@ -15,7 +15,7 @@ async function remaining(limiter: { peek: ReturnType<typeof createLimiter>["peek
 
 describe("settle", () => {
   test.each([-1, 0.5, Number.NaN, 2 ** 53, "3", undefined, null])(
-    "refuses %s units, and can be told others",
+    "settle rejects %s units, and the decision can still be settled",
     async (units) => {
       const limiter = createLimiter({ limits });
       const decision = await limiter.consume("u", { cost: 4 });
@@ -28,7 +28,7 @@ describe("settle", () => {
     },
   );
 
-  test("refuses what is no decision of this limiter, and more than it takes", async () => {
+  test("settle rejects decisions of other limiters and further arguments", async () => {
     const limiter = createLimiter({ limits });
     const other = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: 4 });
@@ -48,7 +48,7 @@ describe("settle", () => {
     await expect(limiter.settle(decision, 1)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
-  test("does nothing for what was denied, looked at, given back or settled", async () => {
+  test("settle does nothing for a denied, peeked, refunded or settled decision", async () => {
     const limiter = createLimiter({ limits });
     const given = await limiter.consume("u", { cost: 2 });
     await limiter.refund(given);
@@ -61,14 +61,14 @@ describe("settle", () => {
     expect(await remaining(limiter)).toBe(8);
   });
 
-  test("takes minus nothing for nothing", async () => {
+  test("settle treats -0 as 0", async () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u");
     expect(await limiter.settle(decision, -0)).toEqual(NOTHING);
     expect(await remaining(limiter)).toBe(10);
   });
 
-  test("is the same through another limiter of the name, and through one that extends it", async () => {
+  test("a decision can be settled through another handle of the limiter, and through one that extends it", async () => {
     const store = memoryStore();
     const [one, other] = [1, 2].map(() => createLimiter({ name: "api", limits, store })) as [
       ReturnType<typeof createLimiter>,
@@ -89,7 +89,7 @@ describe("settle", () => {
   });
 });
 
-describe("where the store is away", () => {
+describe("settle and charge while the store is unavailable", () => {
   const away = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
 
   function start(options: Partial<LimiterOptions> = {}) {
@@ -114,7 +114,7 @@ describe("where the store is away", () => {
     };
   }
 
-  test("a charge counts in this process, and says that the store did not get it", async () => {
+  test("without the store, a charge counts in this process and is degraded", async () => {
     const { limiter, refused } = start({ onUnavailable: "local" });
     expect(await refused(limiter.charge("u", { cost: 130 }))).toEqual({
       counted: 130,
@@ -126,20 +126,23 @@ describe("where the store is away", () => {
     expect(denied.limits[0]?.overdrawn).toBe(30);
   });
 
-  test.each(["allow", "deny"] as const)("with %s it counts nowhere", async (onUnavailable) => {
-    const { limiter, refused } = start({ onUnavailable });
-    expect(await refused(limiter.charge("u", { cost: 130 }))).toEqual({
-      ...NOTHING,
-      degraded: true,
-    });
-    const decision = await refused(limiter.consume("u"));
-    expect(await limiter.settle(decision, 5)).toEqual({
-      ...NOTHING,
-      degraded: onUnavailable === "allow",
-    });
-  });
+  test.each(["allow", "deny"] as const)(
+    "without the store and with onUnavailable %s, a charge counts nowhere",
+    async (onUnavailable) => {
+      const { limiter, refused } = start({ onUnavailable });
+      expect(await refused(limiter.charge("u", { cost: 130 }))).toEqual({
+        ...NOTHING,
+        degraded: true,
+      });
+      const decision = await refused(limiter.consume("u"));
+      expect(await limiter.settle(decision, 5)).toEqual({
+        ...NOTHING,
+        degraded: onUnavailable === "allow",
+      });
+    },
+  );
 
-  test("a local decision is settled in the local counts", async () => {
+  test("a local decision is settled in this process", async () => {
     const { limiter, refused } = start();
     const [less, more] = [
       await refused(limiter.consume("u", { cost: 10 })),
@@ -152,7 +155,7 @@ describe("where the store is away", () => {
     expect(looked).toMatchObject({ source: "local", remaining: 66 });
   });
 
-  test("of a share, a settled decision counts as its real cost would have", async () => {
+  test("with localShare, a settled decision counts like one with its real cost", async () => {
     // A share of ten, as which every cost from ten to a hundred counts.
     for (const [cost, units, left] of [
       [50, 20, 0],
@@ -171,7 +174,7 @@ describe("where the store is away", () => {
     }
   });
 
-  test("a decision of the store stays with the estimate, and is not settled later", async () => {
+  test("a decision that the store could not settle keeps its estimated cost, and is not settled later", async () => {
     const { limiter, answer, refused } = start();
     for (const units of [2, 30]) {
       const decision = await answer(limiter.consume("u", { cost: 10 }));
@@ -186,7 +189,7 @@ describe("where the store is away", () => {
   });
 });
 
-describe("with leases", () => {
+describe("settle and charge with leases", () => {
   function start() {
     const { store, held, pass } = holdStore(() => 0);
     const limiter = createLimiter({
@@ -199,7 +202,7 @@ describe("with leases", () => {
     return { limiter, pass, answer: <T>(asked: Promise<T>) => answerOf(held, asked) };
   }
 
-  test("what a lease paid is settled in the store, and a charge goes there too", async () => {
+  test("a decision paid from a lease is settled in the store, and a charge goes to the store", async () => {
     const { limiter, pass, answer } = start();
     await answer(limiter.consume("u"));
     pass(1);

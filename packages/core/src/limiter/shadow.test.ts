@@ -21,8 +21,8 @@ function limiterWith(options: Partial<LimiterOptions>): Limiter {
   return limiter;
 }
 
-describe("consume in shadow", () => {
-  test("allows everybody, and says what it would have decided", async () => {
+describe("consume in shadow mode", () => {
+  test("in shadow mode every request is allowed, and wouldAllow reports the decision", async () => {
     const limiter = limiterWith({ shadow: true });
     const decisions = [];
     for (let i = 0; i < 4; i += 1) decisions.push(await limiter.consume("ada"));
@@ -36,7 +36,7 @@ describe("consume in shadow", () => {
     ]);
   });
 
-  test("counts as the same limiter without shadow does: what it would deny costs nothing", async () => {
+  test("shadow mode counts like normal mode: a request that would be denied costs nothing", async () => {
     const shadow = limiterWith({ shadow: true });
     const enforcing = limiterWith({});
     for (const cost of [1, 2, 1, 1]) {
@@ -49,7 +49,7 @@ describe("consume in shadow", () => {
     }
   });
 
-  test("asks nobody to wait; the limits themselves say how long it would be", async () => {
+  test("in shadow mode retryAfterMs is 0, and the limits report the wait", async () => {
     const limiter = limiterWith({ shadow: true, limits: gcra({ limit: 1, window: "1h" }) });
     await limiter.consume("ada");
     const { retryAfterMs, limits } = await limiter.consume("ada");
@@ -57,7 +57,7 @@ describe("consume in shadow", () => {
     expect(limits).toMatchObject([{ allowed: false, retryAfterMs: 3_600_000 }]);
   });
 
-  test("reports the limit that would have denied", async () => {
+  test("in shadow mode the limit that would have denied binds", async () => {
     const limits = [
       slidingLog({ limit: 2, window: "1m" }),
       gcra({ limit: 50, window: "1m", burst: 3 }),
@@ -71,7 +71,7 @@ describe("consume in shadow", () => {
     });
   });
 
-  test("is published as such", async () => {
+  test("decisions in shadow mode are published as such", async () => {
     const heard: PublishedDecision[] = [];
     const note = (message: unknown) => void heard.push(message as PublishedDecision);
     subscribe(CHANNELS.decision, note);
@@ -88,7 +88,7 @@ describe("consume in shadow", () => {
   });
 });
 
-test("without shadow a decision would allow exactly what it allows", async () => {
+test("outside shadow mode, wouldAllow equals allowed", async () => {
   const limiter = limiterWith({ shadow: false });
   const decisions = [await limiter.consume("ada", { cost: 2 }), await limiter.consume("ada")];
   expect(decisions).toMatchObject([
@@ -97,7 +97,7 @@ test("without shadow a decision would allow exactly what it allows", async () =>
   ]);
 });
 
-test("peek gives the answer that consume would give", async () => {
+test("in shadow mode, peek returns the decision that consume would return", async () => {
   const limiter = limiterWith({ shadow: true });
   const wouldBe = { allowed: true, shadow: true, wouldAllow: false };
   expect(await limiter.peek("ada", { cost: 3 })).toMatchObject(wouldBe);
@@ -106,7 +106,7 @@ test("peek gives the answer that consume would give", async () => {
   expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ wouldAllow: true });
 });
 
-test("refund gives back what was charged, and nothing of what would have been denied", async () => {
+test("in shadow mode, refund refunds charged decisions, but not those that would have been denied", async () => {
   const limiter = limiterWith({ shadow: true });
   const charged = await limiter.consume("ada", { cost: 2 });
   const denied = await limiter.consume("ada");
@@ -117,8 +117,8 @@ test("refund gives back what was charged, and nothing of what would have been de
   expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(2);
 });
 
-describe("wait in shadow", () => {
-  test("admits at once whatever it would wait for, and also what could never pass", async () => {
+describe("wait in shadow mode", () => {
+  test("in shadow mode, wait admits at once, even a cost above the limit", async () => {
     const limiter = limiterWith({ shadow: true, maxQueue: 1 });
     const all = await Promise.all([1, 2, 3, 2].map((cost) => limiter.wait("ada", { cost })));
     expect(all.map(({ allowed, wouldAllow }) => [allowed, wouldAllow])).toEqual([
@@ -129,7 +129,7 @@ describe("wait in shadow", () => {
     ]);
   });
 
-  test("rejects what it rejects without", async () => {
+  test("in shadow mode, wait still rejects invalid arguments", async () => {
     const limiter = limiterWith({ shadow: true });
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(limiter.wait("ada", { signal })).rejects.toThrow("enough");
@@ -144,7 +144,7 @@ describe("wait in shadow", () => {
 describe("a limiter that extends another", () => {
   const own = gcra({ limit: 1, window: "1m" });
 
-  test("is in shadow with it", async () => {
+  test("a limiter and the one it extends are in shadow mode together", async () => {
     const parent = limiterWith({ shadow: true });
     const child = limiterWith({
       name: "child",
@@ -173,7 +173,7 @@ describe("a limiter that extends another", () => {
   });
 });
 
-test("one name in shadow and not is one limiter: it shares its counters, and takes back each other's charges", async () => {
+test("limiters with one name share counters and refunds, whether or not one is in shadow mode", async () => {
   const store = stillStore();
   const shadow = limiterWith({ store, shadow: true });
   const enforcing = limiterWith({ store });
@@ -183,6 +183,6 @@ test("one name in shadow and not is one limiter: it shares its counters, and tak
   expect(await enforcing.consume("ada")).toMatchObject({ allowed: true });
 });
 
-test.each([[1], ["yes"], [null], [{}]])("shadow is refused as %j", (shadow) => {
+test.each([[1], ["yes"], [null], [{}]])("shadow: %j is rejected", (shadow) => {
   expect(() => limiterWith({ shadow: shadow as never })).toThrow("shadow must be true or false");
 });

@@ -31,12 +31,12 @@ test.each<[Limit, string]>([
   expect(warningsOf([limit])).toEqual([expect.stringContaining(message)]);
 });
 
-test("a second one is not reported", () => {
+test("the warning about a duration without a unit comes once per process", () => {
   const short: Limit = { algorithm: "gcra", limit: 5, window: 60 };
   expect(warningsOf([short], [{ ...short, window: 61 }])).toHaveLength(1);
 });
 
-test("durations with a unit, and numbers from 1,000, are taken as they are", () => {
+test("durations with a unit, and numbers from 1,000, cause no warning", () => {
   const limits: Limit[] = [
     { algorithm: "gcra", limit: 5, window: "60ms" },
     { algorithm: "fixedWindow", limit: 5, window: 1_000, block: ["1ms", 1_000] },

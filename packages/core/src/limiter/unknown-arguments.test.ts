@@ -12,8 +12,8 @@ function refusal(message: string) {
   return { code: "HEADGATE_INVALID_OPTION", message };
 }
 
-describe("what a limiter would ignore is not taken", () => {
-  test("refund does not give everything back when it was told how much", async () => {
+describe("unknown arguments", () => {
+  test("refund rejects an amount instead of refunding everything", async () => {
     const { limiter, loose } = start();
     const decision = await limiter.consume("u", { cost: 5 });
     const message = "refund(decision) takes no other argument, got an object";
@@ -26,7 +26,7 @@ describe("what a limiter would ignore is not taken", () => {
     expect(await limiter.refund(decision)).toBe(true);
   });
 
-  test("reset does not forget everything when it was told what", async () => {
+  test("reset rejects unknown options instead of resetting everything", async () => {
     const { limiter, loose } = start();
     await limiter.consume("u");
     await expect(loose["reset"]?.("u", { limit: "10-per-1h" })).rejects.toMatchObject(
@@ -42,7 +42,7 @@ describe("what a limiter would ignore is not taken", () => {
     expect(await limiter.reset("u")).toBe(true);
   });
 
-  test("block and unblock take a subject, and a duration", async () => {
+  test("block and unblock reject further arguments", async () => {
     const { limiter, loose } = start();
     await expect(loose["block"]?.("u", "1h", { reason: "spam" })).rejects.toMatchObject(
       refusal('block: unknown option "reason"; it takes partial'),
@@ -57,7 +57,7 @@ describe("what a limiter would ignore is not taken", () => {
     await expect(limiter.unblock("u")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
-  test("an argument that was left out does not count", async () => {
+  test("undefined as a further argument is ignored", async () => {
     const { limiter, loose } = start();
     const decision = await limiter.consume("u", undefined);
     expect(await loose["refund"]?.(decision, undefined)).toBe(true);
@@ -79,7 +79,7 @@ describe("what a limiter would ignore is not taken", () => {
 });
 
 describe("close", () => {
-  test("does not ignore options, and stays open", async () => {
+  test("close rejects options, and the limiter stays open", async () => {
     const { limiter, loose } = start();
     await expect(loose["close"]?.({ timeout: "5s" })).rejects.toMatchObject(
       refusal("close() takes no other argument, got an object"),

@@ -84,14 +84,14 @@ afterEach(() => {
 });
 
 describe("a queue of calls", () => {
-  test("sends a lone call in the tick in which it came", async () => {
+  test("a single call is sent in the tick in which it was made", async () => {
     const { add, names } = startQueue();
     add("a");
     await tick();
     expect(names()).toEqual([["a"]]);
   });
 
-  test("sends one lone call after another so", async () => {
+  test("single calls one after another are each sent in their tick", async () => {
     const { add, names, answer } = startQueue();
     for (const [script, name] of ["a", "b", "c"].entries()) {
       add(name);
@@ -101,7 +101,7 @@ describe("a queue of calls", () => {
     }
   });
 
-  test("sends together, in order, what came in one tick", async () => {
+  test("calls made in one tick are sent together, in order", async () => {
     const { add, names } = startQueue();
     add("a", "b");
     // Whoever went on in a microtask belongs to the same tick.
@@ -111,7 +111,7 @@ describe("a queue of calls", () => {
     expect(names()).toEqual([["a", "b", "c"]]);
   });
 
-  test("waits for the end of a turn of the event loop once calls have had company", async () => {
+  test("after a batch, calls are collected until the end of the event loop's turn", async () => {
     const { add, names, answer } = startQueue();
     add("a", "b");
     await turn();
@@ -128,7 +128,7 @@ describe("a queue of calls", () => {
     ]);
   });
 
-  test("gathers while four scripts are under way, and sends all of it once one is answered", async () => {
+  test("calls are collected while four scripts are in flight, and sent once one is answered", async () => {
     const { add, names, fill, answer } = startQueue();
     await fill();
     add("a");
@@ -140,7 +140,7 @@ describe("a queue of calls", () => {
     expect(names()).toEqual([["w"], ["x"], ["y"], ["z"], ["a", "b"]]);
   });
 
-  test("does not gather for longer than a millisecond", async () => {
+  test("calls are collected for at most a millisecond", async () => {
     const { add, sent, fill } = startQueue();
     await fill();
     add("a", "b");
@@ -150,7 +150,7 @@ describe("a queue of calls", () => {
     expect(sent[4]?.names).toEqual(["a", "b"]);
   });
 
-  test("sends what is enough though four scripts are under way, half of it at a time", async () => {
+  test("a full batch is sent even if four scripts are in flight, half of the calls at a time", async () => {
     const { add, sent, fill, answer } = startQueue();
     await fill();
     add(...many(FULL_BATCH - 1));
@@ -169,7 +169,7 @@ describe("a queue of calls", () => {
     expect(sent[7]?.names).toEqual(["d67", "d68", "late"]);
   });
 
-  test("sends no more than 64 together", async () => {
+  test("a batch has at most 64 calls", async () => {
     const { add, sent } = startQueue();
     add(...many(4 * MAX_BATCH_CALLS));
     await turn();
@@ -177,7 +177,7 @@ describe("a queue of calls", () => {
     expect(sent.flatMap(({ names }) => names)).toEqual(many(4 * MAX_BATCH_CALLS));
   });
 
-  test("has sixteen scripts under way at most, and goes on with each answer", async () => {
+  test("at most sixteen scripts are in flight, and each reply makes room for another", async () => {
     const { add, sent, answer } = startQueue();
     add(...many(20 * MAX_BATCH_CALLS));
     await turn();
@@ -189,7 +189,7 @@ describe("a queue of calls", () => {
     expect(sent).toHaveLength(17);
   });
 
-  test("does not wait for ever for scripts whose answers are lost", async () => {
+  test("scripts whose replies are lost do not hold the queue up for ever", async () => {
     const { add, sent } = startQueue();
     for (let script = 0; script < 16; script += 1) {
       add(...many(FULL_BATCH));
@@ -203,7 +203,7 @@ describe("a queue of calls", () => {
     expect(sent[16]?.names).toEqual(["late"]);
   });
 
-  test("sends nothing for calls that are over meanwhile, unless they report", async () => {
+  test("calls that are over are not sent, unless they are reports", async () => {
     const { addCall, sent, fill, answer } = startQueue();
     const a = call("a");
     const report = call("c", { operation: { ...a.operation, isFireAndForget: true } });
@@ -216,7 +216,7 @@ describe("a queue of calls", () => {
     expect(sent.slice(4).map(({ names }) => names)).toEqual([["b"], ["c"]]);
   });
 
-  test("sends nothing at all when all gave up, and is idle then", async () => {
+  test("a queue whose calls are all over sends nothing, and is idle", async () => {
     const { addCall, sent, fill, idle, answer } = startQueue();
     await fill();
     addCall(call("a", { isAbandoned: true }));
@@ -226,7 +226,7 @@ describe("a queue of calls", () => {
     expect(idle()).toBeGreaterThan(0);
   });
 
-  test("bounds what a script weighs, and sends alone what is heavier than that", async () => {
+  test("the weight of a script is limited, and a heavier call is sent alone", async () => {
     const { addCall, sent } = startQueue();
     for (let i = 0; i < 20; i += 1) addCall(call(`c${i}`, { weight: 40 }));
     await turn();
@@ -240,7 +240,7 @@ describe("a queue of calls", () => {
     expect(sent.slice(4).map(({ names }) => names)).toEqual([["light"], ["heavy"]]);
   });
 
-  test("keeps no call that was answered", async () => {
+  test("a queue does not keep answered calls in memory", async () => {
     const { addCall, sent, answer } = startQueue();
     const calls = Array.from({ length: 100 }, (_, i) => {
       const one = call(`c${i}`);
@@ -257,7 +257,7 @@ describe("a queue of calls", () => {
     expect(sent.at(-1)?.names).toEqual(["one more"]);
   });
 
-  test("sends everything that waits on demand", async () => {
+  test("flush sends all waiting calls", async () => {
     const { queue, add, sent, fill } = startQueue();
     await fill();
     add("a", "b");
@@ -267,7 +267,7 @@ describe("a queue of calls", () => {
     expect(sent).toHaveLength(5);
   });
 
-  test("goes on when sending fails", async () => {
+  test("a queue continues after a failed send", async () => {
     const sent: number[] = [];
     const queue = new CallQueue(
       (calls) => {
@@ -287,7 +287,7 @@ describe("a queue of calls", () => {
     expect(sent).toEqual(new Array(6).fill(1));
   });
 
-  test("keeps calls of different moments apart, on a clock that was given", async () => {
+  test("on a custom clock, calls of different times are sent separately", async () => {
     const { addCall, names } = startQueue();
     for (const [name, clock] of [
       ["a", "1"],

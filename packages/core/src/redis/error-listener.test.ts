@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a client's last error is a reason for a minute, without the command that it came with", () => {
+test("a client's last error counts as recent for a minute, and does not contain the command", () => {
   const client = new EventEmitter().on("error", () => {});
   const errors = listenForErrors(client);
   expect(errors.recent()).toBeUndefined();
@@ -25,7 +25,7 @@ test("a client's last error is a reason for a minute, without the command that i
   expect(errors.recent()?.message).toBe("no error at all");
 });
 
-test("a client has one listener of ours, however many stores are made on it", () => {
+test("a client has one error listener of Headgate, however many stores use it", () => {
   const client = new EventEmitter().on("error", () => {});
   const errors = listenForErrors(client);
   for (let i = 0; i < 20; i += 1) expect(listenForErrors(client)).toBe(errors);

@@ -80,7 +80,7 @@ async function answerBySlot(keys: readonly string[]): Promise<number[]> {
   return [7, ...keys.map(() => 1)];
 }
 
-test("calls that were refused for each other's slots are made again by slot, in their order", async () => {
+test("calls rejected with CROSSSLOT are sent again by hash slot, in order", async () => {
   const { sent, ask } = start(answerBySlot);
   const keys = ["{a}1", "{b}1", "{a}2", "{c}1", "{b}2"];
   const replies = await Promise.all(keys.map((key) => ask(key)));
@@ -88,7 +88,7 @@ test("calls that were refused for each other's slots are made again by slot, in 
   expect(sent).toEqual([keys, ["{a}1", "{a}2"], ["{b}1", "{b}2"], ["{c}1"]]);
 });
 
-test("what waits when the slots are found out is not refused first", async () => {
+test("calls that wait when hash slots are detected are not rejected first", async () => {
   let refuse = (): void => {};
   const refused = new Promise<void>((resolve) => {
     refuse = resolve;
@@ -106,7 +106,7 @@ test("what waits when the slots are found out is not refused first", async () =>
   expect(sent.filter((keys) => keys.length > 1)).toEqual([["{a}1", "{b}1"]]);
 });
 
-test("a call whose own keys are in several slots fails alone", async () => {
+test("a call with keys in several hash slots fails alone", async () => {
   const { ask } = start(answerBySlot);
   const [one, across, other] = await Promise.allSettled([
     ask("{a}1"),
@@ -119,7 +119,7 @@ test("a call whose own keys are in several slots fails alone", async () => {
   });
 });
 
-test("a server that has slots of its own is asked for one key at a time, and no call that succeeds alone fails", async () => {
+test("a server with other hash slots receives one key at a time, and no call fails that succeeds alone", async () => {
   const { sent, ask } = start(async (keys) => {
     if (new Set(keys).size > 1) throw new Error(REFUSAL);
     return [7, ...keys.map(() => 1)];
@@ -131,7 +131,7 @@ test("a server that has slots of its own is asked for one key at a time, and no 
   expect(sent.slice(before).sort()).toEqual([["{a}1", "{a}1"], ["{a}2"], ["{b}1"]]);
 });
 
-test("a server that refuses every script is not asked without end", async () => {
+test("calls to a server that rejects every script are not repeated without end", async () => {
   const { sent, ask } = start(async () => {
     throw new Error(REFUSAL);
   });
@@ -140,7 +140,7 @@ test("a server that refuses every script is not asked without end", async () => 
   expect(sent.length).toBeLessThan(9);
 });
 
-test("calls of a script that was refused a key while it ran are not made again, and the next ones go by slot", async () => {
+test("a script that failed while running is not repeated, and later calls are sent by hash slot", async () => {
   const { sent, ask } = start(async (keys) => {
     await answerBySlot(keys).catch(() => {
       throw new Error(`${REFUSAL} (context='within LUA script')`);
@@ -156,7 +156,7 @@ test("calls of a script that was refused a key while it ran are not made again, 
 
 const clockIs = (clock: number) => (times: string) => (times === String(clock) ? [1] : clock);
 
-test("a script that answers its clock is asked once more, with times around that", async () => {
+test("a script that returns its clock is sent once more, with window boundaries for that time", async () => {
   const { sent, ask } = startDated(clockIs(7_000));
   const [one, other] = await Promise.all([ask("a"), ask("b")]);
   expect([one, other]).toEqual(new Array(2).fill([0, 1]));
@@ -169,13 +169,13 @@ test("a script that answers its clock is asked once more, with times around that
   expect(sent.slice(2)).toEqual([{ keys: ["c"], times: "7000" }]);
 });
 
-test("a clock that is given is not guessed", async () => {
+test("a custom clock is not estimated", async () => {
   const { sent, ask } = startDated(clockIs(9_000));
   await ask("a", "9000");
   expect(sent).toEqual([{ keys: ["a"], times: "9000" }]);
 });
 
-test("those whom nobody waits for any more are not asked for again", async () => {
+test("calls that are over are not sent again", async () => {
   const over = { isOver: false };
   const { sent, ask } = startDated(clockIs(7_000), () => {
     over.isOver = true;
@@ -186,13 +186,13 @@ test("those whom nobody waits for any more are not asked for again", async () =>
   expect(sent.map(({ keys }) => keys)).toEqual([["a", "b"], ["b"]]);
 });
 
-test("a server whose clock is never where it said is asked twice", async () => {
+test("a server whose clock keeps jumping gets two calls, and no more", async () => {
   const { sent, ask } = startDated((times) => Number(times) + 1_000);
   await expect(ask("a")).rejects.toMatchObject({ code: "HEADGATE_BAD_REPLY" });
   expect(sent).toHaveLength(2);
 });
 
-test("calls that go together bring their keys in order, and one for which the step reads nothing fails alone", async () => {
+test("a batch has its calls' keys in order, and a call without a valid reply fails alone", async () => {
   const sent: (readonly string[])[] = [];
   const client = clientOf(async (keys) => {
     sent.push(keys);
@@ -223,7 +223,7 @@ test("calls that go together bring their keys in order, and one for which the st
   expect(sent).toEqual([["a", "a:log", "b", "c"]]);
 });
 
-test("a reply that is an object of the client is not shown, as it may hold a password", async () => {
+test("an error does not show a reply that is an object, because it may hold a password", async () => {
   const client = new (class Client {
     options = { password: "secret" };
   })();

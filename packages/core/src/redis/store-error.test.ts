@@ -17,7 +17,7 @@ test.each(["MOVED 866 10.0.0.2:7000", "ASK 866 10.0.0.2:7000"])(
   },
 );
 
-test("an error of Headgate's own stays what it is", () => {
+test("errors of Headgate are not changed", () => {
   const error = new HeadgateError("HEADGATE_BAD_REPLY", "MOVED nowhere");
   expect(toStoreError(error, false)).toBe(error);
 });

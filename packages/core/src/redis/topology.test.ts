@@ -18,14 +18,14 @@ function tableWith<Owner>(slot: number, owner: Owner): (Owner | undefined)[] {
   return slots;
 }
 
-test("a client of one server has one slot and one nameless node, and nothing to find out", () => {
+test("a client of one server has one group of keys and one node without a name", () => {
   const topology = topologyOf({ status: "ready", options: {} });
   expect([topology.hashSlotOf("foo"), topology.nodeOf("foo")]).toEqual([0, ""]);
   topology.refreshTopology(new Set([""]));
 });
 
-describe("a server that was found to have slots", () => {
-  test("has those of the specification, one for a script", () => {
+describe("a single server that rejected a script with CROSSSLOT", () => {
+  test("after CROSSSLOT, a script has the keys of one hash slot", () => {
     const { hashSlotOf, nodeOf, scriptGroupOf, onCrossSlot } = topologyOf({ status: "ready" });
     const place = scriptGroupOf("hg:{foo}:api");
     expect(scriptGroupOf("hg:{bar}:api")).toBe(place);
@@ -36,14 +36,14 @@ describe("a server that was found to have slots", () => {
     expect(scriptGroupOf("hg:{foo}:api")).not.toBe(place);
   });
 
-  test("has them for all stores on its client, and not on others", () => {
+  test("after CROSSSLOT, all stores of the client send by hash slot, and other clients do not", () => {
     const client = { status: "ready", options: {} };
     topologyOf(client).onCrossSlot(["foo", "bar"]);
     expect(topologyOf(client).hashSlotOf("foo")).toBe(FOO);
     expect(topologyOf({ ...client }).hashSlotOf("foo")).toBe(0);
   });
 
-  test("is asked with what ioredis puts in front of a key", () => {
+  test("the key prefix of ioredis counts for the hash slot of a single server", () => {
     const tagged = topologyOf({ status: "ready", options: { keyPrefix: "{foo}:" } });
     tagged.onCrossSlot(["hg:{somebody}:api"]);
     expect(tagged.hashSlotOf("hg:{somebody}:api")).toBe(FOO);
@@ -54,18 +54,18 @@ describe.each([
   ["ioredis", ["10.0.0.1:7000", "10.0.0.2:7000"]],
   ["node-redis", { master: { address: "10.0.0.1:7000" }, replicas: [] }],
 ])("the table of slots of %s", (_, owner) => {
-  test("tells a key's slot, by its hash tag, and the primary that has it", () => {
+  test("a cluster's topology has the hash slot and the primary of each key", () => {
     const { hashSlotOf, nodeOf } = topologyOf({ slots: tableWith(FOO, owner) });
     expect(hashSlotOf("hg:{foo}:api")).toBe(FOO);
     expect(nodeOf("hg:{foo}:api")).toBe("10.0.0.1:7000");
   });
 
-  test("has holes, which are nobody's", () => {
+  test("hash slots without a server have no node", () => {
     const { nodeOf } = topologyOf({ slots: tableWith(FOO, owner) });
     expect(nodeOf("bar")).toBe("");
   });
 
-  test("is read anew for each key", () => {
+  test("a cluster client's table is read again for each key", () => {
     const slots = tableWith<unknown>(FOO, undefined);
     const { nodeOf } = topologyOf({ slots });
     expect(nodeOf("foo")).toBe("");
@@ -74,12 +74,12 @@ describe.each([
   });
 });
 
-test("an empty list of addresses is nobody's, and so is a shard without a primary", () => {
+test("a hash slot with an empty address list, or a shard without a primary, has no node", () => {
   expect(topologyOf({ slots: tableWith(FOO, []) }).nodeOf("foo")).toBe("");
   expect(topologyOf({ slots: tableWith(FOO, { replicas: [] }) }).nodeOf("foo")).toBe("");
 });
 
-test("what ioredis puts in front of a key counts, and its hash tag comes first", () => {
+test("the key prefix of ioredis counts for the hash slot, and its hash tag comes first", () => {
   const slots = tableWith(FOO, ["10.0.0.1:7000"]);
   const { hashSlotOf, nodeOf } = topologyOf({ slots, options: { keyPrefix: "{foo}:" } });
   expect(hashSlotOf("hg:{somebody}:api")).toBe(FOO);
@@ -126,14 +126,14 @@ describe("a refresh of node-redis", () => {
     };
   }
 
-  test("asks none of the servers that are down", async () => {
+  test("a refresh of node-redis does not ask servers that are down", async () => {
     const { pings, rediscovered, refresh } = startClient();
     await refresh(1, 2, 4);
     expect(pings).toEqual(["10.0.0.3:7000", "10.0.0.5:7000"]);
     expect(rediscovered).toEqual(["10.0.0.3:7000"]);
   });
 
-  test("takes one that answers, though nobody knows yet that another is frozen, which is asked no more", async () => {
+  test("a refresh of node-redis uses a server that answers, and does not ask a frozen one again", async () => {
     const { pings, rediscovered, thaws, refresh } = startClient(1, 2);
     await refresh(2);
     expect(rediscovered).toEqual(["10.0.0.3:7000"]);
@@ -146,7 +146,7 @@ describe("a refresh of node-redis", () => {
     expect(pings.filter((address) => address === "10.0.0.1:7000")).toHaveLength(2);
   });
 
-  test("asks nobody when all are down or silent, and goes on when one answers", async () => {
+  test("a refresh of node-redis asks no server while all are down or silent, and works again when one answers", async () => {
     const { rediscovered, thaws, refresh } = startClient(1, 2, 3, 4, 5);
     await refresh(1, 2, 3, 4, 5);
     await refresh(1);
@@ -157,20 +157,20 @@ describe("a refresh of node-redis", () => {
     expect(rediscovered).toEqual(["10.0.0.4:7000"]);
   });
 
-  test("does not fail where the client has no such methods", async () => {
+  test("a refresh does not fail if the client lacks the methods", async () => {
     topologyOf({ slots: [] }).refreshTopology(new Set());
     topologyOf({ slots: [], masters: [{ address: "one" }] }).refreshTopology(new Set());
     await vi.advanceTimersByTimeAsync(0);
   });
 });
 
-test("a refresh of ioredis is its own", () => {
+test("a refresh of ioredis uses the client's own method", () => {
   const refreshSlotsCache = vi.fn();
   topologyOf({ slots: [], refreshSlotsCache }).refreshTopology(new Set(["10.0.0.1:7000"]));
   expect(refreshSlotsCache).toHaveBeenCalledTimes(1);
 });
 
-describe("a client that asks Sentinels", () => {
+describe("a Sentinel client", () => {
   function startClient() {
     const disconnect = vi.fn();
     const client = { status: "ready", options: { sentinels: [{}] }, disconnect };
@@ -178,7 +178,7 @@ describe("a client that asks Sentinels", () => {
     return { client, disconnect, refresh: () => refreshTopology(new Set([""])) };
   }
 
-  test("connects anew, at most each five seconds", async () => {
+  test("a Sentinel client is reconnected at most every five seconds", async () => {
     const { disconnect, refresh } = startClient();
     for (let second = 0; second <= 10; second += 1) {
       refresh();
@@ -188,7 +188,7 @@ describe("a client that asks Sentinels", () => {
   });
 
   test.each(["connecting", "reconnecting", "wait", "close", "end"])(
-    "is left alone while it is %s, and that does not count",
+    "a Sentinel client is not reconnected while it is %s, and that does not count as an attempt",
     (status) => {
       const { client, disconnect, refresh } = startClient();
       client.status = status;
