@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What is waited for, and the times at which it was told. */
+/** A listener, and the times at which it was called. */
 function awaited(keepsAlive = true, soonest = Number.POSITIVE_INFINITY) {
   const beats: number[] = [];
   const one: ClockListener = {

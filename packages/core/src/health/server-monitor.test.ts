@@ -57,7 +57,7 @@ function start({
   const events: string[] = [];
   const probes: { readonly of: string; resolve(): void; reject(error: Error): void }[] = [];
   const remote = { ...REMOTE, lastError, connectsTo };
-  const watch = new ServerMonitor({
+  const monitor = new ServerMonitor({
     timeoutMs,
     clock: new EventLoopClock(),
     connectGrace: new ConnectGrace(client, remote, timeoutMs, connectMs),
@@ -93,7 +93,7 @@ function start({
     const settle = (state: string): void => {
       Object.assign(outcome, { state, at: performance.now() });
     };
-    watch
+    monitor
       .run(...callOf(sent, probe), waitedMs, late as OnLateReply | undefined)
       .then(settle as never, (error: Error) => settle(error.message));
     return {
@@ -103,7 +103,7 @@ function start({
       reject: (error: Error) => end.reject(error),
     };
   }
-  return { watch, events, probes, call };
+  return { monitor, events, probes, call };
 }
 
 async function pass(ms: number): Promise<void> {
@@ -208,53 +208,53 @@ describe("a silent server", () => {
   });
 
   test("late replies do not mark a server as up", async () => {
-    const { call, events, watch } = start();
+    const { call, events, monitor } = start();
     const late = call();
     await pass(101);
     late.resolve("yes");
     await pass(0);
     expect(late.outcome.state).toBe("late");
     expect(events).toEqual(["down: late"]);
-    expect(watch.downReason).toBeDefined();
+    expect(monitor.downReason).toBeDefined();
   });
 
   test("the caller is notified of a late reply, and of a call that the store could not answer", async () => {
     const { call } = start();
-    const heard: unknown[] = [];
-    const inTime = call("any", (reply) => heard.push(["in time", reply]));
-    const late = call("any", (reply) => heard.push(["late", reply]));
+    const lateReplies: unknown[] = [];
+    const inTime = call("any", (reply) => lateReplies.push(["in time", reply]));
+    const late = call("any", (reply) => lateReplies.push(["late", reply]));
     const thrown = call("any", () => {
       throw new Error("of a listener");
     });
-    const lost = call("any", (reply) => heard.push(["lost", reply]));
-    const refused = call("any", (reply) => heard.push(["refused", reply]));
-    const hurried = call("any", (reply) => heard.push(["hurried", reply]), 50);
+    const lost = call("any", (reply) => lateReplies.push(["lost", reply]));
+    const refused = call("any", (reply) => lateReplies.push(["refused", reply]));
+    const shortened = call("any", (reply) => lateReplies.push(["shortened", reply]), 50);
     inTime.resolve("yes");
     refused.reject(misconfigured);
     await pass(60);
-    expect(hurried.outcome.state).toBe("late");
-    hurried.resolve("yes");
+    expect(shortened.outcome.state).toBe("late");
+    shortened.resolve("yes");
     await pass(41);
-    expect(heard).toEqual([["hurried", "yes"]]);
+    expect(lateReplies).toEqual([["shortened", "yes"]]);
     thrown.resolve("yes");
     late.resolve("yes");
     lost.reject(unavailable);
     await pass(0);
-    expect(heard.slice(1)).toEqual([
+    expect(lateReplies.slice(1)).toEqual([
       ["late", "yes"],
       ["lost", undefined],
     ]);
     call().reject(unavailable);
     await pass(0);
-    const unsent = call("any", (reply) => heard.push(["unsent", reply]));
+    const unsent = call("any", (reply) => lateReplies.push(["unsent", reply]));
     await pass(0);
     expect(unsent.sent).not.toHaveBeenCalled();
-    expect(heard).toHaveLength(3);
+    expect(lateReplies).toHaveLength(3);
   });
 
   test("a server is not down if only this process was stalled", async () => {
     vi.useRealTimers();
-    const { watch, events } = start();
+    const { monitor, events } = start();
     // A server of a thread of its own, so that its answer comes while this thread does something else.
     const worker = new Worker(
       `const server = require("node:net").createServer((socket) => socket.pipe(socket));
@@ -270,14 +270,14 @@ describe("a silent server", () => {
       return String(text);
     };
     // Where answers are read, so that timers are next, before what has arrived meanwhile.
-    const asked = await new Promise<{ readonly reply: Promise<unknown> }>((resolve) => {
+    const sent = await new Promise<{ readonly reply: Promise<unknown> }>((resolve) => {
       stat(".", () => {
-        resolve({ reply: watch.run(...callOf(answer, async () => {})) });
+        resolve({ reply: monitor.run(...callOf(answer, async () => {})) });
         const end = performance.now() + 250;
         while (performance.now() < end);
       });
     });
-    expect(await asked.reply).toBe("yes");
+    expect(await sent.reply).toBe("yes");
     expect(events).toEqual([]);
     socket.destroy();
     await worker.terminate();
@@ -396,22 +396,22 @@ describe("a client that has never answered", () => {
   );
 
   test("calls do not wait for a client that reported a connection error", async () => {
-    let said: Error | undefined;
-    const { call, events } = start({ connectMs: 1_000, lastError: () => said });
+    let lastError: Error | undefined;
+    const { call, events } = start({ connectMs: 1_000, lastError: () => lastError });
     const one = call();
     await pass(20);
-    said = new Error("connect ECONNREFUSED");
+    lastError = new Error("connect ECONNREFUSED");
     await pass(11);
     expect(one.outcome.state).toBe("not connected");
     expect(events).toEqual(["down: not connected"]);
   });
 
   test("one unreachable server of a cluster ends the longer wait for the first connection", async () => {
-    let said: Error | undefined;
-    const { call } = start({ connectMs: 1_000, lastError: () => said, connectsTo: "several" });
+    let lastError: Error | undefined;
+    const { call } = start({ connectMs: 1_000, lastError: () => lastError, connectsTo: "several" });
     const one = call();
     await pass(20);
-    said = new Error("connect ECONNREFUSED");
+    lastError = new Error("connect ECONNREFUSED");
     await pass(79);
     expect(one.outcome.state).toBe("waiting");
     await pass(12);
@@ -516,12 +516,12 @@ describe("a probe", () => {
   });
 
   test("a failed probe's error becomes the reason of the outage", async () => {
-    const { call, events, probes, watch } = start();
+    const { call, events, probes, monitor } = start();
     call().reject(unavailable);
     await pass(SOON_MS);
     probes[0]?.reject(misconfigured);
     await pass(0);
-    expect(watch.downReason).toBe(misconfigured);
+    expect(monitor.downReason).toBe(misconfigured);
     const refused = call();
     await pass(0);
     expect(refused.outcome.state).toBe("no right");
@@ -530,16 +530,16 @@ describe("a probe", () => {
     probes[1]?.resolve();
     await pass(0);
     expect(events.at(-1)).toMatch(/^up/);
-    expect(watch.downReason).toBeUndefined();
+    expect(monitor.downReason).toBeUndefined();
   });
 
   test("an error that is not Headgate's does not change the reason of the outage", async () => {
-    const { call, events, probes, watch } = start();
+    const { call, events, probes, monitor } = start();
     call().reject(unavailable);
     await pass(NEXT_MS);
     probes[0]?.reject(new TypeError("no such method"));
     await pass(0);
-    expect(watch.downReason).toBe(unavailable);
+    expect(monitor.downReason).toBe(unavailable);
     expect(events).toEqual(["down: gone"]);
   });
 });
@@ -581,7 +581,7 @@ describe("the process is kept alive", () => {
   });
 
   test("a call made after another was answered keeps the process alive until it times out", async () => {
-    const { call, watch } = start();
+    const { call, monitor } = start();
     call().resolve("yes");
     await delay(60);
     const later = call();
@@ -591,25 +591,25 @@ describe("the process is kept alive", () => {
     expect(isAwaited()).toBe(true);
     await expect.poll(() => later.outcome.state).toBe("late");
     expect(isAwaited()).toBe(false);
-    watch.stop();
+    monitor.stop();
   });
 
   test("a server that is down does not keep the process alive", async () => {
-    const { call, watch } = start();
+    const { call, monitor } = start();
     call().reject(unavailable);
     await settle();
-    expect(watch.downReason).toBe(unavailable);
+    expect(monitor.downReason).toBe(unavailable);
     // Neither by the timer of its calls, nor by that of its probes.
     expect(timers.mock.results.map(({ value }) => value.hasRef())).toEqual([false, false]);
-    watch.stop();
+    monitor.stop();
   });
 });
 
 test("a stopped monitor sends no more probes, and calls in flight still time out", async () => {
-  const { call, probes, watch } = start();
+  const { call, probes, monitor } = start();
   call();
   await pass(101);
-  watch.stop();
+  monitor.stop();
   await pass(60_000);
   expect(probes).toHaveLength(0);
   const other = start();

@@ -81,9 +81,9 @@ describe("the deny cache", () => {
   function start(limits: Policy) {
     const { store, held, pass } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
-    return { limiter, held, pass, answer: <T>(asked: Promise<T>) => answerOf(held, asked) };
+    return { limiter, held, pass, answer: <T>(pending: Promise<T>) => answerOf(held, pending) };
   }
-  const denied = async (limiter: Limiter, answer: <T>(asked: Promise<T>) => Promise<T>) => {
+  const denied = async (limiter: Limiter, answer: <T>(pending: Promise<T>) => Promise<T>) => {
     const { source, retryAfterMs } = await answer(limiter.consume("u"));
     return [source, retryAfterMs];
   };
@@ -104,7 +104,7 @@ describe("the deny cache", () => {
   test("a denial requested before a charge is not cached after it", async () => {
     const { limiter, held, pass, answer } = start(gcra({ limit: 10, window: "1s" }));
     await answer(limiter.consume("u", { cost: 10 }));
-    const asked = limiter.consume("u");
+    const pending = limiter.consume("u");
     await letRun();
     pass(1);
     const charge = limiter.charge("u", { cost: 5 });
@@ -113,7 +113,7 @@ describe("the deny cache", () => {
     await first?.execute();
     await second?.carryOut();
     await first?.deliver();
-    expect(await asked).toMatchObject({ retryAfterMs: 99 });
+    expect(await pending).toMatchObject({ retryAfterMs: 99 });
     expect(await charge).toEqual({ counted: 5, overflow: 0, degraded: false });
     expect(await denied(limiter, answer)).toEqual(["store", 599]);
   });
@@ -135,7 +135,7 @@ describe("charges across several hash slots", () => {
       },
     };
   }
-  const away = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
+  const unavailable = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "unavailable");
 
   test("each hash slot is charged separately, and an unavailable one makes the result degraded", async () => {
     const { limiter, held } = start();
@@ -143,7 +143,7 @@ describe("charges across several hash slots", () => {
     await letRun();
     expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
     await held.shift()?.carryOut();
-    await held.shift()?.refuse(away);
+    await held.shift()?.refuse(unavailable);
     expect(await charge).toEqual({ counted: 13, overflow: 0, degraded: true });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, 10]);
   });
@@ -153,7 +153,7 @@ describe("charges across several hash slots", () => {
     const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
     const settle = limiter.settle(decision, 5);
     await letRun();
-    await held.shift()?.refuse(away);
+    await held.shift()?.refuse(unavailable);
     await held.shift()?.carryOut();
     expect(await settle).toEqual({ counted: 5, overflow: 0, degraded: true });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([8, 5]);
@@ -165,7 +165,7 @@ describe("charges across several hash slots", () => {
       const decision = await answerOf(held, limiter.consume(who, { cost: 2 }));
       const settle = limiter.settle(decision, units);
       await letRun();
-      for (const call of held.splice(0)) await call.refuse(away);
+      for (const call of held.splice(0)) await call.refuse(unavailable);
       expect(await settle).toEqual({ counted: 2, overflow: 0, degraded: true });
     }
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([6, 6]);

@@ -160,8 +160,8 @@ describe("a cost by name", () => {
 
   test("a cost by name that leaves out every limit of the call is a cost of 0", async () => {
     const limiter = createLimiter({ limits: [hourly("a", 9), hourly("b", 9, "tenant")] });
-    const asked = limiter.consume({ default: "u", tenant: null }, { cost: { a: 0, b: 5 } });
-    expect(await asked).toMatchObject({ allowed: true, cost: 0, remaining: 9 });
+    const pending = limiter.consume({ default: "u", tenant: null }, { cost: { a: 0, b: 5 } });
+    expect(await pending).toMatchObject({ allowed: true, cost: 0, remaining: 9 });
   });
 
   test("a limiter with leases rejects every cost by name", async () => {
@@ -305,7 +305,7 @@ describe("a cost by name in Redis", () => {
       storeTimeout: "1m",
       ...options,
     } as LimiterOptions);
-    return { limiter, held, pass, answer: <T>(asked: Promise<T>) => answerOf(held, asked) };
+    return { limiter, held, pass, answer: <T>(pending: Promise<T>) => answerOf(held, pending) };
   }
 
   const bySlot = (key: string) => (key.includes(":tenant:") ? 1 : 2);
@@ -315,29 +315,29 @@ describe("a cost by name in Redis", () => {
   test("a cached denial applies to equal costs by name, whatever the order of the names", async () => {
     const { limiter, answer } = start(limits);
     await answer(limiter.consume("u", { cost: { tokens: 700 } }));
-    const ask = (cost: CostByName | number) => answer(limiter.consume("u", { cost }));
-    expect(await ask({ tokens: 400 })).toMatchObject({ allowed: false, source: "store" });
-    const again = await ask({ requests: 1, tokens: 400 });
+    const decide = (cost: CostByName | number) => answer(limiter.consume("u", { cost }));
+    expect(await decide({ tokens: 400 })).toMatchObject({ allowed: false, source: "store" });
+    const again = await decide({ requests: 1, tokens: 400 });
     expect(again).toMatchObject({ allowed: false, source: "deny-cache" });
     expect(again.cost).toEqual({ requests: 1, tokens: 400 });
-    expect(await ask({ tokens: 400, requests: 1 })).toMatchObject({ source: "deny-cache" });
+    expect(await decide({ tokens: 400, requests: 1 })).toMatchObject({ source: "deny-cache" });
     // The largest of these is 400 as well.
-    const without = await ask({ requests: 0, tokens: 400 });
+    const without = await decide({ requests: 0, tokens: 400 });
     expect(without).toMatchObject({ allowed: false, source: "store" });
     expect(namesIn(without)).toEqual(["tokens"]);
-    expect(namesIn(await ask({ requests: 0, tokens: 400 }))).toEqual(["tokens"]);
-    expect(await ask({ requests: 2, tokens: 400 })).toMatchObject({ source: "store" });
-    expect(await ask(400)).toMatchObject({ allowed: false, source: "store" });
-    expect(await ask({ tokens: 300 })).toMatchObject({ allowed: true, source: "store" });
+    expect(namesIn(await decide({ requests: 0, tokens: 400 }))).toEqual(["tokens"]);
+    expect(await decide({ requests: 2, tokens: 400 })).toMatchObject({ source: "store" });
+    expect(await decide(400)).toMatchObject({ allowed: false, source: "store" });
+    expect(await decide({ tokens: 300 })).toMatchObject({ allowed: true, source: "store" });
   });
 
   test("a dimension that the cost leaves out is not decided, and can be charged later", async () => {
     const { limiter, held, answer } = start(tenants, {}, bySlot);
-    const asked = limiter.consume(who, { cost: { tokens: 0 } });
+    const pending = limiter.consume(who, { cost: { tokens: 0 } });
     await letRun();
     // Two slots would be looked at first.
     expect(held.map(({ name }) => name)).toEqual(["decide"]);
-    const decision = await answer(asked);
+    const decision = await answer(pending);
     expect(decision).toMatchObject({ allowed: true, cost: { requests: 1 } });
     const settled = await answer(limiter.settle(decision, { tokens: 40 }));
     expect(settled.charged).toEqual({ requests: 1, tokens: 40 });
@@ -362,7 +362,7 @@ describe("a cost by name in Redis", () => {
       expect(await answer<unknown>(giveBack(taken))).toBeTruthy();
       expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
     }
-    // What was left out was charged nothing, and is not asked to give back.
+    // Limits that were left out have no charge to refund.
     const part = await answer(limiter.consume(other, { cost: { tokens: 0 } }));
     expect((await answer(limiter.settle(part, 0))).charged).toBe(0);
     expect(await answer(leftIn(limiter, other))).toEqual([3, 850]);
@@ -371,20 +371,20 @@ describe("a cost by name in Redis", () => {
   test("a decision rejected with CROSSSLOT is repeated across the hash slots", async () => {
     let hasSlots = false;
     const { limiter, held, answer } = start(tenants, {}, (key) => (hasSlots ? bySlot(key) : 0));
-    const asked = limiter.consume(who, { cost: { tokens: 500 } });
+    const pending = limiter.consume(who, { cost: { tokens: 500 } });
     await letRun();
     hasSlots = true;
     await held.shift()?.refuse(CROSS_SLOT);
-    expect(await answer(asked)).toMatchObject({ allowed: true, cost: { tokens: 500 } });
+    expect(await answer(pending)).toMatchObject({ allowed: true, cost: { tokens: 500 } });
     expect(await answer(leftIn(limiter, who))).toEqual([2, 500]);
   });
 
   test("without the store, a cost by name is decided and settled locally, including limits left out", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
     const { limiter } = start(tenants, { storeTimeout: "10ms", localShare: 0.5 });
-    const asked = limiter.consume(who, { cost: { tokens: 0 } });
+    const pending = limiter.consume(who, { cost: { tokens: 0 } });
     await vi.advanceTimersByTimeAsync(100);
-    const decision = await asked;
+    const decision = await pending;
     expect(decision).toMatchObject({ source: "local", cost: { requests: 1 } });
     const settled = await limiter.settle(decision, { tokens: 40 });
     expect(settled).toEqual({
@@ -401,9 +401,9 @@ describe("a cost by name in Redis", () => {
   test("a cost by name counts at most the local share, whether it is charged at once or settled", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
     const { limiter } = start(limits, { storeTimeout: "10ms", localShare: 0.5 });
-    const within = async <T>(asked: Promise<T>): Promise<T> => {
+    const within = async <T>(pending: Promise<T>): Promise<T> => {
       await vi.advanceTimersByTimeAsync(100);
-      return asked;
+      return pending;
     };
     const decision = await within(limiter.consume("u", { cost: { tokens: 400 } }));
     expect(decision).toMatchObject({ allowed: true, source: "local" });
@@ -419,9 +419,9 @@ describe("a cost by name in Redis", () => {
     async (without) => {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
       const { limiter } = start(tenants, { storeTimeout: "10ms", onUnavailable: without });
-      const asked = limiter.consume(who, { cost: { tokens: 7 } });
+      const pending = limiter.consume(who, { cost: { tokens: 7 } });
       await vi.advanceTimersByTimeAsync(100);
-      const decision = await asked;
+      const decision = await pending;
       expect(decision).toMatchObject({ source: without, cost: { requests: 1, tokens: 7 } });
       expect(await limiter.settle(decision, { tokens: 40 })).toEqual({
         counted: { requests: 0, tokens: 0 },
@@ -446,7 +446,7 @@ describe("a cost by name in Redis", () => {
     await letRun();
     expect(held.map(({ name }) => name)).toEqual(["charge"]);
     await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"));
-    // A server that is down is not asked to give back, either.
+    // No refund is sent to a server that is down, either.
     expect(await settling).toEqual({
       counted: { requests: 1, tokens: 500 },
       overflow: { requests: 0, tokens: 0 },

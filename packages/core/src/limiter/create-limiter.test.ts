@@ -719,7 +719,7 @@ describe("a limiter that extends another", () => {
     expect(await child.refund(ofParent)).toBe(true);
     expect(remainingOf(await child.peek(ann))).toEqual([3, 50, 0]);
     expect(await child.refund(ofOwn)).toBe(true);
-    // What a peek tells is after its own cost.
+    // A peek reports the state after its own cost.
     expect(remainingOf(await child.peek(ann))).toEqual([2, 49, 1]);
     expect(await child.refund(ofParent)).toBe(false);
     expect(await parent.refund(ofParent)).toBe(false);

@@ -76,7 +76,7 @@ describe.each(TEN)("a peek with cost 0 at $algorithm", (limit) => {
     const later = await look(limiter);
     expect(later.resetAfterMs).toBe(decision.resetAfterMs - 500);
     expect((await look(limiter)).limits).toEqual(later.limits);
-    // As a request that is denied is told, whose cost never fits.
+    // Like a denied request whose cost is above the limit.
     const denied = await limiter.consume("u", { cost: 11 });
     expect(later).toMatchObject({ remaining: denied.remaining, resetAfterMs: denied.resetAfterMs });
     pass(60_000);
@@ -127,12 +127,17 @@ test("a peek with cost -0 is one with cost 0", async () => {
 });
 
 describe("a peek with cost 0 while the store is unavailable", () => {
-  const away = runningBy(holdStore(() => 0).store, async () => {
-    throw new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
+  const unavailable = runningBy(holdStore(() => 0).store, async () => {
+    throw new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "unavailable");
   });
   const limits = fixedWindow({ limit: 10, window: "1h" });
   const open = (options: Partial<LimiterOptions>) =>
-    createLimiter({ name: "api", limits, store: brandStore({ ...away, owner: {} }), ...options });
+    createLimiter({
+      name: "api",
+      limits,
+      store: brandStore({ ...unavailable, owner: {} }),
+      ...options,
+    });
 
   test("without the store, a peek with cost 0 reports the local share", async () => {
     const limiter = open({ localShare: 0.5 });
@@ -173,14 +178,14 @@ test("a peek with cost 0 across several hash slots sends one call for each", asy
   ];
   const limiter = createLimiter({ name: "api", limits, store, storeTimeout: "1m" });
   const subject = { default: "u", tenant: "t" };
-  const serve = async <T>(asking: Promise<T>): Promise<[answer: T, calls: number]> => {
+  const serve = async <T>(pending: Promise<T>): Promise<[answer: T, calls: number]> => {
     await letRun();
     let calls = 0;
     for (let call = held.shift(); call !== undefined; call = held.shift()) {
       calls += 1;
       await call.carryOut();
     }
-    return [await asking, calls];
+    return [await pending, calls];
   };
   const [decision] = await serve(limiter.consume(subject));
   const [looked, calls] = await serve(limiter.peek(subject, { cost: 0 }));

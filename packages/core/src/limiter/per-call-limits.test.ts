@@ -18,11 +18,11 @@ function start(more: Partial<LimiterOptions> = {}) {
   return createLimiter({ name: "plans", limits: hourly(30), store, ...more });
 }
 
-/** A limiter on a server that is asked when the test says so; each dimension is a slot of its own. */
+/** A limiter on a server whose calls run when the test says so. Each dimension has a hash slot of its own. */
 function startRemote(limits: Policy = hourly(30), more: Partial<LimiterOptions> = {}) {
   const { store, held, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
   const limiter = createLimiter({ name: "plans", limits, store, storeTimeout: "1m", ...more });
-  return { limiter, held, pass, answered: <T>(asked: Promise<T>) => answerOf(held, asked) };
+  return { limiter, held, pass, answered: <T>(pending: Promise<T>) => answerOf(held, pending) };
 }
 
 const numbersOf = ({ limits }: Decision) =>
@@ -143,8 +143,8 @@ describe("per-call limits of several dimensions in separate hash slots", () => {
 
   test("a null subject leaves out the per-call limits of its dimension", async () => {
     const { limiter, answered } = startRemote(plan(2, 3));
-    const asked = limiter.consume({ default: null, tenant: "t" }, { limits: plan(10, 20) });
-    expect(numbersOf(await answered(asked))).toEqual([["tenant", 20, 19]]);
+    const pending = limiter.consume({ default: null, tenant: "t" }, { limits: plan(10, 20) });
+    expect(numbersOf(await answered(pending))).toEqual([["tenant", 20, 19]]);
   });
 });
 
@@ -160,7 +160,7 @@ describe("a cached denial", () => {
     });
     await answered(limiter.consume("u", under(1_000, 969)));
     pass(1);
-    // Both are known to be denied now, and neither is taken for the other.
+    // Both denials are cached now, and neither is mistaken for the other.
     for (const source of ["store", "deny-cache", "deny-cache"]) {
       for (const limit of [30, 1_000]) {
         const denied = await answered(limiter.consume("u", under(limit)));
@@ -198,10 +198,10 @@ describe("a cached denial", () => {
 });
 
 describe("per-call limits while the store is unavailable", () => {
-  const away = { storeTimeout: "1ms" } as const;
+  const unavailable = { storeTimeout: "1ms" } as const;
 
   test("while the store is unavailable, per-call limits count in this process under the effective limits", async () => {
-    const { limiter } = startRemote(hourly(30), away);
+    const { limiter } = startRemote(hourly(30), unavailable);
     expect(await limiter.consume("u", { cost: 30 })).toMatchObject({ source: "local" });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false, limit: 30 });
     const upgraded = await limiter.consume("u", under(1_000));
@@ -212,7 +212,7 @@ describe("per-call limits while the store is unavailable", () => {
   });
 
   test("while the store is unavailable, localShare applies to per-call limits", async () => {
-    const { limiter } = startRemote(hourly(30), { ...away, localShare: 0.1 });
+    const { limiter } = startRemote(hourly(30), { ...unavailable, localShare: 0.1 });
     expect(await limiter.consume("u", { cost: 3 })).toMatchObject({ limit: 3, remaining: 0 });
     const upgraded = await limiter.consume("u", under(1_000));
     expect(numbersOf(upgraded)).toEqual([["30-per-1h", 100, 96]]);

@@ -24,11 +24,11 @@ function start(more: Partial<LimiterOptions<never>> = {}) {
   return { clock, limiter: createLimiter({ name: "plans", limits: hourly(3), store, ...more }) };
 }
 
-/** A limiter on a server that is asked when the test says so; each dimension is a slot of its own. */
+/** A limiter on a server whose calls run when the test says so. Each dimension has a hash slot of its own. */
 function startRemote(limits: Policy = hourly(3), more: Partial<LimiterOptions> = {}) {
   const { store, held, pass } = holdStore((key) => (key.includes(":tenant:") ? 1 : 2));
   const limiter = createLimiter({ name: "plans", limits, store, storeTimeout: "1m", ...more });
-  return { limiter, held, pass, answered: <T>(asked: Promise<T>) => answerOf(held, asked) };
+  return { limiter, held, pass, answered: <T>(pending: Promise<T>) => answerOf(held, pending) };
 }
 
 const numbersOf = ({ limits }: Decision) =>

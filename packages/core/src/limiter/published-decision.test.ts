@@ -7,12 +7,12 @@ import { createLimiter } from "./create-limiter.ts";
 import type { PublishedDecision } from "./published-decision.ts";
 
 /** What is published of decisions until the test ends. */
-function hear(): PublishedDecision[] {
-  const heard: PublishedDecision[] = [];
-  const note = (message: unknown) => void heard.push(message as PublishedDecision);
+function recordMessages(): PublishedDecision[] {
+  const messages: PublishedDecision[] = [];
+  const note = (message: unknown) => void messages.push(message as PublishedDecision);
   subscribe(CHANNELS.decision, note);
   onTestFinished(() => void unsubscribe(CHANNELS.decision, note));
-  return heard;
+  return messages;
 }
 
 const once = gcra({ limit: 1, window: "1h" });
@@ -26,11 +26,11 @@ function limiterOf(limits: Parameters<typeof createLimiter>[0]["limits"]) {
 
 describe("consume", () => {
   test("consume publishes each decision once: the object that the caller receives, with exactly these fields", async () => {
-    const heard = hear();
+    const messages = recordMessages();
     const limiter = limiterOf(once);
     const decisions = [await limiter.consume("ada"), await limiter.consume("ada")];
     expect(decisions.map(({ allowed }) => allowed)).toEqual([true, false]);
-    expect(heard).toEqual(
+    expect(messages).toEqual(
       decisions.map((decision) => ({
         limiter: "api",
         route: undefined,
@@ -40,7 +40,7 @@ describe("consume", () => {
         shadow: false,
       })),
     );
-    for (const [i, { decision, durationMs }] of heard.entries()) {
+    for (const [i, { decision, durationMs }] of messages.entries()) {
       expect(decision).toBe(decisions[i]);
       expect(durationMs).toBeGreaterThan(0);
       expect(durationMs).toBeLessThan(10_000);
@@ -48,14 +48,14 @@ describe("consume", () => {
   });
 
   test("a consume that rejects publishes nothing", async () => {
-    const heard = hear();
+    const messages = recordMessages();
     const limiter = limiterOf(once);
     await expect(limiter.consume("")).rejects.toMatchObject({ code: "HEADGATE_EMPTY_KEY" });
     await expect(limiter.consume(null as never)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_KEY",
     });
     await expect(limiter.consume("ada", { cost: -1 })).rejects.toThrow();
-    expect(heard).toEqual([]);
+    expect(messages).toEqual([]);
   });
 
   test("consume reads no clock if there are no subscribers", async () => {
@@ -65,13 +65,13 @@ describe("consume", () => {
     await limiter.consume("ada");
     await limiter.wait("bob");
     expect(now).not.toHaveBeenCalled();
-    hear();
+    recordMessages();
     await limiter.consume("ada");
     expect(now).toHaveBeenCalledTimes(2);
   });
 
   test("a subscriber that throws does not affect consume", async () => {
-    const heard = hear();
+    const messages = recordMessages();
     const fail = () => {
       throw new Error("a bug");
     };
@@ -81,7 +81,7 @@ describe("consume", () => {
     onTestFinished(() => warn.mockRestore());
     const decision = await limiterOf(once).consume("ada");
     expect(decision.allowed).toBe(true);
-    expect(heard).toHaveLength(1);
+    expect(messages).toHaveLength(1);
   });
 });
 
@@ -104,7 +104,7 @@ describe("the published subject", () => {
       { default: null, tenant: "acme" } as never,
       { tenant: "acme" },
     ],
-    ["everybody", byAll, "whoever" as never, { global: "*" }],
+    ["of all subjects together", byAll, "anyone" as never, { global: "*" }],
     [
       "of a dimension with any name",
       gcra({ limit: 9, window: "1h", per: "__proto__" }),
@@ -114,10 +114,10 @@ describe("the published subject", () => {
   ])(
     "the published subject %s is accepted by the limiter's reset",
     async (_, limits, subject, named) => {
-      const heard = hear();
+      const messages = recordMessages();
       const limiter = limiterOf(limits);
       await limiter.consume(subject);
-      const published = heard[0]?.subject ?? {};
+      const published = messages[0]?.subject ?? {};
       expect(Object.entries(published)).toEqual(Object.entries(named));
       expect(await limiter.reset(published as never)).toBe(true);
     },
@@ -127,16 +127,16 @@ describe("the published subject", () => {
 test("peek, refund and reset publish nothing", async () => {
   const limiter = limiterOf(once);
   const decision = await limiter.consume("ada");
-  const heard = hear();
+  const messages = recordMessages();
   await limiter.peek("ada");
   await limiter.refund(decision);
   await limiter.reset("ada");
-  expect(heard).toEqual([]);
+  expect(messages).toEqual([]);
 });
 
 describe("wait", () => {
   test("wait publishes the decision that admitted the call, but no earlier attempt", async () => {
-    const heard = hear();
+    const messages = recordMessages();
     let now = 1_000_000;
     const store = memoryStore({ clock: () => now });
     const limits = gcra({ limit: 1, window: 5 });
@@ -146,19 +146,19 @@ describe("wait", () => {
     const waiting = limiter.wait("ada");
     now += 5;
     const decision = await waiting;
-    expect(heard).toHaveLength(2);
-    expect(heard[1]?.decision).toBe(decision);
-    expect(heard[1]).toMatchObject({ limiter: "line", subject: { default: "ada" } });
+    expect(messages).toHaveLength(2);
+    expect(messages[1]?.decision).toBe(decision);
+    expect(messages[1]).toMatchObject({ limiter: "line", subject: { default: "ada" } });
   });
 
   test("a wait that times out publishes nothing", async () => {
     const limiter = limiterOf(once);
     await limiter.consume("ada");
-    const heard = hear();
+    const messages = recordMessages();
     const abort = new AbortController();
     const waiting = limiter.wait("ada", { signal: abort.signal });
     abort.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
-    expect(heard).toEqual([]);
+    expect(messages).toEqual([]);
   });
 });

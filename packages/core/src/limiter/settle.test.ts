@@ -50,12 +50,12 @@ describe("settle", () => {
 
   test("settle does nothing for a denied, peeked, refunded or settled decision", async () => {
     const limiter = createLimiter({ limits });
-    const given = await limiter.consume("u", { cost: 2 });
-    await limiter.refund(given);
+    const refunded = await limiter.consume("u", { cost: 2 });
+    await limiter.refund(refunded);
     const settled = await limiter.consume("u", { cost: 2 });
     await Promise.all([limiter.settle(settled, 2), limiter.settle(settled, 9)]);
     const denied = await limiter.consume("u", { cost: 9 });
-    for (const decision of [given, settled, denied, await limiter.peek("u")]) {
+    for (const decision of [refunded, settled, denied, await limiter.peek("u")]) {
       expect(await limiter.settle(decision, 7)).toEqual(NOTHING);
     }
     expect(await remaining(limiter)).toBe(8);
@@ -90,7 +90,7 @@ describe("settle", () => {
 });
 
 describe("settle and charge while the store is unavailable", () => {
-  const away = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "away");
+  const unavailable = new HeadgateError("HEADGATE_STORE_MISCONFIGURED", "unavailable");
 
   function start(options: Partial<LimiterOptions> = {}) {
     const { store, held } = holdStore(() => 0);
@@ -105,11 +105,11 @@ describe("settle and charge while the store is unavailable", () => {
     return {
       limiter,
       held,
-      answer: <T>(asked: Promise<T>) => answerOf(held, asked),
-      async refused<T>(asked: Promise<T>): Promise<T> {
+      answer: <T>(pending: Promise<T>) => answerOf(held, pending),
+      async refused<T>(pending: Promise<T>): Promise<T> {
         await letRun();
-        for (const call of held.splice(0)) await call.refuse(away);
-        return asked;
+        for (const call of held.splice(0)) await call.refuse(unavailable);
+        return pending;
       },
     };
   }
@@ -199,7 +199,7 @@ describe("settle and charge with leases", () => {
       storeTimeout: "1m",
       lease: { max: 100, ttl: "1s" },
     });
-    return { limiter, pass, answer: <T>(asked: Promise<T>) => answerOf(held, asked) };
+    return { limiter, pass, answer: <T>(pending: Promise<T>) => answerOf(held, pending) };
   }
 
   test("a decision paid from a lease is settled in the store, and a charge goes to the store", async () => {
@@ -224,7 +224,7 @@ describe("settle and charge with leases", () => {
     expect(await answer(limiter.settle(again, 0))).toEqual(NOTHING);
     expect(await left()).toBe(before - 20);
     await answer(limiter.charge("u", { cost: 2_000 }));
-    // What is held here is charged and not spent: it is taken off what is overdrawn.
+    // Leased units are charged but not spent, so they are subtracted from the overdrawn ones.
     expect(await left()).toBe(before - 2_020);
   });
 });

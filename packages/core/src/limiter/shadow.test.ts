@@ -72,15 +72,15 @@ describe("consume in shadow mode", () => {
   });
 
   test("decisions in shadow mode are published as such", async () => {
-    const heard: PublishedDecision[] = [];
-    const note = (message: unknown) => void heard.push(message as PublishedDecision);
+    const messages: PublishedDecision[] = [];
+    const note = (message: unknown) => void messages.push(message as PublishedDecision);
     subscribe(CHANNELS.decision, note);
     onTestFinished(() => void unsubscribe(CHANNELS.decision, note));
     const limiter = limiterWith({ shadow: true });
     await limiter.consume("ada");
     await limiter.consume("ada", { cost: 2 });
     await limiterWith({ name: "other" }).consume("ada");
-    expect(heard.map(({ shadow, decision }) => [shadow, decision.wouldAllow])).toEqual([
+    expect(messages.map(({ shadow, decision }) => [shadow, decision.wouldAllow])).toEqual([
       [true, true],
       [true, false],
       [false, true],

@@ -21,7 +21,7 @@ describe("unknown arguments", () => {
     await expect(loose["refund"]?.(decision, 1)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
     });
-    // Nothing was given back, so it still can be.
+    // Nothing was refunded, so the decision can still be refunded.
     expect(await limiter.peek("u")).toMatchObject({ remaining: 4 });
     expect(await limiter.refund(decision)).toBe(true);
   });

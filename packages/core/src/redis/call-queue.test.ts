@@ -104,7 +104,7 @@ describe("a queue of calls", () => {
   test("calls made in one tick are sent together, in order", async () => {
     const { add, names } = startQueue();
     add("a", "b");
-    // Whoever went on in a microtask belongs to the same tick.
+    // A call made in a microtask belongs to the same tick.
     await Promise.resolve();
     add("c");
     await tick();
@@ -203,20 +203,20 @@ describe("a queue of calls", () => {
     expect(sent[16]?.names).toEqual(["late"]);
   });
 
-  test("calls that are over are not sent, unless they are reports", async () => {
+  test("abandoned calls are not sent, unless they are fire-and-forget", async () => {
     const { addCall, sent, fill, answer } = startQueue();
     const a = call("a");
     const report = call("c", { operation: { ...a.operation, isFireAndForget: true } });
     await fill();
     for (const one of [a, call("b"), report]) addCall(one);
-    Object.assign(a, { isOver: true });
-    Object.assign(report, { isOver: true });
+    Object.assign(a, { isAbandoned: true });
+    Object.assign(report, { isAbandoned: true });
     await answer(0);
     await answer(1);
     expect(sent.slice(4).map(({ names }) => names)).toEqual([["b"], ["c"]]);
   });
 
-  test("a queue whose calls are all over sends nothing, and is idle", async () => {
+  test("a queue whose calls are all abandoned sends nothing, and is idle", async () => {
     const { addCall, sent, fill, idle, answer } = startQueue();
     await fill();
     addCall(call("a", { isAbandoned: true }));

@@ -131,7 +131,7 @@ export class CallQueue {
     else if (this.#inFlight.size === 0) this.#onIdle?.();
   }
 
-  /** The calls to send next. Calls that are over are dropped, so that they cost nothing. */
+  /** The calls to send next. Abandoned calls are dropped, so that they cost nothing. */
   #takeBatch(): PendingCall[] {
     const waiting = this.#waiting;
     const length = waiting.length - this.#next;

@@ -7,7 +7,7 @@ import { topologyOf } from "./topology.ts";
 
 const REFUSAL = "CROSSSLOT Keys in request don't hash to the same slot";
 
-/** A client whose server knows every script, and answers it as told. */
+/** A client whose server knows every script, and answers it by a function. */
 function clientOf(
   answer: (keys: readonly string[], args: readonly string[]) => Promise<unknown>,
 ): ClientPort {
@@ -20,7 +20,7 @@ function clientOf(
 /** Calls with several keys. */
 const several = { ...probe, keys: (keys: readonly string[]) => keys };
 
-/** A server that answers each script as it is told, and what sends to it. */
+/** A server that answers each script by a function, and a sender to it. */
 function start(answer: (keys: readonly string[]) => Promise<unknown>) {
   const sent: (readonly string[])[] = [];
   const client = clientOf((keys) => {
@@ -28,7 +28,7 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
     return answer(keys);
   });
   const add = createScriptSender(client, topologyOf({}), () => 0);
-  const ask = (...keys: string[]): Promise<readonly number[]> =>
+  const send = (...keys: string[]): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       add({
         operation: several as unknown as Operation<never>,
@@ -41,11 +41,11 @@ function start(answer: (keys: readonly string[]) => Promise<unknown>) {
         reject,
       });
     });
-  return { sent, ask };
+  return { sent, send };
 }
 
-/** A server that answers its clock where the times that it is brought are not around it, and so it is asked again. */
-function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
+/** A server that returns its clock if a call's window boundaries do not contain it, so that the call is sent again. */
+function startWithClock(answer: (times: string) => unknown, onAsked = () => {}) {
   const sent: { readonly keys: readonly string[]; readonly times: string }[] = [];
   const client = clientOf(async (keys, [times = ""]) => {
     sent.push({ keys, times });
@@ -59,7 +59,11 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
     encode: (_, __, ___, times = "") => ({ script: { sha1: "", source: "" }, args: [times] }),
     decode: (calls, reply) => calls.map(() => (Array.isArray(reply) ? [0, 1] : undefined)),
   };
-  const ask = (key: string, clock = "", over = { isOver: false }): Promise<readonly number[]> =>
+  const send = (
+    key: string,
+    clock = "",
+    state = { isAbandoned: false },
+  ): Promise<readonly number[]> =>
     new Promise((resolve, reject) => {
       const pending = {
         operation: operation as Operation<never>,
@@ -68,10 +72,10 @@ function startDated(answer: (times: string) => unknown, onAsked = () => {}) {
         weight: 1,
       };
       const sent = { ...pending, clock, isAbandoned: false, resolve, reject };
-      Object.defineProperty(sent, "isOver", { get: () => over.isOver });
+      Object.defineProperty(sent, "isAbandoned", { get: () => state.isAbandoned });
       add(sent);
     });
-  return { sent, ask };
+  return { sent, send };
 }
 
 /** A server in cluster mode: a key's slot is its hash tag's. */
@@ -81,9 +85,9 @@ async function answerBySlot(keys: readonly string[]): Promise<number[]> {
 }
 
 test("calls rejected with CROSSSLOT are sent again by hash slot, in order", async () => {
-  const { sent, ask } = start(answerBySlot);
+  const { sent, send } = start(answerBySlot);
   const keys = ["{a}1", "{b}1", "{a}2", "{c}1", "{b}2"];
-  const replies = await Promise.all(keys.map((key) => ask(key)));
+  const replies = await Promise.all(keys.map((key) => send(key)));
   expect(replies).toEqual(keys.map(() => [7, 1]));
   expect(sent).toEqual([keys, ["{a}1", "{a}2"], ["{b}1", "{b}2"], ["{c}1"]]);
 });
@@ -93,13 +97,13 @@ test("calls that wait when hash slots are detected are not rejected first", asyn
   const refused = new Promise<void>((resolve) => {
     refuse = resolve;
   });
-  const { sent, ask } = start(async (keys) => {
+  const { sent, send } = start(async (keys) => {
     if (keys.length > 1) await refused;
     return answerBySlot(keys);
   });
-  const first = [ask("{a}1"), ask("{b}1")];
+  const first = [send("{a}1"), send("{b}1")];
   await new Promise(setImmediate);
-  const later = [ask("{c}1"), ask("{d}1")];
+  const later = [send("{c}1"), send("{d}1")];
   // They wait for the end of this turn, in the queue of all keys.
   refuse();
   await Promise.all([...first, ...later]);
@@ -107,11 +111,11 @@ test("calls that wait when hash slots are detected are not rejected first", asyn
 });
 
 test("a call with keys in several hash slots fails alone", async () => {
-  const { ask } = start(answerBySlot);
+  const { send } = start(answerBySlot);
   const [one, across, other] = await Promise.allSettled([
-    ask("{a}1"),
-    ask("{a}2", "{b}2"),
-    ask("{b}1"),
+    send("{a}1"),
+    send("{a}2", "{b}2"),
+    send("{b}1"),
   ]);
   expect([one?.status, other?.status]).toEqual(["fulfilled", "fulfilled"]);
   expect(across).toMatchObject({
@@ -120,35 +124,35 @@ test("a call with keys in several hash slots fails alone", async () => {
 });
 
 test("a server with other hash slots receives one key at a time, and no call fails that succeeds alone", async () => {
-  const { sent, ask } = start(async (keys) => {
+  const { sent, send } = start(async (keys) => {
     if (new Set(keys).size > 1) throw new Error(REFUSAL);
     return [7, ...keys.map(() => 1)];
   });
   const keys = ["{a}1", "{b}1", "{a}2", "{a}1"];
-  expect(await Promise.all(keys.map((key) => ask(key)))).toEqual(keys.map(() => [7, 1]));
+  expect(await Promise.all(keys.map((key) => send(key)))).toEqual(keys.map(() => [7, 1]));
   const before = sent.length;
-  await Promise.all(keys.map((key) => ask(key)));
+  await Promise.all(keys.map((key) => send(key)));
   expect(sent.slice(before).sort()).toEqual([["{a}1", "{a}1"], ["{a}2"], ["{b}1"]]);
 });
 
 test("calls to a server that rejects every script are not repeated without end", async () => {
-  const { sent, ask } = start(async () => {
+  const { sent, send } = start(async () => {
     throw new Error(REFUSAL);
   });
-  const asked = await Promise.allSettled(["{a}1", "{b}1", "{a}2"].map((key) => ask(key)));
-  expect(asked.map(({ status }) => status)).toEqual(new Array(3).fill("rejected"));
+  const results = await Promise.allSettled(["{a}1", "{b}1", "{a}2"].map((key) => send(key)));
+  expect(results.map(({ status }) => status)).toEqual(new Array(3).fill("rejected"));
   expect(sent.length).toBeLessThan(9);
 });
 
 test("a script that failed while running is not repeated, and later calls are sent by hash slot", async () => {
-  const { sent, ask } = start(async (keys) => {
+  const { sent, send } = start(async (keys) => {
     await answerBySlot(keys).catch(() => {
       throw new Error(`${REFUSAL} (context='within LUA script')`);
     });
     return [7, ...keys.map(() => 1)];
   });
   const both = (): Promise<PromiseSettledResult<unknown>[]> =>
-    Promise.allSettled([ask("{a}1"), ask("{b}1")]);
+    Promise.allSettled([send("{a}1"), send("{b}1")]);
   expect((await both()).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(sent).toHaveLength(1);
   expect((await both()).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
@@ -157,38 +161,38 @@ test("a script that failed while running is not repeated, and later calls are se
 const clockIs = (clock: number) => (times: string) => (times === String(clock) ? [1] : clock);
 
 test("a script that returns its clock is sent once more, with window boundaries for that time", async () => {
-  const { sent, ask } = startDated(clockIs(7_000));
-  const [one, other] = await Promise.all([ask("a"), ask("b")]);
+  const { sent, send } = startWithClock(clockIs(7_000));
+  const [one, other] = await Promise.all([send("a"), send("b")]);
   expect([one, other]).toEqual(new Array(2).fill([0, 1]));
   expect(sent).toEqual([
     { keys: ["a", "b"], times: "1000" },
     { keys: ["a", "b"], times: "7000" },
   ]);
   // It is known now how far the server is ahead.
-  await ask("c");
+  await send("c");
   expect(sent.slice(2)).toEqual([{ keys: ["c"], times: "7000" }]);
 });
 
 test("a custom clock is not estimated", async () => {
-  const { sent, ask } = startDated(clockIs(9_000));
-  await ask("a", "9000");
+  const { sent, send } = startWithClock(clockIs(9_000));
+  await send("a", "9000");
   expect(sent).toEqual([{ keys: ["a"], times: "9000" }]);
 });
 
-test("calls that are over are not sent again", async () => {
-  const over = { isOver: false };
-  const { sent, ask } = startDated(clockIs(7_000), () => {
-    over.isOver = true;
+test("abandoned calls are not sent again", async () => {
+  const state = { isAbandoned: false };
+  const { sent, send } = startWithClock(clockIs(7_000), () => {
+    state.isAbandoned = true;
   });
-  const given = ask("a", "", over);
+  const given = send("a", "", state);
   given.catch(() => {});
-  await ask("b");
+  await send("b");
   expect(sent.map(({ keys }) => keys)).toEqual([["a", "b"], ["b"]]);
 });
 
 test("a server whose clock keeps jumping gets two calls, and no more", async () => {
-  const { sent, ask } = startDated((times) => Number(times) + 1_000);
-  await expect(ask("a")).rejects.toMatchObject({ code: "HEADGATE_BAD_REPLY" });
+  const { sent, send } = startWithClock((times) => Number(times) + 1_000);
+  await expect(send("a")).rejects.toMatchObject({ code: "HEADGATE_BAD_REPLY" });
   expect(sent).toHaveLength(2);
 });
 
@@ -227,6 +231,6 @@ test("an error does not show a reply that is an object, because it may hold a pa
   const client = new (class Client {
     options = { password: "secret" };
   })();
-  const { ask } = start(async () => client);
-  await expect(ask("a")).rejects.toThrow(/^the script probe returned an object$/);
+  const { send } = start(async () => client);
+  await expect(send("a")).rejects.toThrow(/^the script probe returned an object$/);
 });

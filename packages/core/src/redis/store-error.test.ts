@@ -10,10 +10,10 @@ test.each(["MOVED 866 10.0.0.2:7000", "ASK 866 10.0.0.2:7000"])(
   "%j is for a cluster's client to follow, and tells a plain one what to do, naming no server",
   (words) => {
     expect(toStoreError(new Error(words), true).code).toBe(UNAVAILABLE);
-    const told = toStoreError(new Error(words), false);
-    expect(told).toMatchObject({ code: MISCONFIGURED, cause: { message: words } });
-    expect(told.message).toMatch(/new Cluster\(\.\.\.\).*createCluster\(\.\.\.\)/);
-    expect(told.message).not.toContain("10.0.0.2");
+    const storeError = toStoreError(new Error(words), false);
+    expect(storeError).toMatchObject({ code: MISCONFIGURED, cause: { message: words } });
+    expect(storeError.message).toMatch(/new Cluster\(\.\.\.\).*createCluster\(\.\.\.\)/);
+    expect(storeError.message).not.toContain("10.0.0.2");
   },
 );
 
@@ -38,10 +38,10 @@ test.each([
   "ERR unknown command 'evalsha', with args beginning with: '538d87' '1' 'hg:{ada@example.org}:api' ",
   "ERR unknown command `evalsha`, with args beginning with: `538d87`, `1`, `hg:{ada@example.org}:api`, ",
 ])("what a server quotes of a command is handed on, and with it who is counted: %j", (words) => {
-  const told = toStoreError(new Error(words), false);
-  expect(told).toMatchObject({
+  const storeError = toStoreError(new Error(words), false);
+  expect(storeError).toMatchObject({
     code: MISCONFIGURED,
     cause: { message: expect.stringMatching(/^ERR unknown command .evalsha.$/) },
   });
-  expect(inspect(told)).not.toMatch(/ada@example|538d87/);
+  expect(inspect(storeError)).not.toMatch(/ada@example|538d87/);
 });

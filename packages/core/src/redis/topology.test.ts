@@ -27,13 +27,13 @@ test("a client of one server has one group of keys and one node without a name",
 describe("a single server that rejected a script with CROSSSLOT", () => {
   test("after CROSSSLOT, a script has the keys of one hash slot", () => {
     const { hashSlotOf, nodeOf, scriptGroupOf, onCrossSlot } = topologyOf({ status: "ready" });
-    const place = scriptGroupOf("hg:{foo}:api");
-    expect(scriptGroupOf("hg:{bar}:api")).toBe(place);
+    const group = scriptGroupOf("hg:{foo}:api");
+    expect(scriptGroupOf("hg:{bar}:api")).toBe(group);
     onCrossSlot(["hg:{foo}:api", "hg:{bar}:api"]);
     expect([hashSlotOf("hg:{foo}:api"), nodeOf("hg:{foo}:api")]).toEqual([FOO, ""]);
     expect(scriptGroupOf("hg:{foo}:api")).toBe(scriptGroupOf("hg:{foo}:other"));
     expect(scriptGroupOf("hg:{foo}:api")).not.toBe(scriptGroupOf("hg:{bar}:api"));
-    expect(scriptGroupOf("hg:{foo}:api")).not.toBe(place);
+    expect(scriptGroupOf("hg:{foo}:api")).not.toBe(group);
   });
 
   test("after CROSSSLOT, all stores of the client send by hash slot, and other clients do not", () => {
@@ -89,7 +89,7 @@ test("the key prefix of ioredis counts for the hash slot, and its hash tag comes
 });
 
 describe("a refresh of node-redis", () => {
-  /** A client of five primaries, some of which are frozen: they answer nothing, as long as they are. */
+  /** A client of five primaries. The frozen ones among them answer nothing. */
   function startClient(...frozen: number[]) {
     const rediscovered: string[] = [];
     const pings: string[] = [];
