@@ -162,7 +162,11 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
 
   test.prop([limits], runs)("is unused at first", (limit) => {
     const course = after(begin(limit), 0);
-    expect(reportOf(course)).toEqual({ remaining: course.limit.limit, reset: 0, growth: 0 });
+    expect(reportOf(course)).toEqual({
+      remaining: course.limit.limit,
+      resetAfter: 0,
+      refillAfter: 0,
+    });
     expect(waitOf(course, course.limit.limit)).toBe(0);
     expect(waitOf(course, course.limit.limit + 1)).toBe(NEVER);
   });
@@ -205,8 +209,8 @@ describe.each(Object.entries(subjects))("%s", (_, limits) => {
     if (resetAfter === 0 || resetAfter === MAX_MICROS) return;
     expect(reportOf(after(course, resetAfter))).toEqual({
       remaining: course.limit.limit,
-      reset: 0,
-      growth: 0,
+      resetAfter: 0,
+      refillAfter: 0,
     });
     expect(reportOf(after(course, resetAfter - 1)).resetAfter).toBe(1);
   });

@@ -20,23 +20,23 @@ const LIMITS: readonly RateLimit[] = [
 
 describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_, limit) => {
   test("blocks for a duration, or for those of a list", () => {
-    const quiet = 60_000_000;
+    const quietPeriod = 60_000_000;
     expect(compileLimit(limit).block).toBeUndefined();
     expect(compileLimit({ ...limit, block: "1h" }).block).toEqual({
-      spans: [3_600_000_000],
-      quiet,
+      durations: [3_600_000_000],
+      quietPeriod,
     });
     expect(compileLimit({ ...limit, block: ["1m", 1, "366d"] }).block).toEqual({
-      spans: [60_000_000, 1_000, 366 * DAY],
-      quiet,
+      durations: [60_000_000, 1_000, 366 * DAY],
+      quietPeriod,
     });
   });
 
   test("blocks after several denials, which it counts for as long as the level is kept", () => {
     const block = { after: 10, for: ["1m", "1h"] } as const;
     expect(compileLimit({ ...limit, block }).block).toEqual({
-      spans: [60_000_000, 3_600_000_000],
-      quiet: 60_000_000,
+      durations: [60_000_000, 3_600_000_000],
+      quietPeriod: 60_000_000,
       after: 10,
     });
   });

@@ -41,7 +41,7 @@ describe("fixedWindow by the calendar", () => {
     const window = open(monthly, "2026-03-31T20:00:00Z");
     expect(window.ask(3)).toBe(0);
     expect(window.ask()).toBe(2 * HOUR);
-    expect(window.report()).toEqual({ remaining: 0, reset: 2 * HOUR, growth: 2 * HOUR });
+    expect(window.report()).toEqual({ remaining: 0, resetAfter: 2 * HOUR, refillAfter: 2 * HOUR });
     window.turnTo("2026-03-31T21:59:59.999Z");
     expect(window.ask()).toBe(1_000);
     window.turnTo("2026-03-31T22:00:00Z");
@@ -70,7 +70,7 @@ describe("fixedWindow by the calendar", () => {
     window.charge(10);
     expect(window.report().remaining).toBe(-7);
     window.turnTo("2026-04-01T00:00:00Z");
-    expect(window.report()).toEqual({ remaining: 3, reset: 0, growth: 0 });
+    expect(window.report()).toEqual({ remaining: 3, resetAfter: 0, refillAfter: 0 });
   });
 
   test("a refund lands only in the window that was charged", () => {

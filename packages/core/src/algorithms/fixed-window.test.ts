@@ -40,7 +40,11 @@ describe("fixedWindow", () => {
     expect(window.ask()).toBe(1);
     window.pass(1);
     expect(window.ask()).toBe(0);
-    expect(window.report()).toEqual({ remaining: 1, reset: 4 * SECOND, growth: 4 * SECOND });
+    expect(window.report()).toEqual({
+      remaining: 1,
+      resetAfter: 4 * SECOND,
+      refillAfter: 4 * SECOND,
+    });
   });
 
   test("by the clock begins at multiples since the epoch, whenever the first request comes", () => {

@@ -82,9 +82,9 @@ describe.each([
     window.keep(2, 2, 0);
     const { shape } = compileLimit(limit, "settle");
     expect(shape.state.at(-1)).toEqual(["kept", 4]);
-    expect(window.copy()).toMatchObject({ used: 3, kept: 2 });
+    expect(window.copy()).toMatchObject({ used: 3, confirmed: 2 });
     const numbers = shape.state.map((_, i) => 10 + i);
-    expect(window.read(...numbers)).toMatchObject({ used: 10, kept: 9 + numbers.length });
+    expect(window.read(...numbers)).toMatchObject({ used: 10, confirmed: 9 + numbers.length });
   });
 });
 

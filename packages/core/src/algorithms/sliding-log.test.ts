@@ -66,7 +66,7 @@ describe("slidingLog", () => {
     expect(log.refund(2, SECOND)).toBe(false);
     expect(log.refund(1, SECOND)).toBe(true);
     expect(log.refund(1, SECOND)).toBe(false);
-    expect(log.report()).toMatchObject({ remaining: 9, reset: 4 * SECOND });
+    expect(log.report()).toMatchObject({ remaining: 9, resetAfter: 4 * SECOND });
   });
 
   test("admits its limit in every window, and each again when it is exactly a window old", () => {
@@ -104,7 +104,7 @@ describe("slidingLog", () => {
     expect(log.ask(6)).toBe(8 * SECOND);
     expect(log.ask(10)).toBe(9 * SECOND);
     expect(log.ask(11)).toBe(NEVER);
-    expect(log.report()).toEqual({ remaining: 0, reset: 9 * SECOND, growth: 6 * SECOND });
+    expect(log.report()).toEqual({ remaining: 0, resetAfter: 9 * SECOND, refillAfter: 6 * SECOND });
   });
 
   test("memory does not grow with the cost, and a denial is not kept", () => {
@@ -128,12 +128,16 @@ describe("slidingLog", () => {
     log.pass(SECOND);
     log.ask(3);
     expect(log.refund(2, SECOND)).toBe(true);
-    expect(log.report()).toEqual({ remaining: 2, reset: 10 * SECOND, growth: 8 * SECOND });
+    expect(log.report()).toEqual({
+      remaining: 2,
+      resetAfter: 10 * SECOND,
+      refillAfter: 8 * SECOND,
+    });
     expect(log.refund(2, SECOND)).toBe(false);
     expect(log.refund(3, SECOND)).toBe(false);
     expect(log.refund(5, 2 * SECOND)).toBe(true);
     expect(log.refund(3, 0)).toBe(true);
-    expect(log.report()).toEqual({ remaining: 10, reset: 0, growth: 0 });
+    expect(log.report()).toEqual({ remaining: 10, resetAfter: 0, refillAfter: 0 });
   });
 
   test("a refund of what has left the window gives nothing", () => {

@@ -71,7 +71,7 @@ describe("slidingWindow of two windows", () => {
     const window = open({ limit: 10, window: "1m" }, EPOCH + 50 * SECOND);
     window.ask(10);
     window.pass(70 * SECOND);
-    expect(window.report()).toEqual({ remaining: 10, reset: 0, growth: 0 });
+    expect(window.report()).toEqual({ remaining: 10, resetAfter: 0, refillAfter: 0 });
   });
 
   test("a cost above the limit never passes", () => {
@@ -131,7 +131,7 @@ describe("slidingWindow of sub-windows", () => {
 
   test("covers the window when it cannot be divided evenly", () => {
     const { quota } = compileSlidingWindow(slidingWindow({ limit: 1, window: 1, buckets: 7 }));
-    expect(quota).toEqual({ limit: 1, size: 143, last: 8 });
+    expect(quota).toEqual({ limit: 1, size: 143, count: 8 });
   });
 
   test("a refund lands only in the sub-window that was charged", () => {
@@ -170,7 +170,7 @@ describe.each([1, 6])("slidingWindow with a limit below what is used, buckets: %
     const { refillAfter } = small.report();
     expect(small.ask()).toBe(refillAfter);
     small.pass(refillAfter - 1);
-    expect(small.report()).toMatchObject({ growth: 1 });
+    expect(small.report()).toMatchObject({ refillAfter: 1 });
     expect(small.report().remaining).toBeLessThanOrEqual(0);
     small.pass(1);
     expect(small.report().remaining).toBeGreaterThan(0);

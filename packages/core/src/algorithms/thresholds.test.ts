@@ -26,7 +26,7 @@ describe.each(LIMITS.map((limit) => [limit.algorithm, limit] as const))("%s", (_
     expect(compileLimit({ ...limit, notifyAt: [0.05, 0.8, 0.81, 1] }).notify).toEqual({
       shares: [0.05, 0.8, 0.81, 1],
       units: [1, 8, 9, 10],
-      span: HOUR,
+      repeatAfter: HOUR,
     });
   });
 

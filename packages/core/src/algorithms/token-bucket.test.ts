@@ -42,7 +42,7 @@ describe("tokenBucket", () => {
     const bucket = open({ capacity: 5, refill: 1, every: 10 });
     expect(bucket.ask(5)).toBe(0);
     bucket.pass(365 * 86_400 * SECOND);
-    expect(bucket.report()).toEqual({ remaining: 5, reset: 0, growth: 0 });
+    expect(bucket.report()).toEqual({ remaining: 5, resetAfter: 0, refillAfter: 0 });
     expect(bucket.ask(6)).toBe(NEVER);
   });
 
@@ -50,12 +50,12 @@ describe("tokenBucket", () => {
     const bucket = open({ capacity: 10, refill: 1, every: "1s" });
     bucket.ask(8);
     expect(bucket.ask(5)).toBe(3 * SECOND);
-    expect(bucket.report()).toEqual({ remaining: 2, reset: 8 * SECOND, growth: SECOND });
+    expect(bucket.report()).toEqual({ remaining: 2, resetAfter: 8 * SECOND, refillAfter: SECOND });
     bucket.pass(SECOND / 4);
     expect(bucket.report()).toEqual({
       remaining: 2,
-      reset: 7.75 * SECOND,
-      growth: 0.75 * SECOND,
+      resetAfter: 7.75 * SECOND,
+      refillAfter: 0.75 * SECOND,
     });
   });
 
@@ -102,7 +102,7 @@ describe("tokenBucket", () => {
     expect(bucket.refund(5, 3 * SECOND)).toBe(true);
     expect(bucket.report().remaining).toBe(5);
     expect(bucket.refund(5, 5 * SECOND)).toBe(false);
-    expect(bucket.report()).toEqual({ remaining: 5, reset: 0, growth: 0 });
+    expect(bucket.report()).toEqual({ remaining: 5, resetAfter: 0, refillAfter: 0 });
   });
 
   test("a debt goes on by other numbers, and is forgiven by none", () => {
@@ -111,8 +111,8 @@ describe("tokenBucket", () => {
     const small = open({ capacity: 10, refill: 1, every: "1s" }, large);
     expect(small.report()).toEqual({
       remaining: -490,
-      reset: 500 * SECOND,
-      growth: 491 * SECOND,
+      resetAfter: 500 * SECOND,
+      refillAfter: 491 * SECOND,
     });
     expect(small.ask()).toBe(491 * SECOND);
     small.pass(491 * SECOND - 1);
