@@ -127,7 +127,7 @@ describe("an override of a limit", () => {
     expect(left).toBe(8);
     expect(await limiter.run("ada", () => "done", { timeout: 0 })).toBe("done");
     override(to(1_000));
-    expect(await limiter.charge("ada", { cost: 100 })).toMatchObject({ counted: 100, overflow: 0 });
+    expect(await limiter.charge("ada", { cost: 100 })).toMatchObject({ charged: 100, overflow: 0 });
     expect(await limiter.peek("ada", { cost: 0 })).toMatchObject({ remaining: 1_000 - 113 });
   });
 
@@ -222,7 +222,7 @@ describe("an override of a limit", () => {
     expect(decision).toMatchObject({ allowed: true, overridden: true, cost: { tokens: 500 } });
     expect(numbersOf(decision)).toEqual([["tokens", 1_000, 500]]);
     expect(await limiter.settle(decision, { tokens: 900 })).toMatchObject({
-      counted: { tokens: 900 },
+      charged: { tokens: 900 },
     });
     expect(numbersOf(await limiter.peek(subject, { cost: 0 }))).toEqual([
       ["requests", 10, 10],
