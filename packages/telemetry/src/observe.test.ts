@@ -170,13 +170,13 @@ describe("what is in use", () => {
 });
 
 describe("servers", () => {
-  const watch = {};
+  const monitor = {};
   const other = {};
-  function say(state: string, by = watch, node = ""): void {
-    channel(CHANNELS.storeServer).publish({ node, watch: by, state });
+  function say(state: string, by = monitor, node = ""): void {
+    channel(CHANNELS.storeServer).publish({ node, monitor: by, state });
   }
 
-  test("are down where any watch finds them down, and gone when nobody watches them", async () => {
+  test("a server is down if any monitor finds it down, and unreported once no monitor watches it", async () => {
     const { lines } = observed();
     const up = 'headgate_store_up{server="store"}';
     say("up");
@@ -187,7 +187,7 @@ describe("servers", () => {
     expect(await lines("store")).toEqual([`${up} 0`]);
     say("unwatched", other);
     expect(await lines("store")).toEqual([`${up} 1`]);
-    say("up", watch, "10.0.0.1:6379");
+    say("up", monitor, "10.0.0.1:6379");
     expect(await lines("store")).toEqual([
       `${up} 1`,
       'headgate_store_up{server="10.0.0.1:6379"} 1',

@@ -52,7 +52,7 @@ async function useAll(): Promise<void> {
   for (const name of [CHANNELS.waiting, CHANNELS.slots]) {
     channel(name).publish({ limiter: "api", count: 2 });
   }
-  channel(CHANNELS.storeServer).publish({ node: "", watch: {}, state: "up" });
+  channel(CHANNELS.storeServer).publish({ node: "", monitor: {}, state: "up" });
   const { count } = breakerOnClock();
   await count(1, 0);
 }

@@ -11,12 +11,12 @@ const SINGLE_SERVER = "store";
 /** What is known about the servers of one label. */
 interface ServerSeries {
   readonly series: Series;
-  /** How many watches they have, and how many of these find a server down. */
+  /** How many monitors they have, and how many of these report a server as down. */
   monitors: number;
   monitorsDown: number;
 }
 
-/** Measures whether servers are up: a server is down if any watch in this process finds it down. */
+/** Measures whether servers are up: a server is down if any monitor of this process reports it as down. */
 export function measureServers({ output, budget }: MetricsContext): readonly Subscription[] {
   const all: Series[] = [];
   output.addSeries(INSTRUMENTS.storeUp, all);
@@ -30,7 +30,7 @@ export function measureServers({ output, budget }: MetricsContext): readonly Sub
       return { series, monitors: 0, monitorsDown: 0 };
     },
   });
-  /** What each watch says of each server. */
+  /** The state of each server, by monitor. */
   const states = new Map<object, Map<string, StoreServer["state"]>>();
 
   function replace({ monitor, node, state }: StoreServer): StoreServer["state"] {
