@@ -26,7 +26,7 @@ describeFrameworks(({ serve }) => {
     ["a network of IPv4 inside IPv6", ["::ffff:127.0.0.0/104"]],
     ["a net.BlockList", blockListOf("127.0.0.0", 8)],
   ])(
-    "clients are counted by the header where its sender is %s that is trusted",
+    "clients are counted by the address header if its sender is %s that is trusted",
     async (_, trust) => {
       const { from, warnings } = await serving(trust);
       expect(await from("203.0.113.1")).toBe(200);
@@ -40,7 +40,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a header from an untrusted peer is ignored, and reported once", async () => {
+  test("an address header from an untrusted peer is ignored, and reported once", async () => {
     const { from, warnings } = await serving(["10.0.0.0/8", "::1"]);
     expect(await from("203.0.113.1")).toBe(200);
     expect(await from("203.0.113.2")).toBe(429);
@@ -48,7 +48,7 @@ describeFrameworks(({ serve }) => {
     expect(warnings[0]?.message).toContain("127.0.0.1");
   });
 
-  test("an untrusted peer that sends no header is not reported", async () => {
+  test("an untrusted peer without an address header is not reported", async () => {
     const { from, warnings } = await serving(["10.0.0.0/8"]);
     expect(await from()).toBe(200);
     expect(await from()).toBe(429);
@@ -63,15 +63,18 @@ describeFrameworks(({ serve }) => {
     "203.0.113.1:80",
     "1.2.3",
     "[::1]",
-  ])("a header without exactly one address is ignored, and reported once: %j", async (value) => {
-    const { from, warnings } = await serving(["127.0.0.1"]);
-    expect(await from(value)).toBe(200);
-    expect(await from(value)).toBe(429);
-    expect(await from("203.0.113.9")).toBe(200);
-    expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER_IGNORED" }]);
-  });
+  ])(
+    "an address header without exactly one address is ignored, and reported once: %j",
+    async (value) => {
+      const { from, warnings } = await serving(["127.0.0.1"]);
+      expect(await from(value)).toBe(200);
+      expect(await from(value)).toBe(429);
+      expect(await from("203.0.113.9")).toBe(200);
+      expect(warnings).toMatchObject([{ code: "HEADGATE_ADDRESS_HEADER_IGNORED" }]);
+    },
+  );
 
-  test("a header that was sent twice is ignored", async () => {
+  test("an address header that was sent twice is ignored", async () => {
     const { ask } = await serving(["127.0.0.1"]);
     const twice = { headers: [header, "203.0.113.1", header, "203.0.113.2"] as never };
     expect((await ask("/", twice)).status).toBe(200);
@@ -86,20 +89,20 @@ describeFrameworks(({ serve }) => {
     ["combineKeys", { key: combineKeys<AnyRequest>(byIp(), () => "ann") }],
     ["byIp() in a key function", { key: async (request, address) => byIp()(request, address) }],
     ["byIp() in a key function that hands it nothing", { key: (req) => byIp()(req, undefined) }],
-  ])("it is the one address, also for %s", async (_, options) => {
+  ])("the address header is read by %s", async (_, options) => {
     const { from } = await serving(["127.0.0.1"], options);
     expect(await from("203.0.113.1")).toBe(200);
     expect(await from("203.0.113.2")).toBe(200);
     expect(await from("203.0.113.1")).toBe(429);
   });
 
-  test("a proxy that forwards in its own header too is no proxy that nobody trusts", async () => {
+  test("a trusted proxy with its own address header is not reported as an untrusted proxy", async () => {
     const { from, warnings } = await serving(["127.0.0.1"]);
     await from("203.0.113.1", { "x-forwarded-for": "203.0.113.1" });
     expect(warnings).toEqual([]);
   });
 
-  test("a framework that trusts everybody does no harm where a header that is trusted says who it is", async () => {
+  test("a framework that trusts every proxy is not reported if a trusted address header names the client", async () => {
     const site = await serve({
       limits: { limits, address: { header, trust: ["127.0.0.1"] } },
       trustProxy: true,
@@ -122,7 +125,7 @@ describeFrameworks(({ serve }) => {
     [{ header, trust: ["10.0.0.1"], hops: 1 }],
     ["cf-connecting-ip"],
     [null],
-  ])("an invalid option is refused: %j", async (address) => {
+  ])("the option address rejects %j", async (address) => {
     await expect(serve({ limits: { limits, address: address as never } })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("address"),

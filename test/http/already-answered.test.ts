@@ -34,13 +34,13 @@ describeFrameworks(({ serve }) => {
     return site;
   }
 
-  test("what was answered meanwhile goes no further, and is no error", async () => {
+  test("a request that something else answered meanwhile does not continue, and is no error", async () => {
     const { errors, handled } = await timeOut("ann", {});
     expect(errors).toEqual([]);
     expect(handled).toEqual([]);
   });
 
-  test("a denied request does not reach the handler for all that", async () => {
+  test("a denied request that something else answered does not reach the handler", async () => {
     const limiter = createLimiter({ limits });
     await limiter.consume("ann");
     const { errors, handled } = await timeOut("ann", { limiter, limits: undefined });
@@ -48,7 +48,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toEqual([]);
   });
 
-  test("onDenied does not see it, because there is nothing left to answer", async () => {
+  test("onDenied is not called if something else answered the request", async () => {
     const limiter = createLimiter({ limits });
     await limiter.consume("ann");
     const seen: string[] = [];
@@ -57,7 +57,7 @@ describeFrameworks(({ serve }) => {
     expect(seen).toEqual([]);
   });
 
-  test("neither does a request that is refused for want of a key", async () => {
+  test("a request without its key that something else answered gets no second response", async () => {
     const { errors, handled } = await timeOut(undefined, { missingKey: "reject" });
     expect(errors).toEqual([]);
     expect(handled).toEqual([]);

@@ -15,7 +15,7 @@ const guarded = fixedWindow({ limit: 2, window: "1d", block: ["1m", "1h"], name:
 const options = { name: "login", storeTimeout: "1m", denyCache: false } as const;
 
 describeAdapters(({ serve }) => {
-  test("is not for a limiter with wait", async () => {
+  test("block cannot be used with wait", async () => {
     const refused = {
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringMatching(
@@ -38,13 +38,13 @@ describeAdapters(({ serve }) => {
     await serve({ limits: { limits: guarded, wait: false } });
   });
 
-  describe.each(["memory", "Redis"])("counted in %s", (place) => {
+  describe.each(["memory", "Redis"])("with counts in %s", (place) => {
     const storeOn = (clock: () => number) =>
       place === "Redis"
         ? redisStore(redis, { prefix: uniquePrefix(), clock })
         : memoryStore({ clock });
 
-    test("a denial locks out, tells for how long, and longer the next time", async () => {
+    test("a denial blocks the client, reports for how long, and blocks longer the next time", async () => {
       const clock = manualClock();
       const heard = hearDecisions();
       const { ask } = await serve({
@@ -79,7 +79,7 @@ describeAdapters(({ serve }) => {
       }
     });
 
-    test("one who is blocked by address and account keeps nobody else from either", async () => {
+    test("a blocked pair of address and account blocks neither the address nor the account alone", async () => {
       const clock = manualClock();
       const key = combineKeys(byIp(), (request: { readonly headers: unknown }) => {
         return (request.headers as Record<string, string>)["x-account"];
@@ -94,7 +94,7 @@ describeAdapters(({ serve }) => {
       expect(statuses).toEqual([200, 200, 429, 200]);
     });
 
-    test("with plans, each tier blocks by itself, and other numbers do not end a block", async () => {
+    test("each tier has its own blocks, and limits of another tier do not end a block", async () => {
       const clock = manualClock();
       let plan: "free" | "paid" = "free";
       const free = { ...guarded, limit: 1 };
@@ -129,7 +129,7 @@ describeAdapters(({ serve }) => {
       expect(await statuses("/request")).toEqual([200, 429, 429]);
     });
 
-    test("a block by hand is answered as a denial by all limits, and onDenied is told", async () => {
+    test("a manual block is answered as a denial by all limits, and calls onDenied", async () => {
       const clock = manualClock();
       const limiter = createLimiter({
         ...options,
@@ -150,7 +150,7 @@ describeAdapters(({ serve }) => {
       await limiter.close();
     });
 
-    test("in shadow, nobody is blocked", async () => {
+    test("shadow mode blocks no client", async () => {
       const clock = manualClock();
       const heard = hearDecisions();
       const { ask } = await serve({

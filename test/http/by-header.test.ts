@@ -35,14 +35,14 @@ describeFrameworks(({ serve }) => {
     return keys.map((key) => key.slice(prefix.length));
   }
 
-  test("a header's value is never readable in Redis", async () => {
+  test("the value of a header is never readable in Redis", async () => {
     const [key = ""] = await keysAfter();
     expect(key).not.toContain(SECRET);
     expect(key).not.toContain(Buffer.from(SECRET).toString("base64url"));
     expect(key).not.toContain(Buffer.from(SECRET).toString("hex"));
   });
 
-  test("the hash is the same every time, and another one with a hashSecret", async () => {
+  test("byHeader always gives the same hash, and another one with a hashSecret", async () => {
     const plain = await keysAfter();
     const salted = await keysAfter({ hashSecret: "pepper" });
     expect(await keysAfter()).toEqual(plain);
@@ -52,12 +52,12 @@ describeFrameworks(({ serve }) => {
     expect(await keysAfter({}, `${SECRET}!`)).not.toEqual(plain);
   });
 
-  test("a key in Redis does not grow with the header", async () => {
+  test("the length of a key in Redis does not depend on the header", async () => {
     const [key = ""] = await keysAfter({}, "x".repeat(12_000));
     expect(key.length).toBeLessThan(120);
   });
 
-  test("each value is counted apart; without the header the address is", async () => {
+  test("each value of a header is counted separately, and a missing header counts by address", async () => {
     const { ask } = await serve({ limits: { limits, key: byHeader("x-api-key") } });
     const remaining = async (headers: Record<string, string>) =>
       (await ask("/", { headers })).headers["x-ratelimit-remaining"];
@@ -68,7 +68,7 @@ describeFrameworks(({ serve }) => {
     expect(await remaining({ "x-api-key": "" })).toBe("0");
   });
 
-  test("the text of a hash is not the value that was hashed", async () => {
+  test("a client that sends the text of a hash is not counted as the hashed value", async () => {
     const { ask } = await serve({
       limits: {
         limits: gcra({ limit: 1, window: "1h" }),
@@ -83,7 +83,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("an invalid header name or secret is an error at once", () => {
+  test("byHeader rejects invalid header names and secrets", () => {
     for (const name of ["", "x api", "x:api", 5, undefined, null]) {
       expect(() => byHeader(name as never)).toThrow(/header name/);
     }

@@ -22,7 +22,7 @@ describeFrameworks(({ serve }) => {
   test.each([
     { kind: "a function", select: planOf },
     { kind: "an async function", select: async (request: AnyRequest) => planOf(request) },
-  ])("each tier has its own limits, chosen by $kind", async ({ select }) => {
+  ])("each tier has its own limits, selected by $kind", async ({ select }) => {
     const { ask } = await serving(select);
     const statuses = { free: [] as number[], premium: [] as number[] };
     for (let i = 0; i < 5; i++) {
@@ -33,7 +33,7 @@ describeFrameworks(({ serve }) => {
     expect(statuses.premium).toEqual([200, 200, 200, 200, 429]);
   });
 
-  test("tiers are counted apart: who upgrades starts with the whole new limit", async () => {
+  test("tiers are counted separately, so a client that upgrades starts with the full limit", async () => {
     const { ask } = await serving(planOf);
     await ask("/", as("ann", "free"));
     await ask("/", as("ann", "free"));
@@ -43,7 +43,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask("/", as("ann", "free"))).status).toBe(429);
   });
 
-  test("tiers with equal limits are counted apart too", async () => {
+  test("tiers with equal limits are counted separately, too", async () => {
     const equal = { a: gcra({ limit: 1, window: "1h" }), b: gcra({ limit: 1, window: "1h" }) };
     const store = memoryStore();
     const { ask } = await serve({
@@ -55,7 +55,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each(["gold", "", "toString", "__proto__", "constructor", undefined, null, 0, ["free"]])(
-    "a tier of %j is an error, never an unlimited request",
+    "the tier %j is an error, so that the request is not unlimited",
     async (tier) => {
       const site = await serving(() => tier);
       expect((await site.ask("/", as("ann", ""))).status).toBe(500);
@@ -67,7 +67,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a tier without limits passes, without headers and without a key", async () => {
+  test("a request of a tier without limits passes without headers, and reads no key", async () => {
     const site = await serve({
       limits: {
         limits: byTier({ ...tiers, internal: null }, planOf),
@@ -88,7 +88,7 @@ describeFrameworks(({ serve }) => {
     ]);
   });
 
-  test("one tier at least has limits, and none of them is undefined", async () => {
+  test("byTier needs limits for at least one tier, and rejects undefined", async () => {
     expect(() => byTier({ internal: null }, () => "internal")).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
     );
@@ -98,7 +98,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test("a tier that cannot be told goes to the error handler", async () => {
+  test("a function that throws instead of returning the tier passes its error to the error handler", async () => {
     const site = await serving(async () => {
       throw new Error("no billing");
     });
@@ -107,7 +107,7 @@ describeFrameworks(({ serve }) => {
     expect(site.handled).toEqual([]);
   });
 
-  test("every tier is validated at construction, not when the first customer of it comes", async () => {
+  test("every tier is validated at construction", async () => {
     const bad = { free: tiers.free, premium: gcra({ limit: -1, window: "1h" }) };
     await expect(serve({ limits: { limits: byTier(bad, planOf) } })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_LIMIT",

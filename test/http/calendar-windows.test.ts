@@ -27,52 +27,55 @@ describeAdapters(({ serve }) => {
     Redis: (now: () => number) => redisStore(redis, { clock: now, prefix: uniquePrefix() }),
   };
 
-  test.each(Object.entries(stores))("headers tell the present month, in %s", async (_, storeOn) => {
-    const clock = manualClock();
-    const { ask } = await serve({
-      limits: {
-        name: "api",
-        store: storeOn(clock.now),
-        storeTimeout: "10s",
-        limits: [
-          fixedWindow({ limit: 2, window: "month", timeZone: "Europe/Berlin" }),
-          gcra({ limit: 10, window: "1h", name: "pace" }),
-        ],
-      },
-    });
-    const first = await ask();
-    expect(first.headers).toMatchObject({
-      "x-ratelimit-limit": "2",
-      "x-ratelimit-remaining": "1",
-      "x-ratelimit-reset": String(LEFT),
-      "ratelimit-policy": `"2-per-month";q=2;w=${31 * DAY}, "pace";q=10;w=3600`,
-      ratelimit: `"2-per-month";r=1;t=${LEFT}, "pace";r=9;t=360`,
-    });
-    await ask();
-    clock.advance(1_000);
-    for (let i = 0; i < 2; i += 1) {
-      const denied = await ask();
-      expect(denied.status).toBe(429);
-      expect(denied.headers).toMatchObject({
-        "retry-after": String(LEFT - 1),
-        "x-ratelimit-reset": String(LEFT - 1),
-        "ratelimit-policy": first.headers["ratelimit-policy"],
+  test.each(Object.entries(stores))(
+    "headers report the current month in %s",
+    async (_, storeOn) => {
+      const clock = manualClock();
+      const { ask } = await serve({
+        limits: {
+          name: "api",
+          store: storeOn(clock.now),
+          storeTimeout: "10s",
+          limits: [
+            fixedWindow({ limit: 2, window: "month", timeZone: "Europe/Berlin" }),
+            gcra({ limit: 10, window: "1h", name: "pace" }),
+          ],
+        },
       });
-      expect(denied.json()).toMatchObject({ "violated-policies": ["2-per-month"] });
-    }
-    clock.advance((LEFT - 1) * 1_000 - 1);
-    expect((await ask()).status).toBe(429);
-    clock.advance(1);
-    const february = await ask();
-    expect(february.status).toBe(200);
-    expect(february.headers).toMatchObject({
-      "x-ratelimit-remaining": "1",
-      "x-ratelimit-reset": String(28 * DAY),
-      "ratelimit-policy": `"2-per-month";q=2;w=${28 * DAY}, "pace";q=10;w=3600`,
-    });
-  });
+      const first = await ask();
+      expect(first.headers).toMatchObject({
+        "x-ratelimit-limit": "2",
+        "x-ratelimit-remaining": "1",
+        "x-ratelimit-reset": String(LEFT),
+        "ratelimit-policy": `"2-per-month";q=2;w=${31 * DAY}, "pace";q=10;w=3600`,
+        ratelimit: `"2-per-month";r=1;t=${LEFT}, "pace";r=9;t=360`,
+      });
+      await ask();
+      clock.advance(1_000);
+      for (let i = 0; i < 2; i += 1) {
+        const denied = await ask();
+        expect(denied.status).toBe(429);
+        expect(denied.headers).toMatchObject({
+          "retry-after": String(LEFT - 1),
+          "x-ratelimit-reset": String(LEFT - 1),
+          "ratelimit-policy": first.headers["ratelimit-policy"],
+        });
+        expect(denied.json()).toMatchObject({ "violated-policies": ["2-per-month"] });
+      }
+      clock.advance((LEFT - 1) * 1_000 - 1);
+      expect((await ask()).status).toBe(429);
+      clock.advance(1);
+      const february = await ask();
+      expect(february.status).toBe(200);
+      expect(february.headers).toMatchObject({
+        "x-ratelimit-remaining": "1",
+        "x-ratelimit-reset": String(28 * DAY),
+        "ratelimit-policy": `"2-per-month";q=2;w=${28 * DAY}, "pace";q=10;w=3600`,
+      });
+    },
+  );
 
-  test("on the server's own clock a month is over when it is", async () => {
+  test("by the server's clock, a month ends on time", async () => {
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const limits = fixedWindow({ limit: 1, window: "month" });
     const { ask } = await serve({ limits: { name: "api", store, storeTimeout: "10s", limits } });
@@ -85,7 +88,7 @@ describeAdapters(({ serve }) => {
     expect(Math.abs(Number(denied.headers["retry-after"]) - left)).toBeLessThan(30);
   });
 
-  test("a request's own number continues the month's count", async () => {
+  test("a request's own limits continue the count of the month", async () => {
     const limits = perRequest(monthly(3), (request: AnyRequest) => monthly(planOf(request)));
     const { ask } = await serve({
       limits: {
@@ -107,7 +110,7 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("another zone, of a request, has a counter of its own", async () => {
+  test("a request's own time zone has a separate counter", async () => {
     const elsewhere = { ...monthly(1), timeZone: "Asia/Tokyo" };
     const limits = perRequest(monthly(1), ({ headers }: AnyRequest) =>
       headers["x-zone"] === undefined ? monthly(1) : elsewhere,
@@ -118,7 +121,7 @@ describeAdapters(({ serve }) => {
     expect(statuses.map(({ status }) => status)).toEqual([200, 429, 200, 429]);
   });
 
-  test("tiers may have months of their own", async () => {
+  test("tiers can have calendar windows of their own", async () => {
     const { ask } = await serve({
       limits: {
         name: "api",
@@ -143,7 +146,7 @@ describeAdapters(({ serve }) => {
     expect(await reset("daily")).toEqual([String(DAY), "1"]);
   });
 
-  test("a month is counted in this process while Redis is away", async () => {
+  test("calendar windows are counted locally while Redis is unavailable", async () => {
     const store = await losable.openStore();
     const limits = fixedWindow({ limit: 2, window: "month" });
     const { ask } = await serve({ limits: { name: "api", store, limits } });

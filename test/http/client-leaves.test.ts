@@ -46,7 +46,7 @@ async function askAndReset(port: number): Promise<void> {
 
 describeFrameworks(({ serve }) => {
   test.each(["key", "cost", "skip", "onDenied"] as const)(
-    "a client that leaves while %s takes its time does no harm",
+    "a client that disconnects while %s is pending causes no error",
     async (option) => {
       const settled = watchUnhandled();
       const { entered, left, slowly } = waitForLeaving();
@@ -71,7 +71,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a client that leaves before it is asked for its address is dropped quietly", async () => {
+  test("a request whose client disconnected before its address was needed is dropped silently", async () => {
     const settled = watchUnhandled();
     const { entered, left, slowly } = waitForLeaving();
     const limiter = createLimiter({ limits });
@@ -84,7 +84,7 @@ describeFrameworks(({ serve }) => {
     expect((await site.ask()).status).toBe(200);
   });
 
-  test("clients that reset their connections are no errors, because they never had an address to read", async () => {
+  test("clients that reset their connections before their address was read cause no errors", async () => {
     const settled = watchUnhandled();
     const site = await serve({ limits: { limits } });
     for (let i = 0; i < 40; i += 1) await askAndReset(site.port);
@@ -94,7 +94,7 @@ describeFrameworks(({ serve }) => {
     expect((await site.ask()).status).toBe(200);
   });
 
-  test("nor does it become an unlimited request when its key is known", async () => {
+  test("a client that disconnects does not avoid being counted if its key is known", async () => {
     const { entered, left, slowly } = waitForLeaving();
     const site = await serve({ limits: { limits, key: () => "ann" }, before: slowly });
     await askAndLeave(site, entered);
@@ -106,7 +106,7 @@ describeFrameworks(({ serve }) => {
     expect(site.errors).toEqual([]);
   });
 
-  test("an address is read before anything is waited for: leaving early does not make it free", async () => {
+  test("the address is read before anything is awaited, so disconnecting early does not avoid the charge", async () => {
     const settled = watchUnhandled();
     const { entered, left, slowly } = waitForLeaving();
     const limiter = createLimiter({ limits });

@@ -87,7 +87,7 @@ async function statusOf(url: string): Promise<number> {
 }
 
 describe.each(stores)("on %s", (_, makeStore) => {
-  test("Express answers every request while its middleware is replaced", async () => {
+  test("Express responds to every request while its middleware is replaced", async () => {
     const store = makeStore();
     const gate = createGate();
     const make = (round: number) => rateLimit({ ...optionsOf(store, round), key: gate.pass });
@@ -112,7 +112,7 @@ describe.each(stores)("on %s", (_, makeStore) => {
     expect(Object.keys(seen)).toEqual(["200"]);
   });
 
-  test("Fastify answers every request while the guard of a hook is replaced", async () => {
+  test("Fastify responds to every request while the guard of a hook is replaced", async () => {
     const store = makeStore();
     const gate = createGate();
     const make = (round: number) =>
@@ -143,7 +143,7 @@ describe.each(stores)("on %s", (_, makeStore) => {
     expect(Object.keys(seen)).toEqual(["200"]);
   });
 
-  test("calls of a limiter are decided, and given back or charged, while it is replaced", async () => {
+  test("calls of a limiter are decided, and charged or refunded, while it is replaced", async () => {
     const store = makeStore();
     let current = createLimiter(optionsOf(store, 0));
     const seen = await underLoad(
@@ -168,7 +168,7 @@ describe.each(stores)("on %s", (_, makeStore) => {
     expect(Object.keys(seen)).toEqual(["true"]);
   });
 
-  test("calls through a breaker end while it is replaced", async () => {
+  test("calls through a breaker finish while it is replaced", async () => {
     const store = makeStore();
     const make = (round: number) =>
       createBreaker({ name: "api", store, storeTimeout: "1m", minimumCalls: 100 + round });

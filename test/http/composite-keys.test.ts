@@ -36,7 +36,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each(Object.entries(COMPOSITES))(
-    "a customer's IPv6 addresses do not become so many clients in %s",
+    "the IPv6 addresses of one customer do not count as many clients in %s",
     async (_, key) => {
       const { ask } = await serve({ limits: { limits, key }, trustProxy: "loopback" });
       const statuses: number[] = [];
@@ -54,15 +54,18 @@ describeFrameworks(({ serve }) => {
       "String()",
       (request: AnyRequest) => String(combineKeys<AnyRequest>(byIp(), user)(request, request.ip)),
     ],
-  ])("%s of what byIp returns is an error, not one bucket for everybody", async (_, key) => {
-    const site = await serve({ limits: { limits, key } });
-    expect((await site.ask("/", from("1.2.3.4"))).status).toBe(500);
-    expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
-    expect(site.errors[0]?.message).toContain("combineKeys(byIp(), ");
-    expect(site.handled).toEqual([]);
-  });
+  ])(
+    "%s of the result of byIp is an error, so that clients do not share one bucket",
+    async (_, key) => {
+      const site = await serve({ limits: { limits, key } });
+      expect((await site.ask("/", from("1.2.3.4"))).status).toBe(500);
+      expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_KEY" }]);
+      expect(site.errors[0]?.message).toContain("combineKeys(byIp(), ");
+      expect(site.handled).toEqual([]);
+    },
+  );
 
-  test("an address of an application's own that it hands to byIp() is the one that counts", async () => {
+  test("byIp counts an address that the application passes to it", async () => {
     const { ask } = await serve({
       limits: { limits, key: (request) => byIp()(request, request.headers["x-user"] as string) },
     });
@@ -74,7 +77,7 @@ describeFrameworks(({ serve }) => {
     expect(await statuses("203.0.113.2")).toEqual([200, 200, 200, 429]);
   });
 
-  test("byIp() that a key function asks counts by its own prefix, of the whole address", async () => {
+  test("byIp called in a key function counts the full address by its own prefix", async () => {
     const { ask } = await serve({
       limits: {
         limits,
@@ -85,7 +88,7 @@ describeFrameworks(({ serve }) => {
     for (const address of ONE_CUSTOMER) expect((await ask("/", from(address))).status).toBe(200);
   });
 
-  test("each combination has a budget of its own, and a request without one part has none", async () => {
+  test("each combination of keys has its own counter, and a request that lacks one of them has no key", async () => {
     const key = combineKeys<AnyRequest>(byIp(), user);
     const { ask } = await serve({
       limits: { limits, key, missingKey: "reject" },
@@ -101,7 +104,7 @@ describeFrameworks(({ serve }) => {
     expect(await statuses("203.0.113.2", "")).toEqual([400, 400, 400, 400]);
   });
 
-  test("a part that is no text is an error, named by the dimension", async () => {
+  test("a key in a combination that returns no text is an error that names the dimension", async () => {
     const key = { pair: combineKeys<AnyRequest>(byIp(), (() => 4.2) as never) };
     const site = await serve({ limits: { limits: gcra({ ...limits, per: "pair" }), key } });
     expect((await site.ask()).status).toBe(500);
@@ -129,7 +132,7 @@ describeFrameworks(({ serve }) => {
       combineKeys<AnyRequest>(byIp(), user),
       combineSubjects(subjectOfAddress("2001:db8:1:1::7"), "ann"),
     ],
-  ])("whoever counts by %s can unlock it without a request", async (_, key, subject) => {
+  ])("a client counted by %s can be reset without a request", async (_, key, subject) => {
     const limiter = createLimiter({ limits });
     const { ask } = await serve({ limits: { limiter, key }, trustProxy: "loopback" });
     const one = from("2001:db8:1:1::1");

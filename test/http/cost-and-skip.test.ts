@@ -13,7 +13,7 @@ const costHeader = ({ headers }: AnyRequest) => Number(headers["x-cost"] ?? 1);
 describeFrameworks(({ serve }) => {
   const serving = (options: Partial<SharedOptions>) => serve({ limits: { limits, ...options } });
 
-  test("a request costs one unit, or as many as said", async () => {
+  test("a request costs one unit, or the configured number of units", async () => {
     expect(await left(await serving({}))).toBe("9");
     expect(await left(await serving({ cost: 4 }))).toBe("6");
   });
@@ -21,7 +21,7 @@ describeFrameworks(({ serve }) => {
   test.each([
     { kind: "a function", cost: costHeader },
     { kind: "an async function", cost: async (request: AnyRequest) => costHeader(request) },
-  ])("the cost may be $kind of the request", async ({ cost }) => {
+  ])("the cost of a request may be $kind", async ({ cost }) => {
     const site = await serving({ cost });
     expect(await left(site, "/", { "x-cost": "3" })).toBe("7");
     expect(await left(site)).toBe("6");
@@ -32,7 +32,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each([Number.NaN, undefined, null, -1, 1.5, 2 ** 53, Number.POSITIVE_INFINITY, "3", 10n])(
-    "a cost of %s is an error, never an unlimited request",
+    "the cost %s is an error, so that the request is not unlimited",
     async (cost) => {
       const site = await serving({ cost: () => cost as never });
       expect((await site.ask()).status).toBe(500);
@@ -46,7 +46,7 @@ describeFrameworks(({ serve }) => {
     expect([await left(site), await left(site)]).toEqual(["10", "10"]);
   });
 
-  test("a cost that throws or rejects goes to the error handler", async () => {
+  test("a cost function that throws or rejects passes its error to the error handler", async () => {
     for (const cost of [failing, async () => failing()]) {
       const site = await serving({ cost });
       expect((await site.ask()).status).toBe(500);
@@ -56,7 +56,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each([Number.NaN, -1, 0.5, "2", null, 2 ** 53])(
-    "a cost of %s in the options is an error at construction",
+    "the option cost rejects %s",
     async (cost) => {
       await expect(serving({ cost: cost as never })).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",
@@ -67,22 +67,25 @@ describeFrameworks(({ serve }) => {
   test.each([
     { kind: "a function", skip: isHealth },
     { kind: "an async function", skip: async (request: AnyRequest) => isHealth(request) },
-  ])("skip, $kind, lets a request pass uncounted and without headers", async ({ skip }) => {
-    const site = await serving({ skip });
-    const health = await site.ask("/?health");
-    expect(health.status).toBe(200);
-    expect(Object.keys(health.headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
-    expect(health.json()).toBeNull();
-    expect(await left(site)).toBe("9");
-  });
+  ])(
+    "skip, $kind, lets a request pass without counting it and without headers",
+    async ({ skip }) => {
+      const site = await serving({ skip });
+      const health = await site.ask("/?health");
+      expect(health.status).toBe(200);
+      expect(Object.keys(health.headers).filter((name) => name.includes("ratelimit"))).toEqual([]);
+      expect(health.json()).toBeNull();
+      expect(await left(site)).toBe("9");
+    },
+  );
 
-  test("a request that is skipped reads neither key nor cost", async () => {
+  test("a skipped request reads neither key nor cost", async () => {
     const site = await serving({ skip: () => true, key: failing, cost: failing });
     expect((await site.ask()).status).toBe(200);
   });
 
   test.each(["yes", 1, 0, "", null, {}, { admin: "yes" }])(
-    "a skip that returns %s is an error, never an unlimited request",
+    "skip returning %s is an error, so that the request is not unlimited",
     async (returned) => {
       const site = await serving({ skip: () => returned as never });
       expect((await site.ask()).status).toBe(500);
@@ -92,7 +95,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a skip that throws or rejects goes to the error handler", async () => {
+  test("a skip function that throws or rejects passes its error to the error handler", async () => {
     for (const skip of [failing, async () => failing()]) {
       const site = await serving({ skip });
       expect((await site.ask()).status).toBe(500);

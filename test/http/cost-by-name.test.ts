@@ -23,7 +23,7 @@ describeFrameworks(({ serve }) => {
     serve({ limits: { limits, cost: costOf, ...options } });
   const costing = (cost: unknown) => ({ headers: { "x-cost": JSON.stringify(cost) } });
 
-  test("each limit is charged its own, in one decision", async () => {
+  test("a cost by name charges each limit its own units, in one decision", async () => {
     const { ask } = await serving();
     const first = await ask("/", costing({ tokens: 600 }));
     expect(first.json()).toMatchObject({ cost: { requests: 1, tokens: 600 } });
@@ -36,7 +36,7 @@ describeFrameworks(({ serve }) => {
     expect(later.headers["ratelimit"]).toMatch(/^"requests";r=1;t=\d+, "tokens";r=399;t=\d+$/);
   });
 
-  test("a limit that is left out stays in the policy, and is reported nowhere else", async () => {
+  test("a limit with cost 0 stays in RateLimit-Policy, and is not reported elsewhere", async () => {
     const { ask } = await serving();
     const { headers, json } = await ask("/", costing({ tokens: 0 }));
     expect(headers["ratelimit-policy"]).toBe('"requests";q=3;w=3600, "tokens";q=1000;w=3600');
@@ -45,7 +45,7 @@ describeFrameworks(({ serve }) => {
     expect(json()).toMatchObject({ cost: { requests: 1 }, limits: [{ name: "requests" }] });
   });
 
-  test("the policy has the request's numbers of a limit that is left out, where it has some", async () => {
+  test("RateLimit-Policy shows the request's own numbers for a limit with cost 0", async () => {
     const { ask } = await serving({
       limits: perRequest(limits, async () => [hourly("requests", 30), hourly("tokens", 50)]),
       cost: { tokens: 0 },
@@ -55,7 +55,7 @@ describeFrameworks(({ serve }) => {
     expect(headers["ratelimit"]).toMatch(/^"requests";r=29;t=\d+$/);
   });
 
-  test("the function may be async, and a fixed cost an object", async () => {
+  test("a cost by name may come from an async function or be a fixed object", async () => {
     const later = await serving({ cost: async (request) => costOf(request) });
     const cost = { requests: 1, tokens: 7 };
     expect((await later.ask("/", costing({ tokens: 7 }))).json()).toMatchObject({ cost });
@@ -64,7 +64,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each([{ token: 5 }, { tokens: -1 }, { tokens: "5" }, { tokens: null }, [5]])(
-    "a function that returns %j is an error, never an unlimited request",
+    "a cost function returning %j is an error, so that the request is not unlimited",
     async (cost) => {
       const site = await serving();
       expect((await site.ask("/", costing(cost))).status).toBe(500);
@@ -74,7 +74,7 @@ describeFrameworks(({ serve }) => {
   );
 
   test.each([{ token: 5 }, { tokens: 1.5 }, { tokens: undefined }])(
-    "%j in the options is an error at construction",
+    "the option cost rejects %j by name",
     async (cost) => {
       await expect(serving({ cost: cost as CostByName })).rejects.toMatchObject({
         code: "HEADGATE_INVALID_COST",
@@ -82,7 +82,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a cost of 0 for every limit charges nothing and is allowed, with the headers of what is left", async () => {
+  test("a cost of 0 for every limit is allowed and charges nothing, with the headers of the remaining units", async () => {
     const site = await serving();
     for (let i = 0; i < 4; i += 1) {
       const { status, headers } = await site.ask("/", costing({ requests: 0, tokens: 0 }));
@@ -91,7 +91,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("a list in the options is an error at construction, and so is a cost by name beside lease", async () => {
+  test("the option cost rejects an array, and a cost by name together with lease", async () => {
     const code = "HEADGATE_INVALID_OPTION";
     await expect(serving({ cost: [5] as never })).rejects.toMatchObject({ code });
     const lease = { max: 10, ttl: "1s" } as const;
@@ -102,7 +102,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test("an object in the options costs what it did when it was checked", async () => {
+  test("changing the cost object after construction has no effect", async () => {
     const cost: Record<string, number> = { tokens: 7 };
     const { ask } = await serving({ cost });
     cost["tokens"] = 8;
@@ -110,7 +110,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).json()).toMatchObject({ cost: { requests: 1, tokens: 7 } });
   });
 
-  test("every tier has to have its names, where it is fixed; where it is not, that of the request", async () => {
+  test("a fixed cost by name must fit every tier, and a cost function must fit the request's tier", async () => {
     const tiers = byTier({ all: limits, one: requests }, ({ headers }: AnyRequest) =>
       headers["x-tier"] === "one" ? "one" : "all",
     );
@@ -124,7 +124,7 @@ describeFrameworks(({ serve }) => {
     expect(site.errors).toMatchObject([{ code }]);
   });
 
-  test("a request that lacks the key of all that it would be asked passes", async () => {
+  test("a request passes if every limit that it would be charged for lacks its key", async () => {
     const site = await serving({
       limits: [hourly("requests", 3, "user"), hourly("tokens", 9, "team")],
       key: {
@@ -142,8 +142,8 @@ describeFrameworks(({ serve }) => {
   });
 });
 
-describe("behind Fastify", () => {
-  test("a request is settled by name, over both limiters where one extends the other", async () => {
+describe("cost by name with Fastify", () => {
+  test("settling by name settles both limiters of a route that extends the plugin", async () => {
     const app = Fastify();
     await app.register(headgate, { name: "api", limits: requests, cost: { requests: 1 } });
     const own = { limits: tokens, extend: true, cost: { tokens: 500 } };
@@ -167,7 +167,7 @@ describe("behind Fastify", () => {
     expect(headers["retry-after"]).toBeDefined();
   });
 
-  test("what is extended is charged what is named of it, where a request has no limits beside it", async () => {
+  test("a request without limits of its own charges the extended limiter the units named for it", async () => {
     const app = Fastify();
     await app.register(headgate, { name: "api", limits: requests });
     const cost = { tokens: 5, requests: 2 };
@@ -183,7 +183,7 @@ describe("behind Fastify", () => {
   });
 
   test.each([[[5]], [new Date(0)]])(
-    "a function that returns %j is an error there, too",
+    "a cost function returning %j is an error in Fastify, too",
     async (cost) => {
       const app = Fastify();
       await app.register(headgate, { name: "api", limits: requests });
@@ -195,7 +195,7 @@ describe("behind Fastify", () => {
     },
   );
 
-  test("a route's cost by name beside the plugin's lease is an error when it is added", async () => {
+  test("a route's cost by name is rejected when it is added if the plugin has lease", async () => {
     const app = Fastify();
     const lease = { max: 10, ttl: "1s" } as const;
     await app.register(headgate, { name: "api", limits: requests, lease });
@@ -203,7 +203,7 @@ describe("behind Fastify", () => {
     await expect(app.ready()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
   });
 
-  test("a route that inherits a cost with names of other limits is an error when it is added", async () => {
+  test("a route that inherits a cost for limits it does not have is rejected when it is added", async () => {
     const app = Fastify();
     await app.register(headgate, { name: "api", limits, cost: { tokens: 5 } });
     app.get("/", { config: { rateLimit: { limits: requests } } }, async () => "");

@@ -23,7 +23,7 @@ const once = gcra({ limit: 1, window: "1h" });
 const often = gcra({ limit: 100, window: "1h" });
 
 describeFrameworks(({ serve }) => {
-  test("each decision of a request is published once, with its subject as reset takes it", async () => {
+  test("each decision is published once, with its subject in the form that reset takes", async () => {
     const heard = hearDecisions();
     const limiter = createLimiter({
       name: "api",
@@ -42,7 +42,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).status).toBe(200);
   });
 
-  test("several limiters on a request are several decisions, and one that is mounted twice is one", async () => {
+  test("several limiters publish several decisions, and a limiter mounted twice publishes one", async () => {
     const heard = hearDecisions();
     const twice = createLimiter({ name: "twice", limits: often });
     const { ask } = await serve({
@@ -52,14 +52,14 @@ describeFrameworks(({ serve }) => {
     expect(heard.map(({ limiter }) => limiter)).toEqual(["twice", "other"]);
   });
 
-  test("what asks no limiter publishes nothing", async () => {
+  test("a request that calls no limiter publishes nothing", async () => {
     const heard = hearDecisions();
     const { ask } = await serve({ limits: { limits: once, skip: () => true } });
     await ask();
     expect(heard).toEqual([]);
   });
 
-  test("a request on a list is published as such, and asks no limiter", async () => {
+  test("a request on a list is published on its own channel, and calls no limiter", async () => {
     const heard = hearDecisions();
     const listed: ListedRequest[] = [];
     const note = (message: unknown): void => void listed.push(message as ListedRequest);
@@ -79,7 +79,7 @@ describeFrameworks(({ serve }) => {
     expect(heard.map(({ limiter }) => limiter)).toEqual(["c"]);
   });
 
-  test("what a subscriber throws reaches no request, and the process lives", async () => {
+  test("an error thrown by a subscriber affects neither requests nor the process", async () => {
     watchWarnings();
     const settled = watchUnhandled();
     const fail = (): never => {
@@ -96,7 +96,7 @@ describeFrameworks(({ serve }) => {
     await settled();
   });
 
-  test("decisions of Redis, and of the deny cache, are published as well", async () => {
+  test("decisions made by Redis and by the deny cache are published, too", async () => {
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const heard = hearDecisions();
     const { ask } = await serve({
@@ -113,7 +113,7 @@ describeFrameworks(({ serve }) => {
   });
 });
 
-test("a Fastify route whose limiter has no name of its own says whose plugin's it is", async () => {
+test("a message about a Fastify route without its own name contains the plugin's name", async () => {
   const heard = hearDecisions();
   const app = Fastify();
   await app.register(headgate, { name: "api", limits: often });
@@ -134,8 +134,8 @@ test("a Fastify route whose limiter has no name of its own says whose plugin's i
   ]);
 });
 
-describe("the route", () => {
-  test("of Fastify is its method and its url as it was added, and none where there is no route", async () => {
+describe("the route in a message", () => {
+  test("the route in a message of Fastify is the method and the url as added, and undefined without a route", async () => {
     const heard = hearDecisions();
     const app = Fastify();
     await app.register(headgate, { limits: often });
@@ -165,7 +165,7 @@ describe("the route", () => {
     ["Express 4", express4],
     ["Express 5", express5],
   ])(
-    "of %s is the method, where its router is mounted and the route's path, and none in middleware",
+    "the route in a message of %s is the method, the mount path and the route's path, and undefined in middleware",
     async (_, makeApp) => {
       const heard = hearDecisions();
       const limit = (name: string) => rateLimit({ limits: often, name }) as RequestHandler;

@@ -10,7 +10,7 @@ const limits = [
 ];
 
 describeFrameworks(({ serve }) => {
-  test("a denial is a problem document that names the limits it broke, and no others", async () => {
+  test("the body of a denial is a problem document with the names of the violated limits", async () => {
     const { ask, handled } = await serve({ limits: { limits } });
     await ask();
     const denied = await ask();
@@ -27,7 +27,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toHaveLength(1);
   });
 
-  test("it is what toProblem makes of the decision", async () => {
+  test("the body of a denial equals toProblem(decision)", async () => {
     const limiter = createLimiter({ limits });
     const { ask } = await serve({ limits: { limiter, key: () => "all" } });
     await ask();
@@ -35,7 +35,7 @@ describeFrameworks(({ serve }) => {
     expect(denied.json()).toEqual(toProblem(await limiter.peek("all")));
   });
 
-  test("every method is denied alike, and HEAD has no body", async () => {
+  test("every HTTP method is denied in the same way, and HEAD gets no body", async () => {
     const { ask, handled } = await serve({ limits: { limits } });
     await ask();
     const posted = await ask("/", { method: "POST" });

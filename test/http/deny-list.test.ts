@@ -32,7 +32,7 @@ describeFrameworks(({ serve }) => {
     return { ...site, deny, clock, statusOf: async () => (await site.ask()).status };
   }
 
-  test("a client on the deny list gets 403, as on blockList, until it is taken off", async () => {
+  test("a client on the operators' deny list gets 403 until it is removed", async () => {
     const heard = hearListed();
     const onDenied = vi.fn();
     const { ask, deny, statusOf } = await serving({ onDenied });
@@ -54,7 +54,7 @@ describeFrameworks(({ serve }) => {
     expect(await statusOf()).toBe(200);
   });
 
-  test("an entry ends by the server's clock, without another change", async () => {
+  test("an entry expires by the server's clock, without another change", async () => {
     const { deny, clock, statusOf } = await serving();
     const end = (clock.ms + 1_000) * 1_000;
     deny(["127.0.0.1", end], ["203.0.113.7", null]);
@@ -76,7 +76,7 @@ describeFrameworks(({ serve }) => {
     expect(await statusOf()).toBe(status);
   });
 
-  test("of a request that finds a list that is too old, the new one decides", async () => {
+  test("a request that finds the deny list out of date is decided by the new one", async () => {
     const clock = Date.now();
     const { store, deny, age, answer } = overridden(
       requireStore(memoryStore({ clock: () => clock })),
@@ -90,7 +90,7 @@ describeFrameworks(({ serve }) => {
   });
 });
 
-test("an operator's deny list is in force in a guard on Redis, whatever its limiter counts by", async () => {
+test("the operators' deny list applies to every guard on Redis, whatever its limiter counts by", async () => {
   const prefix = uniquePrefix();
   const guard = createHttpGuard("test", {
     name: "api",

@@ -17,7 +17,7 @@ const UNREAD: readonly (readonly [string, string | undefined, unknown])[] = [
 ];
 
 describeFrameworks(({ serve }) => {
-  test("limits count by the dimension they name, together in one decision", async () => {
+  test("limits count by their own dimensions, together in one decision", async () => {
     const { ask } = await serve({
       limits: {
         limits: [
@@ -38,7 +38,7 @@ describeFrameworks(({ serve }) => {
     expect(await left("other", "ann")).toEqual([1, 1]);
   });
 
-  test('per "ip" needs no key', async () => {
+  test('per: "ip" needs no key', async () => {
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 1, window: "1h", per: "ip" }) },
       trustProxy: "loopback",
@@ -49,7 +49,7 @@ describeFrameworks(({ serve }) => {
     expect((await from("203.0.113.2")).status).toBe(200);
   });
 
-  test('per "global" needs none, and counts everybody together', async () => {
+  test('per: "global" needs no key, and counts all clients together', async () => {
     const { ask } = await serve({
       limits: {
         limits: [
@@ -66,14 +66,14 @@ describeFrameworks(({ serve }) => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('per "global" alone counts everybody together', async () => {
+  test('per: "global" alone counts all clients together', async () => {
     const limits = gcra({ limit: 1, window: "1h", per: "global" });
     const { ask } = await serve({ limits: { limits } });
     expect((await ask()).status).toBe(200);
     expect((await ask()).status).toBe(429);
   });
 
-  test.each(UNREAD)("a key that nobody would read is refused: %s", async (_, per, key) => {
+  test.each(UNREAD)("a key that no limit counts by is rejected: %s", async (_, per, key) => {
     const limits = gcra({ limit: 1, window: "1h", per });
     await expect(serve({ limits: { limits, key } as SharedOptions })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
@@ -81,7 +81,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test('a record may say how addresses are counted, per "ip" too', async () => {
+  test('a record of keys may set the key of per: "ip", too', async () => {
     const { ask } = await serve({
       limits: {
         limits: gcra({ limit: 1, window: "1h", per: "ip" }),
@@ -103,7 +103,7 @@ describeFrameworks(({ serve }) => {
     { what: "a key that is a header's name", options: { key: "x-tenant" as never } },
   ];
 
-  test.each(bad)("$what is an error at construction", async ({ options }) => {
+  test.each(bad)("$what is rejected at construction", async ({ options }) => {
     const limits = gcra({ limit: 1, window: "1h", per: "tenant" });
     await expect(serve({ limits: { limits, ...options } })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
@@ -111,7 +111,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test("limits that name no dimension count addresses beside a record that has no default", async () => {
+  test("limits without a dimension count by address if the record of keys has no default", async () => {
     const { ask } = await serve({
       limits: {
         limits: [

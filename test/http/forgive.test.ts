@@ -60,7 +60,7 @@ const FRAMEWORKS: readonly [string, Serve][] = [
   ...PLATFORMS.map((platform): [string, Serve] => [`Nest on ${platform}`, serveNestOn(platform)]),
 ];
 
-test.each(FRAMEWORKS)("%s: one client is forgiven, in one line", async (_, serve) => {
+test.each(FRAMEWORKS)("%s: resetClient resets one client in one line", async (_, serve) => {
   const { ask, resetClient } = await serve(["account"]);
   const statusOf = async (account: string) =>
     (await ask("/page", { headers: { "x-account": account } })).status;
@@ -72,8 +72,11 @@ test.each(FRAMEWORKS)("%s: one client is forgiven, in one line", async (_, serve
   expect(await statusOf("grace")).toBe(429);
 });
 
-test.each(FRAMEWORKS)("%s: without the option, forgiving is an error", async (_, serve) => {
-  const { ask, resetClient } = await serve(undefined);
-  await ask("/page", { headers: { "x-account": "ada" } });
-  await expect(resetClient()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
-});
+test.each(FRAMEWORKS)(
+  "%s: resetClient without the option resetDimensions is an error",
+  async (_, serve) => {
+    const { ask, resetClient } = await serve(undefined);
+    await ask("/page", { headers: { "x-account": "ada" } });
+    await expect(resetClient()).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
+  },
+);

@@ -84,7 +84,7 @@ test.each(expressCases)("%s of express-rate-limit", async (_, there, headers) =>
   expect(await headersOf(await serve(ours(headers)))).toEqual(theirs);
 });
 
-test("their own parser reads what it read, for each draft that it knows", async () => {
+test("the parser of express-rate-limit reads the same values from Headgate's headers, for each draft", async () => {
   const read = async (middleware: RequestHandler) => {
     const all = await headersOf(await serve(middleware));
     vi.setSystemTime(NOW);
@@ -134,7 +134,7 @@ describe.each(PLATFORMS)("Nest on %s", (platform) => {
   test.each([
     ["blocks for a window from its denial", {}, "1m"],
     ["denies until its window ends", { blockDuration: 0 }, undefined],
-  ] as const)("a throttler that %s", async (_, there, block) => {
+  ] as const)("headers match a Nest throttler that %s", async (_, there, block) => {
     const theirs = await headersBy(
       [ThrottlerModule.forRoot([{ ttl: windowMs, limit: 2, ...there }])],
       { provide: APP_GUARD, useClass: ThrottlerGuard },
@@ -156,7 +156,7 @@ describe.each(PLATFORMS)("Nest on %s", (platform) => {
   });
 });
 
-test("the headers that rate-limiter-flexible's page sets", async () => {
+test("headers match those on rate-limiter-flexible's page", async () => {
   const limiter = new RateLimiterMemory({ points: 2, duration: 60 });
   const theirs = await headersOf(
     await serve((_req, res, next) => {

@@ -40,7 +40,7 @@ const cases = [
 }[];
 
 describeFrameworks(({ serve }) => {
-  test.each(cases)("headers: $headers sends these and no others", async (one) => {
+  test.each(cases)("headers: $headers sends exactly these headers", async (one) => {
     const { headers, sent, denial = DENIAL } = { denial: undefined, ...one };
     const limits = gcra({ limit: 1, window: "1h" });
     const { ask } = await serve({ limits: { limits, headers } });
@@ -62,7 +62,7 @@ describeFrameworks(({ serve }) => {
     { headers: { legacy: false, reset: "epoch" } },
     { headers: { retryAfter: "1" } },
     { headers: null },
-  ])("$headers is an error at construction", async ({ headers }) => {
+  ])("headers rejects $headers at construction", async ({ headers }) => {
     const limits = gcra({ limit: 1, window: "1h" });
     await expect(serve({ limits: { limits, headers: headers as never } })).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",

@@ -16,7 +16,7 @@ describeFrameworks(({ serve }) => {
     { kind: "a function", key: byUser },
     { kind: "an async function", key: async (request: AnyRequest) => byUser(request) },
     { kind: "a record", key: { default: byUser } },
-  ])("$kind says who is counted", async ({ key }) => {
+  ])("$kind selects the client to count", async ({ key }) => {
     const { ask } = await serving({ key });
     const statuses: number[] = [];
     for (const user of ["ann", "bob", "ann", "ann", "bob", "bob"]) {
@@ -26,7 +26,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each([4.2, true, false, {}, [], ["ann"], Symbol("ann"), Number.NaN, () => "ann"])(
-    "a key that is no text is an error, never an unlimited request or one bucket: %s",
+    "a key that is no text is an error, so that clients are neither unlimited nor share one bucket: %s",
     async (returned) => {
       const site = await serving({ key: () => returned as never });
       expect((await site.ask()).status).toBe(500);
@@ -37,7 +37,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a whole number is its digits, and counts as the text does", async () => {
+  test("a whole number counts as its digits", async () => {
     const keys: unknown[] = [42, "42", 42n, 43];
     const site = await serving({ key: () => keys.shift() as never });
     const statuses: number[] = [];
@@ -45,7 +45,7 @@ describeFrameworks(({ serve }) => {
     expect(statuses).toEqual([200, 200, 429, 200]);
   });
 
-  test("a key that throws or rejects goes to the error handler", async () => {
+  test("a key function that throws or rejects passes its error to the error handler", async () => {
     const fail = () => {
       throw new Error("no session");
     };
@@ -57,7 +57,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("keys that are names of an object's own members are keys like any other", async () => {
+  test("keys that are names of object members are ordinary keys", async () => {
     const { ask } = await serving({ key: byUser });
     for (const user of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       const statuses = [1, 2, 3].map(() => ask("/", as(user)));
@@ -65,7 +65,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("keys that differ in one sign are counted apart, however long and odd they are", async () => {
+  test("keys that differ in one character are counted separately, however long or unusual they are", async () => {
     const keys = ["a", "A", " a", "a:", "a{", "{a}", "a%7b", "a\u0000", "é", "#", "~a", "~~a"];
     const long = ["x".repeat(4_000), `${"x".repeat(3_999)}y`];
     const { ask } = await serving({ key: ({ url }) => decodeURIComponent(url.slice(2)) });

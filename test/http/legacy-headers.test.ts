@@ -7,7 +7,7 @@ import { secondsLeft } from "./support/seconds-left.ts";
 const FIVE = slidingLog({ limit: 5, window: "10s" });
 
 describeFrameworks(({ serve }) => {
-  test("X-RateLimit-* report the limit, what is left, and the seconds until all is back", async () => {
+  test("X-RateLimit-* report the limit, the remaining units, and the seconds until the limit has recovered", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const { ask } = await serve({ limits: { name: "api", limits: FIVE, store } });
@@ -23,7 +23,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test("the seconds are rounded up: a reset is never reported too early", async () => {
+  test("X-RateLimit-Reset is rounded up, so that it is never early", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = fixedWindow({ limit: 5, window: "10s" });
@@ -35,7 +35,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).headers["x-ratelimit-reset"]).toBe("1");
   });
 
-  test('reset "epoch" reports the moment in seconds since the epoch', async () => {
+  test('reset: "epoch" reports the reset in seconds since the epoch', async () => {
     const limits = fixedWindow({ limit: 5, window: "1h" });
     const { ask } = await serve({ limits: { limits, headers: { reset: "epoch" } } });
     const before = Date.now();
@@ -45,7 +45,7 @@ describeFrameworks(({ serve }) => {
     expect(reset).toBeLessThanOrEqual(Math.ceil((Date.now() + 3_600_000) / 1_000));
   });
 
-  test("a denial has them too, with nothing left", async () => {
+  test("a denial has X-RateLimit-* with 0 remaining", async () => {
     const { ask } = await serve({ limits: { limits: gcra({ limit: 1, window: "1h" }) } });
     await ask();
     const denied = await ask();
@@ -57,7 +57,7 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test("with several limits they are the numbers of the one with the least share left, whatever the order", async () => {
+  test("with several limits, X-RateLimit-* show the one with the smallest remaining share, whatever the order", async () => {
     const loose = gcra({ limit: 1_000, window: "1h" });
     const tight = gcra({ limit: 4, window: "1m" });
     for (const limits of [
@@ -73,7 +73,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("of several limits that deny, they are the numbers of the one that takes longest", async () => {
+  test("if several limits deny, X-RateLimit-* show the one that takes longest", async () => {
     const limits = [
       fixedWindow({ limit: 2, window: "1m" }),
       fixedWindow({ limit: 2, window: "1h" }),
@@ -89,7 +89,7 @@ describeFrameworks(({ serve }) => {
     expect(headers["retry-after"]).toEqual(secondsLeft(3_600));
   });
 
-  test("burst and capacity are the limit that is reported: the most that is granted at once", async () => {
+  test("X-RateLimit-Limit is the burst or capacity, if there is one", async () => {
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 60, window: "1m", burst: 7 }) },
     });

@@ -33,9 +33,9 @@ const ALLOWING: [string, NonNullable<SharedOptions["onDenied"]>][] = [
 ];
 
 describeFrameworks(({ serve, returnsAnswers = false }) => {
-  describe.each(ALLOWING)('an onDenied that %s "allow"', (_, onDenied) => {
+  describe.each(ALLOWING)('onDenied that %s "allow"', (_, onDenied) => {
     test.each(["memory", "Redis"])(
-      "lets the request on, uncharged, counted in %s",
+      "a denied request continues without a charge, with counts in %s",
       async (place) => {
         const store =
           place === "Redis" ? redisStore(redis, { prefix: uniquePrefix() }) : memoryStore();
@@ -87,18 +87,21 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
       },
     ],
     ["the error handler's", "error"],
-  ])("what is let on by nobody (%s) is published as denied, once", async (_, onDenied) => {
-    const heard = hearDecisions();
-    const { ask, handled } = await serve({ limits: { limits: once, onDenied } });
-    await ask();
-    await ask();
-    expect(handled).toHaveLength(1);
-    expect(heard).toHaveLength(2);
-    expect(heard[1]).toMatchObject({ decision: { allowed: false } });
-    expect(heard[1]).not.toHaveProperty("passed");
-  });
+  ])(
+    "a denied request that onDenied does not allow (%s) is published as denied, once",
+    async (_, onDenied) => {
+      const heard = hearDecisions();
+      const { ask, handled } = await serve({ limits: { limits: once, onDenied } });
+      await ask();
+      await ask();
+      expect(handled).toHaveLength(1);
+      expect(heard).toHaveLength(2);
+      expect(heard[1]).toMatchObject({ decision: { allowed: false } });
+      expect(heard[1]).not.toHaveProperty("passed");
+    },
+  );
 
-  test("where an answer has begun, that counts", async () => {
+  test('"allow" is ignored after a response has begun', async () => {
     const heard = hearDecisions();
     const { ask, handled } = await serve({
       limits: {
@@ -116,7 +119,7 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
   });
 
   test.skipIf(returnsAnswers)(
-    "an answer whose function never settles is published when it is over",
+    "a denial whose onDenied never settles is published when the response has ended",
     async () => {
       const heard = hearDecisions();
       const { ask } = await serve({
@@ -135,7 +138,7 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
     },
   );
 
-  test("a later limiter decides by itself: it may let on, and it may deny", async () => {
+  test("a later limiter decides separately, and may allow or deny", async () => {
     const store = memoryStore();
     const { ask, handled } = await serve({
       limits: [
@@ -157,14 +160,14 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
     expect(handled).toHaveLength(2);
   });
 
-  test("a limiter that is mounted twice does not deny what it let on", async () => {
+  test("a limiter that is mounted twice does not deny a request that onDenied allowed", async () => {
     const limits = { name: "api", limits: once, store: memoryStore(), onDenied: () => "allow" };
     const { ask } = await serve({ limits: [limits, { ...limits, onDenied: undefined }] });
     await ask();
     expect((await ask()).status).toBe(200);
   });
 
-  test("a client that has left is not let on", async () => {
+  test("a request whose client disconnected is not allowed by onDenied", async () => {
     const settled = watchUnhandled();
     const heard = hearDecisions();
     const asked = deferred<void>();
@@ -192,7 +195,7 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
     expect(heard[1]).not.toHaveProperty("passed");
   });
 
-  test("errors of the handler behind it are the application's, as always", async () => {
+  test('errors of the handler after "allow" go to the application', async () => {
     const { ask, errors } = await serve({
       limits: { limits: once, onDenied: () => "allow" },
       routes: {
@@ -209,7 +212,7 @@ describeFrameworks(({ serve, returnsAnswers = false }) => {
   });
 });
 
-test("an answer on the raw response of Fastify counts, too", async () => {
+test('"allow" is ignored after a raw response of Fastify', async () => {
   const app = Fastify();
   await app.register(headgate, {
     limits: once,
@@ -233,25 +236,28 @@ test("an answer on the raw response of Fastify counts, too", async () => {
 test.each([
   ["Express 4", express4],
   ["Express 5", express5],
-])("a template that the handler lacks goes to the error handler, in %s", async (_, makeApp) => {
-  const app = makeApp();
-  app.set("views", import.meta.dirname).set("view engine", "ejs");
-  const limit = rateLimit({ limits: once, onDenied: () => "allow" });
-  app.use(limit as RequestHandler, (_req, res) => res.render("missing"));
-  const onError: ErrorRequestHandler = (_error, _req, res, _next) => {
-    res.status(500).send("no template");
-  };
-  app.use(onError);
-  const { ask, end } = askAt((await listen(app)).address() as { port: number });
-  onTestFinished(end);
-  for (let i = 0; i < 2; i += 1) {
-    expect(await ask()).toMatchObject({ status: 500, text: "no template" });
-  }
-});
+])(
+  'a template that is missing in the handler after "allow" goes to the error handler of %s',
+  async (_, makeApp) => {
+    const app = makeApp();
+    app.set("views", import.meta.dirname).set("view engine", "ejs");
+    const limit = rateLimit({ limits: once, onDenied: () => "allow" });
+    app.use(limit as RequestHandler, (_req, res) => res.render("missing"));
+    const onError: ErrorRequestHandler = (_error, _req, res, _next) => {
+      res.status(500).send("no template");
+    };
+    app.use(onError);
+    const { ask, end } = askAt((await listen(app)).address() as { port: number });
+    onTestFinished(end);
+    for (let i = 0; i < 2; i += 1) {
+      expect(await ask()).toMatchObject({ status: 500, text: "no template" });
+    }
+  },
+);
 
-describe("what stood in the headers before", () => {
+describe("headers before the denial", () => {
   test.each(["onRequest", "preParsing", "preValidation", "preHandler"] as const)(
-    "stands there again, in %s of Fastify",
+    '"allow" restores the earlier headers, in %s of Fastify',
     async (hook) => {
       const app = Fastify();
       app.addHook("onRequest", async (_, reply) => {
@@ -276,7 +282,7 @@ describe("what stood in the headers before", () => {
   test.each([
     ["Express 4", express4],
     ["Express 5", express5],
-  ])("stands there again, in %s", async (_, makeApp) => {
+  ])('"allow" restores the earlier headers, in %s', async (_, makeApp) => {
     const app = makeApp();
     const limit = rateLimit({ limits: once, onDenied: () => "allow" });
     app.use((_req, res, next) => {

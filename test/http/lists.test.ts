@@ -44,7 +44,7 @@ describeAdapters(({ serve }) => {
     expect((await limited.ask()).status).toBe(429);
   });
 
-  test.each(forms)("denyList, %s, answers a client with 403", async (_, listed, other) => {
+  test.each(forms)("denyList, %s, refuses a client with 403", async (_, listed, other) => {
     const onDenied = vi.fn();
     const { ask, handled, errors } = await serving({ denyList: listed, onDenied });
     const answer = await ask();
@@ -57,13 +57,13 @@ describeAdapters(({ serve }) => {
     expect((await (await serving({ denyList: other })).ask()).status).toBe(200);
   });
 
-  test('a blocked client is not an error of onDenied: "error"', async () => {
+  test('onDenied: "error" is not called for a client on denyList', async () => {
     const { ask, errors } = await serving({ denyList: ["127.0.0.1"], onDenied: "error" });
     expect((await ask("/", { method: "HEAD" })).status).toBe(403);
     expect(errors).toEqual([]);
   });
 
-  test("who is on both lists is blocked, and skip is not asked", async () => {
+  test("denyList takes precedence over allowList, and skip is not called", async () => {
     const skip = vi.fn(() => true);
     const list = ["127.0.0.1"];
     expect((await (await serving({ allowList: list, denyList: list, skip })).ask()).status).toBe(
@@ -73,14 +73,14 @@ describeAdapters(({ serve }) => {
     expect(skip).not.toHaveBeenCalled();
   });
 
-  test("a blocked client does not learn what earlier limiters counted", async () => {
+  test("a client on denyList does not see the headers of earlier limiters", async () => {
     const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
     const { ask } = await serve({ limits: [first, { limits, denyList: ["127.0.0.1"] }] });
     const answer = await ask();
     expect([answer.status, rateLimitFields(answer)]).toEqual([403, []]);
   });
 
-  test("the list of one limiter does not apply to the other", async () => {
+  test("a list applies only to its own limiter", async () => {
     const first = { limits: gcra({ limit: 9, window: "1h", name: "first" }) };
     const { ask } = await serve({ limits: [{ limits, allowList: ["127.0.0.1"] }, first] });
     for (const left of ["8", "7"]) {
@@ -89,7 +89,7 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test("the address is the one that proxies name, whole", async () => {
+  test("lists check the full address that proxies report", async () => {
     const { ask } = await serving(
       { denyList: ["203.0.113.7", "2001:db8::7"] },
       { trustProxy: "127.0.0.1" },
@@ -104,7 +104,7 @@ describeAdapters(({ serve }) => {
     expect(await from("2001:db8::8")).toBe(200);
   });
 
-  test("the address is the one of the option, where it is set", async () => {
+  test("lists check the address of the option address", async () => {
     const allowList = vi.fn(() => false);
     const address = { header: "cf-connecting-ip", trust: ["127.0.0.1"] };
     const { ask } = await serving({ address, allowList, denyList: ["203.0.113.7"] });
@@ -115,7 +115,7 @@ describeAdapters(({ serve }) => {
     expect(allowList).toHaveBeenCalledExactlyOnceWith(expect.anything(), "2001:db8::9");
   });
 
-  test("a function sees the framework's own request", async () => {
+  test("a list function gets the framework's request", async () => {
     const allowList = ({ headers }: AnyRequest) => headers["x-internal"] === "yes";
     const { ask } = await serving({ allowList });
     const internal = { headers: { "x-internal": "yes" } };
@@ -126,7 +126,7 @@ describeAdapters(({ serve }) => {
   });
 
   test.each(["yes", 1, 0, null, undefined])(
-    "a function that returns %s is an error, never an unlimited request",
+    "a list function returning %s is an error, so that the request is not unlimited",
     async (returned) => {
       for (const option of ["allowList", "denyList"]) {
         const site = await serving({ [option]: () => returned as never });
@@ -137,7 +137,7 @@ describeAdapters(({ serve }) => {
     },
   );
 
-  test("a function that throws or rejects goes to the error handler", async () => {
+  test("a list function that throws or rejects passes its error to the error handler", async () => {
     for (const list of [failing, async () => failing()]) {
       for (const option of ["allowList", "denyList"]) {
         const site = await serving({ [option]: list });
@@ -148,7 +148,7 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test("a request without an address is an error under a list of addresses", async () => {
+  test("a request without an address is an error with a list of addresses", async () => {
     const path = join(dir, `${++sockets}.sock`);
     const key = () => "ann";
     const { ask, errors, handled } = await serving({ key, denyList: ["1.2.3.4"] }, { path });
@@ -157,7 +157,7 @@ describeAdapters(({ serve }) => {
     expect(handled).toEqual([]);
   });
 
-  test("a request without an address is handed to a function without one", async () => {
+  test("a list function gets a request without an address", async () => {
     const path = join(dir, `${++sockets}.sock`);
     const allowList = vi.fn(() => true);
     const { ask } = await serving({ allowList }, { path });
@@ -166,7 +166,7 @@ describeAdapters(({ serve }) => {
   });
 
   test.each([[["10.0.0.0/33"]], [["gateway.example"]], ["127.0.0.1"], [null], [{}]])(
-    "an invalid list is refused: %j",
+    "an invalid list is rejected: %j",
     async (list) => {
       for (const option of ["allowList", "denyList"]) {
         await expect(serving({ [option]: list as never })).rejects.toMatchObject({

@@ -16,7 +16,7 @@ describeFrameworks(({ serve }) => {
   const serving = (options: Partial<SharedOptions>) =>
     serve({ limits: { limits, key: byUser, ...options }, trustProxy: "loopback" });
 
-  test("without a key the address counts, so that anonymous clients do not share one bucket", async () => {
+  test("a request without a key is counted by address, so that anonymous clients do not share one bucket", async () => {
     const { ask } = await serving({});
     const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
     expect((await from("203.0.113.1")).status).toBe(200);
@@ -24,7 +24,7 @@ describeFrameworks(({ serve }) => {
     expect((await from("203.0.113.2")).status).toBe(200);
   });
 
-  test("nobody can spend an address's budget by sending it as a key, nor the other way round", async () => {
+  test("an address that a client sends as its key does not count as that address", async () => {
     const { ask } = await serving({});
     const guesses = [
       "127.0.0.1",
@@ -47,7 +47,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each(nothings)(
-    '"reject" answers 400 to a key of %j, and counts nothing',
+    'missingKey: "reject" responds with 400 to a key of %j, and counts nothing',
     async (returned) => {
       const site = await serving({ missingKey: "reject", key: async () => returned as never });
       const refused = await site.ask();
@@ -59,13 +59,13 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test('"reject" lets a request with a key pass, and counts it', async () => {
+  test('missingKey: "reject" counts a request with a key', async () => {
     const { ask } = await serving({ missingKey: "reject" });
     expect((await ask("/", as("ann"))).status).toBe(200);
     expect((await ask("/", as("ann"))).status).toBe(429);
   });
 
-  test("a refused request does not charge the limits whose key is there", async () => {
+  test("a refused request does not charge limits whose key is present", async () => {
     const { ask } = await serving({
       limits: [limits, gcra({ limit: 5, window: "1h", per: "user", name: "user" })],
       key: { default: () => "all", user: byUser },
@@ -75,23 +75,26 @@ describeFrameworks(({ serve }) => {
     expect((await ask("/", as("ann"))).status).toBe(200);
   });
 
-  test.each(nothings)('"skip" leaves out the one limit whose key is %j', async (returned) => {
-    const { ask } = await serving({
-      limits: [
-        gcra({ limit: 3, window: "1h", per: "user", name: "user" }),
-        gcra({ limit: 2, window: "1h", per: "ip", name: "ip" }),
-      ],
-      key: { user: (request) => byUser(request) ?? (returned as never) },
-      missingKey: "skip",
-    });
-    const anonymous = await ask();
-    expect(anonymous.headers["ratelimit"]).toBe('"ip";r=1;t=1800');
-    const known = await ask("/", as("ann"));
-    expect(known.headers["ratelimit"]).toMatch(/^"user";r=2;t=\d+, "ip";r=0;t=\d+$/);
-    expect((await ask()).status).toBe(429);
-  });
+  test.each(nothings)(
+    'missingKey: "skip" leaves out only the limit whose key is %j',
+    async (returned) => {
+      const { ask } = await serving({
+        limits: [
+          gcra({ limit: 3, window: "1h", per: "user", name: "user" }),
+          gcra({ limit: 2, window: "1h", per: "ip", name: "ip" }),
+        ],
+        key: { user: (request) => byUser(request) ?? (returned as never) },
+        missingKey: "skip",
+      });
+      const anonymous = await ask();
+      expect(anonymous.headers["ratelimit"]).toBe('"ip";r=1;t=1800');
+      const known = await ask("/", as("ann"));
+      expect(known.headers["ratelimit"]).toMatch(/^"user";r=2;t=\d+, "ip";r=0;t=\d+$/);
+      expect((await ask()).status).toBe(429);
+    },
+  );
 
-  test('"skip" lets a request pass when no limit is left, without headers', async () => {
+  test('missingKey: "skip" lets a request without any limit pass without headers', async () => {
     const { ask } = await serving({ missingKey: "skip" });
     for (let i = 0; i < 3; i++) {
       const { status, headers } = await ask();
@@ -100,7 +103,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("anything else is an error at construction", async () => {
+  test("missingKey rejects any other value", async () => {
     for (const missing of ["allow", true, null]) {
       await expect(serving({ missingKey: missing as never })).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",

@@ -9,7 +9,7 @@ import { manualClock } from "./support/manual-clock.ts";
  */
 
 describeFrameworks(({ serve }) => {
-  test("a client that keeps trying never gets back in, because its denials are charged", async () => {
+  test("a client that keeps retrying is never allowed again, because its denials are charged", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = slidingLog({ limit: 5, window: "10s" });
@@ -22,7 +22,7 @@ describeFrameworks(({ serve }) => {
     expect(admitted).toEqual([0, 1, 2, 3, 4, 10, 11, 12, 13, 14, 20, 21, 22, 23, 24]);
   });
 
-  test("three limits, one denied: the other two are charged", async () => {
+  test("a denial by one of three limits charges the other two", async () => {
     const { ask } = await serve({
       limits: {
         limits: [
@@ -36,7 +36,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).headers["ratelimit"]).toMatch(/"hour";r=99;.*"day";r=499;/);
   });
 
-  test("limiters that only look alike share one counter: five searches, and the first login is refused", async () => {
+  test("limiters that look alike share one counter, so five searches deny the first login", async () => {
     const limits = gcra({ limit: 5, window: "1h" });
     const { ask } = await serve({
       routes: { "/search": { limits: { limits } }, "/login": { limits: { limits } } },
@@ -46,7 +46,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask("/login")).status).toBe(200);
   });
 
-  test("a stricter limiter of a route is left out because the one of the site has run", async () => {
+  test("a stricter limiter of a route is skipped because the global one has already run", async () => {
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 100, window: "1h" }) },
       routes: { "/login": { limits: { limits: gcra({ limit: 2, window: "1h" }) } } },
@@ -54,7 +54,7 @@ describeFrameworks(({ serve }) => {
     for (const status of [200, 200, 429]) expect((await ask("/login")).status).toBe(status);
   });
 
-  test("a window of 30 days never applies, because a timer overflows", async () => {
+  test("a window of 30 days never ends, because a timer overflows", async () => {
     const { ask } = await serve({ limits: { limits: fixedWindow({ limit: 1, window: "30d" }) } });
     expect((await ask()).status).toBe(200);
     await new Promise(setImmediate);
@@ -63,7 +63,7 @@ describeFrameworks(({ serve }) => {
     expect(Number(denied.headers["retry-after"])).toBeGreaterThan(30 * 86_400 - 60);
   });
 
-  test("a window below a second becomes none at all", async () => {
+  test("a window below a second becomes 0", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = fixedWindow({ limit: 1, window: "500ms" });
@@ -75,7 +75,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).status).toBe(200);
   });
 
-  test("an address ends in four bytes of its owner's choice, and each choice is a bucket", async () => {
+  test("an IPv6 address can end in any four bytes, and each choice is a new bucket", async () => {
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 1, window: "1h" }) },
       trustProxy: "loopback",
@@ -85,13 +85,13 @@ describeFrameworks(({ serve }) => {
     expect((await from("2001:db8::5.6.7.8")).status).toBe(429);
   });
 
-  test("requests that come at once get more than the limit", async () => {
+  test("concurrent requests exceed the limit", async () => {
     const { ask } = await serve({ limits: { limits: slidingLog({ limit: 10, window: "1h" }) } });
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask()));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
-  test("the clock of the machine decides where the store has one", async () => {
+  test("the machine's clock decides although the store has a clock", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = fixedWindow({ limit: 1, window: 1 });

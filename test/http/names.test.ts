@@ -12,7 +12,7 @@ const four = gcra({ limit: 4, window: "1h" });
 describeFrameworks(({ serve }) => {
   const redis = useRedis();
 
-  test("the same name shares one budget among routes", async () => {
+  test("routes with the same name share one counter", async () => {
     const store = memoryStore();
     const limits = { name: "login", limits: three, store };
     const { ask } = await serve({ routes: { "/web": { limits }, "/app": { limits } } });
@@ -23,7 +23,7 @@ describeFrameworks(({ serve }) => {
     expect(statuses).toEqual([200, 200, 200, 429, 429]);
   });
 
-  test("the same name shares one budget among applications on one Redis", async () => {
+  test("applications on one Redis with the same name share one counter", async () => {
     const prefix = uniquePrefix();
     const limits = () => ({
       name: "api",
@@ -37,7 +37,7 @@ describeFrameworks(({ serve }) => {
     expect(left).toEqual(["2", "1"]);
   });
 
-  test("other names do not share, with the same limits on the same store", async () => {
+  test("different names have separate counters, even with equal limits on one store", async () => {
     const store = memoryStore();
     const { ask } = await serve({
       routes: {
@@ -63,14 +63,14 @@ describeFrameworks(({ serve }) => {
     });
   });
 
-  test("a name is required with a store", async () => {
+  test("a store requires a name", async () => {
     for (const name of [undefined, "", 5]) {
       const limits = { name: name as never, limits: three, store: memoryStore() };
       await expect(serve({ limits })).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
     }
   });
 
-  test("a site that is closed gives its names back", async () => {
+  test("closing a site frees its names", async () => {
     const store = memoryStore();
     const first = await serve({
       limits: { name: "api", limits: three, store },
@@ -84,7 +84,7 @@ describeFrameworks(({ serve }) => {
     expect((await second.ask()).headers["x-ratelimit-limit"]).toBe("4");
   });
 
-  test("a site that is closed closes neither the limiter nor the client that it was given", async () => {
+  test("closing a site closes neither the limiter nor the client that it was given", async () => {
     const limiter = createLimiter({
       name: "given",
       limits: three,
@@ -95,7 +95,7 @@ describeFrameworks(({ serve }) => {
     expect(await limiter.consume("ann")).toMatchObject({ allowed: true });
   });
 
-  test("a limiter that is closed denies nobody silently: its requests are errors", async () => {
+  test("a closed limiter causes errors, and denies nothing silently", async () => {
     const limiter = createLimiter({ limits: three });
     const { ask, errors, handled } = await serve({ limits: { limiter } });
     await limiter.close();
@@ -104,7 +104,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toEqual([]);
   });
 
-  test("a construction that fails keeps no name", async () => {
+  test("a failed construction leaves no name in use", async () => {
     const store = memoryStore();
     const failing: Partial<SharedOptions>[] = [
       { limits: gcra({ limit: 1, window: "1h", per: "tenant" }) },
@@ -118,7 +118,7 @@ describeFrameworks(({ serve }) => {
     await serve({ limits: { name: "api (a)", store, limits: four } });
   });
 
-  test("a name of object internals is a name like any other", async () => {
+  test("a name of an object member is an ordinary name", async () => {
     const { ask } = await serve({
       limits: {
         name: "__proto__",

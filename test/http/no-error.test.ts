@@ -51,7 +51,7 @@ describeAdapters(({ serve }) => {
 
   describe.each(Object.keys(places))("%s", (place) => {
     test.each(cases)(
-      "$option that $failure with what is no error: the error handler gets one, the handler nothing",
+      "$option that $failure with a value that is no Error: the error handler gets an Error, and the handler is not called",
       async ({ option, failure }) => {
         for (const reason of reasons) {
           const error = await errorOf(await serve(failing(option, failure, reason, place)));
@@ -62,7 +62,7 @@ describeAdapters(({ serve }) => {
       },
     );
 
-    test("the framework's own error handler answers 500 to it", async () => {
+    test("the framework's own error handler responds with 500", async () => {
       for (const option of Object.keys(options)) {
         for (const reason of reasons) {
           const site = failing(option, "rejects", reason, place);
@@ -74,7 +74,7 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("an error is handed on as it is, and a text is not repeated in the message", async () => {
+  test("an Error is passed on unchanged, and another value is not repeated in the message", async () => {
     const limiter = createLimiter({ limits });
     const own = new RangeError("mine");
     for (const reason of [own, "sk-live-4f9a1c7be2"]) {

@@ -7,7 +7,7 @@ import { secondsLeft } from "./support/seconds-left.ts";
 const limits = gcra({ limit: 1, window: "1h" });
 
 describeFrameworks(({ serve }) => {
-  test('"error" hands a HeadgateDeniedError to the error handler, with the headers set', async () => {
+  test('onDenied: "error" passes a HeadgateDeniedError to the error handler, with headers set', async () => {
     const { ask, handled, errors } = await serve({ limits: { limits, onDenied: "error" } });
     await ask();
     const denied = await ask();
@@ -28,7 +28,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toHaveLength(1);
   });
 
-  test("the framework's own error handler answers 429 to it", async () => {
+  test("the framework's own error handler responds with 429", async () => {
     const { ask } = await serve({
       limits: { limits, onDenied: "error" },
       ownErrorHandler: false,

@@ -13,7 +13,7 @@ function limitedBy(onDenied: SharedOptions["onDenied"]): SharedOptions {
 }
 
 describeFrameworks(({ serve }) => {
-  test("onDenied answers in its own way, with the headers of a denial already set", async () => {
+  test("onDenied responds with the headers of a denial already set", async () => {
     const { ask, handled } = await serve({
       limits: limitedBy((_, send) => send(503, "come back later")),
     });
@@ -30,7 +30,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toHaveLength(1);
   });
 
-  test("it gets the request and its decision, and runs for denials only", async () => {
+  test("onDenied gets the request and its decision, and is called only for denials", async () => {
     const calls: { url: string; decision: Decision; same: boolean }[] = [];
     const { ask } = await serve({
       limits: limitedBy((request, _, decision) => {
@@ -45,7 +45,7 @@ describeFrameworks(({ serve }) => {
     ]);
   });
 
-  test("one that only logs neither lets the request through nor hangs it: Headgate answers", async () => {
+  test("Headgate responds if onDenied only logs", async () => {
     const { ask, handled } = await serve({ limits: limitedBy(() => {}) });
     await ask();
     const denied = await ask();
@@ -55,7 +55,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toHaveLength(1);
   });
 
-  test("whatever it returns, the request goes no further", async () => {
+  test("the request does not continue, whatever onDenied returns", async () => {
     for (const returned of [true, "next", 200, { allowed: true }, null]) {
       const { ask, handled } = await serve({ limits: limitedBy(async () => returned) });
       await ask();
@@ -64,7 +64,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("one that answers late is waited for", async () => {
+  test("Headgate waits for an asynchronous onDenied", async () => {
     const { ask, handled } = await serve({
       limits: limitedBy(async (_, send) => {
         await after(20);
@@ -76,7 +76,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toHaveLength(1);
   });
 
-  test("one that settles late without an answer is answered for", async () => {
+  test("Headgate responds if an asynchronous onDenied settles without a response", async () => {
     const { ask } = await serve({ limits: limitedBy(async () => after(20)) });
     await ask();
     expect((await ask()).headers["content-type"]).toBe("application/problem+json");
@@ -96,24 +96,27 @@ describeFrameworks(({ serve }) => {
         throw new TypeError("the log is full");
       },
     },
-  ])("what it $kind goes to the error handler, not to the handler", async ({ onDenied }) => {
-    const { ask, handled, errors } = await serve({ limits: limitedBy(onDenied) });
-    await ask();
-    const denied = await ask();
-    expect(denied.status).toBe(500);
-    expect(denied.json()).toMatchObject({ message: "the log is full" });
-    expect(denied.headers).toMatchObject({
-      "retry-after": secondsLeft(3_600),
-      "cache-control": "no-store",
-      "x-ratelimit-limit": "1",
-      "x-ratelimit-remaining": "0",
-    });
-    expect(denied.headers["ratelimit"]).toMatch(/;r=0;/);
-    expect(errors.map(({ name }) => name)).toEqual(["TypeError"]);
-    expect(handled).toHaveLength(1);
-  });
+  ])(
+    "an onDenied that $kind passes its error to the error handler, and the handler is not called",
+    async ({ onDenied }) => {
+      const { ask, handled, errors } = await serve({ limits: limitedBy(onDenied) });
+      await ask();
+      const denied = await ask();
+      expect(denied.status).toBe(500);
+      expect(denied.json()).toMatchObject({ message: "the log is full" });
+      expect(denied.headers).toMatchObject({
+        "retry-after": secondsLeft(3_600),
+        "cache-control": "no-store",
+        "x-ratelimit-limit": "1",
+        "x-ratelimit-remaining": "0",
+      });
+      expect(denied.headers["ratelimit"]).toMatch(/;r=0;/);
+      expect(errors.map(({ name }) => name)).toEqual(["TypeError"]);
+      expect(handled).toHaveLength(1);
+    },
+  );
 
-  test("neither a name nor anything else but a function is taken", async () => {
+  test('onDenied must be a function or "error"', async () => {
     for (const onDenied of ["errors", true, {}, null]) {
       await expect(serve({ limits: limitedBy(onDenied as never) })).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",

@@ -66,7 +66,7 @@ describeFrameworks(({ serve }) => {
   });
 
   test.each(["keys", "Limits", "toString", "constructor"])(
-    "%s, misspelt or an object's own, is an unknown option",
+    "%s, misspelt or an inherited property, is an unknown option",
     async (option) => {
       await expect(serving({ limits, [option]: 1 })).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",
@@ -74,7 +74,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("limits, or a limiter in their place, are required, and not both", async () => {
+  test("either limits or a limiter is required", async () => {
     const limiter = createLimiter({ limits });
     const wrong: object[] = [
       { limits: undefined },
@@ -146,12 +146,12 @@ describeFrameworks(({ serve }) => {
     [{ limit: 5, window: "400d" }],
     [{ limit: 5, window: () => "1m" }],
     [{ limit: 5, window: "1m", max: 5 }],
-  ])("a limit of %j is an error, and no other limit in its place", async (limit) => {
+  ])("a limit of %j is an error, and is not replaced by a default", async (limit) => {
     const serves = serving({ limits: { algorithm: "gcra", ...limit } });
     await expect(serves).rejects.toMatchObject({ code: "HEADGATE_INVALID_LIMIT" });
   });
 
-  test("no limits at all are an error, not an unlimited site", async () => {
+  test("empty limits are an error, so that requests are not unlimited", async () => {
     for (const none of [[], null, "100/1m", 5, () => limits]) {
       await expect(serving({ limits: none })).rejects.toMatchObject({
         code: expect.stringMatching(/^HEADGATE_INVALID_/),
@@ -159,7 +159,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("plain JSON is as good as a builder", async () => {
+  test("limits may be plain JSON instead of a builder", async () => {
     const json = JSON.parse('{ "algorithm": "gcra", "limit": 5, "window": "1m" }');
     const { ask } = await serving({ limits: json });
     expect((await ask()).headers["x-ratelimit-remaining"]).toBe("4");

@@ -21,7 +21,7 @@ const fieldsIn = (headers: object) => Object.keys(headers).filter((name) => OURS
 const redis = useRedis();
 
 describeAdapters(({ serve }) => {
-  test("what an operator sets in Redis is what clients are told, by the time that was said", async () => {
+  test("clients see an override that an operator sets in Redis within the documented time", async () => {
     const prefix = uniquePrefix();
     const store = requireStore(redisStore(redis, { prefix }));
     const { ask } = await serve({
@@ -59,7 +59,7 @@ describeAdapters(({ serve }) => {
     return { ...site, override };
   }
 
-  test("headers and the decision say the numbers in force", async () => {
+  test("headers and decisions report the effective limits", async () => {
     const { ask, override } = await serving();
     expect((await ask("/", as("ann"))).json()).toMatchObject({ overridden: false });
     override(to(10));
@@ -80,7 +80,7 @@ describeAdapters(({ serve }) => {
     expect((await ask("/", as("bob"))).headers["ratelimit-policy"]).toBe('"hourly";q=2;w=3600');
   });
 
-  test("one for all subjects goes before the numbers of a request, and null stays null", async () => {
+  test("an override for all subjects takes precedence over a request's own limits, and null stays unlimited", async () => {
     const plans: Readonly<Record<string, ReturnType<typeof hourly> | null>> = {
       free: hourly(3),
       staff: null,
@@ -94,7 +94,7 @@ describeAdapters(({ serve }) => {
     expect([staff.status, staff.json(), fieldsIn(staff.headers)]).toEqual([200, null, []]);
   });
 
-  test("a tier is a limiter of its own name, and one without limits stays so", async () => {
+  test("a tier is overridden by its own limiter name, and a tier without limits stays unlimited", async () => {
     const tiers = { free: hourly(2), pro: hourly(5), staff: null };
     const tierOf = ({ headers }: AnyRequest) => headers["x-plan"] as keyof typeof tiers;
     const { ask, override } = await serving({ limits: byTier(tiers, tierOf) });
@@ -106,7 +106,7 @@ describeAdapters(({ serve }) => {
     expect(await limitFor("staff")).toBeUndefined();
   });
 
-  test("a cost by name that leaves limits out tells the policy in force", async () => {
+  test("RateLimit-Policy shows the effective limits even if a cost by name leaves limits out", async () => {
     const limits = [hourly(2), gcra({ limit: 100, window: "1h", name: "tokens" })];
     const { ask, override } = await serving({ limits, cost: { tokens: 0 } });
     override({ limits: { tokens: { limit: 500 } } });
@@ -115,7 +115,7 @@ describeAdapters(({ serve }) => {
     expect(headers["ratelimit"]).toMatch(/^"hourly";r=1;t=\d+$/);
   });
 
-  test("a request that waits its turn is let in when the limit is raised", async () => {
+  test("a waiting request is allowed when the limit is raised", async () => {
     const { ask, override } = await serving({ wait: "30s" });
     for (let i = 0; i < 2; i += 1) await ask("/", as("ann"));
     const waiting = ask("/", as("ann"));
@@ -129,7 +129,7 @@ describeAdapters(({ serve }) => {
     expect(answer.json()).toMatchObject({ overridden: true, remaining: 0 });
   });
 
-  test("requests that waited in vain are told the numbers in force", async () => {
+  test("requests denied after waiting report the effective limits", async () => {
     const { ask, override } = await serving({ wait: "100ms" });
     await ask("/", as("ann"));
     override(to(1));
@@ -141,7 +141,7 @@ describeAdapters(({ serve }) => {
     expect((await ask("/", as("ann"))).status).toBe(200);
   });
 
-  test("in shadow nobody is denied, and nothing is said but on the channel", async () => {
+  test("shadow mode by an override denies no request, and shows only on the channel", async () => {
     const { ask, override } = await serving();
     const heard = hearDecisions();
     override({ shadow: true });
@@ -158,7 +158,7 @@ describeAdapters(({ serve }) => {
     expect((await ask("/", as("ann"))).status).toBe(429);
   });
 
-  test("in shadow a request that lacks its key is not refused", async () => {
+  test("shadow mode by an override does not refuse a request without its key", async () => {
     const { ask, override } = await serving({ missingKey: "reject" });
     expect((await ask()).status).toBe(400);
     override({ shadow: true });
@@ -166,7 +166,7 @@ describeAdapters(({ serve }) => {
     expect((await ask("/", as("ann"))).json()).toBeNull();
   });
 
-  test("what is written in shadow is enforced where an override says so", async () => {
+  test("an override can enforce a limiter that is in shadow mode", async () => {
     const { ask, override } = await serving({ shadow: true, missingKey: "reject" });
     for (let i = 0; i < 3; i += 1) expect((await ask("/", as("ann"))).status).toBe(200);
     override({ shadow: false });

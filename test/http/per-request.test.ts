@@ -51,7 +51,7 @@ describeAdapters(({ serve }) => {
       },
     });
 
-  test("a request is under its own numbers, and the count goes on", async () => {
+  test("a request has its own limits, and the count continues", async () => {
     const { ask } = await serving();
     for (let i = 0; i < 3; i += 1) expect((await ask("/", as("ann", "free"))).status).toBe(200);
     expect((await ask("/", as("ann", "free"))).status).toBe(429);
@@ -73,7 +73,7 @@ describeAdapters(({ serve }) => {
     expect((await ask("/", as("bob", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
   });
 
-  test("the numbers may come later, and in a list", async () => {
+  test("the function of perRequest may be asynchronous and return an array", async () => {
     const { ask } = await serving({
       limits: perRequest(base, async (request: AnyRequest) => limitsOf(request) as typeof base),
     });
@@ -81,7 +81,7 @@ describeAdapters(({ serve }) => {
     expect(listed.headers["ratelimit-policy"]).toBe('"3-per-1h";q=10;w=3600');
   });
 
-  test("null is not limited: no headers, no decision, no key", async () => {
+  test("null means not limited: no headers, no decision, no key", async () => {
     const site = await serving({ missingKey: "reject" });
     const answer = await site.ask("/", { headers: { "x-plan": "staff" } });
     expect(answer.status).toBe(200);
@@ -98,7 +98,7 @@ describeAdapters(({ serve }) => {
       '"7-per-1h";q=7;w=3600, "8-per-2h";q=8;w=7200',
       /^"7-per-1h";r=6;t=\d+, "8-per-2h";r=7;t=\d+$/,
     ],
-  ])("%s has a counter of its own", async (plan, policy, left) => {
+  ])("%s has a separate counter", async (plan, policy, left) => {
     const { ask } = await serving();
     for (let i = 0; i < 4; i += 1) await ask("/", as("ann", "free"));
     const { status, headers } = await ask("/", as("ann", plan));
@@ -110,7 +110,7 @@ describeAdapters(({ serve }) => {
     expect((await ask("/", as("ann", "free"))).status).toBe(429);
   });
 
-  test("another name is told, and goes on with the count", async () => {
+  test("another name is reported, and continues the count", async () => {
     const { ask } = await serving();
     for (let i = 0; i < 3; i += 1) await ask("/", as("ann", "free"));
     const { headers } = await ask("/", as("ann", "another name"));
@@ -120,7 +120,7 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("a request that lacks the subjects of its own limits is not limited, if missing is skip", async () => {
+  test('a request without the subjects of its own limits is not limited with missingKey: "skip"', async () => {
     const both = [hourly(1), gcra({ limit: 1, window: "1h", per: "user", name: "user" })];
     const perUser = () => gcra({ limit: 1, window: "1d", per: "user" });
     for (const wait of [false, "1ms"] as const) {
@@ -141,14 +141,14 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test("limits with a block are an error in a guard with wait", async () => {
+  test("limits of a request that block are an error in a guard with wait", async () => {
     const guarded = { ...hourly(1), block: "1h" } as const;
     const site = await serving({ limits: perRequest(base, () => guarded), wait: "1ms" });
     expect((await site.ask("/", as("ann", "free"))).status).toBe(500);
     expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
   });
 
-  test("failures that count set the block of a request's own limits, if its base has none", async () => {
+  test("with count, failures set the block of a request's own limits, even if the base has none", async () => {
     const guarded = fixedWindow({ limit: 1, window: "1d", block: "1h" });
     const { ask } = await serving({
       limits: perRequest(base, () => guarded as never),
@@ -162,19 +162,22 @@ describeAdapters(({ serve }) => {
 
   const broken = Object.keys(PLANS).slice(Object.keys(PLANS).indexOf("another dimension"));
 
-  test.each(broken)("limits of %s are an error, never an unlimited request", async (plan) => {
-    const site = await serving();
-    const answer = await site.ask("/", as("ann", plan));
-    expect(answer.status).toBe(500);
-    expect(fieldsIn(answer.headers)).toEqual([]);
-    expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
-    expect(site.errors[0]?.message).not.toMatch(/-1|ip/);
-    expect(site.handled).toEqual([]);
-    // Nothing was charged, and the next request is asked.
-    expect((await site.ask("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
-  });
+  test.each(broken)(
+    "limits of %s are an error, so that the request is not unlimited",
+    async (plan) => {
+      const site = await serving();
+      const answer = await site.ask("/", as("ann", plan));
+      expect(answer.status).toBe(500);
+      expect(fieldsIn(answer.headers)).toEqual([]);
+      expect(site.errors).toMatchObject([{ code: "HEADGATE_INVALID_LIMIT" }]);
+      expect(site.errors[0]?.message).not.toMatch(/-1|ip/);
+      expect(site.handled).toEqual([]);
+      // Nothing was charged, and the next request is asked.
+      expect((await site.ask("/", as("ann", "free"))).headers["x-ratelimit-remaining"]).toBe("2");
+    },
+  );
 
-  test("what the function throws, now or later, goes to the error handler", async () => {
+  test("an error of the function of perRequest, now or later, goes to the error handler", async () => {
     const failing = () => {
       throw new Error("no billing");
     };
@@ -186,7 +189,7 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test("the base says which keys there must be, and is checked at construction", async () => {
+  test("the base decides which keys are needed, and is validated at construction", async () => {
     const bases: (readonly [Policy<never>, string])[] = [
       [hourly(-1), "HEADGATE_INVALID_LIMIT"],
       [[] as never, "HEADGATE_INVALID_LIMIT"],
@@ -204,7 +207,7 @@ describeAdapters(({ serve }) => {
     await expect(serving({ lease })).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
   });
 
-  test("costs, several dimensions and a missing key go by the numbers of the request", async () => {
+  test("costs, dimensions and missing keys follow the request's own limits", async () => {
     const plan = (user: number, tenant: number) => [
       gcra({ limit: user, window: "1h", name: "user" }),
       gcra({ limit: tenant, window: "1h", name: "tenant", per: "tenant" }),
@@ -226,7 +229,7 @@ describeAdapters(({ serve }) => {
     expect(alone.headers["ratelimit"]).toMatch(/^"tenant";r=15;t=\d+$/);
   });
 
-  test("a limiter that is mounted twice asks what is left to ask under the numbers of then", async () => {
+  test("a limiter mounted twice decides the remaining dimensions by the limits of the second mount", async () => {
     const store = memoryStore();
     const limits = [hourly(3), gcra({ limit: 3, window: "1h", per: "user", name: "user" })];
     const more = [hourly(9), gcra({ limit: 7, window: "1h", per: "user", name: "user" })];
@@ -248,7 +251,7 @@ describeAdapters(({ serve }) => {
     expect(headers["ratelimit-policy"]).toBe('"3-per-1h";q=9;w=3600, "user";q=7;w=3600');
   });
 
-  test("on Redis a denial under one plan denies nobody under another", async () => {
+  test("on Redis a denial with one plan's limits denies no request with another plan's", async () => {
     const redis = new Redis(inject("redisSocket"));
     onTestFinished(async () => {
       await redis.quit();

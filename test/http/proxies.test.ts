@@ -16,28 +16,28 @@ describeFrameworks(({ serve }) => {
     return async (forwarded: string) => (await ask("/", via(forwarded))).status;
   };
 
-  test("behind a proxy that is trusted, clients are counted by the address it forwards", async () => {
+  test("clients behind a trusted proxy are counted by the forwarded address", async () => {
     const from = await serving("loopback");
     expect(await from("203.0.113.1")).toBe(200);
     expect(await from("203.0.113.1")).toBe(429);
     expect(await from("203.0.113.2")).toBe(200);
   });
 
-  test("the left-most address, which a client can forge, chooses no bucket", async () => {
+  test("the left-most forwarded address, which a client can forge, selects no bucket", async () => {
     const from = await serving("loopback");
     expect(await from("198.51.100.1, 203.0.113.1")).toBe(200);
     expect(await from("198.51.100.2, 203.0.113.1")).toBe(429);
     expect(await from("198.51.100.3, 10.0.0.1, 203.0.113.1")).toBe(429);
   });
 
-  test("a header from somebody who is not trusted chooses no bucket", async () => {
+  test("a forwarding header from an untrusted peer selects no bucket", async () => {
     const from = await serving();
     expect(await from("203.0.113.1")).toBe(200);
     expect(await from("203.0.113.2")).toBe(429);
     expect(await from("not an address")).toBe(429);
   });
 
-  test("addresses in other notations are the same client", async () => {
+  test("one address in different notations is one client", async () => {
     const from = await serving("loopback");
     expect(await from("203.0.113.1")).toBe(200);
     expect(await from("::ffff:203.0.113.1")).toBe(429);
@@ -53,14 +53,14 @@ describeFrameworks(({ serve }) => {
     expect(await from("2001:db8:1:2::1")).toBe(200);
   });
 
-  test("a hop that is trusted by its number forwards the address too", async () => {
+  test("a number of trusted hops forwards the address, too", async () => {
     const from = await serving((_, hop) => hop < 1);
     expect(await from("198.51.100.1, 203.0.113.1")).toBe(200);
     expect(await from("198.51.100.2, 203.0.113.1")).toBe(429);
     expect(await from("203.0.113.2")).toBe(200);
   });
 
-  test("a trust that throws is an error, neither a crash nor an unlimited request", async () => {
+  test("a trust function that throws is an error, neither a crash nor an unlimited request", async () => {
     const site = await serve({
       limits: { limits },
       trustProxy() {

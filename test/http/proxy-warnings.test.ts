@@ -26,7 +26,7 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
 
   const forwarded = { "x-forwarded-for": "203.0.113.1" };
 
-  test("a forwarding header, and nobody trusted: one warning, because everybody would count as one", async () => {
+  test("a forwarding header without trusted proxies is reported once, because all clients would count as one", async () => {
     expect(await warningsAfter(false, [{}, forwarded, forwarded, forwarded])).toEqual([
       "HEADGATE_PROXY_NOT_TRUSTED",
     ]);
@@ -35,12 +35,12 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
     ]);
   });
 
-  test("a forwarding header from a proxy that is not the trusted one: the same", async () => {
+  test("a forwarding header from an untrusted proxy is reported", async () => {
     expect(await warningsAfter("10.0.0.0/8", [forwarded])).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
   test.skipIf(!trustsProxies)(
-    "everybody trusted: one warning, because everybody could have any number of limits",
+    "trusting every proxy is reported once, because a client could choose its address",
     async () => {
       expect(await warningsAfter(true, [forwarded, forwarded])).toEqual([
         "HEADGATE_ALL_PROXIES_TRUSTED",
@@ -54,23 +54,23 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
     },
   );
 
-  test("trust of an address, of a range, of a number of hops: none", async () => {
+  test("trusting an address, a network or a number of hops is not reported", async () => {
     const trusts = ["loopback", "127.0.0.1", "127.0.0.0/8, 10.0.0.0/8"];
     for (const trust of trusts) expect(await warningsAfter(trust, [{}, forwarded])).toEqual([]);
     expect(await warningsAfter((_, hop) => hop < 2, [{}, forwarded])).toEqual([]);
   });
 
-  test("no forwarding header: none", async () => {
+  test("requests without a forwarding header are not reported", async () => {
     expect(await warningsAfter(false, [{}, { via: "1.1 proxy" }])).toEqual([]);
   });
 
-  test("no address counted: none", async () => {
+  test("nothing is reported if no address is counted", async () => {
     const options = { key: byHeader("x-user"), missingKey: "reject" } as const;
     expect(await warningsAfter(false, [forwarded], options)).toEqual([]);
     expect(await warningsAfter(true, [forwarded], options)).toEqual([]);
   });
 
-  test("several limiters of one site: still one warning", async () => {
+  test("several limiters of one site report once", async () => {
     const { ask, warnings } = await serve({
       limits: [{ limits }, { limits: gcra({ limit: 9, window: "1h" }) }],
       routes: { "/": { limits: { limits: gcra({ limit: 8, window: "1h" }) } } },
@@ -80,7 +80,7 @@ describeFrameworks(({ serve, trustsProxies = true }) => {
     expect(warnings.map(({ code }) => code)).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
-  test("the warning says who sent the header, and what to do", async () => {
+  test("the warning names the sender of the header and the fix", async () => {
     const { ask, warnings } = await serve({ limits: { limits } });
     await ask("/", { headers: forwarded });
     await setImmediate();

@@ -23,7 +23,7 @@ const limits: readonly Limit[] = [
 
 describeFrameworks(({ serve }) => {
   test.each(limits)(
-    "$algorithm: waiting that long succeeds, a second less does not",
+    "$algorithm: a retry after Retry-After succeeds, and one second earlier does not",
     async (limit) => {
       const clock = manualClock();
       const store = memoryStore({ clock: clock.now });
@@ -44,7 +44,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("a wait below a second is one second, never zero", async () => {
+  test("Retry-After below a second is 1, never 0", async () => {
     const store = memoryStore({ clock: manualClock().now });
     const limits = fixedWindow({ limit: 1, window: "900ms" });
     const { ask } = await serve({ limits: { name: "api", limits, store } });
@@ -52,7 +52,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).headers["retry-after"]).toBe("1");
   });
 
-  test("with several limits it is the longest wait", async () => {
+  test("with several limits Retry-After is the longest wait", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const both = [
@@ -69,7 +69,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).status).toBe(200);
   });
 
-  test("a cost above the limit is denied without it: no wait would help", async () => {
+  test("a cost above the limit is denied without Retry-After", async () => {
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 5, window: "1m" }), cost: () => 6 },
     });
@@ -80,7 +80,7 @@ describeFrameworks(({ serve }) => {
     expect(denied.headers["x-ratelimit-remaining"]).toBe("5");
   });
 
-  test("an answer that is no denial has none", async () => {
+  test("an allowed response has no Retry-After", async () => {
     const { ask } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m" }) } });
     const { headers } = await ask();
     expect(headers).not.toHaveProperty("retry-after");

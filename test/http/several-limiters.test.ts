@@ -8,7 +8,7 @@ const site = gcra({ limit: 10, window: "1h", name: "site" });
 const login = gcra({ limit: 2, window: "1h", name: "login" });
 
 describeFrameworks(({ serve }) => {
-  test("each of them is asked, and the headers list every limit of every one", async () => {
+  test("every limiter is called, and the headers list the limits of all", async () => {
     const { ask } = await serve({
       limits: { limits: [site, gcra({ limit: 100, window: "1d", name: "daily" })] },
       routes: { "/login": { limits: { limits: login } } },
@@ -30,7 +30,7 @@ describeFrameworks(({ serve }) => {
     { order: "tight first", first: login, second: site },
     { order: "tight last", first: site, second: login },
   ])(
-    "the decision and X-RateLimit-* are of the one that binds, $order",
+    "the decision and X-RateLimit-* are those of the binding limiter, $order",
     async ({ first, second }) => {
       const { ask } = await serve({ limits: [{ limits: first }, { limits: second }] });
       const { headers, json } = await ask();
@@ -39,12 +39,12 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("the decision is null, or missing, where nothing has been asked", async () => {
+  test("the decision is null or missing if no limiter was called", async () => {
     const { ask } = await serve();
     expect((await ask()).json()).toBeNull();
   });
 
-  test("the earlier ones stay charged when a later one denies", async () => {
+  test("earlier limiters stay charged if a later one denies", async () => {
     const { ask } = await serve({
       limits: { limits: site },
       routes: { "/": {}, "/login": { limits: { limits: login } } },
@@ -54,7 +54,7 @@ describeFrameworks(({ serve }) => {
     expect(headers["x-ratelimit-remaining"]).toBe("5");
   });
 
-  test("the later ones are not asked when an earlier one denies", async () => {
+  test("later limiters are not called if an earlier one denies", async () => {
     const later = createLimiter({ limits: site });
     const { ask } = await serve({
       limits: [{ limits: login }, { limiter: later, key: () => "all" }],
@@ -63,7 +63,7 @@ describeFrameworks(({ serve }) => {
     expect(await later.peek("all")).toMatchObject({ remaining: 10 - 2 - 1 });
   });
 
-  test("a denial shows the numbers of the one that denied, even when another has less left", async () => {
+  test("a denial shows the numbers of the limiter that denied, even if another has less remaining", async () => {
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 3, window: "1d", name: "daily" }) },
       routes: { "/login": { limits: { limits: login } } },
@@ -84,7 +84,7 @@ describeFrameworks(({ serve }) => {
     ]);
   });
 
-  test("the same limiter is asked once per request, however often it is mounted", async () => {
+  test("a limiter counts a request once, however often it is mounted", async () => {
     const limiter = createLimiter({ limits: site });
     const { ask } = await serve({
       limits: [{ limiter }, { limiter }],
@@ -96,12 +96,12 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).headers["x-ratelimit-remaining"]).toBe("8");
   });
 
-  test("a limiter of another store is asked beside it", async () => {
+  test("limiters on different stores can decide one request", async () => {
     const { ask } = await serve({ limits: [{ limits: site }, { limits: site }] });
     expect(parseFields((await ask()).headers["ratelimit"])).toHaveLength(2);
   });
 
-  test("one that skips does not hide the decision of another", async () => {
+  test("a limiter that skips does not hide the decision of another", async () => {
     const { ask } = await serve({
       limits: [{ limits: site }, { limits: login, skip: () => true }],
     });
@@ -114,7 +114,7 @@ describeFrameworks(({ serve }) => {
     { order: "first", limits: [{ limits: login, headers: false }, { limits: site }] },
     { order: "last", limits: [{ limits: site }, { limits: login, headers: false }] },
   ])(
-    "one without headers, $order, binds and is told nowhere; the other's numbers are",
+    "a binding limiter with headers: false, $order, is not reported, and the other's numbers are",
     async ({ limits }) => {
       const { headers, json } = await (await serve({ limits })).ask();
       expect(headers).toMatchObject({ "x-ratelimit-limit": "10", "x-ratelimit-remaining": "9" });
@@ -124,7 +124,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("one without headers that denies after another takes the numbers that promise room off", async () => {
+  test("a denial with headers: false removes headers of another limiter that show remaining units", async () => {
     const { ask } = await serve({
       limits: [{ limits: site }, { limits: login, headers: false }],
     });
@@ -137,7 +137,7 @@ describeFrameworks(({ serve }) => {
     expect(headers["retry-after"]).toEqual(secondsLeft(1_800));
   });
 
-  test("each shows the headers that it has on", async () => {
+  test("each limiter sends the headers that its option selects", async () => {
     const { ask } = await serve({
       limits: [
         { limits: site, headers: { legacy: false } },

@@ -26,7 +26,7 @@ const OURS = /ratelimit|retry-after|cache-control/;
 
 describeFrameworks(({ serve }) => {
   test.each(["memory", "Redis"])(
-    "counted in %s, it denies nobody and says nothing, and only the channel has it",
+    "with counts in %s, shadow mode denies nothing, sets no headers, and publishes its decisions",
     async (place) => {
       const store =
         place === "Redis" ? redisStore(redis, { prefix: uniquePrefix() }) : memoryStore();
@@ -56,7 +56,7 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test("others on the request are as without it, whichever stand first", async () => {
+  test("other limiters on the request are not affected by shadow mode, whatever the order", async () => {
     const shadow = { name: "new", limits: once, shadow: true };
     const enforcing = { name: "old", limits: gcra({ limit: 2, window: "1h", name: "old" }) };
     for (const limits of [
@@ -79,7 +79,7 @@ describeFrameworks(({ serve }) => {
     }
   });
 
-  test("a request that lacks its key is not refused", async () => {
+  test("shadow mode does not refuse a request without its key", async () => {
     const heard = hearDecisions();
     const { ask } = await serve({
       limits: { limits: once, shadow: true, missingKey: "reject", key: () => undefined },
@@ -88,7 +88,7 @@ describeFrameworks(({ serve }) => {
     expect(heard).toEqual([]);
   });
 
-  test("what it let on does not pass a limiter of the same name that denies", async () => {
+  test("a request allowed in shadow mode is still denied by an enforcing limiter of the same name", async () => {
     const limits = { name: "api", limits: once, store: memoryStore() };
     const { ask } = await serve({ limits: [{ ...limits, shadow: true }, limits] });
     // Two that count the same, and the first has taken all there is.
@@ -97,21 +97,21 @@ describeFrameworks(({ serve }) => {
     expect((await other.ask()).status).toBe(429);
   });
 
-  test("tiers are in shadow together, and a limiter of one's own by itself", async () => {
+  test("shadow applies to all tiers, and a limiter that was passed in has its own", async () => {
     const tiers = byTier({ free: once }, () => "free") as never;
     const limiter = createLimiter({ name: "own", limits: once, shadow: true });
     const { ask } = await serve({ limits: [{ limits: tiers, shadow: true }, { limiter }] });
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   });
 
-  test("numbers that depend on the request deny nobody either", async () => {
+  test("limits of perRequest deny nothing in shadow mode", async () => {
     const { ask } = await serve({
       limits: { name: "new", limits: perRequest(once, () => once) as never, shadow: true },
     });
     for (let i = 0; i < 3; i += 1) expect((await ask()).status).toBe(200);
   });
 
-  test("a bug in a key function is an error as without it", async () => {
+  test("an error in a key function is an error in shadow mode, too", async () => {
     const key = () => {
       throw new TypeError("a bug");
     };
@@ -139,29 +139,32 @@ const wouldDeny = {
   subject: { default: "127.0.0.1" },
 };
 
-describe("a limiter's own word", () => {
+describe("decisionOf in shadow mode", () => {
   test.each([
     ["Express 4", express4],
     ["Express 5", express5],
-  ])("is of the limiter in shadow, in %s, beside that of others", async (_, makeApp) => {
-    const shadow: RateLimit = rateLimit({ limits: once, shadow: true });
-    const enforcing: RateLimit = rateLimit({ limits: often });
-    const app = makeApp();
-    app.use(shadow as RequestHandler, enforcing as RequestHandler, (req, res) => {
-      const own = shadow.decisionOf(req);
-      res.json([
-        own && seen(own),
-        enforcing.decisionOf(req)?.decision.shadow,
-        req.rateLimit?.shadow,
-      ]);
-    });
-    const { ask, end } = askAt((await listen(app)).address() as { port: number });
-    onTestFinished(end);
-    await ask();
-    expect((await ask()).json()).toEqual([wouldDeny, false, false]);
-  });
+  ])(
+    "decisionOf returns the decision in shadow mode, in %s, separate from those of others",
+    async (_, makeApp) => {
+      const shadow: RateLimit = rateLimit({ limits: once, shadow: true });
+      const enforcing: RateLimit = rateLimit({ limits: often });
+      const app = makeApp();
+      app.use(shadow as RequestHandler, enforcing as RequestHandler, (req, res) => {
+        const own = shadow.decisionOf(req);
+        res.json([
+          own && seen(own),
+          enforcing.decisionOf(req)?.decision.shadow,
+          req.rateLimit?.shadow,
+        ]);
+      });
+      const { ask, end } = askAt((await listen(app)).address() as { port: number });
+      onTestFinished(end);
+      await ask();
+      expect((await ask()).json()).toEqual([wouldDeny, false, false]);
+    },
+  );
 
-  test("gives back what its request was charged", async () => {
+  test("a charge made in shadow mode can be refunded", async () => {
     const app = Fastify();
     await app.register(headgate, { limits: once, shadow: true });
     app.get("/", async (request) => app.headgate.decisionOf(request)?.refund());
@@ -170,7 +173,7 @@ describe("a limiter's own word", () => {
     expect(await app.headgate.limiter.peek("127.0.0.1")).toMatchObject({ wouldAllow: true });
   });
 
-  test("is app.headgate.of in Fastify, also where only the route is in shadow", async () => {
+  test("app.headgate.decisionOf returns decisions in shadow mode, also if only the route is in shadow mode", async () => {
     const app = Fastify();
     await app.register(headgate, { name: "api", limits: once });
     const answer = async (request: object) => {

@@ -6,7 +6,7 @@ import { parseFields } from "./support/rate-limit-fields.ts";
 import { secondsLeft } from "./support/seconds-left.ts";
 
 describeFrameworks(({ serve }) => {
-  test("RateLimit-Policy lists every limit in the order of the policy: quota and window", async () => {
+  test("RateLimit-Policy lists quota and window of every limit in the order of the policy", async () => {
     const limits = [
       fixedWindow({ limit: 100, window: "1m", name: "burst" }),
       slidingLog({ limit: 1_000, window: "1d", name: "daily" }),
@@ -20,7 +20,7 @@ describeFrameworks(({ serve }) => {
     ]);
   });
 
-  test("RateLimit reports what is left of each limit, and in how many seconds that grows", async () => {
+  test("RateLimit lists the remaining units of each limit, and the seconds until they grow", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = [
@@ -40,7 +40,7 @@ describeFrameworks(({ serve }) => {
     ]);
   });
 
-  test("quota and window belong together when the burst is not the limit", async () => {
+  test("quota and window match if the burst differs from the limit", async () => {
     const limits = [
       gcra({ limit: 100, window: "1m", burst: 20, name: "burst" }),
       tokenBucket({ capacity: 10, refill: 1, every: "6s", name: "bucket" }),
@@ -52,7 +52,7 @@ describeFrameworks(({ serve }) => {
     ]);
   });
 
-  test("a window below a second is left out, because it cannot be told", async () => {
+  test("a window below a second is left out of RateLimit-Policy", async () => {
     const limits = [
       gcra({ limit: 5, window: "250ms", name: "short" }),
       gcra({ limit: 5, window: 1_500, name: "odd" }),
@@ -66,7 +66,7 @@ describeFrameworks(({ serve }) => {
     expect(parseFields(headers["ratelimit"])[0]).toEqual({ name: "short", r: 4, t: 1 });
   });
 
-  test("a name that would end its string is escaped", async () => {
+  test("quotes in the name of a limit are escaped", async () => {
     const name = 'the "short" one \\ per;minute, \\"';
     const { ask } = await serve({ limits: { limits: gcra({ limit: 5, window: "1m", name }) } });
     const { headers } = await ask();
@@ -74,14 +74,14 @@ describeFrameworks(({ serve }) => {
     expect(parseFields(headers["ratelimit"])).toEqual([{ name, r: 4, t: 12 }]);
   });
 
-  test("limits without a name are reported by what they are", async () => {
+  test("limits without a name are named after their quota and window", async () => {
     const limits = [gcra({ limit: 5, window: "1m" }), gcra({ limit: 9, window: "7d" })];
     const { ask } = await serve({ limits: { limits } });
     const names = parseFields((await ask()).headers["ratelimit-policy"]).map(({ name }) => name);
     expect(names).toEqual(["5-per-1m", "9-per-7d"]);
   });
 
-  test("a denial lists every limit as it stands: what it denied was charged to none", async () => {
+  test("a denial lists every limit as it stands, because it charged none", async () => {
     const limits = [
       gcra({ limit: 1, window: "1h", name: "tight" }),
       fixedWindow({ limit: 10, window: "1h", name: "loose" }),

@@ -32,7 +32,7 @@ const closed: { client: string; open(): Promise<Store> }[] = [
 
 describeFrameworks(({ serve }) => {
   test.each(closed)(
-    "a closed client of $client is neither unlimited nor a hang, and is logged once",
+    "a closed client of $client makes requests neither unlimited nor hang, and is logged once",
     async ({ open }) => {
       const site = await serve({ limits: { name: "api", limits, store: await open() } });
       const statuses: number[] = [];
@@ -46,15 +46,18 @@ describeFrameworks(({ serve }) => {
     },
   );
 
-  test.each(closed)("it admits nobody where nobody shall be: $client", async ({ open }) => {
-    const store = await open();
-    const site = await serve({ limits: { name: "api", limits, store, onUnavailable: "deny" } });
-    for (let i = 0; i < 3; i++) expect((await site.ask()).status).toBe(503);
-    expect(site.handled).toEqual([]);
-    expect(site.errors).toEqual([]);
-  });
+  test.each(closed)(
+    'with onUnavailable: "deny", a closed client denies every request: $client',
+    async ({ open }) => {
+      const store = await open();
+      const site = await serve({ limits: { name: "api", limits, store, onUnavailable: "deny" } });
+      for (let i = 0; i < 3; i++) expect((await site.ask()).status).toBe(503);
+      expect(site.handled).toEqual([]);
+      expect(site.errors).toEqual([]);
+    },
+  );
 
-  test("the framework's own error handler answers 500 to it, and goes on", async () => {
+  test("the framework's own error handler responds with 500, and the process continues", async () => {
     const clock = { now: Number.NaN };
     const store = memoryStore({ clock: () => clock.now });
     const site = await serve({ limits: { name: "api", limits, store }, ownErrorHandler: false });

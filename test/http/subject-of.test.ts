@@ -9,7 +9,7 @@ const failures = slidingLog({ limit: 3, window: "15m", name: "failures" });
 const isGood = ({ url }: AnyRequest) => url.includes("password=right");
 
 describeFrameworks(({ serve }) => {
-  test("a good login forgets the failed ones of its subject, and of nobody else", async () => {
+  test("after a good login, a reset clears the failed logins of one subject only", async () => {
     const limiter = createLimiter({ limits: failures });
     const { ask } = await serve({
       limits: { limits: gcra({ limit: 100, window: "1m", per: "ip" }) },
@@ -35,7 +35,7 @@ describeFrameworks(({ serve }) => {
     expect((await login("bob", "right")).status).toBe(429);
   });
 
-  test("it names every dimension, so that address and account are both forgotten", async () => {
+  test("subjectOf contains every dimension, so that address and account are both reset", async () => {
     const limiter = createLimiter({
       limits: [
         slidingLog({ limit: 3, window: "15m", per: "ip", name: "ip" }),
@@ -62,7 +62,7 @@ describeFrameworks(({ serve }) => {
     );
   });
 
-  test("a good login does not forget what everybody spent together", async () => {
+  test("a reset by subjectOf does not clear the global counter", async () => {
     const limiter = createLimiter({
       limits: [failures, gcra({ limit: 9, window: "1d", per: "global", name: "all" })],
     });
@@ -75,7 +75,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).headers["ratelimit"]).toMatch(/^"failures";r=2;t=\d+, "all";r=6;/);
   });
 
-  test("it is undefined for a request that nobody counted", async () => {
+  test("subjectOf is undefined for a request that was not counted", async () => {
     const { ask } = await serve({
       limits: { limits: failures, skip: () => true },
       routes: { "/": { handle: (request) => ({ counted: subjectOf(request) !== undefined }) } },
@@ -83,7 +83,7 @@ describeFrameworks(({ serve }) => {
     expect((await ask()).json()).toEqual({ counted: false });
   });
 
-  test("a limiter that is reset by hand is the one that the site counts with", async () => {
+  test("the limiter of the middleware can be reset manually", async () => {
     const limiter = createLimiter({ limits: gcra({ limit: 1, window: "1h" }) });
     const { ask } = await serve({ limits: { limiter } });
     await ask();

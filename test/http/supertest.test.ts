@@ -34,7 +34,7 @@ const apps = {
   },
 };
 
-test.each(Object.entries(apps))("%s admits one request and denies the next", async (_, make) => {
+test.each(Object.entries(apps))("%s allows one request and denies the next", async (_, make) => {
   const ask = supertest(await make());
   const policy = '"once";q=1;w=3600';
   const allowed = await ask.get("/").expect(200, "ok").expect("RateLimit-Policy", policy);

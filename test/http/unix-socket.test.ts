@@ -17,7 +17,7 @@ describeFrameworks(({ serve }) => {
   const serving = (options: Partial<SharedOptions>, more: Partial<Site> = {}) =>
     serve({ limits: { limits, ...options }, path: join(dir, `${++sockets}.sock`), ...more });
 
-  test("a request without an address is an error with a remedy, not one bucket for everybody", async () => {
+  test("a request over a unix socket is an error that names the fix, so that clients do not share one bucket", async () => {
     const { ask, errors, handled } = await serving({});
     expect((await ask()).status).toBe(500);
     expect(errors).toMatchObject([
@@ -26,7 +26,7 @@ describeFrameworks(({ serve }) => {
     expect(handled).toEqual([]);
   });
 
-  test("a key of its own is counted", async () => {
+  test("a request over a unix socket is counted by a custom key", async () => {
     const { ask, errors } = await serving({ key: byHeader("x-user") });
     const headers = { "x-user": "ann" };
     expect((await ask("/", { headers })).status).toBe(200);
@@ -34,20 +34,20 @@ describeFrameworks(({ serve }) => {
     expect(errors).toEqual([]);
   });
 
-  test("but a missing one cannot be replaced by the address", async () => {
+  test("a missing key over a unix socket cannot be replaced by the address", async () => {
     const { ask, errors } = await serving({ key: byHeader("x-user") });
     expect((await ask()).status).toBe(500);
     expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
   });
 
-  test('"reject" and "skip" need no address', async () => {
+  test('missingKey: "reject" and "skip" need no address', async () => {
     const rejecting = await serving({ key: byHeader("x-user"), missingKey: "reject" });
     expect((await rejecting.ask()).status).toBe(400);
     const skipping = await serving({ key: byHeader("x-user"), missingKey: "skip" });
     expect((await skipping.ask()).status).toBe(200);
   });
 
-  test("the remedy works: a proxy in front, trusted by its hop, forwards the address", async () => {
+  test("a trusted proxy in front forwards the address over a unix socket", async () => {
     const { ask, warnings } = await serving({}, { trustProxy: (_, hop) => hop < 1 });
     const from = (address: string) => ask("/", { headers: { "x-forwarded-for": address } });
     expect((await from("198.51.100.1, 203.0.113.1")).status).toBe(200);

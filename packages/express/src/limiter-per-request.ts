@@ -1,16 +1,16 @@
 import type { Warn } from "@headgate/core/http";
 import type { Request } from "express";
 
-/** From this number on, it cannot be one for each tenant, created when first needed. */
+/** From this number on, the middleware is not one for each tenant, created when first needed. */
 const WARN_FROM = 10;
 
-/** How many an application has created while it handled requests, and used at once. */
+/** The number of middlewares that an application has created while it handled requests, and used at once. */
 const counts = new WeakMap<object, number>();
 
 /**
- * Warns, once for an application, about middleware without a store that is created for each request. With its own
- * counters, none of them sees a second request, so nothing is limited. With a name and a store, they share one limiter.
- * `note` is called with a request while `isNew`.
+ * Warns, once for an application, about middleware without a store that is created for each request. Each has its own
+ * counters and sees a single request, so nothing is limited. With a name and a store, they share one limiter.
+ * Call `note` with a request while `isNew`.
  */
 export function detectPerRequestLimiter(warn: Warn): {
   isNew: boolean;
@@ -26,7 +26,7 @@ export function detectPerRequestLimiter(warn: Warn): {
       if (count < WARN_FROM) return;
       warn(
         "HEADGATE_CREATED_PER_REQUEST",
-        `rateLimit(...) was called in handlers ${count} times; without a store, each call has counters of its own, so a call for each request limits nothing; call it once, outside the handlers, or give it a name and a store that is made once`,
+        `rateLimit(...) was called in handlers ${count} times; without a store, each call has counters of its own, so a call for each request limits nothing; call it once, outside the handlers, or give it a name and a store that is created once`,
         request,
       );
     },

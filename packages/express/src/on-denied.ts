@@ -12,14 +12,14 @@ import {
 import type { Request, Response } from "express";
 
 /**
- * Answers a denied request, whose status, headers and `Retry-After` are already set. If it has not answered when it settles, Headgate does,
- * unless it returns or resolves `"allow"`: then the request goes on, and costs nothing.
+ * Responds to a denied request, whose status, headers and `Retry-After` are already set. If it has not responded when it settles,
+ * Headgate does, unless it returns or resolves `"allow"`: then the request continues, and costs nothing.
  */
 export type OnDenied = (req: Request, res: Response, decision: Decision) => unknown;
 
 /**
- * Lets `onDenied` answer a denied request, and answers if it did not. Resolves with whether the request goes on. Rejects with what
- * goes to the error handler.
+ * Calls `onDenied`, and responds if it did not. Resolves with whether the request continues. Rejects with the error for the error
+ * handler.
  */
 export async function handleDenial(
   onDenied: OnDenied,
@@ -60,21 +60,21 @@ type Callback = (error: unknown, text: string) => unknown;
 type DeferredMethod = (path: string, options: object, done: Callback) => unknown;
 
 /**
- * Watches the methods of a response that answer some time later. Once the returned function has been called, it is the
- * error handler that answers: what fails then goes to the next one, as usual.
+ * Watches the methods of a response that respond some time later. Once the returned function has been called, the error handler
+ * responds, and further errors go to the next one, as usual.
  */
 function watchMethods(req: Request, res: Response, response: DeniedResponse): () => void {
   const methods = res as unknown as Record<string, DeferredMethod | undefined>;
   let isStopped = false;
 
-  // Express would hand it to the next error handler while onDenied may still answer, as one that looks like a denial.
+  // Express would pass it to the next error handler while onDenied may still respond, with the status of a denial.
   function fail(over: Done, reason: unknown): void {
     const isOfHandler = isStopped && !res.writableEnded;
     over(isOfHandler ? undefined : { reason });
     if (isOfHandler) req.next?.(reason);
   }
 
-  /** `end` is what a method does if the application gave it no callback. */
+  /** `end` runs when a method has finished for which the application gave no callback. */
   function watch(name: string, end: (over: Done, ...args: Parameters<Callback>) => void): void {
     const method = methods[name];
     if (method === undefined) return;
@@ -94,7 +94,7 @@ function watchMethods(req: Request, res: Response, response: DeniedResponse): ()
     if (error) fail(over, error);
     else void runCallback(over, () => res.send(text));
   });
-  // res.download calls it, too. Express would let a denied request go on where the path is a directory's.
+  // res.download calls it, too. Express would let a denied request continue if the path is a directory.
   for (const name of ["sendFile", "sendfile"]) {
     watch(name, (over, error) => (isFileError(error) ? fail(over, error) : over()));
   }
@@ -103,13 +103,13 @@ function watchMethods(req: Request, res: Response, response: DeniedResponse): ()
   };
 }
 
-/** Whether an error came from the file, not from a client that left meanwhile. Express tells them apart in the same way. */
+/** Whether an error came from the file, not from a client that disconnected. Express distinguishes them in the same way. */
 function isFileError(error: unknown): boolean {
   const { code, syscall } = Object(error) as NodeJS.ErrnoException;
   return error !== undefined && code !== "ECONNABORTED" && syscall !== "write";
 }
 
-/** Begins something that calls back; what it throws at once is the caller's. */
+/** Calls a method that calls back later; an error that it throws synchronously goes to the caller. */
 function startCall(over: Done, begin: () => void): void {
   try {
     begin();
@@ -119,7 +119,7 @@ function startCall(over: Done, begin: () => void): void {
   }
 }
 
-/** Runs a callback of the application, which is over when it has returned and its promise has settled. */
+/** Runs a callback of the application, and waits until its promise has settled. */
 async function runCallback(over: Done, callback: () => unknown): Promise<void> {
   try {
     await callback();

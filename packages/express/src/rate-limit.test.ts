@@ -60,7 +60,7 @@ async function run(middleware: ReturnType<typeof rateLimit>, { request, response
   return next.mock.calls;
 }
 
-test("an error of what comes after, in the same turn, goes to the caller, and nothing is answered", async () => {
+test("an error that next throws synchronously goes to the caller, and no response is sent", async () => {
   const middleware = rateLimit({ limits });
   const { request, response } = exchange("192.0.2.1");
   const wrong = new Error("wrong");
@@ -75,7 +75,7 @@ test("an error of what comes after, in the same turn, goes to the caller, and no
   await middleware.close();
 });
 
-describe("rateLimit", () => {
+describe("rateLimit of Express", () => {
   test.each([
     [undefined],
     [null],
@@ -91,11 +91,11 @@ describe("rateLimit", () => {
     [{ limits, name: "" }],
     [{ limiter: {} }],
     [{ limits: { ...limits, per: "tenant" } }],
-  ])("refuses %j at construction", (options) => {
+  ])("rateLimit rejects %j at construction", (options) => {
     expect(errorOf(options).code).toBe("HEADGATE_INVALID_OPTION");
   });
 
-  test("has a limiter to reset, or one for each tier, and closes what it made", async () => {
+  test("rateLimit has a limiter, or one for each tier, and close closes them", async () => {
     const { limiter, close } = rateLimit({ name: "api", limits });
     expect(limiter.name).toBe("api");
     await close();
@@ -110,7 +110,7 @@ describe("rateLimit", () => {
     expect((await given.consume("x")).allowed).toBe(true);
   });
 
-  test("keeps no name when it was refused", () => {
+  test("rateLimit leaves no name in use if it throws", () => {
     const store = memoryStore();
     const wrong = [
       { limits: { ...limits, per: "tenant" } },
@@ -122,8 +122,8 @@ describe("rateLimit", () => {
   });
 });
 
-describe("the middleware", () => {
-  test("calls next once for an allowed request, with nothing", async () => {
+describe("the middleware of Express", () => {
+  test("an allowed request calls next once, without an argument", async () => {
     const one = exchange("1.2.3.4");
     expect(await run(rateLimit({ limits }), one)).toEqual([[]]);
     expect(one.request).toMatchObject({ rateLimit: { allowed: true, remaining: 0 } });
@@ -131,7 +131,7 @@ describe("the middleware", () => {
     expect(one.response.statusCode).toBe(200);
   });
 
-  test("answers a denied request, and never calls next", async () => {
+  test("a denied request gets a response, and next is not called", async () => {
     const middleware = rateLimit({ limits });
     await run(middleware, exchange("1.2.3.4"));
     const one = exchange("1.2.3.4");
@@ -143,7 +143,7 @@ describe("the middleware", () => {
     expect(one.request).toMatchObject({ rateLimit: { allowed: false } });
   });
 
-  test("hands an error to next, once, and sets nothing", async () => {
+  test("an error is passed to next once, and no header is set", async () => {
     const wrong = new Error("wrong");
     const one = exchange("1.2.3.4");
     const middleware = rateLimit({ limits, key: () => Promise.reject(wrong) });
@@ -152,7 +152,7 @@ describe("the middleware", () => {
   });
 
   test.each([[undefined], [null], [""], ["route"], ["router"], [0], [false]])(
-    "hands an error to next when an option's function fails with %j",
+    "a function of the options that fails with %j passes an Error to next",
     async (reason) => {
       const fails = [
         () => {
@@ -172,7 +172,7 @@ describe("the middleware", () => {
     },
   );
 
-  test("takes off what a visible limiter told when a hidden one denies", async () => {
+  test("a denial with headers: false removes the headers of a visible limiter", async () => {
     const wide = rateLimit({ limits: fixedWindow({ limit: 9, window: "1m", name: "wide" }) });
     const hidden = rateLimit({ limits, headers: false });
     await run(hidden, exchange("1.2.3.4"));
@@ -190,7 +190,7 @@ describe("the middleware", () => {
     expect(one.response.headers.get("RateLimit-Policy")).toBe('"wide";q=9;w=60');
   });
 
-  test("that is called without next refuses at once, and does not end the process later", () => {
+  test("calling the middleware without next throws at once", () => {
     const { request, response } = exchange("1.2.3.4");
     const middleware = rateLimit({ limits }) as unknown as (req: object, res: object) => void;
     expect(() => middleware(request, response)).toThrow(
@@ -198,7 +198,7 @@ describe("the middleware", () => {
     );
   });
 
-  test("reads the address before anything is awaited", async () => {
+  test("the address is read before anything is awaited", async () => {
     const one = exchange("1.2.3.4");
     const middleware = rateLimit({
       limits,
@@ -211,14 +211,14 @@ describe("the middleware", () => {
     expect((await middleware.limiter.consume("1.2.3.4")).allowed).toBe(false);
   });
 
-  test("drops a client that left quietly, and is loud about one without an address", async () => {
+  test("a disconnected client is dropped silently, and a connected client without an address is an error", async () => {
     expect(await run(rateLimit({ limits }), exchange(undefined, true))).toEqual([]);
     expect(await run(rateLimit({ limits }), exchange(undefined))).toMatchObject([
       [{ code: "HEADGATE_NO_ADDRESS" }],
     ]);
   });
 
-  test("warns of a proxy that nobody trusts, also where a router runs without an application", async () => {
+  test("an untrusted proxy is reported, even by a router without an application", async () => {
     const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const one = exchange("10.0.0.1");
     one.request.headers["x-forwarded-for"] = "203.0.113.7";
@@ -232,7 +232,7 @@ describe("the middleware", () => {
     emitWarning.mockRestore();
   });
 
-  test("an answer without headers, as WebSockets have under express-ws, ends a request that waits, too", async () => {
+  test("a request that waits ends if its response, such as that of express-ws, has no headers", async () => {
     const middleware = rateLimit({ limits, key: async () => "ann" });
     const answered = exchange("192.0.2.1");
     const calls = run(middleware, answered);
@@ -241,7 +241,7 @@ describe("the middleware", () => {
     expect(answered.response.headers.size).toBe(0);
   });
 
-  test("does not let a denied request through because something else has answered it", async () => {
+  test("a denied request does not continue because something else has responded", async () => {
     const middleware = rateLimit({ limits });
     await run(middleware, exchange("1.2.3.4"));
     for (const writableEnded of [true, false]) {
@@ -255,7 +255,7 @@ describe("the middleware", () => {
     }
   });
 
-  test("lets an allowed request go on after early headers, and not after the end", async () => {
+  test("an allowed request continues after early headers, but not after the response has ended", async () => {
     const started = exchange("1.2.3.4");
     started.response.headersSent = true;
     expect(await run(rateLimit({ limits }), started)).toEqual([[]]);
@@ -266,7 +266,7 @@ describe("the middleware", () => {
     expect(await run(rateLimit({ limits }), ended)).toEqual([]);
   });
 
-  test("lets no request go on after the end, also without headers or a decision", async () => {
+  test("no request continues after the response has ended, even without headers or a decision", async () => {
     const silent = rateLimit({ limits, headers: { legacy: false, standard: false } });
     for (const middleware of [silent, rateLimit({ limits, skip: () => true })]) {
       const ended = exchange("1.2.3.4");
@@ -276,7 +276,7 @@ describe("the middleware", () => {
     }
   });
 
-  test("passes an error of the response's own to the error handler", async () => {
+  test("an error of the response itself goes to the error handler", async () => {
     const broken = exchange("1.2.3.4");
     const wrong = new Error("wrong");
     broken.response.setHeader = () => {
@@ -286,21 +286,21 @@ describe("the middleware", () => {
   });
 });
 
-describe("onDenied", () => {
+describe("onDenied of Express", () => {
   async function deny(onDenied: RateLimitOptions["onDenied"], one = exchange("1.2.3.4")) {
     const middleware = rateLimit({ limits, onDenied });
     await run(middleware, exchange("1.2.3.4"));
     return { calls: await run(middleware, one), ...one };
   }
 
-  test("that answers has the last word", async () => {
+  test("the response of onDenied is sent", async () => {
     const { calls, response } = await deny((_, res) => {
       res.end("mine");
     });
     expect([calls, response.body, response.statusCode]).toEqual([[], "mine", 429]);
   });
 
-  test("that stays silent, sooner or later, leaves the answer to Headgate", async () => {
+  test("Headgate responds if onDenied does not, now or later", async () => {
     for (const onDenied of [() => {}, async () => null, () => true]) {
       const { calls, response } = await deny(onDenied);
       expect(calls).toEqual([]);
@@ -309,7 +309,7 @@ describe("onDenied", () => {
     }
   });
 
-  test("finds status, headers and decision in place", async () => {
+  test("onDenied finds status, headers and decision already set", async () => {
     const seen = vi.fn();
     await deny((req, res, decision) => {
       const { headers } = res as unknown as Exchange["response"];
@@ -323,7 +323,7 @@ describe("onDenied", () => {
     expect(seen.mock.calls).toEqual([[429, true, false, true]]);
   });
 
-  test("that throws goes to the error handler, with the headers of the denial", async () => {
+  test("an error thrown by onDenied goes to the error handler, with the headers of the denial", async () => {
     const wrong = new Error("wrong");
     const thrown = await deny(() => {
       throw wrong;
@@ -338,7 +338,7 @@ describe("onDenied", () => {
   });
 
   test.each([[undefined], [null], [""], ["route"]])(
-    "that fails with %j lets nobody through",
+    "a denied request does not continue if onDenied fails with %j",
     async (reason) => {
       const thrown = await deny(() => {
         throw reason;
@@ -352,7 +352,7 @@ describe("onDenied", () => {
     },
   );
 
-  test('called "error" hands the denial to the error handler, headers set', async () => {
+  test('onDenied: "error" passes the denial to the error handler, with headers set', async () => {
     const { calls, response } = await deny("error");
     expect(calls).toMatchObject([
       [
@@ -369,7 +369,7 @@ describe("onDenied", () => {
     expect(response.body).toBeUndefined();
   });
 
-  test("is not asked about requests that lack their key", async () => {
+  test("onDenied is not called for requests without their key", async () => {
     const onDenied = vi.fn();
     const one = exchange("1.2.3.4");
     const middleware = rateLimit({ limits, key: () => "", missingKey: "reject", onDenied });

@@ -26,9 +26,9 @@ import { decoratedPrototypes, decorateRequest } from "./request-decoration.ts";
 /** The options of `rateLimit` other than `limits` and `limiter`. */
 interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Request, Dimension>, "limits"> {
-  /** Answers denied requests in your way; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
+  /** Responds to denied requests; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which answers count; a function gets `(req, res)` when the response has been ended. */
+  /** Which responses count; a function gets `(req, res)` when the response has been ended. */
   readonly count?: CountOption<Request, Response> | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface TieredRateLimitOptions<Dimension extends string = string>
   readonly limits: TierPolicy<Request, NoInfer<Dimension> | KnownDimension>;
 }
 
-/** Express middleware that limits requests. Its types name only what it uses, so that `req.params` keeps its type in later handlers. */
+/** Express middleware that limits requests. Its types are structural, so that `req.params` keeps its type in later handlers. */
 export interface RateLimit
   extends Pick<HttpGuard<object>, "decisionOf" | "resetClient" | "ready" | "close"> {
   (req: RequestLike, res: ResponseLike, next: Next): void;
@@ -67,7 +67,7 @@ export interface TieredRateLimit extends Omit<RateLimit, "limiter"> {
 const OWNER = "rateLimit";
 
 /**
- * Creates middleware that limits the requests that reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
+ * Creates middleware that limits its requests: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function rateLimit<
@@ -104,7 +104,7 @@ export function rateLimit(
     );
   }
 
-  /** Applies a verdict to the response, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
+  /** Applies a verdict to the response, and returns whether the request continues. Throws or rejects with an error for the error handler. */
   function respond(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
     if (verdict.kind === "left") return false;
     if (verdict.kind === "pass") return !res.writableEnded;
@@ -122,7 +122,7 @@ export function rateLimit(
     try {
       setHeaders(res, verdict.headers);
     } catch (error) {
-      // Asked only now, because it takes as long as to set a header.
+      // Checked only now, because the check takes as long as setting a header.
       if (verdict.kind !== "allowed" || !res.headersSent) throw error;
       return !res.writableEnded;
     }
@@ -135,7 +135,7 @@ export function rateLimit(
     return false;
   }
 
-  /** Something else may have answered meanwhile, for example on a timeout. */
+  /** Something else may have responded meanwhile, for example on a timeout. */
   function respondLater(verdict: Verdict, req: Request, res: Response): boolean | Promise<boolean> {
     return res.writableEnded ? false : respond(verdict, req, res);
   }
@@ -155,13 +155,13 @@ function routeOf({ method, baseUrl, route }: Request): string | undefined {
   return route === undefined ? undefined : `${method} ${baseUrl}${route.path}`;
 }
 
-/** Stops a request that something else has begun to answer: it is too late for headers. */
+/** Ends a response that something else has begun: it is too late for headers. */
 function endResponse(res: Response): boolean {
   if (!res.writableEnded) res.end();
   return false;
 }
 
-/** Without `next`, the request can neither go on nor fail. */
+/** Without `next`, the request can neither continue nor fail. */
 function missingNextError(received: unknown): HeadgateError {
   return invalidOption(
     `${OWNER}: the middleware must be called as (req, res, next), got ${typeof received} for next; mount it with app.use or on a route, or call limiter.consume(subject) yourself`,

@@ -4,14 +4,14 @@ import type { Request } from "express";
 /*
  * Express replaces the prototype of each request, after which V8 makes a new hidden class for every property that is added to the
  * request: 1.4 µs each on Node 20. So `req.rateLimit` is an accessor of Express's request, which finds the decision where all
- * adapters keep it.
+ * adapters store it.
  */
 const ACCESSOR = {
   configurable: true,
   get(this: object) {
     return reportedDecision(this);
   },
-  // What the application or another library sets is read until the next decision.
+  // A value that the application or another library sets is read until the next decision.
   set(this: object, value: unknown) {
     const property = { value, configurable: true, enumerable: true, writable: true };
     Object.defineProperty(this, "rateLimit", property);
@@ -24,7 +24,7 @@ const ACCESSOR = {
  */
 export const decoratedPrototypes: WeakMap<object, object> = new WeakMap();
 
-/** Lets requests like this one show their decision by the accessor, and returns whether this one does. */
+/** Puts the accessor on Express's request prototype, and returns whether this request shows its decision by it. */
 export function decorateRequest(request: Request): boolean {
   const prototype: object = Object.getPrototypeOf(request);
   const shared = findSharedPrototype(prototype);
@@ -45,7 +45,7 @@ function findSharedPrototype(prototype: object): object | undefined {
   return shared;
 }
 
-/** Whether the accessor is what a request shows, not what the application has put on it or on its prototypes. */
+/** Whether a request has the accessor, and not a property that the application has put on it or on its prototypes. */
 function hasAccessor(request: object): boolean {
   let one = request;
   while (one !== null && !Object.hasOwn(one, "rateLimit")) one = Object.getPrototypeOf(one);

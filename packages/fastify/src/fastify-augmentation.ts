@@ -16,7 +16,7 @@ declare module "fastify" {
   interface FastifyInstance {
     /** The rate limiter of this scope. */
     headgate: Headgate;
-    /** Creates a route hook that takes one more decision; without options it asks the plugin's limiter. */
+    /** Creates a route hook that makes another decision; without options it uses the plugin's limiter. */
     rateLimit(options?: RouteRateLimitOptions): RateLimitHook;
   }
 }

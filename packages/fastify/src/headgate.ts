@@ -15,23 +15,23 @@ export interface Headgate extends Pick<HttpGuard<object>, "resetClient"> {
   /** The limiter of each tier, if the plugin's limits are `byTier`. */
   readonly tiers: ReadonlyMap<string, Limiter>;
   /**
-   * Returns what the plugin, or the route's own config, decided about a request, whatever other limiters it passed; undefined if nothing was
-   * asked, for example because of `skip`.
+   * Returns the decision of the plugin, or of the route's own config, on a request, whatever other limiters decided it, too;
+   * undefined if no limiter was called, for example because of `skip`.
    */
   decisionOf(request: object): RequestDecision | undefined;
   /**
    * Prepares the stores of the plugin and its routes for the first request, as the plugin does by itself before the application listens.
-   * Resolves with whether all answered.
+   * Resolves with whether all are available.
    */
   ready(): Promise<boolean>;
 }
 
-/** A route hook that limits requests. Its types name only what it uses, so that it fits every server and type provider. */
+/** A route hook that limits requests. Its types are structural, so that it fits every server and type provider. */
 export interface RateLimitHook extends Pick<HttpGuard<object>, "decisionOf" | "resetClient"> {
   (request: object, reply: object, done: Done): void;
 }
 
-/** `limiters` are the plugin's, if it has limits. `ruleOf` finds the rule of a request; undefined for one that is not limited. */
+/** `limiters` are the plugin's, if it has limits. `findRule` returns the rule of a request; undefined for one that is not limited. */
 export function createHeadgate(
   limiters: GuardLimiters | undefined,
   findRule: (request: FastifyRequest) => Rule | undefined,

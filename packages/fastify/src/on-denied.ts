@@ -13,8 +13,8 @@ import { isPayload, reject, setHeaders } from "./reply.ts";
 import { watchReply } from "./watched-reply.ts";
 
 /**
- * Answers a denied request, whose status, headers and `Retry-After` are already set. If it has not answered when it settles, Headgate does,
- * unless it returns or resolves `"allow"`: then the request goes on, and costs nothing.
+ * Responds to a denied request, whose status, headers and `Retry-After` are already set. If it has not responded when it settles,
+ * Headgate does, unless it returns or resolves `"allow"`: then the request continues, and costs nothing.
  */
 export type OnDenied = (
   request: FastifyRequest,
@@ -23,8 +23,8 @@ export type OnDenied = (
 ) => unknown;
 
 /**
- * Lets `onDenied` answer a denied request, and answers if it did not. Resolves with whether the request goes on. Rejects with what
- * goes to the error handler.
+ * Calls `onDenied`, and responds if it did not. Resolves with whether the request continues. Rejects with the error for the error
+ * handler.
  */
 export async function handleDenial(
   onDenied: OnDenied,
@@ -35,7 +35,7 @@ export async function handleDenial(
 ): Promise<boolean> {
   const before = DENIAL_HEADERS.map((name) => [name, reply.getHeader(name) as string] as const);
   setHeaders(reply, headers);
-  // Not with code(): a redirect without its own status would take it for the application's choice.
+  // Not with code(): a redirect without its own status would use it as the application's choice.
   reply.raw.statusCode = rejection.status;
   const mirrored = mirrorHeaders(reply, headers);
   const onLate = createLateWarning(warn, request);

@@ -10,9 +10,9 @@ export type HookName = (typeof HOOKS)[number];
 
 interface FastifyGuardOptions<Dimension extends string>
   extends GuardOptions<FastifyRequest, Dimension> {
-  /** Answers denied requests in your way; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
+  /** Responds to denied requests; `"error"` passes a `HeadgateDeniedError` to the application's error handler. */
   readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which answers count; a function gets `(request, reply)` when the response has been ended. */
+  /** Which responses count; a function gets `(request, reply)` when the response has been ended. */
   readonly count?: CountOption<FastifyRequest, FastifyReply> | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface HeadgateOptions<Dimension extends string = string>
   readonly hook?: HookName | undefined;
 }
 
-/** Options of a route, which inherits the plugin's for the rest. Without `limits` or `limiter` it uses the plugin's limiter. */
+/** Options of a route, which inherits all others from the plugin. Without `limits` or `limiter` it uses the plugin's limiter. */
 export interface RouteRateLimitOptions extends FastifyGuardOptions<string> {
   readonly hook?: HookName | undefined;
   /** Decides the plugin's limits and the route's together: all allow, or nothing is charged. */

@@ -29,11 +29,11 @@ export async function headgatePlugin(
   const { rule, name } = scope.plugin;
   if (rule === undefined && Object.hasOwn(app, "headgate")) throw secondPluginError();
   markLimited(app);
-  /** Whether all routes are there. */
+  /** Whether all routes have been added. */
   let isReady = false;
 
   decorate(app, scope, (routeOptions) => {
-    // Kept until the application is closed: one for each request would fill the memory.
+    // A rule lives until the application is closed, so one for each request would fill the memory.
     if (routeOptions !== undefined && isReady) throw lateRateLimitError();
     const chosen =
       routeOptions === undefined && rule !== undefined
@@ -84,7 +84,7 @@ function addHookRule(scope: PluginScope, options: RouteRateLimitOptions) {
   return scope.addRule(owner, settings, options.key === undefined);
 }
 
-/** Checks the limit of a route that is added, and uses the hook that it names. */
+/** Checks the limit of a new route, and adds the hook that it names. */
 function readRoute(
   app: FastifyInstance,
   scope: PluginScope,
@@ -110,7 +110,7 @@ function useHook(app: FastifyInstance, scope: PluginScope, hook: HookName): void
 
 /** Uses the hooks of the plugin, and of routes that exist already. */
 function useHooks(app: FastifyInstance, scope: PluginScope): void {
-  // Anything but options is refused once all routes exist.
+  // Anything but options is rejected once all routes exist.
   const named = routesIn(app).map(({ options }) => Object(options.config?.rateLimit).hook);
   for (const hook of HOOKS) {
     // An unknown route may name any of them.
@@ -122,14 +122,14 @@ function useHooks(app: FastifyInstance, scope: PluginScope): void {
 const NOTHING_LIMITED =
   "headgate: neither the plugin nor any of its routes has limits, so no request is limited; give limits to the plugin, or to routes in config.rateLimit or with app.rateLimit";
 
-/** Whether a route has options; any other value must not pass for none. */
+/** Whether a route has options; any other value must not count as none. */
 function isLimited(
   limit: RouteRateLimitOptions | false | undefined,
 ): limit is RouteRateLimitOptions {
   return limit !== undefined && limit !== false;
 }
 
-/** A hook for any place in a request's life: preParsing hands over a payload before `done`. */
+/** A hook for any point in a request's life: preParsing passes a payload before `done`. */
 function toHook(
   decide: (request: FastifyRequest, reply: FastifyReply, done: Done) => void,
 ): (request: object, reply: object, done: Done) => void {
@@ -139,7 +139,7 @@ function toHook(
   };
 }
 
-/** Without `done`, the request can neither go on nor fail. */
+/** Without `done`, the request can neither continue nor fail. */
 function missingDoneError(received: unknown): HeadgateError {
   return invalidOption(
     `app.rateLimit: the hook must be called as (request, reply, done), got ${typeof received} for done; put it in a route's hooks, or call app.headgate.limiter.consume(subject) yourself`,
@@ -167,6 +167,6 @@ function secondPluginError(): HeadgateError {
 
 function lateRateLimitError(): HeadgateError {
   return invalidOption(
-    "app.rateLimit: the application is ready, so no more routes can be added that use this hook; make it once, where the routes are added, or call a limiter made by createLimiter in the handler",
+    "app.rateLimit: the application is ready, so no more routes can be added that use this hook; call app.rateLimit once, where the routes are added, or call a limiter created by createLimiter in the handler",
   );
 }

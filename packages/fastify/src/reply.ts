@@ -20,14 +20,14 @@ export function setHeaders(reply: FastifyReply, headers: readonly Header[]): voi
   }
 }
 
-/** Answers a request that does not go on. */
+/** Responds to a request that does not continue. */
 export function reject(reply: FastifyReply, { status, contentType, body }: Rejection): void {
   // Bytes, because a serializer of the route or a hook would change even a finished string.
   reply.code(status).header("content-type", contentType).send(Buffer.from(body));
 }
 
 /**
- * Whether a value that `onDenied` returned is an answer, as it would be in a handler: text, bytes, a stream, a `Response`,
+ * Whether a value that `onDenied` returned is a payload, as it would be in a handler: text, bytes, a stream, a `Response`,
  * a plain object or an array. Anything else comes from functions that only log: a count, the result of a call, an object
  * of some library.
  */

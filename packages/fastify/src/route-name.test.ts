@@ -6,27 +6,27 @@ function nameOf(route: NamedRoute): string {
   return routeName("api", route);
 }
 
-describe("the name of a route", () => {
-  test("is the plugin's name, method and path", () => {
+describe("route names", () => {
+  test("a route's name is the plugin's name, the method and the path", () => {
     expect(nameOf({ method: "GET", url: "/users/:id" })).toBe("api GET /users/:id");
     expect(routeName("limiter", { method: "POST", url: "/" })).toBe("limiter POST /");
   });
 
-  test("is one for GET and HEAD", () => {
+  test("GET and HEAD of a path have one name", () => {
     const get = nameOf({ method: "GET", url: "/" });
     expect(nameOf({ method: "HEAD", url: "/" })).toBe(get);
     expect(nameOf({ method: ["GET", "HEAD"], url: "/" })).toBe(get);
     expect(nameOf({ method: ["HEAD"], url: "/" })).toBe(get);
   });
 
-  test("does not depend on the order of methods", () => {
+  test("the order of methods does not change the name", () => {
     const both = nameOf({ method: ["GET", "POST"], url: "/" });
     expect(both).toBe("api GET,POST /");
     expect(nameOf({ method: ["POST", "GET"], url: "/" })).toBe(both);
     expect(nameOf({ method: ["POST", "HEAD", "GET"], url: "/" })).toBe(both);
   });
 
-  test("tells methods, paths and plugins apart", () => {
+  test("other methods, paths and plugins give other names", () => {
     const names = [
       nameOf({ method: "GET", url: "/" }),
       nameOf({ method: "POST", url: "/" }),
@@ -40,7 +40,7 @@ describe("the name of a route", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test("tells routes apart that only their constraints do", () => {
+  test("constraints distinguish routes of the same path", () => {
     const constrained = (constraints: NonNullable<NamedRoute["constraints"]>) =>
       nameOf({ method: "GET", url: "/", constraints });
     const names = [
@@ -58,7 +58,7 @@ describe("the name of a route", () => {
     expect(constrained({})).toBe(names[0]);
   });
 
-  test("does not depend on the order of constraints, which another process may write otherwise", () => {
+  test("the order of constraints does not change the name, because another process may write them in another order", () => {
     const [one, other] = [
       { host: "a.example", version: "1.0.0" },
       { version: "1.0.0", host: "a.example" },

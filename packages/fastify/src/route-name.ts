@@ -15,7 +15,7 @@ export function routeName(plugin: string, { method, url, constraints }: NamedRou
 
 /**
  * The name of a route whose constraints are unknown, because the application was created before Headgate was loaded: if any route
- * has constraints, its limits tell it from others of the same path. Routes with equal limits share a budget.
+ * has constraints, its limits distinguish it from others of the same path. Routes with equal limits share a budget.
  */
 export function untrackedRouteName(
   plugin: string,

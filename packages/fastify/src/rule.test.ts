@@ -45,13 +45,13 @@ function request(headers: Record<string, string> = {}) {
 }
 
 describe("the plugin's rule", () => {
-  test("decides in onRequest, or in the hook that is named", () => {
+  test("the plugin decides in onRequest, or in the configured hook", () => {
     expect(ruleOf({ limits }).hook).toBe("onRequest");
     for (const hook of HOOKS) expect(ruleOf({ limits, hook }).hook).toBe(hook);
   });
 
   test.each([["onSend"], ["onresponse"], [""], [null], [5], [["onRequest"]], [10n]])(
-    "refuses the hook %s, and names those there are",
+    "the plugin rejects the hook %s and lists the valid ones",
     (hook) => {
       const error = errorOf(() => ruleOf({ limits, hook } as never));
       expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -67,13 +67,13 @@ describe("the plugin's rule", () => {
     ["extend", { limits, extend: true }],
     ["rateLimit", { rateLimit: { limits } }],
     ["whitelist", { limits, whitelist: ["127.0.0.1"] }],
-  ])("refuses %s", (option, options) => {
+  ])("the plugin rejects %s", (option, options) => {
     const error = errorOf(() => ruleOf(options as never));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toContain(`"${option}"`);
   });
 
-  test("is of limits or of a limiter, which must not be undefined", () => {
+  test("the plugin rejects limits or a limiter that is undefined", () => {
     for (const none of [{ limits: undefined }, { limiter: undefined }]) {
       expect(errorOf(() => ruleOf(none)).code).toBe("HEADGATE_INVALID_OPTION");
     }
@@ -83,7 +83,7 @@ describe("the plugin's rule", () => {
 });
 
 describe("a route's rule", () => {
-  test("without limits asks the plugin's limiter, which it does not close", async () => {
+  test("a route without limits uses the plugin's limiter and does not close it", async () => {
     const { rule, route } = pluginOf({ name: "api", limits });
     const { limiters, guard } = route({ cost: 2 });
     expect(limiters.single).toBe(rule.limiters.single);
@@ -91,7 +91,7 @@ describe("a route's rule", () => {
     expect(await guard.check(request(), client)).toMatchObject({ decision: { remaining: 1 } });
   });
 
-  test("with limits asks its own, under the route's name, on the plugin's store", async () => {
+  test("a route with limits has its own limiter, named after the route, on the plugin's store", async () => {
     const { rule, store, route } = pluginOf({ name: "api", limits });
     const { limiters } = route({ limits: own });
     const limiter = limiters.single as Limiter;
@@ -106,7 +106,7 @@ describe("a route's rule", () => {
     expect(internalsOf(other).policy.store).toBe(elsewhere);
   });
 
-  test("with limits and extend decides the plugin's with its own, all or nothing", async () => {
+  test("a route with extend is charged for both limiters or for neither", async () => {
     const { rule, route } = pluginOf({ name: "api", limits });
     const { limiters } = route({ limits: own, extend: true });
     expect(limiters.single?.limits).toHaveLength(2);
@@ -118,7 +118,7 @@ describe("a route's rule", () => {
     );
   });
 
-  test("extends only what is on the same store", () => {
+  test("a route can extend only a plugin on the same store", () => {
     const { route } = pluginOf({ name: "api", limits });
     const store = memoryStore();
     const error = errorOf(() => route({ limits: own, extend: true, store }));
@@ -126,7 +126,7 @@ describe("a route's rule", () => {
     expect(error.message).toContain("same store");
   });
 
-  test("is in shadow as the plugin is, unless it says otherwise", () => {
+  test("a route is in shadow mode if the plugin is, unless the route sets shadow", () => {
     const isShadow = (rule: Rule) => internalsOf(rule.limiters.single).policy.shadow;
     const { rule, route } = pluginOf({ name: "api", limits, shadow: true });
     expect(isShadow(rule)).toBe(true);
@@ -139,7 +139,7 @@ describe("a route's rule", () => {
     expect(isShadow(enforcing.route({ limits: own, name: "b", shadow: true }))).toBe(true);
   });
 
-  test("without limits and with shadow asks in shadow under the plugin's name, on its counters", async () => {
+  test("a route with shadow and without limits shares the plugin's name and counters", async () => {
     const { rule, route } = pluginOf({ name: "api", limits });
     const { single } = route({ shadow: true }).limiters;
     expect(single?.name).toBe("api");
@@ -147,14 +147,14 @@ describe("a route's rule", () => {
     expect(await single?.consume("x")).toMatchObject({ allowed: true, wouldAllow: false });
   });
 
-  test("is not in shadow where what it extends is not", () => {
+  test("a route that extends a plugin without shadow mode is not in shadow mode", () => {
     const { route } = pluginOf({ name: "api", limits });
     const error = errorOf(() => route({ limits: own, extend: true, shadow: true }));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toContain("both limiters must have the same shadow");
   });
 
-  test("does not put a limiter in shadow that the plugin was given", () => {
+  test("a route cannot set shadow for a limiter that was passed to the plugin", () => {
     const { route } = pluginOf({ limiter: createLimiter({ limits }) });
     const error = errorOf(() => route({ shadow: true }));
     expect(error.message).toContain("shadow is an option of the plugin's limiter");
@@ -163,7 +163,7 @@ describe("a route's rule", () => {
   test.each([
     ["a tier", byTier({ free: limits }, (_: unknown) => "free")],
     ["the request", perRequest(limits, (_: unknown) => null)],
-  ])("does not extend limits that depend on %s", (_, ofPlugin) => {
+  ])("a route cannot extend limits that depend on %s", (_, ofPlugin) => {
     const { route } = pluginOf({ name: "api", limits: ofPlugin });
     const error = errorOf(() => route({ limits: own, extend: true }));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -174,7 +174,7 @@ describe("a route's rule", () => {
     ["name", "mine"],
     ["store", memoryStore()],
     ["extend", true],
-  ])("refuses %s where the route has no limits of its own", (option, value) => {
+  ])("a route without limits of its own rejects %s", (option, value) => {
     const { route } = pluginOf({ name: "api", limits });
     const error = errorOf(() => route({ [option]: value }));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -183,7 +183,7 @@ describe("a route's rule", () => {
     );
   });
 
-  test("takes a limiter in place of limits, and nothing beside it", async () => {
+  test("a route's limiter cannot be combined with limits", async () => {
     const { route } = pluginOf({ name: "api", limits });
     const limiter = createLimiter({ limits: own });
     const { limiters } = route({ limiter });
@@ -209,7 +209,7 @@ describe("a route's rule", () => {
     [true, "options"],
     [null, "options"],
     [5, "options"],
-  ])("refuses %j as loudly as the plugin", (options, option) => {
+  ])("a route rejects %j as the plugin does", (options, option) => {
     const { route } = pluginOf({ name: "api", limits });
     const error = errorOf(() => route(options as never));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -230,14 +230,14 @@ describe("a route's rule", () => {
     ["extend has no effect without limits of the route's own; leave it out", { extend: true }],
     ["extend must be true or false, got 1", { limits: own, extend: 1 }],
     ["limits must hold at least one, got []", { limits: [] }],
-  ])("is refused before there is a plugin: %s", (message, options) => {
+  ])("a route's options are rejected even before there is a plugin: %s", (message, options) => {
     const { plugin } = pluginOf({ limits });
     const error = errorOf(() => parseRoute("headgate on /x", options, plugin));
     expect(error.code).toMatch(/^HEADGATE_INVALID_(OPTION|LIMIT)$/);
     expect(error.message).toBe(`headgate on /x: ${message}`);
   });
 
-  test("inherits how requests are read and answered", async () => {
+  test("a route inherits the options for reading requests and for responses", async () => {
     const onDenied = vi.fn();
     const { plugin, route } = pluginOf({
       name: "api",
@@ -262,7 +262,7 @@ describe("a route's rule", () => {
     });
   });
 
-  test("changes what it names, and only where it is named", async () => {
+  test("a route overrides only the options that it sets", async () => {
     const { rule, route } = pluginOf({ name: "api", limits, hook: "preHandler", cost: 2 });
     const { hook, guard } = route({ hook: "preParsing", cost: 1, missingKey: undefined });
     expect(hook).toBe("preParsing");
@@ -274,7 +274,7 @@ describe("a route's rule", () => {
     });
   });
 
-  test("has one budget with another of the same name and policy", async () => {
+  test("two routes with the same name and policy share their counters", async () => {
     const { route } = pluginOf({ name: "api", limits });
     const [one, other] = [route({ limits: own }, "shared"), route({ limits: own }, "shared")];
     await one.limiters.single?.consume("x");

@@ -28,7 +28,7 @@ export interface Rule {
   readonly limiters: GuardLimiters;
   readonly guard: Guard<FastifyRequest>;
   readonly hook: HookName;
-  /** Decides one request, and lets it go on or answers it. */
+  /** Decides one request, and lets it continue or responds to it. */
   decide(request: FastifyRequest, reply: FastifyReply, done: Done): void;
 }
 
@@ -51,8 +51,8 @@ export interface RouteSettings extends Settings {
 }
 
 /**
- * Creates the plugin's rule. Its keys may be for its routes: whether all are read is known once these are known. Throws
- * what `createLimiter` throws.
+ * Creates the plugin's rule. Its keys may be for its routes, so unused keys are rejected once all routes are known. Throws
+ * the errors of `createLimiter`.
  */
 export function createPluginRule(owner: string, options: HeadgateOptions, warn: Warn): PluginRule {
   const settings = parseGuardOptions<FastifyRequest>(owner, options, undefined, ["hook"]);
@@ -68,7 +68,7 @@ export function createPluginRule(owner: string, options: HeadgateOptions, warn: 
   return { settings, rule, hook, name: settings.name ?? limiters.single?.name ?? name, store };
 }
 
-/** Reads the options of a route, which inherits the plugin's. Throws `HEADGATE_INVALID_OPTION` for options that no plugin would take. */
+/** Reads the options of a route, which inherits the plugin's. Throws `HEADGATE_INVALID_OPTION` for options that every plugin rejects. */
 export function parseRoute(
   owner: string,
   options: RouteRateLimitOptions,
@@ -77,7 +77,7 @@ export function parseRoute(
   const settings = parseGuardOptions(owner, options, plugin.settings, ["hook", "extend"]);
   const hook = readHook(owner, options.hook) ?? plugin.hook;
   const { extend = false, limiter, limits } = options;
-  if (limiter !== undefined) rejectOptions(owner, options, ["extend"], "beside a limiter");
+  if (limiter !== undefined) rejectOptions(owner, options, ["extend"], "together with a limiter");
   else if (limits === undefined) {
     rejectOptions(owner, options, ["name", "store", "extend"], "without limits of the route's own");
   }
@@ -95,8 +95,8 @@ export function requireOwnLimits(owner: string, { limits, limiter, extend }: Rou
 }
 
 /**
- * Creates a route's rule. Without its own limits it asks the plugin's limiter. `name` is the default name of its counters.
- * Throws what `createLimiter` throws.
+ * Creates a route's rule. Without its own limits it uses the plugin's limiter. `name` is the default name of its counters.
+ * Throws the errors of `createLimiter`.
  */
 export function createRouteRule(
   owner: string,
@@ -129,7 +129,7 @@ function createRouteLimiters(
     // The plugin's limiters, which the plugin closes.
     if (named === undefined) return { ...(plugin.rule as Rule).limiters, close: async () => {} };
     if (settings.limiter !== undefined) throw pluginLimiterError(owner, named);
-    // The same name and limits share the plugin's counts, whatever happens to its decisions.
+    // The same name and limits share the plugin's counters, with the route's own options for outages.
     const { count } = route;
     return createGuardLimiters(owner, {
       ...settings,
@@ -140,7 +140,7 @@ function createRouteLimiters(
     });
   }
   const own = { ...route, store: route.store ?? store, limiterOptions, name: route.name ?? name };
-  /** Its own name begins with the plugin's. */
+  /** The plugin's name, with which a default name begins. */
   const namedAfter = route.name === undefined ? plugin.name : undefined;
   if (!route.extend) return createGuardLimiters(owner, own, undefined, namedAfter);
   const { single, choose } = (plugin.rule as Rule).limiters;
@@ -160,7 +160,7 @@ function createRule(
   const guard = createGuard(owner, limiters, settings, { name: "fastify", warn, routeOf });
   const { onDenied } = settings;
 
-  /** Applies a verdict to the reply, and returns whether the request goes on. Throws or rejects with an error for the error handler. */
+  /** Applies a verdict to the reply, and returns whether the request continues. Throws or rejects with an error for the error handler. */
   function respond(
     verdict: Verdict,
     request: FastifyRequest,
@@ -171,7 +171,7 @@ function createRule(
       return false;
     }
     if (verdict.kind === "pass") return true;
-    // Something else may have answered meanwhile, for example on a timeout.
+    // Something else may have responded meanwhile, for example on a timeout.
     if (reply.sent) return false;
     if (verdict.kind !== "refused") request.rateLimit = verdict.decision;
     if (verdict.kind === "denied" && typeof onDenied === "function") {
@@ -181,7 +181,7 @@ function createRule(
     if (verdict.kind === "allowed") return true;
     if (verdict.kind === "denied" && onDenied === "error") {
       reply.raw.statusCode = verdict.rejection.status;
-      // An error handler may answer on the raw response.
+      // An error handler may respond on the raw response.
       mirrorHeaders(reply, verdict.headers);
       throw new HeadgateDeniedError(verdict.decision);
     }
@@ -208,7 +208,7 @@ function routeOf({ method, routeOptions: { url } }: FastifyRequest): string | un
 /** A limiter that was passed in has its own options for outages of its store. */
 function pluginLimiterError(owner: string, option: string): HeadgateError {
   return invalidOption(
-    `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is made`,
+    `${owner}: ${option} is an option of the plugin's limiter, and cannot change here; give the route limits of its own, or give the option where the limiter is created`,
   );
 }
 

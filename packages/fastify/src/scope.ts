@@ -26,9 +26,9 @@ export class PluginScope {
   readonly plugin: PluginRule;
   readonly headgate: Headgate;
   readonly storeLog: StoreLog;
-  /** Every rule made here. */
+  /** Every rule created here. */
   readonly rules: Rule[] = [];
-  /** The limiters that are asked with the plugin's keys. */
+  /** The limiters that use the plugin's keys. */
   readonly limitersWithPluginKey: Limiter[] = [];
   /** The hooks in which any rule decides: an unused hook would cost every request time. */
   readonly usedHooks: Set<HookName> = new Set();
@@ -36,7 +36,7 @@ export class PluginScope {
   readonly #warn: Warn;
   /** Rules by their route, or by its config if the route is not known. */
   readonly #routeRules = new WeakMap<object, Rule>();
-  /** The options of routes as they were read, and as they were then. */
+  /** The parsed settings of routes, and a copy of their options to detect changes. */
   readonly #parsed = new WeakMap<object, { options: object; settings: RouteSettings }>();
 
   constructor(app: FastifyInstance, options: HeadgateOptions, warn: Warn) {
@@ -60,12 +60,12 @@ export class PluginScope {
     return rule;
   }
 
-  /** Makes a rule for `app.rateLimit` or a route. `name` is the default name of its counters. */
+  /** Creates a rule for `app.rateLimit` or a route. `name` is the default name of its counters. */
   addRule(owner: string, settings: RouteSettings, isKeyed: boolean, name?: string): Rule {
     return this.#add(createRouteRule(owner, settings, name, this.plugin, this.#warn), isKeyed);
   }
 
-  /** Reads a route's options, again only if they were changed. Throws `HEADGATE_INVALID_OPTION`. */
+  /** Parses a route's options, unless they have not changed since the last time. Throws `HEADGATE_INVALID_OPTION`. */
   settingsOf(owner: string, options: RouteRateLimitOptions): RouteSettings {
     const known = this.#parsed.get(options);
     if (known !== undefined && isSame(known.options, options)) return known.settings;
@@ -74,21 +74,21 @@ export class PluginScope {
     return settings;
   }
 
-  /** The rule of a route, or of its config if the route is not known, which is made once. */
+  /** Returns the rule of a route, or of its config if the route is not tracked. Creates the rule the first time. */
   routeRuleOf(key: object, options: RouteRateLimitOptions, nameOf: () => string): Rule {
     const known = this.#routeRules.get(key);
     if (known !== undefined) return known;
     const name = nameOf();
     const owner = `headgate on ${name}`;
     const settings = this.settingsOf(owner, options);
-    // Better no answer than an unlimited one.
+    // An error is better than an unlimited request.
     if (!this.usedHooks.has(settings.hook)) throw lateHookError(owner, options.hook);
     const added = this.addRule(owner, settings, options.key === undefined, name);
     this.#routeRules.set(key, added);
     return added;
   }
 
-  /** The innermost plugin reads a route's config; the outer ones only count. */
+  /** Whether this plugin is the innermost of a scope, which reads the config of its routes. */
   isOwner(scope: FastifyInstance): boolean {
     return scope.headgate === this.headgate;
   }
@@ -110,7 +110,7 @@ export class PluginScope {
     );
   }
 
-  /** Every request comes through here in each hook that is used, first in `onRequest`. */
+  /** Decides a request in one hook. Runs for every request in each hook that is used, first in `onRequest`. */
   decideIn(hook: HookName, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     // A scope that was created before the plugin loaded lacks the decorator's default.
     if (request.rateLimit === undefined) request.rateLimit = null;
@@ -130,8 +130,8 @@ export class PluginScope {
   }
 
   /**
-   * Prepares the stores of limiters for the first request. A store that is away does not keep the application from
-   * starting, nor does one that takes half of the time that Fastify gives a hook.
+   * Prepares the stores of limiters for the first request. An unavailable store does not keep the application from
+   * starting: the wait is at most half of the time that Fastify gives a hook.
    */
   async waitForStores(): Promise<void> {
     const { pluginTimeout = PLUGIN_TIMEOUT_MS } = this.#app.initialConfig;

@@ -21,8 +21,8 @@ function routeWith(config: object | undefined, url = "/x"): RouteOptions {
   return { method: "GET", url, handler, ...(config && { config }) };
 }
 
-describe("the routes of an application", () => {
-  test("are known when they have a limit, also before any plugin is registered", async () => {
+describe("tracked routes", () => {
+  test("routes with a rate limit are tracked even before a plugin is registered", async () => {
     const app = fastify();
     app.get("/limited", { config: { rateLimit } }, handler);
     app.get("/off", { config: { rateLimit: false } }, handler);
@@ -32,14 +32,14 @@ describe("the routes of an application", () => {
     await app.close();
   });
 
-  test("are those of this application only", async () => {
+  test("routes of another application are not listed", async () => {
     const [one, other] = [fastify(), fastify()];
     one.get("/one", { config: { rateLimit } }, handler);
     expect(urlsIn(other)).toEqual([]);
     await Promise.all([one.close(), other.close()]);
   });
 
-  test("are known to every copy of the package", async () => {
+  test("routes are tracked for every copy of the package", async () => {
     const app = fastify();
     app.get("/limited", { config: { rateLimit } }, handler);
     vi.resetModules();
@@ -50,7 +50,7 @@ describe("the routes of an application", () => {
     await app.close();
   });
 
-  test("belong to the scope they were added in, and to those around it", async () => {
+  test("a route belongs to its scope and to the scopes around it", async () => {
     const app = fastify();
     let inner: FastifyInstance = app;
     let sibling: FastifyInstance = app;
@@ -69,7 +69,7 @@ describe("the routes of an application", () => {
     await app.close();
   });
 
-  test("can be told from their config when a request comes", async () => {
+  test("the route of a request is found through its config", async () => {
     const app = fastify();
     const seen: (string | undefined)[] = [];
     const answer = async (request: FastifyRequest) => {
@@ -85,7 +85,7 @@ describe("the routes of an application", () => {
     await app.close();
   });
 
-  test("that a hook adds with a copy of another's options are routes of their own", async () => {
+  test("a route added by a hook with copied options is a separate route", async () => {
     const app = fastify({ exposeHeadRoutes: false });
     app.addHook("onRoute", (options) => {
       if (options.url === "/v1") app.route({ ...options, url: "/v2" });
@@ -97,8 +97,8 @@ describe("the routes of an application", () => {
   });
 });
 
-describe("a route's note", () => {
-  test("leaves alone what others put in its config, and does not show in it", () => {
+describe("the mark in a route's config", () => {
+  test("the mark keeps the other properties of the config, and is not enumerable as a string", () => {
     const app = fastify();
     const config = { rateLimit, title: "x" };
     const options = routeWith(config);
@@ -109,7 +109,7 @@ describe("a route's note", () => {
     expect(trackedRouteOf(options.config ?? {})?.options === options).toBe(true);
   });
 
-  test("is made once, however many plugins hear of the route", () => {
+  test("a route is marked once, however many plugins there are", () => {
     const app = fastify();
     const options = routeWith({ rateLimit });
     trackRoute(app, options);
@@ -119,7 +119,7 @@ describe("a route's note", () => {
     expect(urlsIn(app)).toEqual(["/x"]);
   });
 
-  test("is two for two routes that share one config object", () => {
+  test("two routes that share one config object get two marks", () => {
     const app = fastify();
     const config = { rateLimit };
     const urls = ["/a", "/b"].map((url) => {
@@ -130,7 +130,7 @@ describe("a route's note", () => {
     expect(urls).toEqual(["/a", "/b"]);
   });
 
-  test("of a HEAD route is looked for among the newest, however many routes there are", () => {
+  test("the GET route of a HEAD route is found quickly among many routes", () => {
     const app = fastify();
     let looks = 0;
     const addRoute = (i: number): void => {
@@ -150,7 +150,7 @@ describe("a route's note", () => {
     expect(looks).toBe(100);
   });
 
-  test("is none without a limit", () => {
+  test("a route without a rate limit gets no mark", () => {
     const app = fastify();
     for (const config of [undefined, {}, { title: "x" }]) {
       const options = routeWith(config);
@@ -162,7 +162,7 @@ describe("a route's note", () => {
   });
 });
 
-describe("a route with a limit that no plugin reads", () => {
+describe("routes with a rate limit outside any plugin's scope", () => {
   async function errorOf(build: (app: FastifyInstance) => void): Promise<unknown> {
     const app = fastify();
     build(app);
@@ -173,7 +173,7 @@ describe("a route with a limit that no plugin reads", () => {
   }
 
   test.each([{ limits: [] }, { cost: 5 }, { extend: true }, { limiter: {} }])(
-    "is refused where nobody else could mean %j",
+    "a route is rejected if only Headgate has the option: %j",
     async (config) => {
       const error = await errorOf((app) =>
         app.get("/x", { config: { rateLimit: config as never } }, handler),
@@ -184,7 +184,7 @@ describe("a route with a limit that no plugin reads", () => {
   );
 
   test.each([{ max: 3, timeWindow: "1 minute" }, {}, true, false, undefined])(
-    "is somebody else's business where it is %j, and no plugin of Headgate's is there",
+    "a route is ignored if Headgate is not registered: %j",
     async (config) => {
       const error = await errorOf((app) =>
         app.get("/x", { config: { rateLimit: config as never } }, handler),
@@ -194,7 +194,7 @@ describe("a route with a limit that no plugin reads", () => {
   );
 
   test.each([{ max: 3 }, {}, true])(
-    "is refused where a plugin is registered elsewhere: %j",
+    "a route is rejected if a plugin is registered in another scope: %j",
     async (config) => {
       const error = await errorOf((app) => {
         app.register(async (scope) => {
@@ -209,7 +209,7 @@ describe("a route with a limit that no plugin reads", () => {
   );
 
   test.each([{ max: 3 }, {}])(
-    "is another limiter's in the scope of its plugin, while services move to Headgate: %j",
+    "a route in the scope of another rate limiter's plugin is ignored: %j",
     async (config) => {
       const error = await errorOf((app) => {
         app.register(async (scope) => {
@@ -224,7 +224,7 @@ describe("a route with a limit that no plugin reads", () => {
     },
   );
 
-  test("is refused there, too, where it has options of Headgate's", async () => {
+  test("a route in the scope of another rate limiter is rejected if it has options of Headgate", async () => {
     const error = await errorOf((app) => {
       app.register(async (scope) => {
         await scope.register(otherLimiter, { max: 100 });
@@ -234,7 +234,7 @@ describe("a route with a limit that no plugin reads", () => {
     expect(error).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
   });
 
-  test("is fine in the scope of a plugin, and in those inside", async () => {
+  test("a route in the scope of a plugin, or inside it, is accepted", async () => {
     const error = await errorOf((app) => {
       app.get("/before", { config: { rateLimit: { cost: 2 } } }, handler);
       app.register(headgate, { limits: gcra({ limit: 2, window: "1h" }) });

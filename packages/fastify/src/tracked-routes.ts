@@ -3,13 +3,13 @@ import { invalidOption } from "@headgate/core/internal-http";
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { routeName } from "./route-name.ts";
 
-/** A route as it was added, and the scope it was added in. */
+/** A route with its options, and the scope in which it was added. */
 export interface TrackedRoute {
   readonly scope: FastifyInstance;
   readonly options: RouteOptions;
 }
 
-/** Under this key a route's config carries the route as it was added, so that requests can see it. */
+/** Under this key a route's config has the route, so that requests can find it. */
 const ROUTE: unique symbol = Symbol.for("@headgate/fastify.route") as never;
 
 type MarkedConfig = NonNullable<RouteOptions["config"]> & { [ROUTE]?: TrackedRoute };
@@ -27,15 +27,15 @@ shared[ROUTES] ??= new WeakMap();
 shared[SERVERS] ??= new WeakSet();
 shared[LIMITED] ??= new WeakSet();
 const routesByServer = shared[ROUTES];
-/** The applications whose routes have all been noted. */
+/** The applications whose routes are all tracked. */
 const trackedServers = shared[SERVERS];
 /** The applications on which a plugin of Headgate runs, in any scope. */
 const limitedServers = shared[LIMITED];
 
 /*
  * A plugin runs after the routes that were added before it, in the same scope even if its registration comes first and is
- * not awaited, and an onRoute hook of its own never sees them. So routes are noted from the moment an application is made,
- * which Fastify announces on this channel.
+ * not awaited, and an onRoute hook of its own never sees them. So routes are tracked from the moment an application is created,
+ * which Fastify publishes on this channel.
  */
 subscribe("fastify.initialization", (message) => {
   const { fastify } = message as { fastify: FastifyInstance };
@@ -46,17 +46,17 @@ subscribe("fastify.initialization", (message) => {
   fastify.addHook("onReady", async () => rejectUncoveredRoutes(fastify));
 });
 
-/** Notes that a plugin of Headgate runs in an application. */
+/** Records that a plugin of Headgate runs in an application. */
 export function markLimited({ server }: FastifyInstance): void {
   limitedServers.add(server);
 }
 
-/** Options that no other rate limiter of Fastify has, so they are meant for Headgate even if another plugin may read the config. */
+/** Options that no other rate limiter of Fastify has, so they are for Headgate even if another plugin may read the config. */
 const HEADGATE_OPTIONS = ["limits", "limiter", "extend", "cost", "count", "missingKey"];
 
 /**
- * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be unlimited without
- * anybody noticing.
+ * Throws `HEADGATE_INVALID_OPTION` for a route with a rate limit that no plugin will ever read: it would be silently
+ * unlimited.
  */
 export function rejectUncoveredRoutes(app: FastifyInstance): void {
   const hasPlugin = limitedServers.has(app.server);
@@ -72,7 +72,7 @@ export function rejectUncoveredRoutes(app: FastifyInstance): void {
   }
 }
 
-/** Notes a route that has a rate limit in its config. */
+/** Tracks a route that has a rate limit in its config. */
 export function trackRoute(scope: FastifyInstance, options: RouteOptions): void {
   const { config } = options;
   if (config?.rateLimit === undefined || trackedRouteOf(config)?.options === options) return;
@@ -84,7 +84,7 @@ export function trackRoute(scope: FastifyInstance, options: RouteOptions): void 
   routesByServer.set(scope.server, routes.add(route));
 }
 
-/** Forgets a route that is refused: Fastify does not add it either. */
+/** Forgets a route that is rejected: Fastify does not add it either. */
 export function untrackRoute(scope: FastifyInstance, { config }: RouteOptions): void {
   const route = config && trackedRouteOf(config);
   if (route !== undefined) routesByServer.get(scope.server)?.delete(route);
@@ -92,7 +92,7 @@ export function untrackRoute(scope: FastifyInstance, { config }: RouteOptions): 
 
 /**
  * The GET route that a HEAD route belongs to. Fastify adds one for each GET route, from a copy of its options and right after it,
- * so the newest are looked at first.
+ * so the newest are checked first.
  */
 function findGetRoute(
   routes: ReadonlySet<TrackedRoute>,
@@ -109,7 +109,7 @@ function findGetRoute(
   );
 }
 
-/** Whether every route of an application was noted: not if it was created before Headgate was loaded. */
+/** Whether every route of an application is tracked: not if it was created before Headgate was loaded. */
 export function areRoutesTracked(scope: FastifyInstance): boolean {
   return trackedServers.has(scope.server);
 }
@@ -125,7 +125,7 @@ export function trackedRouteOf(config: object): TrackedRoute | undefined {
   return (config as MarkedConfig)[ROUTE];
 }
 
-/** Scopes inherit from the scope they were made in. */
+/** Scopes inherit from the scope in which they were created. */
 function isWithin(scope: FastifyInstance, outer: FastifyInstance): boolean {
   return scope === outer || Object.prototype.isPrototypeOf.call(outer, scope);
 }

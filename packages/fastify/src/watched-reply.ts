@@ -5,40 +5,40 @@ import type { FastifyReply } from "fastify";
 
 /** The reply of a denied request, which `onDenied` may send. */
 export interface WatchedReply {
-  /** Whether Fastify has something to send, or will be given it. */
+  /** Whether the application has begun to send. */
   readonly hasSent: boolean;
-  /** Sends Headgate's answer with its status, and drops what is sent later. */
+  /** Marks Headgate's response as sent with this status, and drops later ones. */
   close(status: number): void;
 }
 
 type Method = (...args: unknown[]) => unknown;
 
-/** What sends some time later, and returns the reply at once: of Fastify, and of @fastify/static. */
+/** Methods of Fastify and @fastify/static that return the reply at once and send later. */
 const DEFERRED_METHODS = ["callNotFound", "sendFile", "download"];
 
-/** Replies that Headgate has answered, until the answer fails on its way. */
+/** Replies that have Headgate's response, unless it failed in a hook. */
 const closedReplies = new WeakMap<FastifyReply, DeniedResponse>();
 
-/** If Headgate's answer fails on its way, in a hook of the application, the error handler answers instead. */
+/** Lets the error handler respond if Headgate's response failed in a hook of the application. */
 export function reopenReply(reply: FastifyReply): void {
   closedReplies.get(reply)?.unlockHead();
   closedReplies.delete(reply);
 }
 
-/** Notices which methods of a reply answer, or may answer before long, and drops what is sent after an answer. */
+/** Tracks which methods of a reply send, or may send later, and drops everything that is sent after a response. */
 export function watchReply(reply: FastifyReply, response: DeniedResponse): WatchedReply {
   let hasSent = false;
 
   function begin(call: () => unknown): unknown {
     const result = response.begin(call);
     hasSent = true;
-    // Fastify ends what it was given.
+    // Fastify sends the payload and ends the response.
     response.addPending();
     return result;
   }
 
   const { send } = reply;
-  // Stays: until the last onSend hook is done, Fastify would take another payload.
+  // This wrapper stays: until the last onSend hook is done, Fastify would accept another payload.
   reply.send = (payload?: unknown) => {
     const isLate = closedReplies.has(reply) || reply.sent;
     ignoreStreamErrors(payload, isLate);
@@ -52,7 +52,7 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
       begin(() => send.call(reply, payload));
     } catch (error) {
       if (!isSecond) throw error;
-      // Another answer is being prepared, such as a file, and this one does not fit what was set for it.
+      // Another response is in preparation, such as a file, and this payload does not fit its headers.
       response.reportLate(error);
     }
     return reply;
@@ -79,7 +79,7 @@ export function watchReply(reply: FastifyReply, response: DeniedResponse): Watch
   };
 }
 
-/** Puts something around a method of a reply, if it has one of that name. */
+/** Wraps a method of a reply, if it has one of that name. */
 function wrapMethod(reply: FastifyReply, name: string, wrap: (call: Method) => Method): void {
   const method = (reply as unknown as Record<string, Method>)[name];
   if (typeof method !== "function") return;
@@ -87,7 +87,7 @@ function wrapMethod(reply: FastifyReply, name: string, wrap: (call: Method) => M
   Object.defineProperty(reply, name, { value, configurable: true, writable: true });
 }
 
-/** An asynchronous decorator may send, whatever its name, as that of @fastify/view does. */
+/** An asynchronous decorator may send, whatever its name, such as the one of @fastify/view. */
 function watchDecorators(reply: FastifyReply, response: DeniedResponse): void {
   for (const name of decoratorsOf(reply)) {
     wrapMethod(reply, name, (call) => (...args) => {
@@ -95,7 +95,7 @@ function watchDecorators(reply: FastifyReply, response: DeniedResponse): void {
       // A reply is thenable too, and only settles when it has been sent: decorators return it to be chained.
       if (result !== reply && isPromiseLike(result)) {
         const over = response.addPending();
-        // Its caller handles what goes wrong.
+        // Its caller handles errors.
         result.then(
           () => over(),
           () => over(),
@@ -106,18 +106,18 @@ function watchDecorators(reply: FastifyReply, response: DeniedResponse): void {
   }
 }
 
-/** What comes with an answer and no onSend hook would set. */
+/** Headers that belong to a payload and that no onSend hook would set. */
 const PAYLOAD_HEADERS = ["location", "content-disposition", "content-range", "last-modified"];
 
-/** Takes back what was set for an answer that is dropped. */
+/** Removes the headers of a payload that is dropped. */
 function resetPayloadHeaders(reply: FastifyReply): void {
   for (const name of PAYLOAD_HEADERS) reply.removeHeader(name);
   reply.header("content-type", PROBLEM_JSON);
 }
 
 /**
- * A stream may fail while onSend hooks run, when nobody listens yet, and end the process; Fastify finds out when it reads it.
- * One that nobody will read is released.
+ * A stream without a listener may fail while onSend hooks run, and end the process; Fastify sees the error when it reads the stream.
+ * A dropped stream is destroyed.
  */
 function ignoreStreamErrors(payload: unknown, isDropped: boolean): void {
   const { on, destroy } = Object(payload) as { on?: unknown; destroy?: unknown };
@@ -126,7 +126,7 @@ function ignoreStreamErrors(payload: unknown, isDropped: boolean): void {
   if (isDropped && typeof destroy === "function") destroy.call(payload);
 }
 
-/** By the prototype of replies: each scope that decorates them has its own. */
+/** The names by the prototype of replies: each scope that decorates them has its own. */
 const decorators = new WeakMap<object, readonly string[]>();
 
 /** The names of the functions that decorate a reply. */

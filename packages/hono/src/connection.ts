@@ -7,7 +7,7 @@ import type { Context } from "hono";
 import type { GetConnInfo } from "hono/conninfo";
 import { FetchResponse } from "./fetch-response.ts";
 
-/** What servers hand to an application as `c.env`: @hono/node-server, `Bun.serve` and `Deno.serve`. */
+/** The properties of `c.env` from @hono/node-server, `Bun.serve` and `Deno.serve`. */
 interface Bindings {
   readonly incoming?: IncomingMessage;
   readonly outgoing?: ServerResponse;
@@ -17,29 +17,29 @@ interface Bindings {
   readonly remoteAddr?: { readonly hostname?: string };
 }
 
-/** The context as Headgate's guard takes it. */
+/** The context in the type that Headgate's guard takes. */
 export type HonoRequest = Context & HttpRequest;
 
-/** A request's sender, and the response that ends it. */
+/** The sender of a request, and its response. */
 export interface Connection {
   readonly client: Client;
-  /** Node's response, or what stands in for it; undefined if it is not needed. */
+  /** Node's response, or its replacement on the Fetch API; undefined if it is not needed. */
   readonly response: ServerResponse | FetchResponse | undefined;
-  /** What has to be called with the answer; undefined if another limiter does that, or the server itself. */
+  /** The replacement, if this limiter created it and must let it watch the response; otherwise undefined. */
   readonly created: FetchResponse | undefined;
 }
 
-/** The server that took a request, if it is known. */
+/** The server that received a request, if it is known. */
 export function serverOf({ env }: Context): object | undefined {
   const { incoming, server } = (env ?? {}) as Bindings;
   const socket = (server?.incoming ?? incoming)?.socket as { readonly server?: object } | undefined;
   return socket?.server ?? server;
 }
 
-/** What stands in for a response, shared by all limiters that a request passes. */
+/** The replacements of responses, shared by all limiters on a request. */
 const responses = new WeakMap<Context, FetchResponse>();
 
-/** Finds out who sent a request, before anything is awaited. `getConnInfo` is that of the platform, if the application gave it. */
+/** Reads the sender of a request, before anything is awaited. `getConnInfo` is the application's function, if it gave one. */
 export function readConnection(
   c: Context,
   needsResponse: boolean,

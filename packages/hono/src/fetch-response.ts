@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 
 /**
- * Stands in for Node's response where a platform answers with a `Response` of the Fetch API. It ends when that body has been
- * read to its end. Its client has left when the body is cancelled, or when `signal` aborts before.
+ * Replaces Node's response on platforms that respond with a `Response` of the Fetch API. It ends when the body has been read to
+ * its end. Its client has disconnected if the body is cancelled, or if `signal` aborts before.
  */
 export class FetchResponse extends EventEmitter {
   statusCode = 200;
@@ -26,7 +26,7 @@ export class FetchResponse extends EventEmitter {
     this.emit("finish");
   }
 
-  /** Returns the same answer, with a body that is watched. */
+  /** Returns the same response, with a body that is watched. */
   watchResponse(response: Response): Response {
     this.statusCode = response.status;
     if (response.body !== null) return new Response(this.#watchBody(response.body), response);

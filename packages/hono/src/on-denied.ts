@@ -5,15 +5,15 @@ import { DENIAL_HEADERS, toError, watchResponse } from "@headgate/core/internal-
 import type { Context } from "hono";
 
 /**
- * Answers a denied request, whose status, headers and `Retry-After` are already set: returns a `Response`, or a promise of
- * one. If it returns none, Headgate answers, unless it returns or resolves `"allow"`: then the request goes on, and costs
+ * Responds to a denied request, whose status, headers and `Retry-After` are already set: returns a `Response`, or a promise of
+ * one. If it returns none, Headgate responds, unless it returns or resolves `"allow"`: then the request continues, and costs
  * nothing.
  */
 export type OnDenied = (c: Context, decision: Decision) => unknown;
 
 type Denied = Verdict & { readonly kind: "denied" };
 
-/** Sets headers on the answer, whatever makes it later, or removes them. */
+/** Sets headers on the response, even if it is created later, or removes them. */
 export function setHeaders({ res: { headers } }: Context, changed: readonly Header[]): void {
   for (const [name, value, added] of changed) {
     if (value === undefined) headers.delete(name);
@@ -22,13 +22,13 @@ export function setHeaders({ res: { headers } }: Context, changed: readonly Head
   }
 }
 
-/** Answers a request that does not go on. */
+/** Responds to a request that does not continue. */
 export function reject(c: Context, { status, contentType, body }: Rejection): Response {
   // Not a Response of its own: where no route follows, Hono would not put the headers on it.
   return c.body(body, status as 429, { "content-type": contentType });
 }
 
-/** The denial as an error, which Hono's own error handler answers too. */
+/** The denial as an error, to which Hono's own error handler can respond, too. */
 export function deniedError(c: Context, { decision, rejection }: Denied): HeadgateDeniedError {
   return Object.assign(new HeadgateDeniedError(decision), {
     getResponse: () => reject(c, rejection),
@@ -36,8 +36,8 @@ export function deniedError(c: Context, { decision, rejection }: Denied): Headga
 }
 
 /**
- * Adds the headers of a denial, those that are still set, to an answer that was not made by the context. Hono adds them
- * itself, but not where the limiter is all that a path meets. Headers that the answer has already stay.
+ * Adds the headers of a denial that are still set to a response that was not created by the context. Hono adds them itself,
+ * except if the limiter is the only middleware of a path. Headers that the response already has stay.
  */
 function addMissingHeaders(c: Context, headers: readonly Header[], answer: Response): Response {
   const { headers: set } = c.res;
@@ -48,10 +48,10 @@ function addMissingHeaders(c: Context, headers: readonly Header[], answer: Respo
   return kept;
 }
 
-/** By the methods that were put on errors, those of the errors' own: an application may throw the same error again. */
+/** The original methods of errors by the methods that replaced them: an application may throw the same error again. */
 const ownMethods = new WeakMap<() => Response, () => Response>();
 
-/** Keeps the headers of a denial on the answer that an error brings, as `HTTPException` does. */
+/** Adds the headers of a denial to the response of an error that has one, such as `HTTPException`. */
 function addHeadersToErrorResponse(c: Context, headers: readonly Header[], error: Error): Error {
   const { getResponse } = error as { getResponse?: () => Response };
   if (typeof getResponse !== "function") return error;
@@ -62,7 +62,7 @@ function addHeadersToErrorResponse(c: Context, headers: readonly Header[], error
   return error;
 }
 
-/** Lets `onDenied` answer. Resolves with the answer; undefined if the request goes on. Rejects with what goes to `onError`. */
+/** Calls `onDenied`. Resolves with the response; undefined if the request continues. Rejects with the error for `onError`. */
 export async function handleDenial(
   onDenied: OnDenied,
   c: Context,

@@ -34,9 +34,9 @@ export interface EndedResponse {
 /** The options of `rateLimit` other than `limits`. */
 interface CommonOptions<Dimension extends string>
   extends Omit<GuardOptions<Context, Dimension>, "limits"> {
-  /** Answers denied requests in your way; `"error"` throws a `HeadgateDeniedError` to the application's `onError`. */
+  /** Responds to denied requests; `"error"` throws a `HeadgateDeniedError` to the application's `onError`. */
   readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which answers count; a function gets `(c, { statusCode })` when the response has been ended. */
+  /** Which responses count; a function gets `(c, { statusCode })` when the response has been ended. */
   readonly count?: CountOption<Context, EndedResponse> | undefined;
   /**
    * Reads the address of the connection, as `getConnInfo` of a platform does. By default that of @hono/node-server,
@@ -81,7 +81,7 @@ const OWNER = "rateLimit";
 const ADAPTER = { name: "hono", warn, routeOf, onDenied: true, count: true } as const;
 
 /**
- * Creates middleware that limits the requests that reach it: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
+ * Creates middleware that limits its requests: `app.use(rateLimit({ limits: gcra({ limit: 100, window: "1m" }) }))`.
  * Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function rateLimit<
@@ -116,7 +116,7 @@ export function rateLimit(
   async function middleware(c: Context, next: Next): Promise<Response | undefined> {
     const { client, response, created } = readConnection(c, needsEnd, getConnInfo);
     const verdict = await decide(c as HonoRequest, client, response);
-    // Something else may have answered meanwhile, for example on a timeout.
+    // Something else may have responded meanwhile, for example on a timeout.
     if (verdict.kind === "left" || c.finalized || response?.headersSent) return c.body(null);
     const answer = await respond(c, verdict, response);
     if (answer !== undefined) return answer;
@@ -133,7 +133,7 @@ export function rateLimit(
     }
   }
 
-  /** The answer to a request that does not go on. */
+  /** Returns the response to a request that does not continue. */
   async function respond(
     c: Context,
     verdict: Verdict,
@@ -156,12 +156,12 @@ export function rateLimit(
     | TieredRateLimit;
 }
 
-/** Lets a request on whose answer is one of the Fetch API, and watches that. */
+/** Calls `next`, and watches the resulting response of the Fetch API. */
 async function runNext(c: Context, next: Next, made: FetchResponse): Promise<void> {
   try {
     await next();
   } catch (error) {
-    // Hono answers errors by itself; this was none.
+    // Hono handles errors itself; this value was no Error.
     made.statusCode = 500;
     made.end();
     throw error;
@@ -176,7 +176,7 @@ function routeOf(c: Context): string | undefined {
   return method === "ALL" && path.endsWith("*") ? undefined : `${c.req.method} ${path}`;
 }
 
-/** Warns each code once for a server, or, where there is none to tell apart, for a process. */
+/** Warns each code once for a server, or for the process if the server is unknown. */
 function warn(code: string, message: string, request: object, error?: unknown): void {
   warnOnce(serverOf(request as Context) ?? process, code, message, error);
 }

@@ -13,7 +13,7 @@ import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 
 const ADAPTER = { name: "nestjs", warn, routeOf, onDenied: true, count: true } as const;
 
-/** For a request that has been answered, or needs no answer: Nest itself would answer if its guard said no. */
+/** For a request that has a response or needs none: Nest itself would respond if its guard returned false. */
 function neverResolve(): Promise<boolean> {
   return new Promise(() => {});
 }
@@ -44,7 +44,7 @@ export class ContextGuard {
     return this.#guard.tiers;
   }
 
-  /** Resolves with whether it goes on. Rejects with what goes to the exception filters. */
+  /** Resolves with whether the request continues. Rejects with the error for the exception filters. */
   async decide(context: ExecutionContext): Promise<boolean> {
     const limited = readContext(context);
     let verdict: Verdict;
@@ -54,7 +54,7 @@ export class ContextGuard {
       throw toError(reason);
     }
     if (verdict.kind === "pass") return true;
-    // Something else may have answered meanwhile, for example on a timeout.
+    // Something else may have responded meanwhile, for example on a timeout.
     if (verdict.kind === "left" || isAnswered(limited)) return neverResolve();
     return this.#respond(context, limited, verdict);
   }
@@ -110,7 +110,7 @@ function isAnswered({ reply }: LimitedContext): boolean {
   return headersSent || writableEnded;
 }
 
-/** Warns each code once for a server, or, where there is none to tell apart, for a process. */
+/** Warns each code once for a server, or for the process if the server is unknown. */
 function warn(code: string, message: string, context: object, error?: unknown): void {
   warnOnce(serverOf(context) ?? process, code, message, error);
 }

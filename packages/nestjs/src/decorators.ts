@@ -3,15 +3,16 @@ import type { ExecutionContext } from "@nestjs/common";
 import type { ReflectableDecorator } from "@nestjs/core";
 import { Reflector } from "@nestjs/core";
 
-/** Where a guard stands. */
+/** The level at which a guard is used. */
 export type GuardLevel = "application" | "controller" | "route";
 
 /** Units, or a function that returns them. */
 export type ContextCost = Cost | ((context: ExecutionContext) => Cost | Promise<Cost>);
 
 /**
- * Lifts the limits around what it stands above: of a route those of its controller and of the application, of a controller those of
- * the application. A `@RateLimit` beside it stays. `@SkipRateLimit(false)` on a route keeps what its controller lifts.
+ * Skips the limits of outer levels: on a route those of its controller and of the application, on a controller those of the
+ * application. A `@RateLimit` on the same level still applies. `@SkipRateLimit(false)` on a route restores limits that its
+ * controller skips.
  */
 export const SkipRateLimit: ReflectableDecorator<boolean | undefined, boolean> =
   Reflector.createDecorator<boolean | undefined, boolean>({
@@ -20,7 +21,7 @@ export const SkipRateLimit: ReflectableDecorator<boolean | undefined, boolean> =
 
 /**
  * The units that a route or a controller costs under the limit of the application: a number, units by the names of limits,
- * or a function of the context. It takes the place of the module's `cost`. A request with invalid units fails with
+ * or a function of the context. It replaces the module's `cost`. A request with invalid units fails with
  * `HEADGATE_INVALID_COST`.
  */
 export const RateLimitCost: ReflectableDecorator<ContextCost> =
@@ -28,7 +29,7 @@ export const RateLimitCost: ReflectableDecorator<ContextCost> =
 
 const reflector = new Reflector();
 
-/** Whether `@SkipRateLimit` lifts a limit that stands at a level. */
+/** Whether `@SkipRateLimit` skips a limit of this level. */
 export function isSkipped(context: ExecutionContext, level: GuardLevel): boolean {
   if (level === "route") return false;
   const byRoute = reflector.get(SkipRateLimit, context.getHandler());

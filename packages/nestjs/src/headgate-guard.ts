@@ -53,15 +53,15 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
     return this.#guard?.tiers ?? new Map();
   }
 
-  /** The decision on a request, or on the `info` of a GraphQL field; undefined if it was not asked. */
+  /** The decision on a request, or on the `info` of a GraphQL field; undefined if the limiter was not called. */
   decisionOf(target: object): RequestDecision | undefined {
     return this.#guard?.decisionOf(target);
   }
 
   /**
-   * Forgets what the module's limit counted for the client of a request, blocks included, in the dimensions of the option `resetDimensions`:
-   * after a good login, for example. Resolves with true if something was forgotten; with false also while the store is away. Rejects
-   * with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
+ * Deletes the usage and blocks of a request's client at the module's limiter, in the dimensions of the option `resetDimensions`:
+   * after a good login, for example. Resolves with true if something was deleted; with false also while the store is unavailable.
+   * Rejects with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */
   async resetClient(target: object): Promise<boolean> {
     return (await this.#guard?.resetClient(target)) ?? false;
@@ -72,7 +72,7 @@ export class HeadgateGuard implements CanActivate, OnApplicationBootstrap, OnMod
     return this.#guard.decide(context);
   }
 
-  /** Prepares the store for the first request. A store that is away does not keep the application from starting. */
+  /** Prepares the store for the first request. An unavailable store does not keep the application from starting. */
   async onApplicationBootstrap(): Promise<void> {
     await this.#guard?.ready();
   }

@@ -16,7 +16,7 @@ export class HeadgateModule {
     return moduleWith([{ provide: OPTIONS, useValue: options }]);
   }
 
-  /** The same with options of a provider, such as a configuration service or a store. */
+  /** Like `forRoot`, with options from a provider, such as a configuration service or a store. */
   static forRootAsync({
     imports = [],
     useFactory,

@@ -5,7 +5,7 @@ import { unwrapRequest, WRAPPED_REQUEST } from "@headgate/core/internal-http";
 import type { ArgumentsHost, ExecutionContext } from "@nestjs/common";
 import type { Reply } from "./reply.ts";
 
-/** The context as Headgate's guard takes it. */
+/** The context in the type that Headgate's guard takes. */
 export type NestRequest = ExecutionContext & HttpRequest;
 
 /** A request of Express, or of Fastify, whose Node request is `raw`. */
@@ -40,18 +40,18 @@ interface SocketClient {
   readonly readyState?: number;
 }
 
-/** One thing that is limited: a request, a field of a GraphQL query, or a message of a WebSocket. */
+/** The subject of one decision: a request, a field of a GraphQL query, or a message of a WebSocket. */
 export interface LimitedContext {
   readonly client: Client;
-  /** The object that keeps the decision, as `rateLimit`. */
+  /** The object that stores the decision, as `rateLimit`. */
   readonly request: HttpRequest & { rateLimit?: unknown };
-  /** The platform's own reply, for headers and answers; undefined for fields and messages, which share one with others. */
+  /** The platform's own reply, for headers and responses; undefined for fields and messages, which share one with others. */
   readonly reply: Reply | undefined;
   /** Node's response, whose end is watched; undefined for messages. */
   readonly response: object | undefined;
 }
 
-/** Each field that a query asks for is limited by itself: `{ a: login(...) b: login(...) }` are two attempts in one request. */
+/** Each field of a query is limited separately: `{ a: login(...) b: login(...) }` are two attempts in one request. */
 const fields = new WeakMap<object, HttpRequest>();
 
 /** The kind of a context: `"http"`, `"graphql"`, `"ws"`, or another that is not limited. */
@@ -59,7 +59,7 @@ export function kindOf(host: ArgumentsHost): string {
   return host.getType<string>();
 }
 
-/** Reads what is limited from a context; all guards on its way get the same. Throws for a kind that is not supported. */
+/** Reads a context; all guards on its way get the same request. Throws for a kind that is not supported. */
 export function readContext(context: ExecutionContext): LimitedContext {
   const kind = kindOf(context);
   if (kind === "http") return readHttpContext(context);
@@ -113,14 +113,14 @@ function readWebSocketContext(context: ExecutionContext): LimitedContext {
   };
 }
 
-/** Lets the context stand for a request, whatever guard comes first. */
+/** Wraps a request in its context, in the first guard of the context. */
 function wrapRequest(context: ExecutionContext, request: HttpRequest): HttpRequest {
   const standIn = context as RequestWrapper;
   standIn[WRAPPED_REQUEST] ??= request;
   return standIn[WRAPPED_REQUEST];
 }
 
-/** The object that keeps decisions: the request or field itself, or the one of a context. */
+/** The object that stores decisions: the request or field itself, or the one that a context wraps. */
 export function requestOf(target: object): object {
   return fields.get(target) ?? unwrapRequest(target);
 }
@@ -133,7 +133,7 @@ export function routeOf(context: ExecutionContext): string | undefined {
   return path === undefined ? undefined : `${method} ${path}`;
 }
 
-/** The server that took a request, if it is known. */
+/** The server that received a request, if it is known. */
 export function serverOf(context: object): object | undefined {
   const request = requestOf(context) as Partial<WebRequest>;
   return (request.raw ?? request).socket?.server;

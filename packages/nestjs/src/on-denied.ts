@@ -14,18 +14,18 @@ import type { Reply } from "./reply.ts";
 import { nodeOf, setDenialHeaders, setReplyHeaders } from "./reply.ts";
 
 /**
- * Answers what is denied, when status, headers and `Retry-After` are already set: throws an exception of yours, or answers
- * on the platform's response. If it does neither until it settles, Headgate answers, unless it returns or resolves `"allow"`:
- * then the request goes on, and costs nothing.
+ * Handles a denial, after status, headers and `Retry-After` were set: throws an exception of yours, or responds on the
+ * platform's response. If it does neither until it settles, Headgate responds, unless it returns or resolves `"allow"`: then the
+ * request continues, and costs nothing.
  */
 export type OnDenied = (context: ExecutionContext, decision: Decision) => unknown;
 
-/** How a denial ended: it is let on, something has answered it, or Headgate is to answer. */
+/** How a denial ended: `onDenied` allowed it, something has responded, or Headgate must respond. */
 export type DenialOutcome = "allowed" | "answered" | "denied";
 
 type Denied = Verdict & { readonly kind: "denied" };
 
-/** Lets `onDenied` have its way. Rejects with what goes to the exception filters. */
+/** Calls `onDenied`. Rejects with the error for the exception filters. */
 export async function callOnDenied(
   onDenied: OnDenied,
   context: ExecutionContext,
@@ -87,7 +87,7 @@ async function callWithReply(
   }
 }
 
-/** Fastify answers later than its `send` is called. */
+/** Tracks calls of Fastify's `send`, which responds later. */
 function watchSend(reply: Reply, response: DeniedResponse): () => void {
   const { send } = reply;
   if (reply.raw === undefined || send === undefined) return () => {};

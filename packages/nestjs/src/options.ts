@@ -23,13 +23,13 @@ export interface RateLimitOptions<Dimension extends string = string>
     | TierPolicy<ExecutionContext, NoInfer<Dimension> | KnownDimension>
     | RequestPolicy<ExecutionContext, NoInfer<Dimension> | KnownDimension>
     | undefined;
-  /** Answers denials in your way; `"error"` throws a `HeadgateDeniedError` to the exception filters. */
+  /** Handles denials; `"error"` throws a `HeadgateDeniedError` to the exception filters. */
   readonly onDenied?: OnDenied | "error" | undefined;
-  /** Which answers count; a function gets `(context, { statusCode })` when the response has been ended. */
+  /** Which responses count; a function gets `(context, { statusCode })` when the response has been ended. */
   readonly count?: CountOption<ExecutionContext, EndedResponse> | undefined;
 }
 
-/** Makes options in a class of the application. */
+/** Creates options in a class of the application. */
 export interface HeadgateOptionsFactory {
   createHeadgateOptions(): RateLimitOptions | Promise<RateLimitOptions>;
 }

@@ -9,13 +9,13 @@ import { reject } from "./reply.ts";
 type Refusal = Verdict & { readonly kind: "denied" | "refused" };
 
 /**
- * The error of a request that does not go on: it was denied (429 or 503), lacks its key (400), or its client is on
+ * The error of a request that does not continue: it was denied (429 or 503), lacks its key (400), or its client is on
  * `denyList` (403). A filter of your own may catch it; headers are already set.
  */
 export class RateLimitException extends HttpException {
-  /** The decision that denied; undefined for what was refused without one. */
+  /** The decision that denied; undefined for a request refused without one. */
   readonly decision: Decision | undefined;
-  /** Headgate's own answer. */
+  /** Headgate's own response. */
   readonly rejection: Rejection;
 
   constructor(verdict: Refusal) {
@@ -31,11 +31,11 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** Answers denied and refused requests. `HeadgateModule` brings it. */
+/** Responds to denied and refused requests. `HeadgateModule` registers it. */
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
   catch(exception: RateLimitException, host: ArgumentsHost): unknown {
     if (kindOf(host) === "graphql") {
-      // GraphQL puts the extensions of an error that a resolver returns into its answer.
+      // GraphQL puts the extensions of an error that a resolver returns into its response.
       const { title } = exception.getResponse() as { readonly title: string };
       return Object.assign(new Error(title), { extensions: exception.toJSON() });
     }
@@ -45,7 +45,7 @@ export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
 }
 Catch(RateLimitException)(RateLimitFilter);
 
-/** The exception of a context: gateways want one of their own package, which is there if they are. */
+/** The exception for a context: gateways need the one of their own package, which is installed with them. */
 export async function exceptionFor(host: ArgumentsHost, verdict: Refusal): Promise<Error> {
   const exception = new RateLimitException(verdict);
   if (kindOf(host) !== "ws") return exception;

@@ -16,7 +16,7 @@ import type { NestRequest } from "./limited-context.ts";
 import type { RateLimitOptions } from "./options.ts";
 
 /**
- * Limits a controller, a route, a resolver or the message of a gateway, besides the limit of the application. It inherits
+ * Limits a controller, a route, a resolver or the message of a gateway, in addition to the limit of the application. It inherits
  * from `HeadgateModule` the store and all options but the limits, and its default name is `limiter Class.method`. Invalid
  * options are an error when the application starts.
  */
@@ -39,7 +39,7 @@ export function RateLimit<
   };
 }
 
-/** Makes the class of a guard, which Nest makes once for each module that uses it. */
+/** Creates the class of a guard, which Nest instantiates once for each module that uses it. */
 function createGuardClass(
   options: RateLimitOptions,
   handlerName: string,
@@ -71,7 +71,7 @@ function createGuardClass(
   return mixin(RateLimitGuard);
 }
 
-/** The store, a name in it, and what happens when it fails. `parseGuardOptions` inherits the rest. */
+/** Inherits the store, a name in it, and the options for its outages. `parseGuardOptions` inherits the rest. */
 function inheritOptions(
   options: RateLimitOptions,
   handlerName: string,

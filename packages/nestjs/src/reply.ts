@@ -50,8 +50,8 @@ export function setReplyHeaders(reply: Reply, headers: readonly Header[]): void 
 }
 
 /**
- * Sets the headers of a request that does not go on. On Fastify they are on Node's response too, for filters that answer there.
- * Returns those; undefined on Express, where both are one.
+ * Sets the headers of a request that does not continue. On Fastify it sets them on Node's response too, for filters that respond
+ * there, and returns the mirrored headers; undefined on Express, where both are one.
  */
 export function setDenialHeaders(
   reply: Reply,
@@ -61,7 +61,7 @@ export function setDenialHeaders(
   return reply.raw === undefined ? undefined : mirrorHeaders(reply as ReplyWithRaw, headers);
 }
 
-/** Answers a request that does not go on. */
+/** Responds to a request that does not continue. */
 export function reject(reply: Reply, rejection: Rejection): void {
   const node = nodeOf(reply);
   if (node.headersSent) return;

@@ -26,7 +26,7 @@ const FAILED = ["/wrong", "/broken", "/nowhere"];
 const SUCCEEDED = ["/"];
 
 describeAdapters(({ serve }) => {
-  describe.each(places)("counted in $name", ({ count: counting }) => {
+  describe.each(places)("with counts in $name", ({ count: counting }) => {
     async function start(limit: number, options: Partial<SharedOptions>) {
       const { limiter, used } = counting(limit);
       // What settles has to be known to the server: else it is sent again, behind what looks at it.
@@ -40,7 +40,7 @@ describeAdapters(({ serve }) => {
       ["all", [...FAILED, ...SUCCEEDED]],
       ["failed", FAILED],
       ["succeeded", SUCCEEDED],
-    ] as const)("%s: of all answers, %j count", async (count, counted) => {
+    ] as const)("count: %s charges the responses %j", async (count, counted) => {
       const { ask, used } = await start(50, { count });
       for (const method of ["GET", "HEAD"] as const) {
         for (const path of [...FAILED, ...SUCCEEDED]) {
@@ -56,14 +56,14 @@ describeAdapters(({ serve }) => {
       }
     });
 
-    test("what counts is denied in the end, and what does not never is", async () => {
+    test("requests that count are denied once the limit is used up, and requests that do not count never are", async () => {
       const { ask } = await start(3, { count: "failed" });
       for (let i = 0; i < 9; i += 1) expect((await ask("/")).status).toBe(200);
       for (let i = 0; i < 3; i += 1) expect((await ask("/wrong")).status).toBe(401);
       expect((await ask("/")).status).toBe(429);
     });
 
-    test("a function sees request and answer, and says what the request costs", async () => {
+    test("a count function gets the request and response, and returns the cost", async () => {
       const seen: unknown[] = [];
       const results: Record<string, boolean | number> = { "/": 0, "/wrong": 7, "/broken": true };
       const { ask, used } = await start(50, {
@@ -88,7 +88,7 @@ describeAdapters(({ serve }) => {
       expect(costs).toEqual([0, 7, 3, 0]);
     });
 
-    test("a function may take its time; the request is charged meanwhile", async () => {
+    test("an asynchronous count function leaves the request charged until it resolves", async () => {
       let answer = (_: boolean): void => {};
       const { ask, used } = await start(5, {
         count: () =>
@@ -102,7 +102,7 @@ describeAdapters(({ serve }) => {
       expect(await used()).toBe(0);
     });
 
-    test("a cost beyond the limit is charged all the same", async () => {
+    test("a settled cost above the limit is charged in full", async () => {
       const { ask, used } = await start(5, { count: () => 12 });
       await ask();
       expect(await used()).toBe(12);
@@ -110,7 +110,7 @@ describeAdapters(({ serve }) => {
       expect(await used()).toBe(12);
     });
 
-    test("two hundred guesses at once get no more than the limit", async () => {
+    test("two hundred failing requests at once get no more responses than the limit", async () => {
       let arrived = 0;
       const { limiter, used } = counting(5);
       const site = await serve({
@@ -131,7 +131,7 @@ describeAdapters(({ serve }) => {
       expect(await used()).toBe(5);
     });
 
-    test("requests in flight hold their units, whatever comes of them", async () => {
+    test("requests in flight stay charged until they end", async () => {
       const { limiter, used } = counting(5);
       let letGo = (): void => {};
       const held = new Promise<void>((resolve) => {
@@ -150,7 +150,7 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("in shadow it is settled too", async () => {
+  test("count settles charges in shadow mode, too", async () => {
     const limiter = createLimiter({
       limits: fixedWindow({ limit: 2, window: "1h" }),
       shadow: true,
@@ -163,10 +163,10 @@ describeAdapters(({ serve }) => {
     expect(await left()).toBe(0);
   });
 
-  describe("a denied request", () => {
+  describe("a denied request with count", () => {
     const limits = gcra({ limit: 1, window: "1h" });
 
-    test("costs nothing, and the function is not called", async () => {
+    test("a denied request costs nothing, and count is not called", async () => {
       const count = vi.fn(() => 5);
       const limiter = createLimiter({ limits });
       await limiter.consume("127.0.0.1");
@@ -184,7 +184,7 @@ describeAdapters(({ serve }) => {
       expect((await limiter.consume("127.0.0.1")).allowed).toBe(true);
     });
 
-    test("by another limiter after it, it is a failed one", async () => {
+    test("a request denied by a later limiter counts as failed", async () => {
       const first = createLimiter({ limits: fixedWindow({ limit: 9, window: "1h" }) });
       const denying = createLimiter({ limits });
       await denying.consume("127.0.0.1");
@@ -196,8 +196,8 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  describe("a request that was not asked", () => {
-    test("as after skip, or without a key, has nothing to count", async () => {
+  describe("a request without a decision, with count", () => {
+    test("a skipped request and a request without a key have nothing to settle", async () => {
       const expectNothingUnhandled = watchUnhandled();
       const count = vi.fn(() => false);
       const limits = gcra({ limit: 1, window: "1h" });
@@ -212,7 +212,7 @@ describeAdapters(({ serve }) => {
       await expectNothingUnhandled();
     });
 
-    test("because its key could not be found, fails as usual", async () => {
+    test("a request whose key function fails gets the error as usual", async () => {
       const expectNothingUnhandled = watchUnhandled();
       const { ask, errors } = await serve({
         limits: {

@@ -59,7 +59,7 @@ async function limiterOn(store: Store, more: Partial<LimiterOptions> = {}): Prom
 }
 
 describeAdapters(({ serve }) => {
-  describe.each(["memory", "Redis"])("counted in %s", (place) => {
+  describe.each(["memory", "Redis"])("with counts in %s", (place) => {
     const storeOn = (clock: () => number): Store =>
       place === "Redis"
         ? redisStore(redis, { prefix: uniquePrefix(), clock })
@@ -80,7 +80,7 @@ describeAdapters(({ serve }) => {
       return [...new Set(seen)];
     }
 
-    test("ten failures lock out, longer each time, and good logins forgive and cost nothing", async () => {
+    test("ten failed logins block the client, longer each time, while good logins cost nothing and reset it", async () => {
       const { clock, limiter, ...site } = await start();
       for (const seconds of [60, 600, 3_600, 3_600]) {
         for (let i = 0; i < 10; i += 1) {
@@ -104,7 +104,7 @@ describeAdapters(({ serve }) => {
       }
     });
 
-    test("hundreds of guesses at once get ten answers, and one block once all ten have failed", async () => {
+    test("hundreds of failing logins at once get ten responses, and set one block after all ten have failed", async () => {
       const held = deferred<number>();
       const { clock, limiter, ...site } = await start(held.promise);
       const answers = Array.from({ length: 300 }, () => site.ask("/slow"));
@@ -127,7 +127,7 @@ describeAdapters(({ serve }) => {
       expect((await site.ask("/right")).headers["retry-after"]).toBe("600");
     });
 
-    test("good logins at once are denied above the limit, and block nobody", async () => {
+    test("good logins at once are denied above the limit, and set no block", async () => {
       const held = deferred<number>();
       const { limiter, clock: _, ...site } = await start(held.promise);
       const answers = Array.from({ length: 10 }, () => site.ask("/slow"));
@@ -143,7 +143,7 @@ describeAdapters(({ serve }) => {
       expect(await limiter.peek("127.0.0.1", { cost: 0 })).toMatchObject(unused);
     });
 
-    test("a function says how much of a request is kept, and what fails to say it is kept", async () => {
+    test("a count function returns the part of the charge that stays, and if it fails the whole charge stays", async () => {
       const results: (boolean | number | string)[] = [4, false, true, 0, "nothing", 4];
       const count = () => results.shift() as number;
       const { limiter, clock: _, ...site } = await start(undefined, { count });
@@ -158,7 +158,7 @@ describeAdapters(({ serve }) => {
       expect((await site.ask("/right")).headers["retry-after"]).toBe("60");
     });
 
-    test("an answer that its client does not wait for is kept", async () => {
+    test("a response whose client does not wait for it stays charged", async () => {
       const held = deferred<number>();
       const { limiter, clock: _, ...site } = await start(held.promise);
       for (let i = 0; i < 10; i += 1) {
@@ -173,7 +173,7 @@ describeAdapters(({ serve }) => {
       held.resolve(200);
     });
 
-    test("by hand goes before it, and a request with a cost by name is kept by name", async () => {
+    test("settling manually takes precedence over count, and a cost by name stays charged by name", async () => {
       const clock = manualClock();
       const store = storeOn(clock.now);
       const limits = [guarded, gcra({ limit: 100, window: "1h", name: "calm" })];
@@ -201,7 +201,7 @@ describeAdapters(({ serve }) => {
       expect((await site.ask("/right")).headers["retry-after"]).toBe("60");
     });
 
-    test("a limiter that blocks on settle keeps all answers where no count is given", async () => {
+    test('a limiter with blockOn: "settle" confirms every charge if there is no count', async () => {
       const clock = manualClock();
       const limiter = await limiterOn(storeOn(clock.now));
       const site = await serve({ limits: { limiter }, routes: routesWith() });
@@ -212,7 +212,7 @@ describeAdapters(({ serve }) => {
       expect((await site.ask("/right")).headers["retry-after"]).toBe("60");
     });
 
-    test("where another mount has a count for it, that decides", async () => {
+    test("if another mount of the limiter has a count, that one settles", async () => {
       const clock = manualClock();
       const limiter = await limiterOn(storeOn(clock.now));
       const site = await serve({
@@ -226,7 +226,7 @@ describeAdapters(({ serve }) => {
       expect(await limiter.peek("127.0.0.1", { cost: 0 })).toMatchObject({ remaining: 10 });
     });
 
-    test("with plans, each tier blocks by itself, and other numbers go on", async () => {
+    test("each tier has its own blocks, and other limits continue its count", async () => {
       const clock = manualClock();
       let plan: "free" | "paid" = "free";
       const free = { ...guarded, limit: 1 };
@@ -260,7 +260,7 @@ describeAdapters(({ serve }) => {
       expect(await seen("/request")).toEqual([401, 429, 429]);
     });
 
-    test("in shadow nobody is blocked", async () => {
+    test("shadow mode sets no block", async () => {
       const {
         limiter: _,
         clock: __,
@@ -273,7 +273,7 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("eight clients on one Redis set one block", async () => {
+  test("eight clients of one Redis set one block", async () => {
     const clock = manualClock();
     const prefix = uniquePrefix();
     const clients = Array.from({ length: 8 }, () => new Redis(inject("redisSocket")));
@@ -308,14 +308,14 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  describe("is refused", () => {
+  describe("rejected combinations of count and block", () => {
     const refused = (message: string) => ({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining(message),
     });
 
     test.each(["failed", "succeeded", () => true] as const)(
-      "for another algorithm, with count: %s",
+      "an algorithm that cannot block on settle is rejected, with count: %s",
       async (count) => {
         const limits = gcra({ limit: 9, window: "1m", block: "1h", name: "tries" });
         for (const wrong of [
@@ -332,7 +332,7 @@ describeAdapters(({ serve }) => {
       },
     );
 
-    test("but not for limits that block after several denials, which any algorithm counts", async () => {
+    test("limits that block after several denials are accepted with every algorithm", async () => {
       const limits = gcra({ limit: 2, window: "1d", block: { after: 3, for: "9d" } });
       for (const given of [{ limits }, { limiter: createLimiter({ limits }) }]) {
         const site = await serve({ limits: { ...given, count: "failed" }, routes: routesWith() });
@@ -347,7 +347,7 @@ describeAdapters(({ serve }) => {
       }
     });
 
-    test("for a limiter whose denials block", async () => {
+    test("count is rejected for a limiter whose denials block", async () => {
       const limiter = createLimiter({ limits: [gcra({ limit: 9, window: "1m" }), guarded] });
       await expect(serve({ limits: { limiter, count: "failed" } })).rejects.toMatchObject(
         refused('make the limiter with blockOn: "settle"'),
@@ -357,7 +357,7 @@ describeAdapters(({ serve }) => {
   });
 });
 
-test("an adapter that does not know how a request ended refuses a limiter that blocks on settle", () => {
+test('an adapter that does not watch responses rejects a limiter with blockOn: "settle"', () => {
   const limiter = createLimiter({ limits: guarded, blockOn: "settle" });
   expect(() => createHttpGuard("limited", { limiter })).toThrow(
     expect.objectContaining({

@@ -21,25 +21,28 @@ const hourly = slidingLog({ limit: 20, window: "1h", name: "hourly" });
 const decisionOf = (request: AnyRequest) => request.rateLimit as Decision;
 
 describeAdapters(({ serve }) => {
-  describe.each(places)("in $name, what a handler settles is not settled again", ({ count }) => {
-    test.each<[string, (limiter: Limiter, decision: Decision) => Promise<unknown>, number]>([
-      ["settle", (limiter, decision) => limiter.settle(decision, 4), 4],
-      ["settle to what it was", (limiter, decision) => limiter.settle(decision, 2), 2],
-      ["refund", (limiter, decision) => limiter.refund(decision), 0],
-    ])("%s", async (_, act, expected) => {
-      for (const say of [false, true, 9]) {
-        const { limiter, used } = count(20);
-        const { ask } = await serve({
-          limits: { limiter, cost: 2, count: () => say },
-          routes: { "/": { handle: (request) => act(limiter, decisionOf(request)) } },
-        });
-        expect((await ask()).status).toBe(200);
-        expect(await used()).toBe(expected);
-      }
-    });
-  });
+  describe.each(places)(
+    "with counts in $name, a charge that the handler settles is not settled again",
+    ({ count }) => {
+      test.each<[string, (limiter: Limiter, decision: Decision) => Promise<unknown>, number]>([
+        ["settle", (limiter, decision) => limiter.settle(decision, 4), 4],
+        ["settle to what it was", (limiter, decision) => limiter.settle(decision, 2), 2],
+        ["refund", (limiter, decision) => limiter.refund(decision), 0],
+      ])("%s", async (_, act, expected) => {
+        for (const say of [false, true, 9]) {
+          const { limiter, used } = count(20);
+          const { ask } = await serve({
+            limits: { limiter, cost: 2, count: () => say },
+            routes: { "/": { handle: (request) => act(limiter, decisionOf(request)) } },
+          });
+          expect((await ask()).status).toBe(200);
+          expect(await used()).toBe(expected);
+        }
+      });
+    },
+  );
 
-  test("a settle that is under way when the answer is over wins, and is the only one", async () => {
+  test("a settle still in progress when the response ends is the only one", async () => {
     const { store, held } = holdStore(() => 0);
     const limiter = createLimiter({ name: "api", limits: hourly, store, storeTimeout: "1m" });
     let settled: Promise<unknown> | undefined;
@@ -66,7 +69,7 @@ describeAdapters(({ serve }) => {
     expect(await looked).toBe(7);
   });
 
-  test("a limiter that was closed meanwhile leaves the charge, and disturbs nobody", async () => {
+  test("a limiter closed before the response ends leaves the charge, and causes no error", async () => {
     const expectNothingUnhandled = watchUnhandled();
     const limiter = createLimiter({ limits: hourly });
     const { ask, errors, warnings } = await serve({
@@ -78,7 +81,7 @@ describeAdapters(({ serve }) => {
     expect([errors, warnings]).toEqual([[], []]);
   });
 
-  test("what a lease paid is settled in the store", async () => {
+  test("a charge paid from a lease is settled in the store", async () => {
     const prefix = uniquePrefix();
     const limits = fixedWindow({ limit: 1_000, window: "1h" });
     const store = redisStore(redis, { prefix });
@@ -119,7 +122,7 @@ describeAdapters(({ serve }) => {
     expect(await usedOf(other).used()).toBe(10);
   });
 
-  test("while Redis is away a request stays charged, and nothing is disturbed", async () => {
+  test("while Redis is unavailable a request stays charged, and no error occurs", async () => {
     const expectNothingUnhandled = watchUnhandled();
     const limiter = createLimiter({
       name: "api",

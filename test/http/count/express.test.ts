@@ -10,7 +10,7 @@ import { usedOf } from "./places.ts";
 const limits = fixedWindow({ limit: 100, window: "1h" });
 
 describeExpress(({ serve, make }) => {
-  test("the error handler's answer counts, whenever it comes", async () => {
+  test("a response of the error handler counts, whenever it is sent", async () => {
     const limiter = createLimiter({ limits });
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limiter, count: "failed" }));
@@ -30,7 +30,7 @@ describeExpress(({ serve, make }) => {
     expect(await used()).toBe(1);
   });
 
-  test("a body that cannot be read is a failure, and one that is unchanged is none", async () => {
+  test("an invalid request body counts as failed, and a 304 response as succeeded", async () => {
     const limiter = createLimiter({ limits });
     const { port } = await serve((app) => {
       app.use(rateLimit({ limiter, count: "failed" }), make.json({ limit: 10 }));
@@ -67,7 +67,7 @@ describeExpress(({ serve, make }) => {
     ]);
   });
 
-  test("of the limiter's own word, settle and refund are the last word", async () => {
+  test("settle and refund of the limiter's own decision take precedence over count", async () => {
     const limiter = createLimiter({
       limits: ["ip", "user"].map((per) => fixedWindow({ limit: 100, window: "1h", per })),
     });
@@ -107,7 +107,7 @@ describeExpress(({ serve, make }) => {
     }
   });
 
-  test("nothing listens for the end of an answer where all of them count", async () => {
+  test("the response gets no listener if every response counts", async () => {
     const listening = async (middleware: express.RequestHandler[]) => {
       let count = 0;
       const { ask } = await serve((app) => {
@@ -126,7 +126,7 @@ describeExpress(({ serve, make }) => {
     expect(await listening([limit("failed")])).toBe(none + 2);
   });
 
-  test("a file, and a file that is not there", async () => {
+  test("a sent file counts as succeeded, and a missing file as failed", async () => {
     const limiter = createLimiter({ limits });
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limiter, count: "failed" }));

@@ -31,8 +31,8 @@ async function open(options: object, routes: Readonly<Record<string, object>>) {
   return { app, ways };
 }
 
-describe("a route inherits what counts, and blocks by it", () => {
-  test("with limits of its own, and with the plugin's", async () => {
+describe("a route inherits count with blocks", () => {
+  test("a route blocks by the inherited count, with its own limits and with the plugin's", async () => {
     const { ways } = await open(
       { limits: guarded, count: "failed" },
       { "/own": { limits: smaller }, "/all": { limits: smaller, count: "all" }, "/plugin": {} },
@@ -45,20 +45,20 @@ describe("a route inherits what counts, and blocks by it", () => {
     expect(await ways("/plugin", 3)).toEqual([401, 401, true]);
   });
 
-  test("where it says that all answers of the plugin's limiter count, all are kept", async () => {
+  test('a route with count: "all" confirms every charge of the plugin\'s limiter', async () => {
     const routes = { "/all": { count: "all" } };
     const { ways } = await open({ limits: guarded, count: "failed" }, routes);
     expect(await ways("/all?right", 3)).toEqual([200, 200, true]);
   });
 
-  test("in shadow on the plugin's counters, it counts and blocks nobody", async () => {
+  test("a route in shadow mode counts with the plugin, and blocks no client", async () => {
     const routes = { "/shadow": { shadow: true }, "/plugin": {} };
     const { ways } = await open({ name: "login", limits: guarded, count: "failed" }, routes);
     expect(await ways("/shadow", 3)).toEqual([401, 401, 401]);
     expect(await ways("/plugin", 1)).toEqual([false]);
   });
 
-  test("in one decision with the plugin's", async () => {
+  test("a route with extend blocks in one decision with the plugin", async () => {
     const limits = gcra({ limit: 50, window: "1m" });
     const routes = { "/both": { limits, extend: true } };
     const { ways } = await open({ limits: guarded, count: "failed" }, routes);
@@ -73,7 +73,7 @@ test.each([
     "limits beside the plugin's",
     { "/": { limits: gcra({ limit: 9, window: "1m" }), extend: true, count: "failed" } },
   ],
-])("a route is refused %s where the plugin's denials block", async (_, routes) => {
+])("a route cannot have %s if denials of the plugin's limits block", async (_, routes) => {
   await expect(open({ limits: guarded }, routes)).rejects.toMatchObject({
     code: "HEADGATE_INVALID_OPTION",
     message: expect.stringContaining("Give count where the limits are"),

@@ -17,7 +17,7 @@ import { usedOf } from "./places.ts";
 
 const limits = fixedWindow({ limit: 100, window: "1h" });
 
-test("a function gets Fastify's request and reply", async () => {
+test("a count function gets Fastify's request and reply", async () => {
   const app = Fastify();
   const seen: unknown[] = [];
   const count = (request: FastifyRequest, reply: FastifyReply) => {
@@ -31,7 +31,7 @@ test("a function gets Fastify's request and reply", async () => {
   expect(seen).toEqual([["/:id", 202, true]]);
 });
 
-test("the answers of error handlers, of Fastify itself and of streams count as they are", async () => {
+test("responses of error handlers, of Fastify itself and of streams count by their status", async () => {
   const app = Fastify({ bodyLimit: 10 });
   const limiter = createLimiter({ limits });
   await app.register(headgate, { limiter, count: "failed" });
@@ -77,7 +77,7 @@ test("the answers of error handlers, of Fastify itself and of streams count as t
   }
 });
 
-test("a body that is too large is a failure, and so is one that cannot be read", async () => {
+test("a body that is too large or invalid counts as failed", async () => {
   const app = Fastify({ bodyLimit: 10 });
   const limiter = createLimiter({ limits });
   await app.register(headgate, { limiter, count: "failed" });
@@ -93,7 +93,7 @@ test("a body that is too large is a failure, and so is one that cannot be read",
   expect(await usedOf(limiter).used()).toBe(2);
 });
 
-test("a route inherits count, and may name its own", async () => {
+test("a route inherits count, and may override it", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits, count: "failed" });
   const own = fixedWindow({ limit: 50, window: "1h", name: "own" });
@@ -129,7 +129,7 @@ test("a route inherits count, and may name its own", async () => {
   expect(used).toEqual([0, 1, 1, 0, 0, 7]);
 });
 
-test("a hook's count is for what it asked, in the plugin's limiter too", async () => {
+test("a hook's count settles its own calls, also of the plugin's limiter", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits });
   const exports = app.rateLimit({ name: "exports", limits, count: "failed" });
@@ -148,7 +148,7 @@ test("a hook's count is for what it asked, in the plugin's limiter too", async (
   expect(await used()).toBe(1);
 });
 
-test("a request that is injected counts as one that was sent", async () => {
+test("an injected request counts like one over the network", async () => {
   const app = Fastify();
   const limiter = createLimiter({ limits });
   await app.register(headgate, { limiter, count: "failed" });
@@ -160,7 +160,7 @@ test("a request that is injected counts as one that was sent", async () => {
   expect(await used()).toBe(1);
 });
 
-test("a connection that is upgraded has no answer: it stays charged, and a refused one counts as usual", async () => {
+test("an upgraded connection stays charged, and a refused upgrade counts by its status", async () => {
   const expectNothingUnhandled = watchUnhandled();
   const app = Fastify();
   const limiter = createLimiter({ limits });
@@ -198,7 +198,7 @@ test("a connection that is upgraded has no answer: it stays charged, and a refus
   await expectNothingUnhandled();
 });
 
-describe("over HTTP/2", () => {
+describe("count over HTTP/2", () => {
   type Handler = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -269,7 +269,7 @@ describe("over HTTP/2", () => {
         stream.write("part", () => stream.close(2));
       },
     ],
-  ])("an answer that is %s counts %d", async (_, cost, handler) => {
+  ])("over HTTP/2 a response that is %s leaves a charge of %d", async (_, cost, handler) => {
     const { client, closed, used } = await serving(handler);
     request(client);
     await closed;
@@ -279,14 +279,17 @@ describe("over HTTP/2", () => {
   test.each([
     [200, 0],
     [401, 1],
-  ])("an answer to HEAD with %d counts %d", async (status, cost) => {
-    const { client, closed, used } = await serving(async (_request, reply) =>
-      reply.code(status).send("ok"),
-    );
-    request(client, "HEAD");
-    await closed;
-    expect(await used()).toBe(cost);
-  });
+  ])(
+    "over HTTP/2 a response to HEAD with status %d leaves a charge of %d",
+    async (status, cost) => {
+      const { client, closed, used } = await serving(async (_request, reply) =>
+        reply.code(status).send("ok"),
+      );
+      request(client, "HEAD");
+      await closed;
+      expect(await used()).toBe(cost);
+    },
+  );
 
   test.each<[string, Handler]>([
     ["before it is answered", () => new Promise(() => {})],
@@ -299,7 +302,7 @@ describe("over HTTP/2", () => {
       },
     ],
     ["with more to come than its window holds", async () => Buffer.alloc(1 << 24)],
-  ])("a client that leaves %s stays charged", async (_, handler) => {
+  ])("over HTTP/2 a request whose client disconnects %s stays charged", async (_, handler) => {
     for (const leave of [
       (client: ClientHttp2Session) => client.destroy(),
       (_client: ClientHttp2Session, stream: ReturnType<typeof request>) => stream.close(8),

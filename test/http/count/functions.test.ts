@@ -36,7 +36,7 @@ const WRONG: readonly (readonly [string, () => unknown])[] = [
 
 describeAdapters(({ serve }) => {
   test.each(WRONG)(
-    "%s is reported once; the request stays charged, and its answer is not affected",
+    "%s is reported once, the request stays charged, and the response does not change",
     async (_, count) => {
       const expectNothingUnhandled = watchUnhandled();
       const limiter = createLimiter({ limits });
@@ -59,7 +59,7 @@ describeAdapters(({ serve }) => {
   );
 
   test.each(["none", true, null, 5, ["failed"], "FAILED"])(
-    "%j in place of a function is an error",
+    "the option count rejects %j",
     async (count) => {
       await expect(serve({ limits: { limits, count: count as never } })).rejects.toMatchObject({
         code: "HEADGATE_INVALID_OPTION",
@@ -70,7 +70,7 @@ describeAdapters(({ serve }) => {
     },
   );
 
-  test("a limiter that is mounted twice is settled once, in all it was asked", async () => {
+  test("a limiter that is mounted twice settles all of its charges once", async () => {
     const limiter = createLimiter({
       limits: ["ip", "user"].map((per) => fixedWindow({ limit: 100, window: "1h", per })),
     });
@@ -99,7 +99,7 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test("another count for a limiter that was asked is an error, because it would not be read", async () => {
+  test("a second count for a limiter that was already called is an error", async () => {
     const limiter = createLimiter({ limits });
     const { ask, errors } = await serve({
       limits: [
@@ -117,7 +117,7 @@ describeAdapters(({ serve }) => {
     expect(await usedOf(limiter).used()).toBe(1);
   });
 
-  test("limiters beside each other count each for itself", async () => {
+  test("separate limiters on one request settle separately", async () => {
     const [all, failed, succeeded] = [1, 2, 3].map(() => createLimiter({ limits }));
     const { ask } = await serve({
       limits: [
@@ -133,7 +133,7 @@ describeAdapters(({ serve }) => {
     expect(await Promise.all(used)).toEqual([3, 2, 1]);
   });
 
-  test("Node takes many of them for no leak", async () => {
+  test("many limiters on one request cause no warning about leaking listeners", async () => {
     const leaks: string[] = [];
     const note = ({ name, message }: Error) => {
       if (name === "MaxListenersExceededWarning") leaks.push(message);
@@ -159,7 +159,7 @@ describeAdapters(({ serve }) => {
     ["succeeded", 503, 0],
     ["succeeded", 200, 1],
   ] as const)(
-    "%s: what was answered with %d before there was a decision is judged when there is one",
+    "%s: a response with status %d that was sent before the decision is settled once the decision is made",
     async (count, status, used) => {
       const looked = deferred();
       let send: Send | undefined;

@@ -80,7 +80,7 @@ describe.each([
   ["Express 5", onExpress(express)],
   ["Fastify", onFastify],
 ])("%s", (_, serve) => {
-  describe.each(usePlaces())("counted in $name", (place) => {
+  describe.each(usePlaces())("with counts in $name", (place) => {
     /** Where nothing that is answered counts, so that what counts was not answered. */
     async function serving(handle: Handle) {
       const counted = place.count(50);
@@ -126,7 +126,7 @@ describe.each([
           void setImmediate().then(() => res.end("ok"));
         },
       ],
-    ])("an answer that is whole is judged: %s", async (_, handle) => {
+    ])("a complete response is settled by its status: %s", async (_, handle) => {
       const { client, closed, used, expectNothingUnhandled } = await serving(handle);
       client.write(GET);
       await closed;
@@ -134,7 +134,7 @@ describe.each([
       await expectNothingUnhandled();
     });
 
-    test("the status is the one of the answer, whatever came before it", async () => {
+    test("the final status of a response counts", async () => {
       const counted = place.count(50);
       const port = await serve(counted, "failed", (_req, res) => {
         res.writeContinue();
@@ -151,7 +151,7 @@ describe.each([
       }
     });
 
-    test("requests of one connection count each for itself, also where they come at once", async () => {
+    test("pipelined requests of one connection are settled separately", async () => {
       const counted = place.count(50);
       const port = await serve(counted, "failed", (req, res) => {
         res.statusCode = req.url === "/wrong" ? 401 : 200;
@@ -164,7 +164,7 @@ describe.each([
       expect(await counted.used()).toBe(3);
     });
 
-    test("a client that hangs up before it is answered stays charged", async () => {
+    test("a request whose client disconnects before the response stays charged", async () => {
       const { client, entered, closed, used, expectNothingUnhandled } = await serving(() => {});
       client.write(GET);
       const res = await entered;
@@ -176,7 +176,7 @@ describe.each([
       await expectNothingUnhandled();
     });
 
-    test("so does one that hangs up in the middle of its answer", async () => {
+    test("a request whose client disconnects in the middle of the response stays charged", async () => {
       const { client, entered, closed, used } = await serving((_req, res) => res.write("part"));
       client.write(GET);
       const res = await entered;
@@ -191,19 +191,22 @@ describe.each([
       ["closes", (client) => client.destroy()],
       ["resets", (client) => client.resetAndDestroy()],
       ["ends, and then resets,", (client) => client.end(() => client.resetAndDestroy())],
-    ])("and one that %s a connection with more to come than it holds", async (_, leave) => {
-      const { client, entered, closed, used } = await serving((_req, res) =>
-        res.end(Buffer.alloc(1 << 26)),
-      );
-      client.pause();
-      client.write(GET);
-      await entered;
-      leave(client);
-      await closed;
-      expect(await used()).toBe(1);
-    });
+    ])(
+      "a request whose client %s a connection with more data than it can hold stays charged",
+      async (_, leave) => {
+        const { client, entered, closed, used } = await serving((_req, res) =>
+          res.end(Buffer.alloc(1 << 26)),
+        );
+        client.pause();
+        client.write(GET);
+        await entered;
+        leave(client);
+        await closed;
+        expect(await used()).toBe(1);
+      },
+    );
 
-    test("and one that hangs up in the middle of its upload", async () => {
+    test("a request whose client disconnects in the middle of its upload stays charged", async () => {
       const { client, entered, closed, used } = await serving((req, res) => {
         req.on("error", () => {});
         req.resume().on("end", () => res.end("whole"));
@@ -217,7 +220,7 @@ describe.each([
       expect(await used()).toBe(1);
     });
 
-    test("an answer that the server breaks off stays charged", async () => {
+    test("a request whose response the server aborts stays charged", async () => {
       for (const breakOff of [
         (res: ServerResponse) => res.destroy(),
         (res: ServerResponse) => res.destroy(new Error("a bug")),

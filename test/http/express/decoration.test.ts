@@ -18,13 +18,13 @@ const answer: RequestHandler = (req, res) => {
 };
 
 describeExpress(({ make, serve }) => {
-  test("a request shows its decision without a property of its own", async () => {
+  test("req.rateLimit shows the decision without an own property", async () => {
     const { ask } = await serve((app) => app.use(rateLimit({ limits }), answer));
     expect((await ask()).json()).toEqual({ left: 8, isOwn: false });
     expect((await ask()).json()).toEqual({ left: 7, isOwn: false });
   });
 
-  test("what a mounted application decides is read after it, and in handlers of errors", async () => {
+  test("the decision of a mounted application is visible after it and in error handlers", async () => {
     const onError: ErrorRequestHandler = (error: Error, req, res, _next) => {
       res.json({ left: req.rateLimit?.remaining, message: error.message });
     };
@@ -43,7 +43,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask("/fails")).json()).toEqual({ left: 6, message: "on purpose" });
   });
 
-  test("a request that was not counted shows nothing", async () => {
+  test("req.rateLimit is undefined for a request that was not counted", async () => {
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limits, skip: ({ path }) => path === "/free" }), answer);
     });
@@ -51,7 +51,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask("/free")).json()).toEqual({ left: null, isOwn: false });
   });
 
-  test("what an application has put on its requests is no obstacle", async () => {
+  test("a rateLimit property of the application's own requests is replaced", async () => {
     const { ask } = await serve((app) => {
       Object.assign(app.request, { rateLimit: null });
       app.use(rateLimit({ limits }), answer);
@@ -60,7 +60,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask()).json()).toEqual({ left: 7, isOwn: true });
   });
 
-  test("an application that served alone is mounted in one of another Express", async () => {
+  test("an application that served alone can be mounted in one of another copy of Express", async () => {
     const mounted = make();
     mounted.use(rateLimit({ limits }), answer);
     const alone = await serve((app) => app.use(mounted));
@@ -73,7 +73,7 @@ describeExpress(({ make, serve }) => {
     for (const left of [7, 6]) expect((await ask()).json()).toMatchObject({ left });
   });
 
-  test("calls for copies of a request, and for objects that inherit from it, are counted each", async () => {
+  test("copies of a request and objects that inherit from it are counted separately", async () => {
     const outer = rateLimit({ name: "outer", limits });
     const inner = rateLimit({ name: "inner", limits: gcra({ limit: 3, window: "1h" }) });
     let admitted = 0;
@@ -93,7 +93,7 @@ describeExpress(({ make, serve }) => {
     expect(admitted).toBe(3);
   });
 
-  test("what another library sets is read until the next decision", async () => {
+  test("a value that another library sets is visible until the next decision", async () => {
     const shown: unknown[] = [];
     const note: RequestHandler = (req, _res, next) => {
       shown.push(req.rateLimit?.remaining);
@@ -144,7 +144,7 @@ const frozen = Object.freeze(
 test.each([
   ["Node alone", IncomingMessage.prototype],
   ["a frozen Express", frozen],
-])("a request of %s gets a property", async (_, prototype) => {
+])("a request of %s gets an own property rateLimit", async (_, prototype) => {
   const limit = rateLimit({ limits, key: () => "ann" });
   const server = await listen((req, res) => {
     Object.setPrototypeOf(req, prototype);

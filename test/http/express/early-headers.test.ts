@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { describeExpress } from "./describe-express.ts";
 
 describeExpress(({ serve }) => {
-  test("headers that were sent before the limiter: allowed goes on, denied never reaches the handler", async () => {
+  test("after headers were sent, an allowed request continues and a denied request does not reach the handler", async () => {
     const handled: string[] = [];
     const { ask } = await serve((app) => {
       app.use((_req, res, next) => {

@@ -12,7 +12,7 @@ describeExpress(({ make, serve }) => {
     res.status(error.status ?? 500).send(`${error.code}`);
   };
 
-  test("errors reach the error middleware of the router first, then the application's", async () => {
+  test("errors reach the router's error middleware first, then the application's", async () => {
     const seen: string[] = [];
     const note =
       (name: string): ErrorRequestHandler =>
@@ -34,7 +34,7 @@ describeExpress(({ make, serve }) => {
     expect(seen).toEqual(["router true", "app true"]);
   });
 
-  test("a limiter that could not answer is asked again where it is mounted once more", async () => {
+  test("a limiter that failed is called again where it is mounted again", async () => {
     const clock = { now: Number.NaN };
     const store = memoryStore({ clock: () => clock.now });
     const limited = rateLimit({ name: "api", limits, store });
@@ -52,7 +52,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask()).status).toBe(429);
   });
 
-  test("requests that fail elsewhere have been counted, and report the headers", async () => {
+  test("requests that fail in other middleware have been counted, and have the headers", async () => {
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limits }));
       app.get("/", () => {
@@ -65,7 +65,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask()).status).toBe(429);
   });
 
-  test("error middleware that comes after is not run for what Headgate answers itself", async () => {
+  test("later error middleware is not called for responses of Headgate", async () => {
     const seen: unknown[] = [];
     const note: ErrorRequestHandler = (error, _req, _res, next) => {
       seen.push(error);
@@ -80,7 +80,7 @@ describeExpress(({ make, serve }) => {
     expect(seen).toEqual([]);
   });
 
-  test("a handler that throws at once is not called a second time, nor taken for an error of the limiter", async () => {
+  test("a handler that throws synchronously is called once, and its error is not treated as the limiter's", async () => {
     let calls = 0;
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limits: gcra({ limit: 9, window: "1h" }) }));

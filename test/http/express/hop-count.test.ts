@@ -6,7 +6,7 @@ import { watchWarnings } from "../support/warnings.ts";
 import { describeExpress } from "./describe-express.ts";
 
 describeExpress(({ serve }) => {
-  test("a number of trusted hops chooses the address, and warns of nothing", async () => {
+  test("a number of trusted hops selects the address, and causes no warning", async () => {
     const warnings = watchWarnings();
     const { ask } = await serve((app) => {
       app.set("trust proxy", 2);

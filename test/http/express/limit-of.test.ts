@@ -10,7 +10,7 @@ const narrow = fixedWindow({ limit: 3, window: "1h", name: "narrow" });
 const user = (req: Request) => req.get("x-user");
 
 describeExpress(({ serve }) => {
-  test("counting only failures works behind another limiter: each has a word of its own", async () => {
+  test("counting only failures works behind another limiter, because each has its own decision", async () => {
     const all = rateLimit({ limits: fixedWindow({ limit: 1, window: "1s", name: "all" }) });
     const failures = rateLimit({ limits: narrow, key: user });
     const { ask } = await serve((app) => {
@@ -28,7 +28,7 @@ describeExpress(({ serve }) => {
     expect((await login("right")).status).toBe(429);
   });
 
-  test("its subject is what its limiter's reset takes, whatever was asked after it", async () => {
+  test("the subject of a limiter's decision can be reset with it, whatever limiters were called later", async () => {
     const login = rateLimit({ limits: narrow, key: user });
     const { ask } = await serve((app) => {
       app.use(login, rateLimit({ limits: wide }), async (req, res) => {
@@ -43,7 +43,7 @@ describeExpress(({ serve }) => {
     });
   });
 
-  test("it is the decision that denied, where onDenied asks for it", async () => {
+  test("decisionOf returns the denial inside onDenied", async () => {
     const limit = rateLimit({
       limits: fixedWindow({ limit: 1, window: "1h" }),
       onDenied: (req, res) => {
@@ -58,7 +58,7 @@ describeExpress(({ serve }) => {
     expect((await ask()).json()).toEqual({ own: false, subject: { default: "127.0.0.1" } });
   });
 
-  test("there is none for a request that was skipped, or has no key", async () => {
+  test("decisionOf is undefined for a request that was skipped or has no key", async () => {
     const skipped = rateLimit({ limits: narrow, skip: () => true });
     const keyless = rateLimit({ limits: narrow, key: user, missingKey: "skip" });
     const { ask } = await serve((app) => {
@@ -69,7 +69,7 @@ describeExpress(({ serve }) => {
     expect((await ask()).json()).toEqual([true, true]);
   });
 
-  test("with tiers it is that of the tier that was asked", async () => {
+  test("with tiers, decisionOf returns the decision of the request's tier", async () => {
     const plans = rateLimit({
       limits: byTier({ free: narrow, premium: wide }, (req) =>
         user(req) === "ann" ? "premium" : "free",
@@ -85,7 +85,7 @@ describeExpress(({ serve }) => {
     expect((await ask()).json()).toBe("free");
   });
 
-  test("the same limiter elsewhere gives the same word, and refunds once", async () => {
+  test("decisionOf returns the same decision for the same limiter elsewhere, and refunds it once", async () => {
     const limiter = createLimiter({ limits: slidingLog({ limit: 3, window: "1h" }) });
     const [first, second] = [rateLimit({ limiter }), rateLimit({ limiter })];
     const { ask } = await serve((app) => {
@@ -98,7 +98,7 @@ describeExpress(({ serve }) => {
     expect((await limiter.peek("127.0.0.1", { cost: 3 })).allowed).toBe(true);
   });
 
-  test("it settles what the request really cost, in every dimension that was asked, and once", async () => {
+  test("settle changes the cost in every dimension that was charged, and only once", async () => {
     const limiter = createLimiter({
       limits: [wide, fixedWindow({ limit: 100, window: "1h", per: "user" })],
     });
@@ -128,7 +128,7 @@ describeExpress(({ serve }) => {
     expect((await ask("/", { headers: { "x-tokens": "1" } })).status).toBe(429);
   });
 
-  test("an invalid number is an error", async () => {
+  test("settle rejects an invalid number", async () => {
     const limit = rateLimit({ limits: wide });
     const { ask } = await serve((app) => {
       app.use(limit, async (req, res) => {
@@ -143,7 +143,7 @@ describeExpress(({ serve }) => {
     expect((await ask()).json()).toBe("HEADGATE_INVALID_COST");
   });
 
-  test("a cost that comes after the limiter was asked is not ignored: the request fails", async () => {
+  test("a cost that comes after the limiter was called is an error", async () => {
     const limiter = createLimiter({ limits: wide });
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limiter }));

@@ -25,14 +25,14 @@ describeExpress(({ serve }) => {
   }
 
   test.each(Object.entries(MAKERS))(
-    "middleware that is made for each request, %s, limits nobody and says nothing",
+    "middleware created for each request, %s, limits nothing and is not reported",
     async (_, handler) => {
       const { codes } = await askTenTimes(handler);
       expect(codes).toEqual(["HEADGATE_CREATED_PER_REQUEST"]);
     },
   );
 
-  test("middleware that counts in a store with others is warned of, though it limits", async () => {
+  test("middleware created for each request with a shared store is reported, although it limits", async () => {
     const store = memoryStore();
     const { statuses, codes } = await askTenTimes((req, res, next) => {
       rateLimit({ name: "api", limits, store })(req, res, next);
@@ -40,7 +40,7 @@ describeExpress(({ serve }) => {
     expect([statuses, codes]).toEqual([[200, 429], []]);
   });
 
-  test("middleware that is made once for each tenant, when it is needed first, is warned of", async () => {
+  test("middleware created once for each tenant is reported", async () => {
     const made = new Map<unknown, RequestHandler>();
     const { statuses, codes } = await askTenTimes((req, res, next) => {
       const { tenant } = req.query;

@@ -11,7 +11,7 @@ const answer: RequestHandler = (req, res) => {
 };
 
 describeExpress(({ make, serve }) => {
-  test("app.use limits all that comes after it, and nothing that comes before", async () => {
+  test("app.use limits all later middleware, and none before", async () => {
     const { ask } = await serve((app) => {
       app.get("/before", answer);
       app.use(rateLimit({ limits }));
@@ -24,7 +24,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask("/before")).status).toBe(200);
   });
 
-  test("a mount path limits what is under it, as one", async () => {
+  test("a mount path has one limit for everything under it", async () => {
     const { ask } = await serve((app) => {
       app.use("/api", rateLimit({ limits }));
       app.use("/api/:version", make.Router().get("/things", answer));
@@ -48,7 +48,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask("/free")).status).toBe(200);
   });
 
-  test("a route takes it in an array, among other middleware", async () => {
+  test("a route takes the middleware in an array with other middleware", async () => {
     const order: string[] = [];
     const note =
       (name: string): RequestHandler =>
@@ -66,7 +66,7 @@ describeExpress(({ make, serve }) => {
     expect(order).toEqual(["first"]);
   });
 
-  test("route() and all() take it for the methods they name", async () => {
+  test("route() and all() limit their methods", async () => {
     const { ask } = await serve((app) => {
       app.route("/").post(rateLimit({ limits }), answer).get(answer);
       app.all("/all", rateLimit({ limits }), answer);
@@ -77,14 +77,14 @@ describeExpress(({ make, serve }) => {
     expect((await ask("/all")).json()).toEqual({ left: 0 });
   });
 
-  test("HEAD spends the budget of GET", async () => {
+  test("HEAD and GET share one counter", async () => {
     const { ask } = await serve((app) => app.get("/", rateLimit({ limits }), answer));
     expect((await ask("/", { method: "HEAD" })).headers["x-ratelimit-remaining"]).toBe("1");
     expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("0");
     expect((await ask("/", { method: "HEAD" })).status).toBe(429);
   });
 
-  test("a sub-application counts its own, after those of the outer one", async () => {
+  test("a sub-application counts its own requests after the outer application", async () => {
     const { ask } = await serve((app) => {
       const inner = make();
       inner.use(rateLimit({ limits: gcra({ limit: 9, window: "1h", name: "inner" }) }));
@@ -97,7 +97,7 @@ describeExpress(({ make, serve }) => {
     expect(json()).toEqual({ left: 4 });
   });
 
-  test("the same middleware mounted twice counts a request once", async () => {
+  test("middleware mounted twice counts a request once", async () => {
     const { ask } = await serve((app) => {
       const limited = rateLimit({ limits });
       app.use(limited);
@@ -106,7 +106,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask()).json()).toEqual({ left: 1 });
   });
 
-  test("two middlewares of one name on one store count a request once", async () => {
+  test("two middlewares with one name on one store count a request once", async () => {
     const store = memoryStore();
     const { ask } = await serve((app) => {
       app.use(rateLimit({ name: "api", limits, store }));
@@ -115,7 +115,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask()).json()).toEqual({ left: 1 });
   });
 
-  test("req.ip under a mount path is the client's, and so is the key's request", async () => {
+  test("under a mount path, req.ip is the client's, and the key function gets the same request", async () => {
     const urls: string[] = [];
     const { ask } = await serve((app) => {
       const key = (req: Request) => {
@@ -128,7 +128,7 @@ describeExpress(({ make, serve }) => {
     expect(urls).toEqual(["/api/things?q=1"]);
   });
 
-  test("params of the route are there for the key", async () => {
+  test("the key function can read the params of the route", async () => {
     const { ask } = await serve((app) => {
       const key = (req: Request) => req.params["tenant"] as string;
       app.get("/:tenant", rateLimit({ limits, key }), answer);
@@ -138,7 +138,7 @@ describeExpress(({ make, serve }) => {
     expect((await ask("/acme")).json()).toEqual({ left: 0 });
   });
 
-  test("the middleware has its limiter, and close() ends it", async () => {
+  test("the middleware exposes its limiter, and close() closes it", async () => {
     const limited = rateLimit({ limits });
     const { ask } = await serve((app) => app.use(limited, answer));
     await ask();
@@ -151,13 +151,13 @@ describeExpress(({ make, serve }) => {
     expect((await ask()).status).toBe(500);
   });
 
-  test("close() leaves a limiter that was handed in to its owner", async () => {
+  test("close() leaves open a limiter that was passed in", async () => {
     const limiter = createLimiter({ limits });
     await rateLimit({ limiter }).close();
     expect(await limiter.consume("ann")).toMatchObject({ allowed: true });
   });
 
-  test("an answer in parts, and one by hand, carry the headers", async () => {
+  test("responses in chunks and through the raw API have the headers", async () => {
     const { ask } = await serve((app) => {
       app.use(rateLimit({ limits }));
       app.get("/", (_req: Request, res: Response) => {

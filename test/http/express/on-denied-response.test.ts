@@ -38,7 +38,7 @@ const answers: Record<string, OnDenied> = {
 
 describeExpress(({ serve, make }) => {
   test.each(Object.entries(answers))(
-    "onDenied that answers with %s: nothing is sent after it",
+    "onDenied that responds with %s: nothing is sent after its response",
     async (_, onDenied) => {
       const settled = watchUnhandled();
       const { ask } = await serve((app) => {
@@ -52,7 +52,7 @@ describeExpress(({ serve, make }) => {
     },
   );
 
-  test("onDenied that redirects has answered", async () => {
+  test("a redirect by onDenied is a response", async () => {
     const { ask } = await serve((app) => {
       const onDenied: OnDenied = (_req, res) => res.redirect(303, "/slow-down");
       app.use(rateLimit({ limits, onDenied }), (_req, res) => res.end("ok"));
@@ -98,7 +98,7 @@ describeExpress(({ serve, make }) => {
       "[file]",
     ],
   ])(
-    "onDenied that answers with %s is not replaced, and has the status and headers of a denial",
+    "onDenied that responds with %s is not replaced, and has the status and headers of a denial",
     async (_, onDenied, text) => {
       const denied = await deny(onDenied);
       expect([denied.status, denied.text.trim()]).toEqual([429, text]);
@@ -127,7 +127,7 @@ describeExpress(({ serve, make }) => {
     ],
     ["in the handler that next() reaches", (req) => req.next?.()],
   ])(
-    "onDenied that answers too late, %s, does not end the process, and is reported once",
+    "onDenied that responds too late, %s, does not end the process, and is reported once",
     async (_, onDenied) => {
       const denied = await deny(onDenied, true);
       expect(denied).toMatchObject({
@@ -141,7 +141,7 @@ describeExpress(({ serve, make }) => {
 
   const senders = ["sendFile", ...("sendfile" in make.response ? ["sendfile"] : [])] as const;
   test.each(senders)(
-    "onDenied that sends a directory does not let the request go on: %s",
+    "onDenied that sends a directory does not let the request continue: %s",
     async (name) => {
       // Express 4 prints that sendfile is deprecated, unless somebody listens.
       const listen = () => {};
@@ -157,7 +157,7 @@ describeExpress(({ serve, make }) => {
     ["renders no template", (res) => res.status(500).render("missing")],
     ["sends no file", (res) => res.status(500).sendFile("/no/such/file")],
   ])(
-    "an error handler that %s for what onDenied threw leaves nobody waiting",
+    "every client gets a response if an error handler %s for an error of onDenied",
     async (_, answer) => {
       const { ask } = await serve((app) => {
         app.set("env", "test").set("view engine", "ejs");
@@ -174,7 +174,7 @@ describeExpress(({ serve, make }) => {
     },
   );
 
-  test("a client that leaves while onDenied sends a file is no error", async () => {
+  test("a client that disconnects while onDenied sends a file causes no error", async () => {
     const settled = watchUnhandled();
     const errors: unknown[] = [];
     let isSent = false;
@@ -231,7 +231,7 @@ describeExpress(({ serve, make }) => {
       },
     ],
   ])(
-    "onDenied that %s in the midst of its answer does not leave the client waiting for the rest",
+    "onDenied that %s in the middle of its response does not leave the client waiting",
     async (_, onDenied) => {
       const settled = watchUnhandled();
       const warnings = watchWarnings();
@@ -245,7 +245,7 @@ describeExpress(({ serve, make }) => {
     },
   );
 
-  test("onDenied that throws while its answer is piped does not break the answer off", async () => {
+  test("onDenied that throws while its response is piped does not abort the response", async () => {
     const denied = await deny((_req, res) => {
       const slow = new Readable({ read() {} });
       slow.pipe(res);
@@ -257,7 +257,7 @@ describeExpress(({ serve, make }) => {
     expect(denied.late).toHaveLength(1);
   });
 
-  test("onDenied that takes its pipe off again leaves the answer to Headgate", async () => {
+  test("Headgate responds if onDenied unpipes its stream", async () => {
     const denied = await deny((_req, res) => {
       const source = new Readable({ read() {} });
       source.pipe(res);
@@ -267,7 +267,7 @@ describeExpress(({ serve, make }) => {
     expect([denied.status, denied.late]).toEqual([429, []]);
   });
 
-  test("a file that cannot be sent to a client that left is no error", async () => {
+  test("a file that cannot be sent to a disconnected client is no error", async () => {
     const errors: unknown[] = [];
     const { ask } = await serve((app) => {
       app.use((_req, res, next) => {
@@ -302,7 +302,7 @@ describeExpress(({ serve, make }) => {
         res.render("denied", { body: "mine" });
       },
     ],
-  ])("onDenied that %s leaves the answer to the error handler", async (_, onDenied) => {
+  ])("the error handler responds if onDenied %s", async (_, onDenied) => {
     const denied = await deny(onDenied);
     expect(denied.status).toBe(500);
     expect(denied.headers["retry-after"]).toEqual(secondsLeft(3_600));
@@ -318,7 +318,7 @@ describeExpress(({ serve, make }) => {
         res.end("mine");
       },
     ],
-  ])("a client waits for ever, because %s throws in onDenied", async (_, onDenied) => {
+  ])("a client waits forever because %s throws in onDenied", async (_, onDenied) => {
     const denied = await deny(onDenied);
     expect([denied.status, denied.handled, denied.late]).toEqual([500, 1, []]);
     expect(denied.headers["retry-after"]).toEqual(secondsLeft(3_600));
@@ -327,16 +327,19 @@ describeExpress(({ serve, make }) => {
   test.each<[string, (res: Response) => unknown, string | undefined]>([
     ["sets its own", (res) => res.set("Retry-After", "77"), "77"],
     ["removes it", (res) => res.removeHeader("Retry-After"), undefined],
-  ])("Retry-After is as onDenied left it before it threw: one that %s", async (_, change, sent) => {
-    const denied = await deny((_req, res) => {
-      change(res);
-      throw new Error("a bug");
-    });
-    expect([denied.status, denied.headers["retry-after"]]).toEqual([500, sent]);
-    expect(denied.headers).toHaveProperty("x-ratelimit-remaining", "0");
-  });
+  ])(
+    "Retry-After stays as onDenied left it before it threw: onDenied that %s",
+    async (_, change, sent) => {
+      const denied = await deny((_req, res) => {
+        change(res);
+        throw new Error("a bug");
+      });
+      expect([denied.status, denied.headers["retry-after"]]).toEqual([500, sent]);
+      expect(denied.headers).toHaveProperty("x-ratelimit-remaining", "0");
+    },
+  );
 
-  test("onDenied that renders, and sends it some time after it was called back, has answered", async () => {
+  test("onDenied that renders a template and sends it later has responded", async () => {
     const denied = await deny((_req, res) =>
       res.render("denied", { body: "mine" }, (_error: unknown, html: unknown): unknown =>
         after(5).then(() => res.send(html)),
@@ -345,7 +348,7 @@ describeExpress(({ serve, make }) => {
     expect([denied.status, denied.text.trim(), denied.late]).toEqual([429, "mine", []]);
   });
 
-  test("a template of onDenied's that fails after the error handler has answered is not handled again", async () => {
+  test("a template of onDenied that fails after the error handler has responded is not handled again", async () => {
     const errors: string[] = [];
     const { ask } = await serve((app) => {
       app.set("views", FILES).set("view engine", "ejs");
@@ -368,11 +371,11 @@ describeExpress(({ serve, make }) => {
     expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
   });
 
-  test("onDenied that closes the connection is left alone", async () => {
+  test("onDenied may close the connection", async () => {
     await expect(deny((req) => void req.socket.destroy())).rejects.toThrow();
   });
 
-  test("onDenied that sets what belongs to another body leaves none of it on Headgate's answer", async () => {
+  test("body headers that onDenied set are removed from Headgate's response", async () => {
     const denied = await deny((_req, res) => {
       res.status(200).type("html");
       for (const name of BODY_HEADERS) res.set(name, "3");
@@ -382,7 +385,7 @@ describeExpress(({ serve, make }) => {
     expect(BODY_HEADERS.filter((name) => denied.headers[name] === "3")).toEqual([]);
   });
 
-  test("onDenied that throws after it answered does no harm", async () => {
+  test("onDenied that throws after it responded causes no error", async () => {
     const settled = watchUnhandled();
     const { ask } = await serve((app) => {
       const onDenied: OnDenied = (_req, res) => {
@@ -398,7 +401,7 @@ describeExpress(({ serve, make }) => {
     expect(warnings).toMatchObject([{ code: "HEADGATE_RESPONSE_ALREADY_SENT" }]);
   });
 
-  test("middleware whose limits depend on the tier has the limiter of each", async () => {
+  test("middleware with byTier has the limiter of each tier", async () => {
     const limited = rateLimit({ limits: byTier({ free: limits }, () => "free") });
     expect([...limited.tiers.keys()]).toEqual(["free"]);
     expect(limited).not.toHaveProperty("limiter");

@@ -12,7 +12,7 @@ describeExpress(({ serve }) => {
     return made;
   };
 
-  test("two of one name share the budget, and part ways when the store is away", async () => {
+  test("two limiters with one name share a counter, and count separately during an outage", async () => {
     const store = await redis.openStore();
     const shared = { name: "api", limits, store, storeTimeout: 300, key: () => "one" };
     const { ask } = await serve((app) => {
@@ -44,7 +44,7 @@ describeExpress(({ serve }) => {
     expect((await ask("/pay")).json()).toMatchObject({ source: "store", remaining: 5 });
   });
 
-  test("tiers count locally each by itself, by a share of each", async () => {
+  test("tiers count separately during an outage, each with its local share", async () => {
     const store = await redis.openStore();
     const tiers = { free: fixedWindow({ limit: 4, window: "1d" }), paid: limits };
     const byHeader = byTier(tiers, ({ headers }) => headers["x-tier"] as "free" | "paid");

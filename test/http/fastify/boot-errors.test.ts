@@ -58,7 +58,7 @@ function addRoute(app: FastifyInstance, rateLimit: unknown): void {
 }
 
 test.each(bad)(
-  "%s in a route before an un-awaited register ends the boot",
+  "%s in a route before a register that is not awaited fails the boot",
   async (_, rateLimit, code) => {
     const booting = boot((app) => {
       addRoute(app, rateLimit);
@@ -69,7 +69,7 @@ test.each(bad)(
 );
 
 test.each(bad)(
-  "%s in a route after an awaited register ends the boot",
+  "%s in a route after an awaited register fails the boot",
   async (_, rateLimit, code) => {
     const booting = boot(async (app) => {
       await app.register(headgate, { limits });
@@ -79,7 +79,7 @@ test.each(bad)(
   },
 );
 
-test.each(bad)("%s in a route of a scope ends the boot", async (_, rateLimit, code) => {
+test.each(bad)("%s in a route of a scope fails the boot", async (_, rateLimit, code) => {
   const booting = boot((app) => {
     app.register(async (scope) => addRoute(scope, rateLimit));
     app.register(headgate, { limits });
@@ -87,7 +87,7 @@ test.each(bad)("%s in a route of a scope ends the boot", async (_, rateLimit, co
   await expect(booting).rejects.toMatchObject({ code });
 });
 
-test("what the plugin alone shows to be wrong is said where the route is added", async () => {
+test("an option that conflicts with the plugin is rejected where the route is added", async () => {
   await boot(async (app) => {
     await app.register(headgate, { limits });
     expect(() => addRoute(app, { max: 5 })).toThrow(/"max".*limits/);
@@ -98,7 +98,7 @@ test("what the plugin alone shows to be wrong is said where the route is added",
   });
 });
 
-test("the message says which route it is", async () => {
+test("the error message names the route", async () => {
   const booting = boot((app) => {
     app.post("/orders/:id", { config: { rateLimit: { cost: -1 } } }, plain);
     app.register(headgate, { limits });
@@ -112,13 +112,13 @@ test.each([
   { max: 5, timeWindow: 1_000 },
   { limits, hook: "onError" },
   { limits, extend: true },
-])("a plugin with %j ends the boot", async (options) => {
+])("a plugin with %j fails the boot", async (options) => {
   await expect(boot((app) => app.register(headgate, options as never))).rejects.toMatchObject({
     code: expect.stringMatching(/^HEADGATE_INVALID_/),
   });
 });
 
-test("routes that would share a name with other limits end the boot", async () => {
+test("routes with the same name and other limits fail the boot", async () => {
   const booting = boot((app) => {
     for (const limit of [2, 3]) {
       const rateLimit = { name: "login", limits: gcra({ limit, window: "1h" }) };
@@ -129,7 +129,7 @@ test("routes that would share a name with other limits end the boot", async () =
   await expect(booting).rejects.toMatchObject({ code: "HEADGATE_DUPLICATE_NAME" });
 });
 
-test("an application that failed to boot gives its names back when it is closed", async () => {
+test("closing an application that failed to boot frees its names", async () => {
   const store = memoryStore();
   const failed = Fastify();
   failed.register(headgate, { name: "api", store, limits });
@@ -140,7 +140,7 @@ test("an application that failed to boot gives its names back when it is closed"
   await boot((app) => app.register(headgate, other));
 });
 
-test("an application without Headgate may have another limiter's options in its routes", async () => {
+test("an application without Headgate may have another rate limiter's options in its routes", async () => {
   await boot((app) => {
     addRoute(app, { max: 100, timeWindow: "1 minute" });
     app.register(async (scope) => addRoute(scope, { max: 100, timeWindow: "1 minute" }), {

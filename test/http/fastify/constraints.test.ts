@@ -5,7 +5,7 @@ import { start } from "./start.ts";
 
 const rateLimit = { limits: gcra({ limit: 2, window: "1h" }) };
 
-test("routes of one path for several hosts have budgets of their own", async () => {
+test("routes of one path for several hosts have separate counters", async () => {
   const app = Fastify();
   app.register(headgate, { limits: gcra({ limit: 99, window: "1h" }) });
   for (const host of ["a.example", "b.example"]) {
@@ -21,7 +21,7 @@ test("routes of one path for several hosts have budgets of their own", async () 
   }
 });
 
-test("routes of one path in several versions have limits and budgets of their own", async () => {
+test("routes of one path in several versions have separate limits and counters", async () => {
   const app = Fastify();
   const three = { limits: gcra({ limit: 3, window: "1h" }) };
   app.get("/", { constraints: { version: "1.0.0" }, config: { rateLimit } }, async () => "one");
@@ -37,7 +37,7 @@ test("routes of one path in several versions have limits and budgets of their ow
   for (const status of [200, 200, 200, 429]) expect((await version("2.x")).status).toBe(status);
 });
 
-test("HEAD of a constrained route spends that route's budget", async () => {
+test("HEAD of a constrained route shares the counter of that route", async () => {
   const app = Fastify();
   app.register(headgate, { limits: gcra({ limit: 99, window: "1h" }) });
   app.get("/", { constraints: { host: "a.example" }, config: { rateLimit } }, async () => "a");

@@ -19,7 +19,7 @@ test("app.headgate has the plugin's limiter", async () => {
   expect(app.headgate.tiers.size).toBe(0);
 });
 
-test("or the limiter of each tier, and says so", async () => {
+test("app.headgate has the limiter of each tier, and its limiter throws", async () => {
   const premium = gcra({ limit: 9, window: "1h" });
   const app = await ready((root) =>
     root.register(headgate, {
@@ -31,7 +31,7 @@ test("or the limiter of each tier, and says so", async () => {
   expect(() => app.headgate.limiter).toThrow(/tiers/);
 });
 
-test("a scope has its own, those beside it and around it have none of it", async () => {
+test("a scope has its own app.headgate, which other scopes do not see", async () => {
   const names: string[] = [];
   const app = await ready((root) => {
     for (const limit of [1, 2]) {

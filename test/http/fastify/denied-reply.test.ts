@@ -31,7 +31,7 @@ const schemas = {
 };
 
 test.each(Object.entries(schemas))(
-  "a response schema for %s does not touch a denial",
+  "a response schema for %s does not change a denial",
   async (status, schema) => {
     const app = Fastify().withTypeProvider<TypeBoxTypeProvider>();
     app.register(headgate, { limits });
@@ -43,7 +43,7 @@ test.each(Object.entries(schemas))(
   },
 );
 
-test("a response schema that only problem+json has does not, either", async () => {
+test("a response schema for application/problem+json does not change a denial", async () => {
   const app = Fastify();
   app.register(headgate, { limits });
   const content = { "application/problem+json": { schema: Type.Object({ other: Type.String() }) } };
@@ -51,7 +51,7 @@ test("a response schema that only problem+json has does not, either", async () =
   expect((await denyIn(app)).json()).toEqual(PROBLEM);
 });
 
-test("an application's serializers do not touch a denial", async () => {
+test("serializers of the application do not change a denial", async () => {
   const app = Fastify();
   app.setReplySerializer(() => '"serialized"');
   app.setSerializerCompiler(() => () => '"compiled"');
@@ -60,7 +60,7 @@ test("an application's serializers do not touch a denial", async () => {
   expect((await denyIn(app)).json()).toEqual(PROBLEM);
 });
 
-test("nor does a serializer that a hook gave to the reply, before the limiter or after", async () => {
+test("a serializer that a hook sets on the reply does not change a denial", async () => {
   const app = Fastify();
   app.addHook("onRequest", async (_request, reply) => {
     reply.serializer(() => '"serialized"');
@@ -71,7 +71,7 @@ test("nor does a serializer that a hook gave to the reply, before the limiter or
   expect((await denyIn(app)).json()).toEqual(PROBLEM);
 });
 
-test("onSend hooks see a denial, and may add headers or another body", async () => {
+test("onSend hooks see a denial, and may add headers or replace the body", async () => {
   const app = Fastify();
   app.register(headgate, { limits });
   app.addHook("onSend", async (_request, reply, payload) => {
@@ -85,7 +85,7 @@ test("onSend hooks see a denial, and may add headers or another body", async () 
   expect(denied.json()).toEqual(PROBLEM);
 });
 
-test("an error handler answers in its own way when an onSend hook fails on a denial", async () => {
+test("the error handler responds if an onSend hook fails on a denial", async () => {
   const app = Fastify();
   app.setErrorHandler((error, _request, reply) =>
     reply.code(500).send({ said: (error as Error).message }),
@@ -111,7 +111,7 @@ test("onResponse hooks see the status of a denial", async () => {
   expect(statuses).toEqual([200, 429]);
 });
 
-test("an error handler is not asked for what Headgate answers itself", async () => {
+test("the error handler is not called for responses of Headgate", async () => {
   const errors: unknown[] = [];
   const app = Fastify();
   app.setErrorHandler((error) => {
@@ -123,7 +123,7 @@ test("an error handler is not asked for what Headgate answers itself", async () 
   expect(errors).toEqual([]);
 });
 
-test('with onDenied "error", the error handler of the route\'s scope is asked', async () => {
+test('onDenied: "error" calls the error handler of the route\'s scope', async () => {
   const app = Fastify();
   app.register(headgate, { limits, onDenied: "error" });
   app.setErrorHandler(async () => "the application's");
@@ -139,7 +139,7 @@ test('with onDenied "error", the error handler of the route\'s scope is asked', 
   expect(denied.json()).toEqual({ denied: true, status: 429 });
 });
 
-test("a route's own onDenied stands in place of the plugin's", async () => {
+test("a route's onDenied replaces the plugin's", async () => {
   const app = Fastify();
   app.register(headgate, { limits, onDenied: "error" });
   const config = { rateLimit: { onDenied: () => {} } };

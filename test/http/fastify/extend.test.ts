@@ -20,20 +20,20 @@ async function serving(search: RouteRateLimitOptions, plugin: object = {}): Prom
 const left = async (ask: Ask, path?: string) =>
   parseFields((await ask(path)).headers["ratelimit"]).map(({ name, r }) => `${name} ${r}`);
 
-test("the plugin's limits and the route's are decided together", async () => {
+test("extend decides the plugin's limits and the route's together", async () => {
   const ask = await serving({ extend: true, limits: two });
   expect(await left(ask, "/search")).toEqual(["ten 9", "two 1"]);
   expect(await left(ask)).toEqual(["ten 8"]);
 });
 
-test("all or nothing: what the route's limit denies is not charged to the plugin's", async () => {
+test("a denial by the route's limit charges nothing to the plugin's", async () => {
   const ask = await serving({ extend: true, limits: two });
   for (let i = 0; i < 6; i++) await ask("/search");
   expect((await ask("/search")).json()).toMatchObject({ "violated-policies": ["two"] });
   expect(await left(ask)).toEqual(["ten 7"]);
 });
 
-test("and what the plugin's limit denies is not charged to the route's", async () => {
+test("a denial by the plugin's limit charges nothing to the route's", async () => {
   const ask = await serving({
     extend: true,
     limits: gcra({ limit: 20, window: "1h", name: "own" }),
@@ -45,12 +45,12 @@ test("and what the plugin's limit denies is not charged to the route's", async (
   expect(denied.headers["ratelimit"]).toMatch(/"own";r=19/);
 });
 
-test("a route's own cost is that of all its limits", async () => {
+test("a route's cost applies to all of its limits", async () => {
   const ask = await serving({ extend: true, limits: two, cost: 2 });
   expect(await left(ask, "/search")).toEqual(["ten 8", "two 0"]);
 });
 
-test("dimensions of both are read", async () => {
+test("extend reads the dimensions of both", async () => {
   const perUser = gcra({ limit: 2, window: "1h", per: "user", name: "user" });
   const ask = await serving(
     { extend: true, limits: perUser, key: { user: byHeader("x-user") } },
@@ -61,7 +61,7 @@ test("dimensions of both are read", async () => {
   expect((await as("bob")).headers["ratelimit"]).toMatch(/^"ip";r=8;.*"user";r=1;/);
 });
 
-test("in one scope inside another, the plugin's limits are those of the inner one", async () => {
+test("in nested scopes, extend uses the inner plugin", async () => {
   const app = Fastify();
   app.register(headgate, { limits: ten });
   app.register(async (scope) => {
@@ -76,11 +76,11 @@ test.each<[string, RouteRateLimitOptions, object]>([
   ["another store", { extend: true, limits: two, name: "s", store: memoryStore() }, {}],
   ["no limits", { extend: true }, {}],
   ["limits that are the plugin's own", { extend: true, limits: ten, name: "limiter" }, {}],
-])("extend with %s is an error at boot", async (_, search, plugin) => {
+])("extend with %s fails the boot", async (_, search, plugin) => {
   await expect(serving(search, plugin)).rejects.toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
 });
 
-test.each(["yes", 1, null])("extend: %j is an error at boot", async (extend) => {
+test.each(["yes", 1, null])("extend: %j fails the boot", async (extend) => {
   await expect(serving({ extend: extend as never, limits: two })).rejects.toMatchObject({
     code: "HEADGATE_INVALID_OPTION",
   });
@@ -91,7 +91,7 @@ const planned = (search: RouteRateLimitOptions["limits"], plugin: object = {}) =
 
 const under = (plan: string) => ({ headers: { "x-plan": plan } });
 
-test("a route's limits may be those of the request, beside the plugin's", async () => {
+test("a route with perRequest can extend the plugin", async () => {
   const limits = perRequest(two, ({ headers }) =>
     gcra({ limit: Number(headers["x-plan"]), window: "1h" }),
   );
@@ -109,7 +109,7 @@ test.each([
   ["perRequest", perRequest(two, () => null)],
   ["byTier", byTier({ some: two, none: null }, () => "none")],
 ])(
-  "a request without limits on the route is still under the plugin's, by %s",
+  "with extend, a request without limits on the route is limited by the plugin, by %s",
   async (_, limits) => {
     const ask = await planned(limits);
     for (let i = 9; i >= 0; i -= 1) expect(await left(ask, "/search")).toEqual([`ten ${i}`]);
@@ -118,14 +118,14 @@ test.each([
   },
 );
 
-test("a plugin whose limits are those of the request is not extended", async () => {
+test("a plugin with perRequest cannot be extended", async () => {
   await expect(planned(two, { limits: perRequest(ten, () => null) })).rejects.toMatchObject({
     code: "HEADGATE_INVALID_OPTION",
     message: expect.stringContaining("extend needs a plugin"),
   });
 });
 
-test("without extend they stand in place of the plugin's", async () => {
+test("without extend, a route's limits replace the plugin's", async () => {
   const ask = await serving({
     limits: perRequest(two, ({ headers }) => (headers["x-plan"] === "staff" ? null : two)),
   });
@@ -138,7 +138,7 @@ test("without extend they stand in place of the plugin's", async () => {
   expect(await left(ask)).toEqual(["ten 9"]);
 });
 
-test("of(request) names the limiter that was asked", async () => {
+test("decisionOf names the limiter that was called", async () => {
   const app = Fastify();
   app.register(headgate, { name: "site", store: memoryStore(), limits: ten });
   const limits = perRequest(two, ({ headers }) => (headers["x-plan"] === "staff" ? null : two));

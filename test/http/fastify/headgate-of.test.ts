@@ -14,7 +14,7 @@ function seen(own: RequestDecision | undefined) {
   return own && { limits: own.decision.limits.map(({ name }) => name), subject: own.subject };
 }
 
-test("app.headgate.of is the plugin's word, the route's own where it has limits, both where it extends", async () => {
+test("app.headgate.decisionOf returns the plugin's decision, or the route's if it has limits or extends", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits: wide });
   const answer = async (request: object) => seen(app.headgate.decisionOf(request)) ?? "nothing";
@@ -32,7 +32,7 @@ test("app.headgate.of is the plugin's word, the route's own where it has limits,
   expect((await ask("/skipped")).text).toBe("nothing");
 });
 
-test("a hook has a word of its own, beside the plugin's", async () => {
+test("a hook has its own decision, separate from the plugin's", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits: wide });
   const exportLimit = app.rateLimit({ name: "export", limits: narrow });
@@ -53,7 +53,7 @@ test("a hook has a word of its own, beside the plugin's", async () => {
   expect((await ask("/")).json()).toEqual({ asked: false });
 });
 
-test("it settles what the request really cost, also of two limiters in one decision", async () => {
+test("settle changes the cost, also of two limiters in one decision", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits: wide, cost: 10 });
   const route = fixedWindow({ limit: 50, window: "1h", name: "route" });
@@ -70,7 +70,7 @@ test("it settles what the request really cost, also of two limiters in one decis
   expect((await ask("/")).status).toBe(429);
 });
 
-test("a hook settles what it charged, beside the plugin's", async () => {
+test("a hook settles its own charge, separate from the plugin's", async () => {
   const app = Fastify();
   await app.register(headgate, { name: "api", limits: wide });
   const tokens = app.rateLimit({ name: "tokens", limits: wide, cost: 40 });
@@ -89,7 +89,7 @@ test("a hook settles what it charged, beside the plugin's", async () => {
   expect((await ask("/")).status).toBe(429);
 });
 
-test("it is heard in onDenied, in scopes inside, and of tiers", async () => {
+test("decisionOf works in onDenied, in inner scopes, and with tiers", async () => {
   const app = Fastify();
   await app.register(headgate, {
     limits: byTier({ free: fixedWindow({ limit: 1, window: "1h", name: "free" }) }, () => "free"),
@@ -110,7 +110,7 @@ test("it is heard in onDenied, in scopes inside, and of tiers", async () => {
   ]);
 });
 
-test("a cost that comes after the limiter was asked is not ignored: the request fails", async () => {
+test("a cost that comes after the limiter was called is an error", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: wide });
   app.get("/report", { preHandler: app.rateLimit({ cost: 5 }) }, async () => "report");
@@ -123,7 +123,7 @@ test("a cost that comes after the limiter was asked is not ignored: the request 
   expect((await ask("/here")).headers["x-ratelimit-remaining"]).toBe("93");
 });
 
-test("a hook that is called by hand refuses at once, and does not end the process later", async () => {
+test("a hook called without done throws at once", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: wide });
   const hook = app.rateLimit() as unknown as (request: object, reply: object) => void;
@@ -137,7 +137,7 @@ test("a hook that is called by hand refuses at once, and does not end the proces
   expect(refused.json()).toMatchObject({ code: "HEADGATE_INVALID_OPTION" });
 });
 
-test("a plugin's key that neither it nor a route counts by is refused when all routes are there", async () => {
+test("a plugin's key that no limit counts by is rejected once all routes are known", async () => {
   const user = (request: object) => String((request as { id: string }).id);
   const build = async (limits: Limit | undefined) => {
     const app = Fastify();
@@ -151,7 +151,7 @@ test("a plugin's key that neither it nor a route counts by is refused when all r
   await expect(build({ ...narrow, per: "user" })).resolves.toBeUndefined();
 });
 
-test("a limiter that was handed to a route has its word there", async () => {
+test("decisionOf works for a limiter that was passed to a route", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: wide });
   const limiter = createLimiter({ limits: narrow });

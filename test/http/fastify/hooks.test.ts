@@ -27,7 +27,7 @@ async function noting(hook: HookName | undefined) {
   return { ask: await start(app), order };
 }
 
-test.each(HOOKS)("hook: %s decides there, beside hooks that were there already", async (hook) => {
+test.each(HOOKS)("hook: %s decides in that hook, together with existing hooks", async (hook) => {
   const { ask, order } = await noting(hook);
   const { status, headers } = await ask("/", { method: "POST" });
   expect([status, headers["x-ratelimit-remaining"]]).toEqual([200, "1"]);
@@ -42,7 +42,7 @@ test.each(HOOKS)("hook: %s decides there, beside hooks that were there already",
   expect(order).toEqual(HOOKS.slice(0, at + 1).map((name) => `${name} undecided`));
 });
 
-test("the default is onRequest: a denied body is not even parsed", async () => {
+test("the default hook is onRequest, so a denied body is not parsed", async () => {
   const { ask, order } = await noting(undefined);
   await ask("/", { method: "POST" });
   await ask("/", { method: "POST" });
@@ -51,7 +51,7 @@ test("the default is onRequest: a denied body is not even parsed", async () => {
   expect(order).toEqual(["onRequest undecided"]);
 });
 
-test("a hook of no such name is an error at boot", async () => {
+test("an unknown hook fails the boot", async () => {
   for (const hook of ["onSend", "preSerialization", "onResponse", "toString", true, null]) {
     const app = Fastify();
     app.register(headgate, { limits, hook: hook as never });
@@ -73,7 +73,7 @@ const as = (user: string) => ({ headers: { "x-user": user } });
 test.each<[where: string, HookName]>([
   ["preHandler", "preHandler"],
   ["preValidation", "preValidation"],
-])("a key that an auth hook sets is there in a later hook: %s", async (_, hook) => {
+])("a key that an authentication hook sets is available in a later hook: %s", async (_, hook) => {
   const app = Fastify();
   app.addHook("onRequest", authenticate);
   app.register(headgate, { limits, hook, key: userOf, missingKey: "reject" });
@@ -84,7 +84,7 @@ test.each<[where: string, HookName]>([
   expect((await ask()).status).toBe(400);
 });
 
-test("an auth hook of the same kind, added before, has run; one added after has not", async () => {
+test("an authentication hook of the same kind runs first if it was added first", async () => {
   for (const [when, status] of [
     ["before", 200],
     ["after", 400],
@@ -99,7 +99,7 @@ test("an auth hook of the same kind, added before, has run; one added after has 
   }
 });
 
-test("a request that an auth hook refuses is not counted", async () => {
+test("a request that an authentication hook rejects is not counted", async () => {
   const app = Fastify();
   app.addHook("onRequest", async (request, reply) => {
     if (!("x-user" in request.headers)) return reply.code(401).send("who?");
@@ -111,7 +111,7 @@ test("a request that an auth hook refuses is not counted", async () => {
   expect((await ask("/", as("ann"))).headers["x-ratelimit-remaining"]).toBe("1");
 });
 
-test("a route may be decided in another hook than the rest, and is decided once", async () => {
+test("a route may be decided in its own hook, and is decided once", async () => {
   const app = Fastify();
   app.register(headgate, { limits });
   app.post(
@@ -130,7 +130,7 @@ test("a route may be decided in another hook than the rest, and is decided once"
   expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("1");
 });
 
-test("preParsing hooks of others may still replace the body", async () => {
+test("preParsing hooks of others can still replace the body", async () => {
   const app = Fastify();
   app.register(headgate, { limits, hook: "preParsing" });
   app.after(() => {
@@ -142,7 +142,7 @@ test("preParsing hooks of others may still replace the body", async () => {
   expect(answer.json()).toEqual({ said: "after." });
 });
 
-test("hooks that nobody decides in are not added: each would cost every request", async () => {
+test("hooks in which nothing is decided are not added", async () => {
   const app = Fastify();
   const addHook = vi.spyOn(app, "addHook");
   const added = () =>
@@ -169,7 +169,7 @@ test("hooks that nobody decides in are not added: each would cost every request"
   expect((await ask("/")).headers["x-ratelimit-remaining"]).toBe("0");
 });
 
-test("a route that was decided in another hook after all is an error, not an unlimited route", async () => {
+test("a route whose hook is changed too late is an error, so that it is not unlimited", async () => {
   const app = Fastify();
   await app.register(headgate, { limits });
   // Runs after the plugin has seen the route.
@@ -189,7 +189,7 @@ test("a route that was decided in another hook after all is an error, not an unl
   expect((await ask("/")).status).toBe(200);
 });
 
-test("so it is at boot, where the route is known", async () => {
+test("a hook that is changed too late fails the boot if the route is known", async () => {
   const app = Fastify();
   await app.register(headgate, { limits });
   const rateLimit: RouteRateLimitOptions & { hook?: HookName } = { cost: 1 };

@@ -45,7 +45,7 @@ function ask(client: ClientHttp2Session, path: string) {
   );
 }
 
-test("requests are limited over HTTP/2, each stream by itself", async () => {
+test("requests are limited over HTTP/2, each stream separately", async () => {
   const client = await serving();
   const answers = await Promise.all([1, 2, 3].map(() => ask(client, "/")));
   expect(answers.map(({ headers }) => headers[":status"]).sort()).toEqual([200, 200, 429]);
@@ -59,14 +59,14 @@ test("requests are limited over HTTP/2, each stream by itself", async () => {
   expect(JSON.parse(denied?.body ?? "")).toMatchObject({ "violated-policies": ["two"] });
 });
 
-test("routes have their limits", async () => {
+test("routes have their limits over HTTP/2", async () => {
   const client = await serving();
   expect((await ask(client, "/own")).headers["ratelimit"]).toMatch(/^"own";r=0;/);
   expect((await ask(client, "/own")).headers[":status"]).toBe(429);
   expect((await ask(client, "/")).headers[":status"]).toBe(200);
 });
 
-test("a stream that is reset while its key is looked up does no harm", async () => {
+test("a stream that is reset while its key is read causes no error", async () => {
   const settled = watchUnhandled();
   const entered = deferred<FastifyRequest>();
   const gone = deferred();

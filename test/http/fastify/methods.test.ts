@@ -22,21 +22,24 @@ async function serving(
   return start(app);
 }
 
-test.each([true, false])("HEAD spends the budget of GET, exposeHeadRoutes: %s", async (expose) => {
-  const ask = await serving(
-    (app) => {
-      app.get("/", { config: { rateLimit } }, handler);
-      if (!expose) app.head("/", { config: { rateLimit } }, handler);
-    },
-    { exposeHeadRoutes: expose },
-  );
-  expect((await ask("/", { method: "HEAD" })).headers["ratelimit"]).toMatch(/r=1/);
-  expect((await ask()).headers["ratelimit"]).toMatch(/r=0/);
-  expect((await ask("/", { method: "HEAD" })).status).toBe(429);
-  expect((await ask()).status).toBe(429);
-});
+test.each([true, false])(
+  "HEAD shares the counter of GET, with exposeHeadRoutes: %s",
+  async (expose) => {
+    const ask = await serving(
+      (app) => {
+        app.get("/", { config: { rateLimit } }, handler);
+        if (!expose) app.head("/", { config: { rateLimit } }, handler);
+      },
+      { exposeHeadRoutes: expose },
+    );
+    expect((await ask("/", { method: "HEAD" })).headers["ratelimit"]).toMatch(/r=1/);
+    expect((await ask()).headers["ratelimit"]).toMatch(/r=0/);
+    expect((await ask("/", { method: "HEAD" })).status).toBe(429);
+    expect((await ask()).status).toBe(429);
+  },
+);
 
-test("a HEAD route by hand beside an exposed one spends the budget of GET", async () => {
+test("a manual HEAD route beside an exposed one shares the counter of GET", async () => {
   const ask = await serving((app) => {
     app.head("/", { config: { rateLimit } }, handler);
     app.get("/", { config: { rateLimit } }, handler);
@@ -46,7 +49,7 @@ test("a HEAD route by hand beside an exposed one spends the budget of GET", asyn
   expect((await ask("/", { method: "HEAD" })).status).toBe(429);
 });
 
-test("HEAD and GET of one path with other limits are an error at boot, because they are one", async () => {
+test("HEAD and GET of one path with different limits fail the boot", async () => {
   const other = { limits: gcra({ limit: 3, window: "1h" }) };
   const serves = serving((app) => {
     app.head("/", { config: { rateLimit: other } }, handler);
@@ -55,7 +58,7 @@ test("HEAD and GET of one path with other limits are an error at boot, because t
   await expect(serves).rejects.toMatchObject({ code: "HEADGATE_DUPLICATE_NAME" });
 });
 
-test("the methods of one route share its budget", async () => {
+test("the methods of one route share one counter", async () => {
   const ask = await serving((app) => {
     app.route({ method: ["GET", "POST", "PUT"], url: "/", config: { rateLimit }, handler });
   });
@@ -65,7 +68,7 @@ test("the methods of one route share its budget", async () => {
   expect((await ask("/", { method: "HEAD" })).status).toBe(429);
 });
 
-test("routes of one path have budgets of their own, by method", async () => {
+test("routes of one path have a counter for each method", async () => {
   const ask = await serving((app) => {
     app.get("/", { config: { rateLimit } }, handler);
     app.post("/", { config: { rateLimit } }, handler);
@@ -81,7 +84,7 @@ test("all() is one route", async () => {
   expect((await ask()).status).toBe(429);
 });
 
-test("one config for several routes does not make them one", async () => {
+test("routes that share one config object have separate counters", async () => {
   const config = { rateLimit };
   const ask = await serving((app) => {
     app.get("/a", { config }, handler);
@@ -91,7 +94,7 @@ test("one config for several routes does not make them one", async () => {
   for (const status of [200, 200, 429]) expect((await ask("/b")).status).toBe(status);
 });
 
-test("one route under two spellings is one budget", async () => {
+test("one route in two spellings has one counter", async () => {
   const ask = await serving(
     (app) => {
       app.get("/Things", { config: { rateLimit } }, handler);
@@ -103,7 +106,7 @@ test("one route under two spellings is one budget", async () => {
   expect((await ask("/Things")).status).toBe(429);
 });
 
-test("the slash that a prefix ends with or not makes no second budget", async () => {
+test("a trailing slash of a prefix does not create a second counter", async () => {
   const ask = await serving((app) => {
     app.register(
       async (scope) => {

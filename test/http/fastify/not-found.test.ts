@@ -5,7 +5,7 @@ import { start } from "./start.ts";
 
 const two = gcra({ limit: 2, window: "1h", name: "two" });
 
-test("requests that find no route are counted, and denied", async () => {
+test("requests without a route are counted and denied", async () => {
   const app = Fastify();
   app.register(headgate, { limits: two });
   app.get("/", async () => "ok");
@@ -16,22 +16,25 @@ test("requests that find no route are counted, and denied", async () => {
   expect((await ask("/")).status).toBe(429);
 });
 
-test.each(["before", "after"])("also where setNotFoundHandler comes %s it", async (when) => {
-  const app = Fastify();
-  const set = () =>
-    app.setNotFoundHandler(async (request, reply) => reply.code(404).send(request.rateLimit));
-  if (when === "before") set();
-  app.register(headgate, { limits: two });
-  if (when === "after") set();
-  const ask = await start(app);
-  const missing = await ask("/a");
-  expect(missing.status).toBe(404);
-  expect(missing.json()).toMatchObject({ limit: 2, remaining: 1 });
-  await ask("/b");
-  expect((await ask("/c")).status).toBe(429);
-});
+test.each(["before", "after"])(
+  "requests without a route are counted if setNotFoundHandler is called %s the plugin",
+  async (when) => {
+    const app = Fastify();
+    const set = () =>
+      app.setNotFoundHandler(async (request, reply) => reply.code(404).send(request.rateLimit));
+    if (when === "before") set();
+    app.register(headgate, { limits: two });
+    if (when === "after") set();
+    const ask = await start(app);
+    const missing = await ask("/a");
+    expect(missing.status).toBe(404);
+    expect(missing.json()).toMatchObject({ limit: 2, remaining: 1 });
+    await ask("/b");
+    expect((await ask("/c")).status).toBe(429);
+  },
+);
 
-test("setNotFoundHandler takes a limit of its own as a hook, after the global one", async () => {
+test("setNotFoundHandler takes its own limit as a hook, after the global one", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: gcra({ limit: 9, window: "1h", name: "nine" }) });
   const preHandler = app.rateLimit({ name: "not found", limits: two });
@@ -44,7 +47,7 @@ test("setNotFoundHandler takes a limit of its own as a hook, after the global on
   expect((await ask("/")).status).toBe(200);
 });
 
-test("a scope's own not-found handler is counted by the scope's limiter too", async () => {
+test("the not-found handler of a scope is counted by the scope's limiter, too", async () => {
   const app = Fastify();
   app.register(headgate, { limits: gcra({ limit: 9, window: "1h", name: "nine" }) });
   app.register(

@@ -75,7 +75,7 @@ const SENDERS: Record<string, OnDenied> = {
 };
 
 test.each(Object.entries(SENDERS))(
-  "one that %s has answered: nothing is sent after it",
+  "onDenied that %s has responded, and nothing is sent after it",
   async (_, onDenied) => {
     expect(await deny(onDenied)).toMatchObject({
       status: 503,
@@ -85,7 +85,7 @@ test.each(Object.entries(SENDERS))(
   },
 );
 
-test("one that takes the response over by hand has answered", async () => {
+test("onDenied that hijacks the reply has responded", async () => {
   const denied = await deny((_request, reply) => {
     reply.hijack();
     reply.raw.writeHead(503);
@@ -94,7 +94,7 @@ test("one that takes the response over by hand has answered", async () => {
   expect(denied).toMatchObject({ status: 503, text: "by hand" });
 });
 
-test("one that takes it over and ends it later has answered", async () => {
+test("onDenied that hijacks the reply and ends it later has responded", async () => {
   const denied = await deny((_request, reply) => {
     reply.hijack();
     setImmediate(() => reply.raw.end("by hand"));
@@ -102,12 +102,12 @@ test("one that takes it over and ends it later has answered", async () => {
   expect(denied.text).toBe("by hand");
 });
 
-test("one that redirects has answered", async () => {
+test("onDenied that redirects has responded", async () => {
   const denied = await deny((_request, reply) => reply.redirect("/slow-down", 303));
   expect([denied.status, denied.headers["location"]]).toEqual([303, "/slow-down"]);
 });
 
-test("one that throws after it answered does no harm", async () => {
+test("onDenied that throws after it responded causes no error", async () => {
   const settled = watchUnhandled();
   const app = Fastify();
   app.register(headgate, {
@@ -178,7 +178,7 @@ test.each<[string, OnDenied, number, string]>([
   ["a Response that it returns", async () => new Response("mine", { status: 503 }), 503, "mine"],
   ["reply.redirect(url)", (_, reply) => reply.redirect("/slow-down"), 302, ""],
   ["reply.code() and reply.redirect(url)", (_, reply) => reply.code(303).redirect("/x"), 303, ""],
-])("one that answers with %s is not replaced", async (_, onDenied, status, text) => {
+])("onDenied that responds with %s is not replaced", async (_, onDenied, status, text) => {
   const denied = await denyWithViews(onDenied);
   expect([denied.status, denied.text.trim(), denied.late]).toEqual([status, text, 0]);
   expect(denied.headers).toMatchObject({
@@ -202,7 +202,7 @@ test.each<[string, OnDenied]>([
   ],
   ["the reply, with nothing sent", (_, reply) => reply.header("x-why", "too fast")],
   ["an error", async () => new Error("logged elsewhere")],
-])("one that only logs, and returns %s, leaves the answer to Headgate", async (_, onDenied) => {
+])("Headgate responds if onDenied only logs and returns %s", async (_, onDenied) => {
   const denied = await denyWithViews(onDenied);
   expect(denied.headers["content-type"]).toBe("application/problem+json");
   expect([denied.status, denied.late]).toEqual([429, 0]);
@@ -228,7 +228,7 @@ test.each<[string, OnDenied]>([
     (_, reply) => void setTimeout(() => void reply.send(Readable.from(["late"])), 5),
   ],
 ])(
-  "one that answers too late with %s does not end the process, and is reported once",
+  "onDenied that responds too late with %s does not end the process, and is reported once",
   async (_, onDenied) => {
     const denied = await denyWithViews(onDenied, true);
     expect(denied.headers["content-type"]).toBe("application/problem+json");
@@ -252,7 +252,7 @@ test.each<[string, OnDenied]>([
     },
   ],
 ])(
-  "one that %s in the midst of a raw answer does not leave the client waiting for the rest",
+  "onDenied that %s in the middle of a raw response does not leave the client waiting",
   async (_, onDenied) => {
     await expect(denyWithViews(onDenied)).rejects.toThrow();
   },
@@ -263,7 +263,7 @@ test.each<[string, OnDenied]>([
   ["a raw pipe", (_, reply) => void slowly("mi", "ne").pipe(reply.raw)],
   ["a hook that takes its time", (_, reply) => void reply.header("x-slow", "1").send("mine")],
 ])(
-  "one that throws while its answer is under way, by %s, does not break it off",
+  "onDenied that throws while it responds by %s does not abort the response",
   async (_, answer) => {
     const settled = watchUnhandled();
     const app = Fastify();
@@ -298,13 +298,13 @@ function slowly(first: string, last: string): Readable {
   );
 }
 
-test("a stream that is sent too late is let go of", async () => {
+test("a stream that onDenied sends too late is destroyed", async () => {
   const stream = new Readable({ read() {} });
   await denyWithViews((_, reply) => void setTimeout(() => void reply.send(stream), 5));
   expect(stream.destroyed).toBe(true);
 });
 
-test("one that answers twice is reported, and the first answer counts", async () => {
+test("a second response of onDenied is reported, and the first is sent", async () => {
   const denied = await denyWithViews((_, reply) => {
     reply.send("mine");
     setTimeout(() => void reply.send("late"), 5);
@@ -312,7 +312,7 @@ test("one that answers twice is reported, and the first answer counts", async ()
   expect([denied.status, denied.text, denied.late]).toEqual([429, "mine", 1]);
 });
 
-test("one that sends while its raw pipe is under way adds nothing to it", async () => {
+test("a send during a raw pipe of onDenied adds nothing to the response", async () => {
   const denied = await denyWithViews((_, reply) => {
     slowly("mi", "ne").pipe(reply.raw);
     setTimeout(() => void reply.send("late"), 3);
@@ -320,7 +320,7 @@ test("one that sends while its raw pipe is under way adds nothing to it", async 
   expect([denied.status, denied.text, denied.late]).toEqual([429, "mine", 1]);
 });
 
-test("one that hands the request to a not-found handler has answered, also when that takes its time", async () => {
+test("onDenied that calls the not-found handler has responded, even if that takes time", async () => {
   const app = Fastify();
   app.setNotFoundHandler(async () => {
     await after(5);
@@ -363,17 +363,14 @@ test.each<[string, OnDenied]>([
         reply.code(200).type("text/html").send("late");
       }, 2),
   ],
-])(
-  "%s that comes while Headgate's answer is on its way leaves nothing of itself on it",
-  async (_, onDenied) => {
-    const denied = await denySlowly(onDenied);
-    expect([denied.status, JSON.parse(denied.text).status]).toEqual([429, 429]);
-    expect(denied.headers["content-type"]).toBe("application/problem+json");
-    expect(OF_LATE.filter((name) => name in denied.headers)).toEqual([]);
-  },
-);
+])("%s during Headgate's response leaves no trace in it", async (_, onDenied) => {
+  const denied = await denySlowly(onDenied);
+  expect([denied.status, JSON.parse(denied.text).status]).toEqual([429, 429]);
+  expect(denied.headers["content-type"]).toBe("application/problem+json");
+  expect(OF_LATE.filter((name) => name in denied.headers)).toEqual([]);
+});
 
-test("one that sets what belongs to another body leaves none of it on Headgate's answer", async () => {
+test("body headers that onDenied set are removed from Headgate's response", async () => {
   const denied = await denyWithViews((_, reply) => {
     for (const name of BODY_HEADERS) {
       reply.header(name, "3");
@@ -385,7 +382,7 @@ test("one that sets what belongs to another body leaves none of it on Headgate's
   expect(JSON.parse(denied.text)).toMatchObject({ status: 429 });
 });
 
-test("one that throws is an error of status 500 without an error handler, too", async () => {
+test("onDenied that throws causes status 500 even without an error handler", async () => {
   const app = Fastify();
   app.register(headgate, {
     limits,
@@ -410,23 +407,26 @@ test.each<[string, (reply: FastifyReply) => unknown, string | undefined]>([
   ["sets it on the raw response", (reply) => reply.raw.setHeader("Retry-After", "77"), "77"],
   ["removes it", (reply) => reply.removeHeader("Retry-After"), undefined],
   ["removes it from the raw response", (reply) => reply.raw.removeHeader("Retry-After"), undefined],
-])("Retry-After is as onDenied left it before it threw: one that %s", async (_, change, sent) => {
-  const app = Fastify();
-  app.register(headgate, {
-    limits,
-    onDenied(_request, reply) {
-      change(reply);
-      throw new Error("a bug");
-    },
-  });
-  app.get("/", async () => "ok");
-  const ask = await start(app);
-  await ask();
-  const denied = await ask();
-  expect([denied.status, denied.headers["retry-after"]]).toEqual([500, sent]);
-});
+])(
+  "Retry-After stays as onDenied left it before it threw: onDenied that %s",
+  async (_, change, sent) => {
+    const app = Fastify();
+    app.register(headgate, {
+      limits,
+      onDenied(_request, reply) {
+        change(reply);
+        throw new Error("a bug");
+      },
+    });
+    app.get("/", async () => "ok");
+    const ask = await start(app);
+    await ask();
+    const denied = await ask();
+    expect([denied.status, denied.headers["retry-after"]]).toEqual([500, sent]);
+  },
+);
 
-test("an error handler may remove the headers of a denial whose onDenied threw", async () => {
+test("an error handler can remove the headers of a denial whose onDenied threw", async () => {
   const app = Fastify();
   app.register(headgate, {
     limits,
@@ -447,7 +447,7 @@ test("an error handler may remove the headers of a denial whose onDenied threw",
   expect(headers).toHaveProperty("x-ratelimit-remaining", "0");
 });
 
-test("one runs where the limiter that denies takes headers of another off", async () => {
+test("onDenied runs if the limiter that denies removes headers of another limiter", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: gcra({ limit: 9, window: "1h" }) });
   const narrow = app.rateLimit({
@@ -464,7 +464,7 @@ test("one runs where the limiter that denies takes headers of another off", asyn
   expect(denied.headers).not.toHaveProperty("x-ratelimit-limit");
 });
 
-test("one that sends a file, and then what does not fit it, does not end the process", async () => {
+test("onDenied that sends a file and then something else does not end the process", async () => {
   const denied = await denyWithViews((_, reply) => {
     (reply as Views).sendFile("denied.txt");
     reply.type("text/plain");
@@ -473,7 +473,7 @@ test("one that sends a file, and then what does not fit it, does not end the pro
   expect([denied.status, denied.text.trim(), denied.late]).toEqual([429, "[file]", 1]);
 });
 
-test("one that only calls a decorator that returns the reply, as setCookie does, leaves the answer to Headgate", async () => {
+test("Headgate responds if onDenied only calls a decorator that returns the reply, such as setCookie", async () => {
   const app = Fastify();
   app.decorateReply("setCookie", function (this: FastifyReply) {
     return this.header("set-cookie", "denied=1");
@@ -492,7 +492,7 @@ test("one that only calls a decorator that returns the reply, as setCookie does,
   });
 });
 
-test("a decorator that is computed when it is read is not read for it", async () => {
+test("getters among the decorators of a reply are not called", async () => {
   const app = Fastify();
   let isRead = false;
   app.decorateReply("costly", {
@@ -509,7 +509,7 @@ test("a decorator that is computed when it is read is not read for it", async ()
   expect(isRead).toBe(false);
 });
 
-test("one that takes its raw pipe off again leaves the answer to Headgate", async () => {
+test("Headgate responds if onDenied unpipes its raw stream", async () => {
   const denied = await denyWithViews((_, reply) => {
     const source = new Readable({ read() {} });
     source.pipe(reply.raw);
@@ -531,12 +531,12 @@ test.each<[string, OnDenied]>([
   ["a file without a name", (_, reply) => void (reply as Views).sendFile(undefined as never)],
   ["a raw chunk that is no text", (_, reply) => void reply.raw.write(5)],
   ["a raw end that is no text", (_, reply) => void reply.raw.end(5)],
-])("a client waits for ever, because %s throws in onDenied", async (_, onDenied) => {
+])("a client waits forever because %s throws in onDenied", async (_, onDenied) => {
   const denied = await denyWithViews(onDenied);
   expect([denied.status, denied.late]).toEqual([500, 0]);
 });
 
-test("Headgate's answer is not kept where a hook of the application fails on its way", async () => {
+test("Headgate's response is replaced if a hook of the application fails on it", async () => {
   const app = Fastify();
   app.addHook("onSend", async (_request, { statusCode }, payload) => {
     if (statusCode === 429) throw new Error("no signature");
@@ -550,7 +550,7 @@ test("Headgate's answer is not kept where a hook of the application fails on its
   expect(await ask()).toMatchObject({ status: 500, text: "the hook failed" });
 });
 
-test("over HTTP/2 an answer of one's own is one, and a late one is dropped", async () => {
+test("over HTTP/2 onDenied can respond, and a late response is dropped", async () => {
   const settled = watchUnhandled();
   const app = Fastify({ http2: true, logger: { level: "silent" } });
   const ways: OnDenied[] = [

@@ -29,7 +29,7 @@ function brokenLog(): FastifyBaseLogger {
   return log as FastifyBaseLogger;
 }
 
-test("a log that fails fails no request, and what it was to hold is a process warning", async () => {
+test("a logger that throws fails no request, and the event becomes a process warning", async () => {
   const warnings = watchWarnings();
   const expectNothingUnhandled = watchUnhandled();
   const app = Fastify({ loggerInstance: brokenLog() });

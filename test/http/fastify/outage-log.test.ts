@@ -35,7 +35,7 @@ function logging(): { app: FastifyInstance; lines: Line[] } {
   return { app: Fastify({ logger: { level: "info", stream } }), lines };
 }
 
-test("two plugins on one server log once, through the application's log, and warn no process", async () => {
+test("two plugins on one server log an outage once, in the application's log and not as a process warning", async () => {
   const warnings = watchWarnings();
   const store = await redis.openStore();
   const { app, lines } = logging();
@@ -63,7 +63,7 @@ test("two plugins on one server log once, through the application's log, and war
   expect(warnings).toEqual([]);
 });
 
-test("two servers on one client are each logged, in their own log", async () => {
+test("two servers with one client each log an outage in their own log", async () => {
   const store = await redis.openStore();
   const [first, second] = [logging(), logging()];
   const asks = [];
@@ -79,7 +79,7 @@ test("two servers on one client are each logged, in their own log", async () => 
   }
 });
 
-test("nothing is logged through the log of an application that is closed", async () => {
+test("the log of a closed application gets no events", async () => {
   const warnings = watchWarnings();
   const store = await redis.openStore();
   const [closed, open] = [logging(), logging()];

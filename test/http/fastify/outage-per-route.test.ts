@@ -26,8 +26,8 @@ async function withPlugin(options: Omit<HeadgateOptions, "store"> = {}): Promise
   return app;
 }
 
-describe("a route's onUnavailable without limits", () => {
-  test("counts with the plugin while the store is there, and goes its own way when it is not", async () => {
+describe("onUnavailable of a route without its own limits", () => {
+  test("a route without limits counts with the plugin, and follows its own onUnavailable during an outage", async () => {
     const app = await withPlugin();
     const config = { rateLimit: { onUnavailable: "deny" } } as const;
     app.get("/pay", { config }, async ({ rateLimit }) => rateLimit);
@@ -51,7 +51,7 @@ describe("a route's onUnavailable without limits", () => {
     expect((await ask("/")).json()).toMatchObject({ source: "store", remaining: 3 });
   });
 
-  test("counts locally with the plugin, where both do", async () => {
+  test('a route without limits counts locally with the plugin if both use "local"', async () => {
     const app = await withPlugin({ localShare: 0.5 });
     const config = { rateLimit: { storeTimeout: "50ms" } } as const;
     app.get("/other", { config }, async ({ rateLimit }) => rateLimit);
@@ -64,7 +64,7 @@ describe("a route's onUnavailable without limits", () => {
     expect(left).toEqual(["4", "3", "2"]);
   });
 
-  test("works for the tiers of the plugin, each as its own counter", async () => {
+  test("onUnavailable of a route works with the plugin's tiers, each with its own counter", async () => {
     const app = await withPlugin({
       limits: byTier(
         { free: four, paid: ten },
@@ -89,7 +89,7 @@ describe("a route's onUnavailable without limits", () => {
 });
 
 describe("a route with limits of its own", () => {
-  test("inherits the plugin's onUnavailable and localShare", async () => {
+  test("a route with limits inherits onUnavailable and localShare", async () => {
     const app = await withPlugin({ localShare: 0.5 });
     const config = { rateLimit: { limits: four } };
     app.get("/own", { config }, async ({ rateLimit }) => rateLimit);
@@ -98,7 +98,7 @@ describe("a route with limits of its own", () => {
     expect((await ask("/own")).json()).toMatchObject({ source: "local", limit: 2, remaining: 1 });
   });
 
-  test("and names its own in their place, one by one", async () => {
+  test("a route with limits can override each of them", async () => {
     const app = await withPlugin({ localShare: 0.5, onUnavailable: "deny" });
     const config = { rateLimit: { limits: four, onUnavailable: "local" } } as const;
     app.get("/own", { config }, async ({ rateLimit }) => rateLimit);
@@ -108,7 +108,7 @@ describe("a route with limits of its own", () => {
     expect((await ask("/")).status).toBe(503);
   });
 
-  test("extends the plugin's, and both are decided as the route says", async () => {
+  test("a route with extend applies its own onUnavailable to both limiters", async () => {
     const app = await withPlugin();
     const config = { rateLimit: { limits: four, extend: true, onUnavailable: "deny" } } as const;
     app.get("/both", { config }, async ({ rateLimit }) => rateLimit);
@@ -119,7 +119,7 @@ describe("a route with limits of its own", () => {
     expect((await ask("/")).json()).toMatchObject({ source: "local", remaining: 9 });
   });
 
-  test("inherits denyCache", async () => {
+  test("a route with limits inherits denyCache", async () => {
     const app = await withPlugin({ denyCache: false });
     app.get("/own", { config: { rateLimit: { limits: four, cost: 4 } } }, async () => "ok");
     const sources: string[] = [];
@@ -132,7 +132,7 @@ describe("a route with limits of its own", () => {
   });
 });
 
-test("app.rateLimit(...) inherits too, and takes its own", async () => {
+test("app.rateLimit(...) inherits the options for outages, and can override them", async () => {
   const app = await withPlugin({ onUnavailable: "deny" });
   const inherits = app.rateLimit({ name: "inherits", limits: four });
   const names = app.rateLimit({ name: "names", limits: four, onUnavailable: "allow" });

@@ -7,7 +7,7 @@ import { start } from "./start.ts";
 const limits = fixedWindow({ limit: 10, window: "1d" });
 const redis = useLosableRedis();
 
-test("a plugin's limiter of its own decides as it was made", async () => {
+test("a limiter passed to the plugin keeps its own options for outages", async () => {
   const store = await redis.openStore();
   const limiter = createLimiter({
     name: "api",
@@ -31,28 +31,25 @@ test.each([
   { storeTimeout: "50ms" },
   { localShare: 0.5 },
   { denyCache: false },
-])(
-  "beside a limiter, %j is refused: where it is the route's, and where it is the plugin's",
-  async (option) => {
-    const limiter = createLimiter({ name: "api", limits });
-    const refused = {
-      code: "HEADGATE_INVALID_OPTION",
-      message: expect.stringContaining("limiter"),
-    };
-    const beside = Fastify();
-    beside.register(headgate, { limits });
-    beside.get("/", { config: { rateLimit: { limiter, ...option } as never } }, async () => "ok");
-    await expect(beside.ready()).rejects.toMatchObject(refused);
-    // A limiter that was handed in cannot be made anew for a route.
-    const inherited = Fastify();
-    inherited.register(headgate, { limiter });
-    inherited.get("/", { config: { rateLimit: option as never } }, async () => "ok");
-    await expect(inherited.ready()).rejects.toMatchObject(refused);
-    expect((await limiter.consume("u")).remaining).toBe(9);
-  },
-);
+])("beside a limiter, %j is rejected in the plugin and in a route", async (option) => {
+  const limiter = createLimiter({ name: "api", limits });
+  const refused = {
+    code: "HEADGATE_INVALID_OPTION",
+    message: expect.stringContaining("limiter"),
+  };
+  const beside = Fastify();
+  beside.register(headgate, { limits });
+  beside.get("/", { config: { rateLimit: { limiter, ...option } as never } }, async () => "ok");
+  await expect(beside.ready()).rejects.toMatchObject(refused);
+  // A limiter that was handed in cannot be made anew for a route.
+  const inherited = Fastify();
+  inherited.register(headgate, { limiter });
+  inherited.get("/", { config: { rateLimit: option as never } }, async () => "ok");
+  await expect(inherited.ready()).rejects.toMatchObject(refused);
+  expect((await limiter.consume("u")).remaining).toBe(9);
+});
 
-test("over this process's memory a route's onUnavailable means nothing, and counts with the plugin", async () => {
+test("on the memory store, onUnavailable of a route has no effect, and it counts with the plugin", async () => {
   const app = Fastify();
   app.register(headgate, { limits, key: () => "one" });
   const config = { rateLimit: { onUnavailable: "deny" } } as const;
@@ -63,7 +60,7 @@ test("over this process's memory a route's onUnavailable means nothing, and coun
   expect((await ask("/pay")).json()).toMatchObject({ remaining: 8, source: "store" });
 });
 
-test("an application that closed frees what its routes had made: the names, and the watch", async () => {
+test("closing an application frees the names and monitors of its routes", async () => {
   const store = await redis.openStore();
   for (let i = 0; i < 2; i += 1) {
     const app = Fastify();

@@ -28,7 +28,7 @@ function onePlace() {
   };
 }
 
-test("a place is given back whichever way the reply is sent", async () => {
+test("a slot is released however the reply is sent", async () => {
   const { limiter, remaining } = onePlace();
   const app = Fastify();
   app.register(headgate, { limiter });
@@ -50,7 +50,7 @@ test("a place is given back whichever way the reply is sent", async () => {
   }
 });
 
-test("a route's own places, and those of a hook, are its own", async () => {
+test("a route and a hook have separate slots", async () => {
   const { limiter, remaining } = onePlace();
   const app = Fastify();
   await app.register(headgate, { name: "plugin" });
@@ -98,7 +98,7 @@ test.each<[string, (request: FastifyRequest, reply: FastifyReply) => unknown]>([
       stream.end("done");
     },
   ],
-])("over HTTP/2 a place is given back when the answer is %s", async (_, handle) => {
+])("over HTTP/2 a slot is released when the response is %s", async (_, handle) => {
   const { client, remaining } = await serving(handle);
   for (let i = 0; i < 3; i += 1) {
     const stream = client.request({ ":path": "/" });
@@ -109,7 +109,7 @@ test.each<[string, (request: FastifyRequest, reply: FastifyReply) => unknown]>([
   }
 });
 
-test("over HTTP/2 a stream that is reset frees nothing at once", async () => {
+test("over HTTP/2 a reset stream does not release a slot at once", async () => {
   const entered = deferred<[FastifyRequest, FastifyReply]>();
   const { client, clock, remaining } = await serving((request, reply) => {
     reply.hijack();

@@ -68,19 +68,22 @@ const places: { place: string; build(app: FastifyInstance, register: () => void)
   },
 ];
 
-test.each(places)("routes $place have their limits, when nobody awaits", async ({ build }) => {
-  const app = Fastify();
-  build(app, () => void app.register(headgate, { limits: wide }));
-  const ask = await start(app);
-  expect((await ask("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=8;/);
-  expect((await ask("/narrow")).headers["ratelimit"]).toMatch(/^"narrow";r=1;/);
-  expect((await ask("/narrow")).status).toBe(200);
-  expect((await ask("/narrow")).status).toBe(429);
-  expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
-  expect((await ask("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=7;/);
-});
+test.each(places)(
+  "routes $place have their limits if the registration is not awaited",
+  async ({ build }) => {
+    const app = Fastify();
+    build(app, () => void app.register(headgate, { limits: wide }));
+    const ask = await start(app);
+    expect((await ask("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=8;/);
+    expect((await ask("/narrow")).headers["ratelimit"]).toMatch(/^"narrow";r=1;/);
+    expect((await ask("/narrow")).status).toBe(200);
+    expect((await ask("/narrow")).status).toBe(429);
+    expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
+    expect((await ask("/plain")).headers["ratelimit"]).toMatch(/^"wide";r=7;/);
+  },
+);
 
-test("routes before and after have their limits, when it is awaited", async () => {
+test("routes before and after have their limits if the registration is awaited", async () => {
   const app = Fastify();
   addRoutes(app, "/before");
   app.register(async (scope) => addRoutes(scope, "/scope"));
@@ -96,7 +99,7 @@ test("routes before and after have their limits, when it is awaited", async () =
   }
 });
 
-test("a plugin that registers it for its own scope limits that scope only", async () => {
+test("a plugin registered in a scope limits only that scope", async () => {
   const app = Fastify();
   app.register(async (scope) => {
     scope.get("/inside/before", async () => "in");
@@ -110,7 +113,7 @@ test("a plugin that registers it for its own scope limits that scope only", asyn
   expect((await ask("/outside")).headers).not.toHaveProperty("ratelimit");
 });
 
-test("app.headgate is the limiter that requests are counted with", async () => {
+test("app.headgate is the limiter that counts requests", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: narrow });
   app.get("/", async () => "ok");

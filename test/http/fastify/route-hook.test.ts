@@ -14,7 +14,7 @@ async function withPlugin(): Promise<FastifyInstance> {
 }
 
 test.each(["onRequest", "preParsing", "preValidation", "preHandler"] as const)(
-  "app.rateLimit() as %s takes one more decision, after the global one",
+  "app.rateLimit() as %s makes another decision, after the global one",
   async (hook) => {
     const app = await withPlugin();
     const limited = app.rateLimit({ name: "export", limits: two });
@@ -33,7 +33,7 @@ test.each(["onRequest", "preParsing", "preValidation", "preHandler"] as const)(
   },
 );
 
-test("the same hook on two routes is one budget; two hooks are two", async () => {
+test("one hook on two routes has one counter, and two hooks have two", async () => {
   const app = await withPlugin();
   const shared = app.rateLimit({ name: "shared", limits: two });
   app.get("/a", { preHandler: shared }, async () => "a");
@@ -46,7 +46,7 @@ test("the same hook on two routes is one budget; two hooks are two", async () =>
   expect((await ask("/c")).status).toBe(200);
 });
 
-test("hooks in an array are asked in turn", async () => {
+test("hooks in an array run in order", async () => {
   const app = await withPlugin();
   const preHandler = [
     app.rateLimit({ name: "a", limits: gcra({ limit: 5, window: "1h", name: "a" }) }),
@@ -58,7 +58,7 @@ test("hooks in an array are asked in turn", async () => {
   expect(answer.json()).toMatchObject({ limit: 4, remaining: 3 });
 });
 
-test("it serves as a hook of a scope, too", async () => {
+test("app.rateLimit() can be a hook of a scope", async () => {
   const app = await withPlugin();
   app.register(async (scope) => {
     scope.addHook("preHandler", app.rateLimit({ name: "scope", limits: two }));
@@ -70,14 +70,14 @@ test("it serves as a hook of a scope, too", async () => {
   expect((await ask("/outside")).headers["ratelimit"]).not.toContain("two");
 });
 
-test("on a route with rateLimit: false it is the only limit", async () => {
+test("app.rateLimit() is the only limit on a route with rateLimit: false", async () => {
   const app = await withPlugin();
   const preHandler = app.rateLimit({ name: "only", limits: two });
   app.get("/", { config: { rateLimit: false }, preHandler }, async () => "ok");
   expect((await (await start(app))()).headers["ratelimit"]).toMatch(/^"two";r=1;[^"]*$/);
 });
 
-test("without options it asks the plugin's limiter, which is asked once per request", async () => {
+test("without options app.rateLimit() uses the plugin's limiter, which counts a request once", async () => {
   const app = await withPlugin();
   app.get("/", { preHandler: app.rateLimit() }, async () => "ok");
   app.get("/only", { config: { rateLimit: false }, preHandler: app.rateLimit() }, async () => "ok");
@@ -86,7 +86,7 @@ test("without options it asks the plugin's limiter, which is asked once per requ
   expect((await ask("/only")).headers["ratelimit"]).toMatch(/^"ten";r=8;[^"]*$/);
 });
 
-test("it inherits what it does not name, and takes a limiter", async () => {
+test("app.rateLimit() inherits options, and accepts a limiter", async () => {
   const app = Fastify();
   await app.register(headgate, { limits: ten, key: () => "all", headers: { legacy: false } });
   const limiter = createLimiter({ limits: two });
@@ -96,7 +96,7 @@ test("it inherits what it does not name, and takes a limiter", async () => {
   expect(await limiter.peek("all")).toMatchObject({ remaining: 0 });
 });
 
-test("its limits are validated when it is made, and its name is required as everywhere", async () => {
+test("app.rateLimit() validates its limits, and requires a name with a store", async () => {
   const app = await withPlugin();
   for (const options of [
     { limits: gcra({ limit: -1, window: "1h" }), name: "a" },
@@ -111,7 +111,7 @@ test("its limits are validated when it is made, and its name is required as ever
   await app.close();
 });
 
-test("a hook that is made for each request is kept for ever", async () => {
+test("app.rateLimit() for each request is rejected, because its hooks are kept forever", async () => {
   const app = await withPlugin();
   const own = { name: "own", limits: two };
   app.get("/", { preHandler: (...args) => app.rateLimit(own)(...args) }, async () => "ok");

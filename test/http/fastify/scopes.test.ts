@@ -8,7 +8,7 @@ const outer = gcra({ limit: 9, window: "1h", name: "outer" });
 const inner = gcra({ limit: 8, window: "1h", name: "inner" });
 const own = gcra({ limit: 2, window: "1h", name: "own" });
 
-test("registered at the root and in a scope, both count what is inside", async () => {
+test("a plugin at the root and one in a scope both count requests of the scope", async () => {
   const app = Fastify();
   app.register(headgate, { limits: outer });
   app.get("/", async () => "out");
@@ -21,7 +21,7 @@ test("registered at the root and in a scope, both count what is inside", async (
   expect((await ask("/")).headers["ratelimit"]).toMatch(/^"outer";r=7;[^"]*$/);
 });
 
-test("the inner one reads a route's config; the outer one counts all the same", async () => {
+test("the inner plugin reads a route's config, and the outer one still counts", async () => {
   const app = Fastify();
   app.register(headgate, { limits: outer });
   app.register(async (scope) => {
@@ -36,7 +36,7 @@ test("the inner one reads a route's config; the outer one counts all the same", 
   expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
 });
 
-test("the inner one reads a route's config even where the route came first", async () => {
+test("the inner plugin reads a route's config even if the route was added first", async () => {
   const app = Fastify();
   app.register(async (scope) => {
     scope.get("/own", { config: { rateLimit: { limits: own } } }, async () => "own");
@@ -48,7 +48,7 @@ test("the inner one reads a route's config even where the route came first", asy
   expect(limits?.sort()).toEqual(['"outer";r=8', '"own";r=1']);
 });
 
-test("scopes beside each other have budgets of their own", async () => {
+test("sibling scopes have separate counters", async () => {
   const app = Fastify();
   for (const prefix of ["/a", "/b"]) {
     app.register(
@@ -64,7 +64,7 @@ test("scopes beside each other have budgets of their own", async () => {
   expect((await ask("/b")).status).toBe(200);
 });
 
-test("scopes that name the same limiter share its budget, and the request is counted once", async () => {
+test("scopes with the same limiter share its counter, and count a request once", async () => {
   const store = memoryStore();
   const shared = { name: "shared", limits: own, store };
   const app = Fastify();
@@ -80,7 +80,7 @@ test("scopes that name the same limiter share its budget, and the request is cou
   expect((await ask("/inside")).status).toBe(429);
 });
 
-test("two registrations in one scope both count; the first reads the routes' config", async () => {
+test("two plugins in one scope both count, and the first reads the routes' config", async () => {
   const app = Fastify();
   app.register(headgate, { limits: outer });
   app.register(headgate, { limits: inner });
@@ -93,7 +93,7 @@ test("two registrations in one scope both count; the first reads the routes' con
   expect((await ask("/free")).headers).not.toHaveProperty("ratelimit");
 });
 
-test("a prefix is part of a route's name: equal routes under other prefixes do not share", async () => {
+test("a prefix is part of a route's name, so equal routes with other prefixes have separate counters", async () => {
   const app = Fastify();
   app.register(headgate, { limits: outer });
   for (const prefix of ["/v1", "/v2"]) {
@@ -109,7 +109,7 @@ test("a prefix is part of a route's name: equal routes under other prefixes do n
   expect((await ask("/v2/things")).status).toBe(200);
 });
 
-test("a route that extends a limiter its request has been asked by counts only what is its own", async () => {
+test("a route that extends a limiter already called counts only its own limits", async () => {
   const shared = { name: "shared", limits: outer, store: memoryStore() };
   const app = Fastify();
   app.register(headgate, shared);
@@ -124,7 +124,7 @@ test("a route that extends a limiter its request has been asked by counts only w
   expect((await ask()).json()).toMatchObject({ "violated-policies": ["own"] });
 });
 
-test("request.rateLimit is null for a request that is not limited, in a scope from before the plugin too", async () => {
+test("request.rateLimit is null for a request without a limit, even in a scope from before the plugin", async () => {
   const app = Fastify();
   const seen: unknown[] = [];
   const handler = async ({ rateLimit }: FastifyRequest) => {

@@ -6,7 +6,7 @@ import { start } from "./start.ts";
 
 const limits = gcra({ limit: 1, window: "1h" });
 
-test("a stream carries the headers, and is denied like any other answer", async () => {
+test("a stream has the headers, and is denied like any other response", async () => {
   const app = Fastify();
   app.register(headgate, { limits });
   app.get("/", async (_request, reply) => reply.send(Readable.from(["a", "b"])));
@@ -17,7 +17,7 @@ test("a stream carries the headers, and is denied like any other answer", async 
   expect((await ask()).status).toBe(429);
 });
 
-test("a handler that takes the response over is reached only as often as allowed", async () => {
+test("a handler that hijacks the reply is called only for allowed requests", async () => {
   const app = Fastify();
   app.register(headgate, { limits });
   app.get("/", (_request, reply) => {
@@ -32,7 +32,7 @@ test("a handler that takes the response over is reached only as often as allowed
   expect((await ask()).status).toBe(429);
 });
 
-test("a hook that took the response over before the limiter is let be, and not counted", async () => {
+test("a request that a hook hijacked before the limiter is not counted", async () => {
   const app = Fastify();
   app.addHook("onRequest", async ({ url }, reply) => {
     if (url !== "/taken") return;

@@ -3,7 +3,7 @@ import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { start } from "./start.ts";
 
-test("a number for trustProxy that Fastify takes and does not heed counts everybody as one, silently", async () => {
+test("a number for trustProxy that Fastify ignores counts all clients as one, without a warning", async () => {
   const warnings: string[] = [];
   const stream = { write: (line: string) => warnings.push(JSON.parse(line).code) };
   const app = Fastify({ trustProxy: 1 as never, logger: { level: "warn", stream } });

@@ -35,7 +35,7 @@ function appOf(options: HeadgateOptions = {}): FastifyInstance {
 describe("a plugin without limits", () => {
   const redis = useRedis();
 
-  test("limits the routes that ask for it, and no others", async () => {
+  test("a plugin without limits limits only routes with their own limits", async () => {
     const app = appOf({ name: "api" });
     addRoute(app, "/limited", { limits: two });
     addRoute(app, "/limiter", { limiter: createLimiter({ limits: two }) });
@@ -55,7 +55,7 @@ describe("a plugin without limits", () => {
     expect((await ask("/free")).json()).toEqual({ decision: null });
   });
 
-  test("is reported where no route has limits either, because then nobody is limited", async () => {
+  test("a plugin without limits is reported if no route has limits either", async () => {
     const warnings = watchWarnings();
     for (const limited of [true, false]) {
       const app = appOf({ name: "api" });
@@ -67,7 +67,7 @@ describe("a plugin without limits", () => {
     }
   });
 
-  test("limits hooks of app.rateLimit", async () => {
+  test("a plugin without limits allows app.rateLimit with limits", async () => {
     const app = appOf();
     await app.after();
     const preHandler = app.rateLimit({ name: "export", limits: two });
@@ -76,7 +76,7 @@ describe("a plugin without limits", () => {
     for (const status of [200, 200, 429]) expect((await ask("/export")).status).toBe(status);
   });
 
-  test("has no limiter of its own, and what its routes decided is known", async () => {
+  test("a plugin without limits has no limiter, and decisionOf returns its routes' decisions", async () => {
     const app = appOf();
     const seen: unknown[] = [];
     app.get("/limited", { config: { rateLimit: { limits: two } } }, async (request) => {
@@ -93,7 +93,7 @@ describe("a plugin without limits", () => {
     expect(app.headgate.tiers.size).toBe(0);
   });
 
-  test("gives its routes name, store, key, missing, headers, lists, hook and onDenied", async () => {
+  test("routes inherit name, store, key, missingKey, headers, lists, hook and onDenied", async () => {
     const prefix = uniquePrefix();
     const app = appOf({
       name: "api",
@@ -124,7 +124,7 @@ describe("a plugin without limits", () => {
     expect(keys[0]).toContain(":api%20GET%20/limited:");
   });
 
-  test("gives its routes what happens without the store", async () => {
+  test("routes inherit the options for outages", async () => {
     const client = new Redis("/nowhere/redis.sock");
     client.on("error", () => {});
     onTestFinished(() => client.disconnect());
@@ -143,24 +143,24 @@ describe("a plugin without limits", () => {
     ["limits that are undefined", { limits: undefined }],
     ["a limiter that is undefined", { limiter: undefined }],
     ["an invalid hook", { hook: "onSend" as never }],
-  ])("is refused with %s", async (_, options) => {
+  ])("a plugin without limits is rejected with %s", async (_, options) => {
     expect(await refusalOf(appOf(options).ready() as never)).toMatch(/^HEADGATE_INVALID_OPTION: /);
   });
 
-  test("is refused beside another one of its scope, which reads the config of the routes", async () => {
+  test("a plugin without limits is rejected beside another plugin in its scope", async () => {
     const app = appOf({ limits: two });
     app.register(headgate, {});
     expect(await refusalOf(app.ready() as never)).toMatch(/^HEADGATE_INVALID_OPTION: .*second/);
   });
 });
 
-describe("a route without limits of its own, under such a plugin", () => {
+describe("a route without limits, under a plugin without limits", () => {
   test.each<[string, RouteRateLimitOptions]>([
     ["a cost", { cost: 5 }],
     ["nothing", {}],
     ["limits that are undefined", { limits: undefined }],
     ["extend", { limits: two, extend: true }],
-  ])("is refused with %s, where it is added or at boot", async (_, rateLimit) => {
+  ])("the route is rejected with %s when it is added or at boot", async (_, rateLimit) => {
     const message = /^HEADGATE_INVALID_OPTION: headgate on .*\/x: .*because the plugin has none/;
     const early = Fastify();
     onTestFinished(() => early.close());
@@ -178,7 +178,7 @@ describe("a route without limits of its own, under such a plugin", () => {
     expect(await refusalOf(inside.ready() as never)).toMatch(message);
   });
 
-  test("is no mistake in a scope with a plugin of its own that has limits", async () => {
+  test("the route is accepted in a scope whose own plugin has limits", async () => {
     const app = appOf();
     app.register(async (scope) => {
       scope.register(headgate, { limits: two });
@@ -191,7 +191,7 @@ describe("a route without limits of its own, under such a plugin", () => {
     expect((await ask("/outer")).headers["ratelimit"]).toBeUndefined();
   });
 
-  test("as a hook of app.rateLimit is refused", async () => {
+  test("app.rateLimit without limits is rejected", async () => {
     const app = appOf();
     await app.after();
     expect(() => app.rateLimit()).toThrow(/app\.rateLimit: limits are required/);
@@ -199,14 +199,14 @@ describe("a route without limits of its own, under such a plugin", () => {
   });
 });
 
-describe("a key of such a plugin", () => {
+describe("the key of a plugin without limits", () => {
   const key = byHeader("x-user");
 
-  test("may wait for limits to come", async () => {
+  test("the key may be used by later routes", async () => {
     await appOf({ key }).ready();
   });
 
-  test("is refused where every route has its own", async () => {
+  test("the key is rejected if every route has its own", async () => {
     const app = appOf({ key });
     addRoute(app, "/x", { limits: two, key: () => "all" });
     expect(await refusalOf(app.ready() as never)).toMatch(

@@ -28,13 +28,13 @@ async function statusesOf(app: Hono, ...asked: readonly RequestInit[]): Promise<
   return statuses;
 }
 
-test("a key needs no connection", async () => {
+test("a custom key needs no connection", async () => {
   const app = limited({ key: byHeader("x-api-key"), getConnInfo: undefined });
   const keys = ["ada", "ada", "ada", "bob"].map((key) => ({ headers: { "x-api-key": key } }));
   expect(await statusesOf(app, ...keys)).toEqual([200, 200, 429, 200]);
 });
 
-test("an address is the one that getConnInfo gives", async () => {
+test("getConnInfo provides the address", async () => {
   const addresses = ["203.0.113.7", "203.0.113.7", "203.0.113.7", "203.0.113.8"];
   const app = limited({
     getConnInfo: () => ({ remote: { address: addresses.shift() as string } }),
@@ -42,7 +42,7 @@ test("an address is the one that getConnInfo gives", async () => {
   expect(await statusesOf(app, {}, {}, {}, {})).toEqual([200, 200, 429, 200]);
 });
 
-test("without an address, the error says so", async () => {
+test("a request without an address is an error that names the fix", async () => {
   const app = limited({ getConnInfo: undefined });
   const errors: Error[] = [];
   app.onError((error, c) => {
@@ -53,7 +53,7 @@ test("without an address, the error says so", async () => {
   expect(errors).toMatchObject([{ code: "HEADGATE_NO_ADDRESS" }]);
 });
 
-test("a getConnInfo that is no function is refused, and so is no options at all", () => {
+test("rateLimit rejects a getConnInfo that is no function, and missing options", () => {
   for (const wrong of [{ limits, getConnInfo: "203.0.113.7" }, undefined]) {
     expect(() => rateLimit(wrong as never)).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_OPTION" }),
@@ -61,7 +61,7 @@ test("a getConnInfo that is no function is refused, and so is no options at all"
   }
 });
 
-test("a decision is found by the context, also behind a body that other middleware replaced", async () => {
+test("decisionOf finds a decision by the context, even after middleware replaced the body", async () => {
   const limit = rateLimit({ limits, getConnInfo });
   const app = new Hono().use(limit);
   app.post("/", async (c) => {
@@ -76,7 +76,7 @@ test("a decision is found by the context, also behind a body that other middlewa
   expect(await answer.json()).toEqual([1, { default: "203.0.113.7" }, 1]);
 });
 
-test("a slot is held until the body has been read, and count sees the status", async () => {
+test("a slot is held until the body has been read, and count gets the status", async () => {
   const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "30s" }) });
   const counted = createLimiter({ limits: fixedWindow({ limit: 9, window: "1h" }) });
   const seen: number[] = [];
@@ -116,7 +116,7 @@ test("a slot is held until the body has been read, and count sees the status", a
   );
 });
 
-test("a slot is renewed no more when the body is cancelled, or fails", async () => {
+test("a slot is no longer renewed after the body is cancelled or fails", async () => {
   const limiter = createLimiter({ limits: concurrency({ limit: 1, ttl: "500ms" }) });
   const app = new Hono().use(rateLimit({ limiter, getConnInfo }));
   const cancelled: unknown[] = [];
@@ -150,7 +150,7 @@ test("a slot is renewed no more when the body is cancelled, or fails", async () 
   await eventually(async () => expect((await app.request("/open")).status).toBe(200));
 });
 
-test("a request whose signal aborts waits no longer, and is not charged", async () => {
+test("a request whose signal aborts stops waiting, and is not charged", async () => {
   const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1h" }) });
   let handled = 0;
   const app = new Hono().use(rateLimit({ limiter, getConnInfo, wait: "10m" }));
@@ -166,7 +166,7 @@ test("a request whose signal aborts waits no longer, and is not charged", async 
   expect(handled).toBe(1);
 });
 
-test("a denial as an error has the usual answer where the application handles none", async () => {
+test("a HeadgateDeniedError that the application does not handle gets the usual response", async () => {
   const app = limited({ onDenied: "error", limits: gcra({ limit: 1, window: "1h" }) });
   await app.request("/");
   const denied = await app.request("/");

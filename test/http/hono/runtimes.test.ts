@@ -83,7 +83,7 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
     return statuses;
   };
 
-  test("counts by the address of the connection, and says when to come back", async () => {
+  test("a request is counted by the address of the connection, and a denial has Retry-After", async () => {
     const first = await ask("/plain");
     expect([first.status, first.json()]).toMatchObject([200, { allowed: true, remaining: 1 }]);
     expect(first.headers["ratelimit"]).toMatch(/^"2-per-1h";r=1;t=/);
@@ -97,7 +97,7 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
     expect(denied.headers).toHaveProperty("retry-after");
   });
 
-  test("counts the answers that it is told to", async () => {
+  test("only responses selected by count are charged", async () => {
     const fine = "/failed?status=200";
     const wrong = "/failed?status=404";
     expect(await statusesOf(fine, fine, wrong)).toEqual([200, 200, 404]);
@@ -105,7 +105,7 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
     await eventually(async () => expect((await ask(fine)).status).toBe(429));
   });
 
-  test("lets the application answer, or let the request on", async () => {
+  test("onDenied can respond, or let the request continue", async () => {
     await ask("/own");
     const denied = await ask("/own");
     expect([denied.status, denied.text]).toEqual([429, "no"]);
@@ -116,11 +116,11 @@ describe.each(RUNTIMES)("$name", ({ name, program, args }) => {
     expect(allowed.headers).not.toHaveProperty("retry-after");
   });
 
-  test("lets requests wait their turn", async () => {
+  test("requests wait in a queue", async () => {
     expect(await statusesOf("/turns", "/turns")).toEqual([200, 200]);
   });
 
-  test("holds a slot until the answer has been read", async () => {
+  test("a slot is held until the response has been read", async () => {
     const first = ask("/slow");
     await eventually(async () => expect((await ask("/slow")).status).toBe(429));
     await ask("/end");

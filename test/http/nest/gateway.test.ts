@@ -52,7 +52,7 @@ async function serveGateway(options: RateLimitOptions): Promise<() => Promise<un
   };
 }
 
-test("each message of a gateway is counted, and a denial is an exception of gateways", async () => {
+test("each message of a gateway is counted, and a denial is a WsException", async () => {
   const say = await serveGateway({ limits });
   expect(await say()).toMatchObject({ event: "said" });
   expect(await say()).toMatchObject({
@@ -60,7 +60,7 @@ test("each message of a gateway is counted, and a denial is an exception of gate
   });
 });
 
-test('onDenied may let a message on, deny it, or throw: only "allow" is published as passed', async () => {
+test('onDenied may allow, deny or throw for a message, and only "allow" is published as allowed', async () => {
   const heard = hearDecisions();
   const outcomes = [
     () => "allow",

@@ -30,7 +30,7 @@ async function statusesOf(ask: Ask, ...paths: readonly string[]): Promise<number
 const remainingOf = async (ask: Ask, path: string): Promise<string | undefined> =>
   (await ask(path)).headers["x-ratelimit-remaining"];
 
-describe("options come", () => {
+describe("options of the module", () => {
   class Settings {
     readonly limit = 1;
     createHeadgateOptions(): RateLimitOptions {
@@ -55,12 +55,12 @@ describe("options come", () => {
       "from a class that exists",
       HeadgateModule.forRootAsync({ imports: [SettingsModule], useExisting: Settings }),
     ],
-  ])("%s", async (_, limits) => {
+  ])("options can come from %s", async (_, limits) => {
     const { ask } = await serveNest({ imports: [limits], controllers: [controller({ page: [] })] });
     expect(await statusesOf(ask, "/page", "/page")).toEqual([200, 429]);
   });
 
-  test("and what is wrong with them is an error at the start", async () => {
+  test("invalid options fail the start", async () => {
     const wrong = [
       HeadgateModule.forRoot({ limits: hourly(1), keyGenerator: 1 } as never),
       HeadgateModule.forRootAsync({ useFactory: () => undefined as never }),
@@ -80,7 +80,7 @@ describe("options come", () => {
 });
 
 describe.each(PLATFORMS)("on %s", (platform) => {
-  test("a cost is that of the route, of the controller, or of the module, in this order", async () => {
+  test("a cost comes from the route, then the controller, then the module", async () => {
     const pages = controller(
       {
         plain: [],
@@ -98,7 +98,7 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     expect(await remainingOf(ask, "/other")).toBe("78");
   });
 
-  test("key, limits, skip and cost get the context", async () => {
+  test("key, limits, skip and cost get the execution context", async () => {
     const headersOf = (context: ExecutionContext) => context.switchToHttp().getRequest().headers;
     const limits = HeadgateModule.forRoot({
       limits: perRequest(hourly(1), (context) => hourly(Number(headersOf(context)["x-limit"]))),
@@ -114,7 +114,7 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     expect((await ask("/health", { headers })).headers).not.toHaveProperty("ratelimit");
   });
 
-  test("a route inherits store, key and answer, and counts under a name of its own", async () => {
+  test("a route inherits store, key and response, and counts under its own name", async () => {
     const store = memoryStore();
     const limits = HeadgateModule.forRoot({
       name: "api",
@@ -140,7 +140,7 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     expect((await ask("/free", asAda)).headers).not.toHaveProperty("ratelimit");
   });
 
-  test("the guard of the application can be injected, to ask it and to reset a client", async () => {
+  test("the injected HeadgateGuard returns decisions and resets clients", async () => {
     const limits = HeadgateModule.forRoot({ limits: hourly(1) });
     const pages = controller({ page: [] });
     const { app, ask } = await serveNest({ imports: [limits], controllers: [pages] }, platform);
@@ -149,7 +149,7 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     expect((await ask("/page")).status).toBe(200);
   });
 
-  test("a filter of the application may answer, and headers stay", async () => {
+  test("a filter of the application can respond, and the headers stay", async () => {
     class Filter {
       catch({ decision }: RateLimitException, host: ArgumentsHost): void {
         const reply = host.switchToHttp().getResponse();
@@ -167,7 +167,7 @@ describe.each(PLATFORMS)("on %s", (platform) => {
     expect(denied.headers).toHaveProperty("retry-after");
   });
 
-  test("Headgate's filter adds nothing to an answer that has begun", async () => {
+  test("Headgate's filter adds nothing to a response that has begun", async () => {
     class Filter extends RateLimitFilter {
       override catch(exception: RateLimitException, host: ArgumentsHost): unknown {
         const reply = host.switchToHttp().getResponse();
@@ -188,7 +188,7 @@ describe.each(PLATFORMS)("on %s", (platform) => {
   });
 });
 
-test("a module with tiers, or without limits, has no limiter, and says so", async () => {
+test("the limiter of a module with tiers, or without limits, throws", async () => {
   const select = () => "free" as const;
   const tiered = await makeNest({
     imports: [HeadgateModule.forRoot({ limits: byTier({ free: hourly(1) }, select) })],
@@ -199,7 +199,7 @@ test("a module with tiers, or without limits, has no limiter, and says so", asyn
   expect(() => bare.get(HeadgateGuard).limiter).toThrow("no limits");
 });
 
-test("a context of a kind that cannot be limited is refused, and passes nothing", async () => {
+test("an unsupported kind of context is rejected, and does not pass", async () => {
   const app = await makeNest({ imports: [HeadgateModule.forRoot({ limits: hourly(1) })] });
   const context = (kind: string) => ({
     getType: () => kind,
@@ -213,7 +213,7 @@ test("a context of a kind that cannot be limited is refused, and passes nothing"
   await expect(ask("graphql")).rejects.toThrow("needs the HTTP request of a GraphQL query");
 });
 
-test("closing an application frees its names, and answers what waits", async () => {
+test("closing an application frees its names, and ends waits with a response", async () => {
   const store = memoryStore();
   const options = { name: "api", store, limits: hourly(1), wait: "10m" } as const;
   const own = RateLimit({ name: "own", store, limits: hourly(1, "own") });

@@ -26,7 +26,7 @@ async function secondWith(
 }
 
 test.each(PLATFORMS)(
-  "headers of a body that onDenied never sent are gone, on %s",
+  "body headers that onDenied never sent are removed, on %s",
   async (platform) => {
     const denied = await secondWith((context) => {
       const reply = context.switchToHttp().getResponse<FastifyReply>();
@@ -39,7 +39,7 @@ test.each(PLATFORMS)(
   },
 );
 
-test("what goes on has no header of a denial on Fastify's raw response either", async () => {
+test("an allowed request has no headers of a denial on Fastify's raw response", async () => {
   const raw: CanActivate = {
     canActivate(context: ExecutionContext) {
       const reply = context.switchToHttp().getResponse<FastifyReply>();
@@ -56,7 +56,7 @@ test("what goes on has no header of a denial on Fastify's raw response either", 
 });
 
 test.each(PLATFORMS)(
-  "onDenied finds the decision on the request, and its answer reaches no filter, on %s",
+  "onDenied finds the decision on the request, and its response reaches no filter, on %s",
   async (platform) => {
     const caught: unknown[] = [];
     class Filter {

@@ -36,7 +36,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 test.each(["express", "fastify"])(
-  "Nest 10 on %s is limited alike, and its process ends by itself after close()",
+  "Nest 10 on %s is limited in the same way, and its process ends after close()",
   async (platform) => {
     const env = { ...process.env, NODE_OPTIONS: "" };
     const program = join(dir, "ten.cjs");

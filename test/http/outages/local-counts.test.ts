@@ -24,7 +24,7 @@ describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
   const key = () => "one";
 
-  test("outlive the outage: the next one begins where it ended, and nothing is written back", async () => {
+  test("local counts stay for the next outage, and are not written back", async () => {
     const store = await redis.openStore();
     const { ask } = await serve({ limits: { name: "api", limits, store, storeTimeout, key } });
     const remaining = async () => (await ask()).headers["x-ratelimit-remaining"];
@@ -43,7 +43,7 @@ describeAdapters(({ serve }) => {
     expect(await remaining()).toBe("5");
   });
 
-  test("are shared by all who share the name", async () => {
+  test("limiters with the same name share local counts", async () => {
     const store = await redis.openStore();
     const shared = { name: "api", limits, store, storeTimeout, key } as const;
     const { ask } = await serve({ routes: { "/a": { limits: shared }, "/b": { limits: shared } } });
@@ -54,7 +54,7 @@ describeAdapters(({ serve }) => {
     expect(await remaining("/a")).toBe("7");
   });
 
-  test("are shared by applications on one client, and by nobody on another", async () => {
+  test("applications on one client share local counts, and those on another client do not", async () => {
     const store = await redis.openStore();
     const elsewhere = await redis.openStore();
     const [first, second, third] = await Promise.all(
@@ -69,7 +69,7 @@ describeAdapters(({ serve }) => {
     expect(await remaining(third)).toBe("9");
   });
 
-  test("are of each user, and of each name", async () => {
+  test("local counts are separate for each user and each name", async () => {
     const store = await redis.openStore();
     const byUser = ({ headers }: { headers: object }) =>
       JSON.stringify(headers).match(/user-\d/)?.[0];

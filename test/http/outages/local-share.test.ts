@@ -49,7 +49,7 @@ describeAdapters(({ serve }) => {
   }
 
   describe.each(Object.entries(algorithms))("%s", (_, limitOf) => {
-    test("half of 9 is 4, told under the name that clients know", async () => {
+    test("the local share of half of 9 is 4, reported under the limit's usual name", async () => {
       const { costing, admit } = await serveWithout({ ...limitOf(9), name: "quota" }, 0.5);
       const { headers } = await costing(1, "first");
       expect(headers).toMatchObject({ "x-ratelimit-limit": "4", "x-ratelimit-remaining": "3" });
@@ -59,13 +59,13 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("it is at least one", async () => {
+  test("the local share is at least one", async () => {
     const { admit } = await serveWithout(gcra({ limit: 3, window: "1h" }), 0.01);
     expect(await admit("one")).toBe(1);
     expect(await admit("other")).toBe(1);
   });
 
-  test("a limit's own name stays, where it has none of its own", async () => {
+  test("a limit keeps its own name, and one without a name is named by its local share", async () => {
     const { costing } = await serveWithout(gcra({ limit: 8, window: "1h" }), 0.25);
     const { headers } = await costing(1);
     expect(parseFields(headers["ratelimit"])).toMatchObject([{ name: "8-per-1h", r: 1 }]);
@@ -85,7 +85,7 @@ describeAdapters(({ serve }) => {
     expect(await admit("second")).toBe(3);
   });
 
-  test("a cost above it, but within the limit, is all of it; one above the limit never passes", async () => {
+  test("a cost above the local share but within the limit takes all of it, and a cost above the limit is denied", async () => {
     const { costing } = await serveWithout(gcra({ limit: 10, window: "1h" }), 0.5);
     const whole = await costing(8);
     expect(whole.status).toBe(200);

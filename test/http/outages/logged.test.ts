@@ -9,7 +9,7 @@ const limits = gcra({ limit: 1_000, window: "1h" });
 describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
 
-  test("each change is logged once, with its code and its reason, however many limiters there are", async () => {
+  test("each change of the store's state is logged once with its code and reason, however many limiters there are", async () => {
     const store = await redis.openStore();
     /** A time longer than the default, for a machine that does other things as well. */
     const of = (name: string) => ({ name, limits, store, storeTimeout: 300 });

@@ -22,7 +22,7 @@ function numbersIn({ headers }: Answer): string[] {
 describeAdapters(({ serve }) => {
   const redis = useLosableRedis();
 
-  test('"local", the default: the same limits, counted in this process, marked', async () => {
+  test('onUnavailable: "local", the default, applies the same limits in this process, marked as degraded', async () => {
     const store = await redis.openStore();
     const site = await serve({ limits: { name: "api", limits, store, storeTimeout } });
     const before = await site.ask();
@@ -53,7 +53,7 @@ describeAdapters(({ serve }) => {
     expect(site.errors).toEqual([]);
   });
 
-  test('"allow": everybody passes, and no number is made up', async () => {
+  test('onUnavailable: "allow" allows every request, without numbers', async () => {
     const store = await redis.openStore();
     const site = await serve({ limits: { name: "api", limits, store, onUnavailable: "allow" } });
     for (let i = 0; i < 2; i += 1) await site.ask();
@@ -72,7 +72,7 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test('"deny": nobody passes, and it is no fault of theirs', async () => {
+  test('onUnavailable: "deny" denies every request with 503', async () => {
     const store = await redis.openStore();
     const deny = {
       name: "api",
@@ -106,7 +106,7 @@ describeAdapters(({ serve }) => {
     expect((await site.ask()).json()).toMatchObject({ source: "store", degraded: false });
   });
 
-  test('onDenied runs for "deny", with status and headers set, and req.rateLimit says why', async () => {
+  test('onDenied runs for onUnavailable: "deny" with status and headers set, and req.rateLimit shows the source', async () => {
     const store = await redis.openStore();
     const seen: [onRequest: unknown, decision: Decision][] = [];
     const site = await serve({
@@ -130,7 +130,7 @@ describeAdapters(({ serve }) => {
     expect(seen[0]?.[1]).toMatchObject({ source: "deny", degraded: true, retryAfterMs: 1_000 });
   });
 
-  test("an onDenied that answers nothing leaves the 503 to Headgate", async () => {
+  test("Headgate sends the 503 if onDenied does not respond", async () => {
     const store = await redis.openStore();
     const deny = { name: "api", limits, store, onUnavailable: "deny" } as const;
     const site = await serve({ limits: { ...deny, onDenied: () => {} } });
@@ -142,7 +142,7 @@ describeAdapters(({ serve }) => {
   });
 
   test.each([true, false])(
-    'onDenied: "error" hands over a HeadgateDeniedError of status 503 (own handler: %s)',
+    'onDenied: "error" passes a HeadgateDeniedError with status 503 (own handler: %s)',
     async (ownErrorHandler) => {
       const store = await redis.openStore();
       const deny = { name: "api", limits, store, onUnavailable: "deny" } as const;
@@ -160,7 +160,7 @@ describeAdapters(({ serve }) => {
     },
   );
 
-  test("headers that another limiter reported of room are taken off where one denies without numbers", async () => {
+  test("a denial without numbers removes headers of another limiter that show remaining units", async () => {
     const store = await redis.openStore();
     const site = await serve({
       limits: [{ limits }, { name: "api", limits, store, onUnavailable: "deny" }],

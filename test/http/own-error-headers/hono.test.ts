@@ -70,33 +70,39 @@ describe.each(PLACES)("Hono, %s", (place) => {
   // Hono sends a `Response` from `onError` as it is where it runs no other handler.
   const all = place === "where nothing else is" ? ofContext : handlers;
 
-  test.each(combine(ends, all))("$end, answered by $by", async ({ end, onDenied, handler }) => {
-    const denied = await denialWith({ onDenied }, handler, place);
-    expectKept(denied, end);
-    if (end.endsWith("with a response") && handler === undefined) {
-      expect(denied.headers["x-own"]).toBe("own");
-    }
-  });
+  test.each(combine(ends, all))(
+    "$end, answered by $by: the headers of the denial stay",
+    async ({ end, onDenied, handler }) => {
+      const denied = await denialWith({ onDenied }, handler, place);
+      expectKept(denied, end);
+      if (end.endsWith("with a response") && handler === undefined) {
+        expect(denied.headers["x-own"]).toBe("own");
+      }
+    },
+  );
 });
 
-test.each(PLACES)("Hono, %s: a Response that onDenied returns", async (place) => {
-  const onDenied = () => new Response("slower", { status: 429, headers: { "x-own": "own" } });
-  const denied = await denialWith({ onDenied }, undefined, place);
-  expectKept(denied, "a response");
-  expect([denied.text, denied.headers["x-own"]]).toEqual(["slower", "own"]);
-});
+test.each(PLACES)(
+  "Hono, %s: a Response returned by onDenied has the headers of the denial",
+  async (place) => {
+    const onDenied = () => new Response("slower", { status: 429, headers: { "x-own": "own" } });
+    const denied = await denialWith({ onDenied }, undefined, place);
+    expectKept(denied, "a response");
+    expect([denied.text, denied.headers["x-own"]]).toEqual(["slower", "own"]);
+  },
+);
 
-test("Hono: an answer that onDenied makes by the context has the status of the denial", async () => {
+test("Hono: a response that onDenied creates by the context has the status of the denial", async () => {
   expectKept(await denialWith({ onDenied: (c) => c.json({}) }, undefined), "an answer");
 });
 
-test("Hono, where nothing else is: the headers that a Response has already stay", async () => {
+test("Hono without other middleware: headers that a Response already has stay", async () => {
   const onDenied = () => new Response("slower", { status: 429, headers: { "retry-after": "7" } });
   const { headers } = await denialWith({ onDenied }, undefined, "where nothing else is");
   expect(headers["retry-after"]).toBe("7");
 });
 
-test("Hono: an error that is thrown again has the headers of the new denial", async () => {
+test("Hono: an error that is thrown twice has the headers of the second denial", async () => {
   let now = Date.UTC(2030, 0, 1);
   const store = memoryStore({ clock: () => now });
   const error = tooFast();
@@ -112,7 +118,7 @@ test("Hono: an error that is thrown again has the headers of the new denial", as
 });
 
 test.each(Object.entries(ends))(
-  "Hono: %s: what the handler removes is gone",
+  "Hono: %s: headers that the handler removes are gone",
   async (_, onDenied) => {
     for (const [by, handler] of Object.entries(handlers)) {
       if (handler === undefined) continue;
@@ -128,7 +134,7 @@ test.each(Object.entries(ends))(
 );
 
 test.each(Object.entries(ends))(
-  "Hono: %s: what the handler sets is sent once",
+  "Hono: %s: headers that the handler sets are sent once",
   async (_, onDenied) => {
     const { headers } = await denialWith({ onDenied }, (_error, c) => {
       c.header("Retry-After", "7");
@@ -139,7 +145,7 @@ test.each(Object.entries(ends))(
 );
 
 test.each(combine(ends, handlers))(
-  "Hono: no Retry-After where it is turned off: $end, answered by $by",
+  "Hono: no Retry-After if it is turned off: $end, answered by $by",
   async ({ onDenied, handler }) => {
     const { headers } = await denialWith({ onDenied, headers: { retryAfter: false } }, handler);
     expect(headers).not.toHaveProperty("retry-after");

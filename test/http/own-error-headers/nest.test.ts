@@ -86,7 +86,7 @@ async function denialWith(
 describe.each(PLATFORMS)("Nest on %s", (platform) => {
   describe.each(Object.keys(places) as (keyof typeof places)[])("%s", (place) => {
     test.each(combine(ends, handlers))(
-      "$end, answered by $by",
+      "$end, answered by $by: the headers of the denial stay",
       async ({ end, onDenied, handler }) => {
         const denied = await denialWith(platform, place, { onDenied }, handler);
         expectKept(denied, end);
@@ -96,7 +96,7 @@ describe.each(PLATFORMS)("Nest on %s", (platform) => {
   });
 
   test.each(combine(ends, catching))(
-    "$end, answered by $by: what it removes is gone",
+    "$end, answered by $by: headers that it removes are gone",
     async ({ onDenied, handler }) => {
       const { headers } = await denialWith(
         platform,
@@ -114,7 +114,7 @@ describe.each(PLATFORMS)("Nest on %s", (platform) => {
   );
 
   test.each(Object.entries(ends))(
-    "%s: a filter that sets no status answers with that of any other error",
+    "%s: a filter that sets no status responds with the status of the exception",
     async (_, onDenied) => {
       const { status, text } = await denialWith(
         platform,
@@ -126,21 +126,24 @@ describe.each(PLATFORMS)("Nest on %s", (platform) => {
     },
   );
 
-  test.each(Object.entries(ends))("%s: what a filter sets is sent once", async (_, onDenied) => {
-    const { headers } = await denialWith(
-      platform,
-      "by the module",
-      { onDenied },
-      (error, reply) => {
-        reply.header("Retry-After", "7");
-        return catching.json(error, reply);
-      },
-    );
-    expect(headers["retry-after"]).toBe("7");
-  });
+  test.each(Object.entries(ends))(
+    "%s: headers that a filter sets are sent once",
+    async (_, onDenied) => {
+      const { headers } = await denialWith(
+        platform,
+        "by the module",
+        { onDenied },
+        (error, reply) => {
+          reply.header("Retry-After", "7");
+          return catching.json(error, reply);
+        },
+      );
+      expect(headers["retry-after"]).toBe("7");
+    },
+  );
 
   test.each(combine(ends, handlers))(
-    "no Retry-After where it is turned off: $end, answered by $by",
+    "no Retry-After if it is turned off: $end, answered by $by",
     async ({ onDenied, handler }) => {
       const options = { onDenied, headers: { retryAfter: false } };
       const { headers } = await denialWith(platform, "by the module", options, handler);
@@ -149,7 +152,7 @@ describe.each(PLATFORMS)("Nest on %s", (platform) => {
     },
   );
 
-  test("what onDenied changes before it throws", async () => {
+  test("headers that onDenied changes before it throws stay changed", async () => {
     for (const isRaw of platform === "Fastify" ? [false, true] : [false]) {
       for (const [by, handler] of Object.entries(handlers)) {
         const onDenied: OnDenied = (context) => {

@@ -55,7 +55,7 @@ function formatPath(path: readonly CalledFunction[]): string {
 }
 
 describe.each(["memory", "redis"] as const)("an allowed request counted in %s", (store) => {
-  test("passes few files, functions and calls on Express", () => {
+  test("an allowed request runs few files, functions and calls on Express", () => {
     const path = paths[`express ${store}`];
     const { files, functions, calls } = lengthOf(path);
     const max = MAX_ON_EXPRESS[store];

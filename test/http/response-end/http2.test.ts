@@ -37,7 +37,7 @@ describeProtocol("HTTP/2", (serve) => {
     ["resets an upload without an error", "POST", (stream) => stream.close(NO_ERROR)],
     ["destroys its session", "GET", (stream) => stream.session?.destroy()],
     ["resets its connection", "GET", (_, socket) => socket.resetAndDestroy()],
-  ])("a slot lapses where a client %s", async (_, method, leave) => {
+  ])("a slot expires if its client %s", async (_, method, leave) => {
     const clock = manualClock();
     const limiter = createLimiter({
       name: "exports",
@@ -66,7 +66,7 @@ describeProtocol("HTTP/2", (serve) => {
     expect(await remaining()).toBe(8);
   });
 
-  test("guesses whose clients keep their streams open set a block", async () => {
+  test("failed logins whose clients keep their streams open set a block", async () => {
     const limiter = createLimiter({
       name: "guesses",
       limits: fixedWindow({ limit: 10, window: "2s", block: "1h" }),

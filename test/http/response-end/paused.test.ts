@@ -35,7 +35,7 @@ function watchRenewals() {
 
 describeProtocol("HTTP/1.1", (serve) => {
   // Node reads no further, and so sees neither an end nor a reset.
-  test("slots of pipelined requests lapse where many answers wait behind a slow one, and nobody sees their client leave", async () => {
+  test("slots of pipelined requests expire if responses wait behind a slow one and Node cannot detect the disconnect", async () => {
     const { clock, store, seen } = watchRenewals();
     const limiter = createLimiter({
       name: "exports",

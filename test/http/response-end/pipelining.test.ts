@@ -39,7 +39,7 @@ describeProtocol("HTTP/1.1", (serve) => {
     ["stays, and lets its answers wait", () => {}] as const,
     ["resets it after 30 ms", (socket: Socket) => delay(30).then(() => socket.resetAndDestroy())],
   ] as const)(
-    "guesses that are pipelined behind a slow answer set a block where a client %s",
+    "failed logins pipelined behind a slow response set a block if their client %s",
     async (_, leave) => {
       const clock = manualClock();
       const limiter = createLimiter({
@@ -70,7 +70,7 @@ describeProtocol("HTTP/1.1", (serve) => {
     },
   );
 
-  test.each(WAYS)("slots of pipelined requests lapse where a client %s", async (_, leave) => {
+  test.each(WAYS)("slots of pipelined requests expire if their client %s", async (_, leave) => {
     const clock = manualClock();
     const limiter = createLimiter({
       name: "exports",
@@ -99,7 +99,7 @@ describeProtocol("HTTP/1.1", (serve) => {
     expect(await remaining()).toBe(8);
   });
 
-  test("a pipelined answer that waits for its turn has given its slot back, and is judged when it was sent", async () => {
+  test("a pipelined response that waits for its turn has released its slot, and is settled once it is sent", async () => {
     const limits = [
       concurrency({ limit: 8, ttl: "1m" }),
       fixedWindow({ limit: 10, window: "1h", name: "hourly" }),
@@ -134,7 +134,7 @@ describeProtocol("HTTP/1.1", (serve) => {
     await eventually(async () => expect(await left()).toEqual([8, 10]));
   });
 
-  test("a connection has one listener of ours for each event, while a response is watched", async () => {
+  test("a watched connection has one listener of ours for each event", async () => {
     const limiter = createLimiter({ limits: concurrency({ limit: 100, ttl: "1m" }) });
     const running: Handled[] = [];
     const port = await serve({ limiter, count: "all", handle: (handled) => running.push(handled) });

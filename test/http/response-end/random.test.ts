@@ -138,7 +138,7 @@ function watchSettled(limiter: Limiter): Decision[] {
 }
 
 describe.each(FRAMEWORKS)("$name over $protocol", ({ protocol, serve }) => {
-  test("whatever clients and handlers do, each charge is judged once, and each slot is free within ttl", async () => {
+  test("with any order of events, each charge is settled once, and each slot is free within its ttl", async () => {
     const expectNothingUnhandled = watchUnhandled();
     const random = new Random(SEED);
     const limiter = createLimiter({

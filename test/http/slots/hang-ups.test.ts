@@ -39,7 +39,7 @@ async function status(port: number): Promise<number> {
 }
 
 describeSites((serve) => {
-  test("whoever hangs up at once, again and again, holds no more handlers than the limit", async () => {
+  test("a client that disconnects again and again never runs more handlers than the limit", async () => {
     const { running, handle } = slowWork();
     const { port, clock, remaining } = await serve({ limits: two, handle });
     for (let i = 0; i < 50; i += 1) {
@@ -67,7 +67,7 @@ describeSites((serve) => {
     expect(await remaining()).toBe(2);
   });
 
-  test("work that ends after its client left frees its place at once", async () => {
+  test("a slot is released as soon as the work of a disconnected client ends", async () => {
     const { running, handle } = slowWork();
     const { port, remaining } = await serve({ limits: two, handle });
     const socket = await ask(port);
@@ -83,7 +83,7 @@ describeSites((serve) => {
   });
 
   test.each(["pipe", "pipeline"])(
-    "an answer that was cut off in mid-stream (%s) holds its place until that lapses, and no longer",
+    "a response aborted in the middle of a stream (%s) holds its slot until the slot expires",
     async (way) => {
       const source = new PassThrough();
       const handled = deferred<Handled>();
@@ -108,7 +108,7 @@ describeSites((serve) => {
     },
   );
 
-  test("a client that leaves before it is decided frees nothing by that either", async () => {
+  test("a client that disconnects before the decision frees no slot", async () => {
     const entered = deferred<Handled["request"]>();
     const goOn = deferred();
     const { running, handle } = slowWork();
@@ -134,7 +134,7 @@ describeSites((serve) => {
     for (const { own } of running) expect(own?.decision.signal?.aborted).toBe(true);
   });
 
-  test("a request that was answered before it was decided holds nothing", async () => {
+  test("a request answered before the decision holds no slot", async () => {
     const entered = deferred<Handled["request"]>();
     const goOn = deferred();
     const { handle, running } = slowWork();

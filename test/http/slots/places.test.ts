@@ -28,7 +28,7 @@ describeSites((serve) => {
         response.end("ne", () => {});
       },
     ],
-  ])("a place is given back with %s", async (_, handle) => {
+  ])("a slot is released with %s", async (_, handle) => {
     const { port, remaining } = await serve({ limits: one, handle });
     const { ask, end } = askAt({ port });
     for (let i = 0; i < 3; i += 1) {
@@ -38,7 +38,7 @@ describeSites((serve) => {
     await end();
   });
 
-  test("while it is taken the next is denied, and holds nothing", async () => {
+  test("while the slot is held the next request is denied, and holds none", async () => {
     const running: Handled[] = [];
     const { port, remaining } = await serve({
       limits: one,
@@ -65,7 +65,7 @@ describeSites((serve) => {
     await end();
   });
 
-  test("requests of one connection each have their own", async () => {
+  test("pipelined requests of one connection hold separate slots", async () => {
     const { port, remaining } = await serve({
       limits: one,
       handle: ({ response }) => response.end("done"),
@@ -85,7 +85,7 @@ describeSites((serve) => {
     agent.destroy();
   });
 
-  test("it can be given back before the answer, and is not given back twice", async () => {
+  test("a slot can be released before the response, and is not released twice", async () => {
     const running: Handled[] = [];
     const { port, limiter, remaining } = await serve({
       limits: one,
@@ -104,7 +104,7 @@ describeSites((serve) => {
     await end();
   });
 
-  test("it is renewed until the answer", async () => {
+  test("a slot is renewed until the response", async () => {
     const clock = manualClock();
     const memory = requireStore(memoryStore({ clock: clock.now }));
     let renewals = 0;
@@ -141,7 +141,7 @@ describeSites((serve) => {
 describeAdapters(({ serve }) => {
   const key = () => "everybody";
 
-  test("a place is given back whatever the handler does", async () => {
+  test("a slot is released whatever the handler does", async () => {
     const ways: Record<string, () => unknown> = {
       "/ok": () => ({ done: true }),
       "/throws": () => {
@@ -158,7 +158,7 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test("a request that another limiter denies gives its place back", async () => {
+  test("a request that another limiter denies releases its slot", async () => {
     const site = await serve({
       limits: [
         { limits: one, key, name: "places", store: requireStore(memoryStore()) },
@@ -171,7 +171,7 @@ describeAdapters(({ serve }) => {
     expect((await site.ask()).json()).toMatchObject({ "violated-policies": ["1-per-1h"] });
   });
 
-  test("a denied request that is let on holds no place", async () => {
+  test("a denied request that onDenied allows holds no slot", async () => {
     const seen: (AbortSignal | undefined)[] = [];
     const held: (() => void)[] = [];
     const site = await serve({
@@ -196,7 +196,7 @@ describeAdapters(({ serve }) => {
     await first;
   });
 
-  test("numbers that depend on the request count the same places", async () => {
+  test("limits of perRequest share the slots", async () => {
     const held: (() => void)[] = [];
     const site = await serve({
       limits: {
@@ -219,7 +219,7 @@ describeAdapters(({ serve }) => {
     await Promise.all(asked);
   });
 
-  test("slots may come with the request, where its base counts none", async () => {
+  test("perRequest may add concurrency limits that the base does not have", async () => {
     const held: (() => void)[] = [];
     const hourly = gcra({ limit: 9, window: "1h" });
     const site = await serve({
@@ -239,7 +239,7 @@ describeAdapters(({ serve }) => {
     );
   });
 
-  test("others' options for it are answered with ours", async () => {
+  test("options of other libraries for concurrency are rejected with Headgate's equivalent", async () => {
     await expect(
       serve({ limits: { maxConcurrent: 2, limits: one } as never }),
     ).rejects.toMatchObject({

@@ -27,7 +27,7 @@ describe.each([
   const limitedBy = (options: Parameters<typeof rateLimit>[0]) =>
     rateLimit(options) as RequestHandler;
 
-  test("Server-Timing goes behind the application's own, and the application's behind it", async () => {
+  test("Server-Timing is appended to the application's own, and the application's to it", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const { ask, end } = await serve(
@@ -46,7 +46,7 @@ describe.each([
     await end();
   });
 
-  test("a request that a timeout answers while it waits is let go", async () => {
+  test("a request that a timeout answers while it waits leaves the queue", async () => {
     const limiter = createLimiter({ limits: hourly, maxQueue: 1 });
     await limiter.consume("127.0.0.1");
     let handled = 0;
@@ -69,7 +69,7 @@ describe.each([
     await end();
   });
 
-  test("close answers those who wait, also for a limiter that was handed in", async () => {
+  test("close responds to waiting requests, even if the limiter was passed in", async () => {
     const line = watchLine();
     const limiter = createLimiter({ limits: hourly });
     await limiter.consume("127.0.0.1");

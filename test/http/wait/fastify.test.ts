@@ -21,8 +21,8 @@ import { askInLine, statusOf, visit, waitedMs, watchLine } from "./visitors.ts";
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 const soon = fixedWindow({ limit: 1, window: "50ms" });
 
-describe("a route", () => {
-  test("inherits wait, and may have its own, or none", async () => {
+describe("a route with wait", () => {
+  test("a route inherits wait, and may override it or turn it off", async () => {
     const app = Fastify();
     await app.register(headgate, { name: "api", limits: hourly, wait: 40 });
     const route = (rateLimit: object) => ({ config: { rateLimit } });
@@ -45,7 +45,7 @@ describe("a route", () => {
     expect(none).toBeUndefined();
   });
 
-  test("that extends the plugin waits for both", async () => {
+  test("a route that extends the plugin waits for both limiters", async () => {
     const app = Fastify();
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
@@ -59,14 +59,14 @@ describe("a route", () => {
     expect(waitedMs(headers["server-timing"])).toBeGreaterThan(0);
   });
 
-  test("with a wait that is none is refused when it is added", async () => {
+  test("an invalid wait is rejected when the route is added", async () => {
     const app = Fastify();
     await app.register(headgate, { limits: hourly });
     const add = () => app.get("/", { config: { rateLimit: { wait: "1h" } } }, async () => "");
     expect(add).toThrow("headgate on /: wait must be false, or from 1 ms to 10 minutes");
   });
 
-  test("that extends or inherits may not wait beside a block, and may leave the wait out", async () => {
+  test("wait is rejected with a block that is extended or inherited, unless the route turns wait off", async () => {
     const blocking = fixedWindow({ limit: 1, window: "1d", block: "1h", name: "tries" });
     const wait = "1s";
     for (const [limits, route] of [
@@ -89,7 +89,7 @@ describe("a route", () => {
     expect((await ask("/")).status).toBe(200);
   });
 
-  test("decided in a later hook waits there, with its body read", async () => {
+  test("a route decided in a later hook waits in that hook, after its body was read", async () => {
     const app = Fastify();
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
@@ -108,7 +108,7 @@ describe("a route", () => {
 test.each([
   ["handlerTimeout", 503],
   ["connectionTimeout", 0],
-] as const)("%s ends the wait, and frees the place", async (option, status) => {
+] as const)("%s ends the wait, and frees the place in the queue", async (option, status) => {
   const settled = watchUnhandled();
   const limiter = createLimiter({ limits: hourly, maxQueue: 1 });
   await limiter.consume("127.0.0.1");
@@ -125,7 +125,7 @@ test.each([
   await settled();
 });
 
-test("an application that closes answers those who wait, and waits for nobody", async () => {
+test("closing the application responds to waiting requests without delay", async () => {
   const line = watchLine();
   const app = Fastify();
   await app.register(headgate, { limits: hourly, wait: "10m" });
@@ -138,7 +138,7 @@ test("an application that closes answers those who wait, and waits for nobody", 
   expect(statusOf(await answer)).toBe(429);
 });
 
-test("Server-Timing goes behind the application's own", async () => {
+test("Server-Timing is appended to the application's own", async () => {
   const app = Fastify();
   app.addHook("onRequest", async (_, reply) => {
     reply.header("Server-Timing", "db;dur=1");
@@ -150,7 +150,7 @@ test("Server-Timing goes behind the application's own", async () => {
   expect((await ask("/")).headers["server-timing"]).toMatch(/^db;dur=1, headgate;dur=\d+\.\d$/);
 });
 
-describe("over HTTP/2", () => {
+describe("wait over HTTP/2", () => {
   async function serving(options: HeadgateOptions): Promise<ClientHttp2Session> {
     const app = Fastify({ http2: true });
     await app.register(headgate as never, options);
@@ -170,7 +170,7 @@ describe("over HTTP/2", () => {
     return headers as IncomingHttpHeaders;
   }
 
-  test("streams of one connection wait their turn", async () => {
+  test("streams of one connection wait in the queue", async () => {
     const line = watchLine();
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
@@ -187,7 +187,7 @@ describe("over HTTP/2", () => {
     expect(waits.filter((ms) => ms !== undefined)).toHaveLength(2);
   });
 
-  test("streams that are reset while they wait make room, and cost nothing", async () => {
+  test("streams that are reset while they wait leave the queue, and cost nothing", async () => {
     const line = watchLine();
     const settled = watchUnhandled();
     const limiter = createLimiter({ limits: hourly, maxQueue: 30 });

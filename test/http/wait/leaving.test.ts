@@ -30,8 +30,8 @@ async function isAnybodyWaiting(limiter: Limiter, maxQueue: number): Promise<boo
 }
 
 describeAdapters(({ serve }) => {
-  describe.each(places)("counted in $name", ({ make }) => {
-    test("one who hangs up while it waits costs nothing, holds nobody up, and is not handled", async () => {
+  describe.each(places)("with counts in $name", ({ make }) => {
+    test("a client that disconnects while it waits costs nothing, delays nobody, and reaches no handler", async () => {
       const line = watchLine();
       const settled = watchUnhandled();
       const limiter = make({
@@ -52,7 +52,7 @@ describeAdapters(({ serve }) => {
       await settled();
     });
 
-    test("hundreds of sockets of one subject keep nobody else waiting, and free their places at once", async () => {
+    test("hundreds of sockets of one subject delay no other subject, and leave the queue at once", async () => {
       const clock = manualClock();
       const limiter = make({ limits: fixedWindow({ limit: 1, window: "100ms" }) }, clock.now);
       const limited = { limiter, key: visitorOf };
@@ -81,7 +81,7 @@ describeAdapters(({ serve }) => {
       });
     });
 
-    test("requests sent one behind the other on a connection are all gone with it", async () => {
+    test("pipelined requests of one connection all leave the queue with it", async () => {
       const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 24 });
       const requests: IncomingMessage[] = [];
@@ -111,7 +111,7 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("a connection that is kept has a listener only while a request waits on it", async () => {
+  test("a kept-alive connection has a listener only while a request waits on it", async () => {
     const clock = manualClock();
     const store = memoryStore({ clock: clock.now });
     const limits = fixedWindow({ limit: 1, window: "10ms" });
@@ -133,7 +133,7 @@ describeAdapters(({ serve }) => {
     expect(socket?.listenerCount("close")).toBe(before);
   });
 
-  test("what was admitted at the moment of the hang-up is given back", async () => {
+  test("a request allowed at the moment its client disconnects is refunded", async () => {
     const { store, held, pass } = holdStore(() => 0);
     const limiter = createLimiter({
       name: "held",
@@ -186,7 +186,7 @@ describeAdapters(({ serve }) => {
     expect(handled).toEqual([]);
   });
 
-  test("what is answered meanwhile by something else is let go", async () => {
+  test("a request that something else answers leaves the queue", async () => {
     const settled = watchUnhandled();
     const limiter = createLimiter({ limits: hourly, maxQueue: 2 });
     const { ask, handled, errors } = await serve({

@@ -20,7 +20,7 @@ describeAdapters(({ serve }) => {
     // As much as this process admits by itself.
     ["local", [200, 429]],
   ] as const)(
-    "Redis frozen while requests wait, and onUnavailable %s: they are answered %j as soon as they are asked for",
+    "Redis frozen while requests wait, and onUnavailable %s: they get %j as soon as Redis is needed",
     async (onUnavailable, statuses) => {
       const line = watchLine();
       const clock = manualClock();
@@ -40,7 +40,7 @@ describeAdapters(({ serve }) => {
     },
   );
 
-  test("Redis frozen does not make anybody wait for longer than the time in line", async () => {
+  test("a frozen Redis delays no request longer than its wait", async () => {
     const line = watchLine();
     const store = await losable.openStore();
     const hourly = slidingLog({ limit: 1, window: "1h" });
@@ -61,7 +61,7 @@ describeAdapters(({ serve }) => {
     expect(waitedMs(/server-timing: (.*)\r/i.exec(answer)?.[1])).toBeGreaterThanOrEqual(299);
   });
 
-  test("Redis killed while requests wait: they are answered without it", async () => {
+  test("Redis killed while requests wait: they are decided without it", async () => {
     const line = watchLine();
     const server = await startRedis();
     onTestFinished(() => server.stop());

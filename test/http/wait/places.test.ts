@@ -13,7 +13,7 @@ const redis = useRedis();
 const limits = concurrency({ limit: 1, ttl: "10m" });
 
 describeSites((serve) => {
-  describe.each(["memory", "Redis"])("counted in %s", (place) => {
+  describe.each(["memory", "Redis"])("with counts in %s", (place) => {
     async function serving() {
       const running: Handled[] = [];
       const site = await serve({
@@ -27,7 +27,7 @@ describeSites((serve) => {
       return { ...site, ...askAt(site), running, handled };
     }
 
-    test("a request waits for a place, and takes it over", async () => {
+    test("a waiting request takes over a slot when it is released", async () => {
       const { ask, end, handled, remaining } = await serving();
       const first = ask();
       const response = await handled(0);
@@ -43,7 +43,7 @@ describeSites((serve) => {
       await end();
     });
 
-    test("one who leaves while it waits holds no place", async () => {
+    test("a client that disconnects while it waits holds no slot", async () => {
       const line = watchLine();
       const { port, ask, end, handled, running, remaining } = await serving();
       const first = ask();

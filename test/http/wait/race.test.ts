@@ -15,9 +15,9 @@ const SEEDS = Array.from(
 const CLIENTS = 80;
 
 describeAdapters(({ serve }) => {
-  describe.each(usePlaces())("counted in $name", ({ make }) => {
+  describe.each(usePlaces())("with counts in $name", ({ make }) => {
     test.each(SEEDS)(
-      "clients that hang up at any moment of their wait are not charged: seed %i",
+      "clients that disconnect at random times of their wait are not charged: seed %i",
       async (seed) => {
         const random = new Random(seed);
         const limiter = make({

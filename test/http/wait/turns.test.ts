@@ -15,8 +15,8 @@ const redis = useRedis();
 const hourly = slidingLog({ limit: 1, window: "1h", name: "hourly" });
 
 describeAdapters(({ serve }) => {
-  describe.each(places)("counted in $name", ({ make }) => {
-    test("requests that would be denied are admitted, first come, first served, at the limit's pace", async () => {
+  describe.each(places)("with counts in $name", ({ make }) => {
+    test("waiting requests are allowed first come, first served, at the rate of the limit", async () => {
       const limiter = make({ limits: gcra({ limit: 1, window: "100ms" }) });
       const { port, handled } = await serve({ limits: { limiter, wait: "10s" } });
       const started = performance.now();
@@ -35,7 +35,7 @@ describeAdapters(({ serve }) => {
       expect(answers.every((answer) => answer.startsWith("HTTP/1.1 200"))).toBe(true);
     });
 
-    test("one whose time is over is denied as usual, and costs nothing", async () => {
+    test("a request whose wait runs out is denied as usual, and costs nothing", async () => {
       const heard = hearDecisions();
       const limiter = make({ limits: hourly });
       const { ask, handled } = await serve({ limits: { limiter, wait: 120 } });
@@ -60,7 +60,7 @@ describeAdapters(({ serve }) => {
       expect((await limiter.peek("127.0.0.1")).allowed).toBe(true);
     });
 
-    test("one that was admitted after a wait says how long it was", async () => {
+    test("a request that was allowed after a wait reports how long it waited", async () => {
       const clock = manualClock();
       const limiter = make({ limits: fixedWindow({ limit: 1, window: "50ms" }) }, clock.now);
       const { ask } = await serve({ limits: { limiter, wait: "10s" } });
@@ -74,7 +74,7 @@ describeAdapters(({ serve }) => {
       expect(ms).toBeLessThan(10_000);
     });
 
-    test("nobody overtakes those who wait, also with a smaller cost", async () => {
+    test("no request overtakes those that wait, even with a smaller cost", async () => {
       const line = watchLine();
       const clock = manualClock();
       const limiter = make({ limits: slidingLog({ limit: 4, window: "50ms" }) }, clock.now);
@@ -94,7 +94,7 @@ describeAdapters(({ serve }) => {
       expect(handled).toEqual(["/?3", "/?4", "/?1"]);
     });
 
-    test("a full line is an ordinary denial at once, and only for its subject", async () => {
+    test("a full queue denies at once, and only its own subject", async () => {
       const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 6 });
       const wait = { limiter, key: visitorOf };
@@ -127,7 +127,7 @@ describeAdapters(({ serve }) => {
       });
     });
 
-    test("many subjects share maxQueue, and what is beyond it is an ordinary denial", async () => {
+    test("all subjects share maxQueue, and requests beyond it are denied", async () => {
       const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 4 });
       const limited = { limiter, key: visitorOf };
@@ -152,7 +152,7 @@ describeAdapters(({ serve }) => {
       for (const { leave } of visits) leave();
     });
 
-    test("in shadow nobody waits", async () => {
+    test("shadow mode does not wait", async () => {
       const limiter = make({ limits: hourly, shadow: true });
       const { ask } = await serve({ limits: { limiter, wait: "10m" } });
       for (let i = 0; i < 3; i += 1) {
@@ -162,7 +162,7 @@ describeAdapters(({ serve }) => {
       }
     });
 
-    test("close answers those who wait as if their time were over, and later requests with its error", async () => {
+    test("close denies waiting requests as if their wait had run out, and later requests get its error", async () => {
       const line = watchLine();
       const limiter = make({ limits: hourly, maxQueue: 4 });
       const { port, ask, errors } = await serve({
@@ -185,7 +185,7 @@ describeAdapters(({ serve }) => {
       expect((await ask()).json()).toMatchObject({ code: "HEADGATE_CLOSED" });
     });
 
-    test("a cost that can never pass is denied at once, also where others wait", async () => {
+    test("a cost above the limit is denied at once, even if others wait", async () => {
       const line = watchLine();
       const limiter = make({ limits: slidingLog({ limit: 4, window: "1h" }) });
       const { port, ask } = await serve({
@@ -201,7 +201,7 @@ describeAdapters(({ serve }) => {
     });
   });
 
-  test("headers: false says nothing of the wait, and what the application has said stays", async () => {
+  test("headers: false hides the wait, and the application's own Server-Timing stays", async () => {
     const limiter = createLimiter({ limits: hourly });
     const silent = await serve({ limits: { limiter, wait: 5, headers: false } });
     await silent.ask();
@@ -210,7 +210,7 @@ describeAdapters(({ serve }) => {
     expect(denied.headers).not.toHaveProperty("server-timing");
   });
 
-  test("two mounts of one limiter wait once, and two limiters say each how long", async () => {
+  test("two mounts of one limiter wait once, and two limiters each report their wait", async () => {
     const heard = hearDecisions();
     const line = watchLine();
     const clock = manualClock();
@@ -237,7 +237,7 @@ describeAdapters(({ serve }) => {
     expect(heard.map(({ limiter }) => limiter)).toEqual(["first", "second", "first", "second"]);
   });
 
-  test("limits of a request, and of a tier, have their lines", async () => {
+  test("perRequest and tiers have queues of their own", async () => {
     const often = fixedWindow({ limit: 1, window: "50ms", name: "plan" });
     for (const limits of [
       perRequest(fixedWindow({ limit: 9, window: "50ms", name: "plan" }), () => often),
@@ -255,7 +255,7 @@ describeAdapters(({ serve }) => {
     }
   });
 
-  test("with a cost by name nobody waits for a limit that it leaves out, and a denial is by what it asks", async () => {
+  test("a cost by name does not wait for a limit with cost 0, and its denial reports only the charged limits", async () => {
     const line = watchLine();
     const requests = slidingLog({ limit: 9, window: "1h", name: "requests" });
     const tokens = fixedWindow({ limit: 1_000, window: "1h", name: "tokens" });
@@ -280,7 +280,7 @@ describeAdapters(({ serve }) => {
     leave();
   });
 
-  test("with leases requests wait as without them", async () => {
+  test("requests wait in the same way with leases", async () => {
     const store = redisStore(redis, { prefix: uniquePrefix() });
     const lease = { max: 2, ttl: "100ms" } as const;
     const limits = fixedWindow({ limit: 3, window: "300ms" });
@@ -292,7 +292,7 @@ describeAdapters(({ serve }) => {
     expect(answers.some(({ headers }) => headers["server-timing"] !== undefined)).toBe(true);
   });
 
-  test("onDenied answers after the wait, and may let the request on", async () => {
+  test("onDenied runs after the wait, and may allow the request", async () => {
     const limiter = createLimiter({ limits: hourly });
     const { ask } = await serve({ limits: { limiter, wait: 20, onDenied: () => "allow" } });
     await ask();
@@ -302,7 +302,7 @@ describeAdapters(({ serve }) => {
     expect(headers).not.toHaveProperty("retry-after");
   });
 
-  test("numbers are those of the store's clock", async () => {
+  test("numbers after a wait are those of the store's clock", async () => {
     const clock = manualClock();
     const limits = slidingLog({ limit: 1, window: "10s" });
     const limiter = createLimiter({
@@ -317,7 +317,7 @@ describeAdapters(({ serve }) => {
   });
 
   test.each([0, -1, 0.5, "11m", 600_001, "soon", null, true, Number.NaN])(
-    "wait: %j is an error when the limiter is made",
+    "wait rejects %j at construction",
     async (wait) => {
       await expect(
         serve({ limits: { limits: hourly, wait: wait as never } }),
@@ -328,7 +328,7 @@ describeAdapters(({ serve }) => {
     },
   );
 
-  test.each([1, "2s", "10m", false])("wait: %j is none", async (wait) => {
+  test.each([1, "2s", "10m", false])("wait: %j turns waiting off", async (wait) => {
     const { ask } = await serve({ limits: { limits: hourly, wait: wait as never } });
     expect((await ask()).status).toBe(200);
   });

@@ -213,7 +213,7 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<Denying<never>>>> = {
 };
 
 describe.each(Object.entries(APPLICATIONS))("%s", (_, makeApp) => {
-  test("however an application answers a denied request, one answer arrives, its own if it began one in time, and the process lives", async () => {
+  test("however an application answers a denied request, the client gets one response, the application's own if it began in time, and the process continues", async () => {
     await fuzz(await makeApp());
   });
 });

@@ -16,25 +16,25 @@ async function nextAfter(
   return next.mock.calls;
 }
 
-test("a request goes on once it is allowed to, sooner or later", async () => {
+test("an allowed request continues, whether the verdict is known now or later", async () => {
   const answer = vi.fn(() => true);
   expect(await nextAfter(answer)).toEqual([[]]);
   expect(answer.mock.calls).toEqual([[pass, {}, {}]]);
   expect(await nextAfter(async () => true)).toEqual([[]]);
 });
 
-test("a verdict that is known already is answered at once", () => {
+test("a known verdict is applied synchronously", () => {
   const next = vi.fn();
   applyVerdict(pass, () => true, {}, {}, next);
   expect(next.mock.calls).toEqual([[]]);
 });
 
-test("one that was answered does not", async () => {
+test("a denied request that was answered does not continue", async () => {
   expect(await nextAfter(() => false)).toEqual([]);
   expect(await nextAfter(async () => false)).toEqual([]);
 });
 
-test("what goes wrong is handed on as an error, and nothing else", async () => {
+test("a thrown value becomes an Error for next", async () => {
   const fail = () => {
     throw wrong;
   };
@@ -48,12 +48,12 @@ test("what goes wrong is handed on as an error, and nothing else", async () => {
   ]);
 });
 
-describe("an error that comes after a request went on is not ours to answer", () => {
+describe("errors after the request has continued", () => {
   const next = vi.fn(() => {
     throw wrong;
   });
 
-  test("at once: its caller gets it, as from any middleware", () => {
+  test("an error thrown by next goes to its caller, as with any middleware", () => {
     const answer = vi.fn(() => true);
     expect(() => applyVerdict(pass, answer, {}, {}, next)).toThrow(wrong);
     expect(next.mock.calls).toEqual([[]]);
@@ -63,7 +63,7 @@ describe("an error that comes after a request went on is not ours to answer", ()
   test.each([
     ["the decision", () => applyVerdict(Promise.resolve(pass), () => true, {}, {}, next)],
     ["the answer", () => applyVerdict(pass, async () => true, {}, {}, next)],
-  ])("after a wait for %s: the process gets it", async (_, run) => {
+  ])("an error thrown by next after a wait for %s goes to the process", async (_, run) => {
     next.mockClear();
     const listeners = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection");

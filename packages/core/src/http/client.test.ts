@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { headerValue } from "./client.ts";
 
-describe("a header's value is found", () => {
-  test("in the headers of Node's requests", () => {
+describe("request headers", () => {
+  test("a header is found in the headers of Node", () => {
     const headers = { "x-api-key": "one", "x-several": ["one", "two"], "x-none": undefined };
     expect(headerValue(headers, "x-api-key")).toBe("one");
     expect(headerValue(headers, "x-several")).toEqual(["one", "two"]);
@@ -10,7 +10,7 @@ describe("a header's value is found", () => {
     expect(headerValue(headers, "x-other")).toBeUndefined();
   });
 
-  test("in those of the Fetch API", () => {
+  test("a header is found in the Headers of the Fetch API", () => {
     const headers = new Headers([
       ["X-Api-Key", "one"],
       ["X-Several", "one"],
@@ -22,12 +22,12 @@ describe("a header's value is found", () => {
   });
 });
 
-test("what an object inherits is no header", () => {
+test("an inherited property is not a header", () => {
   expect(headerValue({}, "constructor")).toBeUndefined();
   expect(headerValue(new Headers(), "constructor")).toBeUndefined();
 });
 
-test("a header named get is a header", () => {
+test("a header named get is found", () => {
   const headers = { get: "text", "x-api-key": "one" };
   expect(headerValue(headers, "get")).toBe("text");
   expect(headerValue(headers, "x-api-key")).toBe("one");

@@ -21,17 +21,17 @@ export interface HttpRequest {
 }
 
 /**
- * Under this symbol an object carries the request that it stands for, for frameworks that pass an object without headers to the
- * functions in the options: the context of Hono, or of Nest. Decisions are stored on the carried request.
+ * Under this symbol an object stores the HTTP request that it wraps, for frameworks that pass an object without headers to the
+ * functions in the options: the context of Hono, or of Nest. Decisions are stored on the wrapped request.
  */
 export const WRAPPED_REQUEST: unique symbol = Symbol.for("@headgate/core.http") as never;
 
-/** An object that stands for a request. */
+/** An object that wraps a request. */
 export interface RequestWrapper {
   [WRAPPED_REQUEST]?: HttpRequest | undefined;
 }
 
-/** The request that an object stands for, or the object itself. */
+/** The request that an object wraps, or the object itself. */
 export function unwrapRequest<Request extends object>(request: Request): Request {
   return ((request as RequestWrapper)[WRAPPED_REQUEST] as Request | undefined) ?? request;
 }
@@ -90,7 +90,7 @@ export function handleMissingAddress(owner: string, client: Client, fix: string)
  */
 const UNTRUSTED_ADDRESSES = Array.from({ length: 64 }, (_, i) => `198.51.100.${i + 1}`);
 
-/** What says who sent a request; each visit of a guard has it. */
+/** The properties of a request context from which the sender is known. */
 export interface ReceivedRequest {
   readonly request: HttpRequest;
   readonly httpRequest: HttpRequest;
@@ -111,7 +111,7 @@ export function createTrustCheck(warn: Warn): TrustCheck {
     ) {
       warn(
         "HEADGATE_ALL_PROXIES_TRUSTED",
-        "every client is trusted to name its own address in X-Forwarded-For, so a client can evade its limits by sending another one; trust the addresses of your proxies instead",
+        "the framework trusts X-Forwarded-For from every client, so a client can evade its limits by sending another address; trust only the addresses of your proxies",
         request,
       );
     }
@@ -150,7 +150,7 @@ function simulateAddress(
 ): string | undefined {
   const socket = { remoteAddress: peer };
   const headers = { "x-forwarded-for": forwardedFor.join(", ") };
-  // The application's own trust function may refuse strangers by throwing; that must not fail the request.
+  // The application's own trust function may throw for unknown addresses; that must not fail the request.
   try {
     return Object.create(request, {
       raw: { value: { socket, connection: socket, headers } },

@@ -31,11 +31,11 @@ import type { RequestSubjects } from "./subject.ts";
 import type { HeaderSettings, PolicyText, Verdict } from "./verdict.ts";
 import { DISCONNECTED, PASS } from "./verdict.ts";
 
-/** For most requests, which do not wait for anything. */
+/** The freshness for most requests, which wait for nothing. */
 const FRESH_CONTROL: ControlFreshness = { waitedMs: 0, isFresh: true };
 
 /**
- * The last step: asks the limiter and writes the response headers. `ending` aborts when all waits must end; `routeOf` returns a
+ * The last step: calls the limiter and formats the response headers. `ending` aborts when all waits must end; `routeOf` returns a
  * request's route.
  */
 export function createConsumeStep<Request extends object>(
@@ -93,14 +93,14 @@ export function createConsumeStep<Request extends object>(
   return consume;
 }
 
-/** Writes the answer to a request by the limiter's decision on it. */
+/** Turns the limiter's decision on a request into a verdict. */
 type DecisionReporter<Request> = (
   visit: RequestContext<Request>,
   decision: Decision,
   waitedMs?: number,
 ) => Verdict;
 
-/** Asks for a request that waits in line if it is denied. */
+/** The step for requests that wait in a queue if they would be denied. */
 function createQueueStep<Request extends object>(
   owner: string,
   timeoutMs: number,
@@ -126,7 +126,7 @@ function createQueueStep<Request extends object>(
   };
 }
 
-/** Removes an undecided entry. Returns `PASS` if there was nothing to ask, and throws otherwise. */
+/** Removes an undecided call. Returns `PASS` if no limit applies to the request, and throws otherwise. */
 function handleFailure<Request extends object>(
   owner: string,
   context: RequestContext<Request>,
@@ -182,7 +182,7 @@ function createDecisionReporter<Request extends object>(
   return report;
 }
 
-/** The prepared text for a decision's limits; undefined if some of the limiter's are missing. */
+/** The prepared text for a decision's limits; undefined if the decision lacks some of the limiter's. */
 function findPolicyText<Request>(
   { limits, prepared }: RequestContext<Request>,
   decision: Decision,
@@ -247,8 +247,8 @@ function recordCountOption(
 }
 
 /**
- * Throws for a cost that comes too late, because another guard has already asked this limiter. It is not too late if this guard
- * has a dimension of its own to ask, which only this request lacks a subject for.
+ * Throws for a cost that comes too late, because another guard has already called this limiter. It is not too late if this guard
+ * counts by a dimension of its own, for which only this request lacks a subject.
  */
 function rejectUnusedCost(
   owner: string,
@@ -260,6 +260,6 @@ function rejectUnusedCost(
   if (limiterCallsTo(carried, [limiter]).some((limiterCall) => isSameCost(limiterCall.cost, cost)))
     return;
   throw invalidOption(
-    `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where it is asked first`,
+    `${owner}: cost would be ignored, because the limiter ${formatReceived(limiter.name)} has already decided this request; give the cost where the limiter is called first`,
   );
 }

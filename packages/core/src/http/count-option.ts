@@ -26,7 +26,7 @@ export function countsAll(option: CountOption<never, never> | undefined): boolea
 }
 
 /**
- * Watches a request's response, and settles the charge when it ends. `decided` settles once the limiter has been asked. The
+ * Watches a request's response, and settles the charge when it ends. `decided` settles once the limiter has decided. The
  * charge stays if the response is not sent completely, or if settling fails.
  */
 export type ResponseCounter<Request> = (
@@ -37,8 +37,8 @@ export type ResponseCounter<Request> = (
 ) => void;
 
 /**
- * `take` finds an unsettled decision on the request. `keeps`: whether limits block on confirmed charges. Undefined if all
- * responses count and no limit blocks on confirmed charges.
+ * `takeUnsettled` finds an unsettled decision on the request. `blocksOnSettle`: whether limits block on confirmed charges.
+ * Returns undefined if all responses count and no limit blocks on confirmed charges.
  */
 export function createResponseCounter<Request extends object>(
   option: CountOption<Request, never> | undefined,
@@ -57,7 +57,7 @@ export function createResponseCounter<Request extends object>(
   ): Promise<void> {
     const status = await waitForStatus(response);
     await decided;
-    // A `finish` handler may settle by hand first.
+    // A `finish` handler may settle manually first.
     if (status !== undefined) await setImmediate();
     const own = status === undefined && !blocksOnSettle ? undefined : takeUnsettled(request);
     if (!own?.decision.wouldAllow) return;

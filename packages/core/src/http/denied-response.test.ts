@@ -82,7 +82,7 @@ function writeSlowly(res: ServerResponse): void {
   setTimeout(() => res.end("ne"), 5);
 }
 
-describe("an answer of the application's", () => {
+describe("a response of the application to a denied request", () => {
   test.each<[string, OnDenied]>([
     ["is sent at once", (res) => res.end("mine")],
     ["is begun, and ended later", writeSlowly],
@@ -111,17 +111,17 @@ describe("an answer of the application's", () => {
         setTimeout(() => second(void res.end("mine")), 5);
       },
     ],
-  ])("is the one where it %s", async (_, onDenied) => {
+  ])("the application's response is sent if it %s", async (_, onDenied) => {
     const { status, text, late, failure } = await deny(onDenied);
     expect([status, text, late, failure]).toEqual([429, "mine", [], undefined]);
   });
 
-  test("is the one where middleware keeps it back", async () => {
+  test("the application's response is sent if middleware holds it back", async () => {
     expect(await deny((res) => res.end("mine"), holdEnd)).toMatchObject({ text: "mine", late: [] });
     expect(await deny(writeSlowly, holdWrites)).toMatchObject({ text: "mine", late: [] });
   });
 
-  test("is known when it has begun, not when it is over", async () => {
+  test("a response counts as begun before it has ended", async () => {
     const source = new PassThrough();
     let begin = (): void => {};
     const hasBegun = new Promise<void>((resolve) => {
@@ -138,7 +138,7 @@ describe("an answer of the application's", () => {
     expect((await answer).text).toBe("mine");
   });
 
-  test("is sent as it was when it ended, whatever is set while middleware keeps it back", async () => {
+  test("a response that middleware holds back is sent with the status and headers it ended with", async () => {
     const { status, headers, text, late } = await deny((res) => {
       res.setHeader("x-mine", "1");
       res.end("mine");
@@ -157,7 +157,7 @@ describe("an answer of the application's", () => {
   });
 });
 
-describe("Headgate's answer", () => {
+describe("Headgate's response to a denied request", () => {
   test.each<[string, OnDenied]>([
     ["nothing is begun", () => {}],
     ["what was expected comes to nothing", (_, denied) => void setTimeout(denied.addPending(), 2)],
@@ -184,12 +184,12 @@ describe("Headgate's answer", () => {
           .on("error", () => {})
           .pipe(res),
     ],
-  ])("comes where %s", async (_, onDenied) => {
+  ])("Headgate responds if %s", async (_, onDenied) => {
     expect(await deny(onDenied)).toMatchObject({ text: HEADGATE, late: [], failure: undefined });
   });
 });
 
-describe("what comes after an answer", () => {
+describe("writes after the response has ended", () => {
   const done: string[] = [];
   test.each<[string, (res: ServerResponse) => unknown]>([
     ["setHeader", (res) => res.setHeader("x-late", "1")],
@@ -200,7 +200,7 @@ describe("what comes after an answer", () => {
     ["write", (res) => res.write("late", () => done.push("write"))],
     ["end", (res) => res.end("late", () => done.push("end"))],
     ["end with nothing but a callback", (res) => res.end(() => done.push("end"))],
-  ])("is dropped and reported, not thrown: %s", async (name, act) => {
+  ])("a late write is dropped and reported, not thrown: %s", async (name, act) => {
     done.length = 0;
     let returned: unknown;
     let response: unknown;
@@ -221,7 +221,7 @@ describe("what comes after an answer", () => {
     if (name.startsWith("end") || name === "write") expect(done).toHaveLength(1);
   });
 
-  test("a source that is piped then is read to its end, and left alone when it fails", async () => {
+  test("a late piped source is read to its end, and its errors are ignored", async () => {
     const source = Readable.from(Array.from({ length: 100 }, () => "late".repeat(1_000)));
     const { text, late } = await deny((res) => {
       res.end("mine");
@@ -238,7 +238,7 @@ describe("what comes after an answer", () => {
     await vi.waitFor(both, { timeout: 5_000 });
   });
 
-  test("an error does not cut the answer short", async () => {
+  test("a late error does not cut the response short", async () => {
     const long = "mine".repeat(2_000_000);
     const { text, late } = await deny((res) => {
       res.end(long);
@@ -249,7 +249,7 @@ describe("what comes after an answer", () => {
   });
 });
 
-describe("what goes wrong", () => {
+describe("errors while a denied request is handled", () => {
   const fail = (message: string) => () => {
     throw new Error(message);
   };
@@ -273,11 +273,14 @@ describe("what goes wrong", () => {
         second({ reason: new Error("another bug") });
       },
     ],
-  ])("before an answer has begun is for the error handler: %s", async (_, onDenied) => {
-    expect(await deny(onDenied)).toMatchObject({ failure: { message: "a bug" }, late: [] });
-  });
+  ])(
+    "an error before the response has begun goes to the error handler: %s",
+    async (_, onDenied) => {
+      expect(await deny(onDenied)).toMatchObject({ failure: { message: "a bug" }, late: [] });
+    },
+  );
 
-  test("is not for the error handler where something else answers", async () => {
+  test("an error does not go to the error handler if something else responds", async () => {
     const { text, late, failure } = await deny((res, denied) => {
       const [first, second] = [denied.addPending(), denied.addPending()];
       first({ reason: new Error("a bug") });
@@ -311,7 +314,7 @@ describe("what goes wrong", () => {
         throw new Error("a bug");
       },
     ],
-  ])("%s leaves no client waiting", async (_, onDenied, before) => {
+  ])("%s: the response is closed, so that no client waits", async (_, onDenied, before) => {
     const late: unknown[] = [];
     const asked = performance.now();
     await expect(deny(onDenied, before, late)).rejects.toThrow();
@@ -319,7 +322,7 @@ describe("what goes wrong", () => {
     expect(late).toHaveLength(1);
   });
 
-  test("does not break off an answer that something else goes on with", async () => {
+  test("an error does not close a response that something else continues", async () => {
     const { text, late } = await deny((res) => {
       const source = new PassThrough();
       source.pipe(res);
@@ -332,7 +335,7 @@ describe("what goes wrong", () => {
   });
 });
 
-test("an answer that was kept gives way to another when it has failed", async () => {
+test("a response that was held back is replaced by another if it fails", async () => {
   const { text, status } = await deny((res, denied) => {
     denied.lockHead(503, {});
     denied.unlockHead();

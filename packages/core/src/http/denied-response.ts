@@ -47,8 +47,8 @@ export interface Failure {
 }
 
 /**
- * The response of a denied request while the application may answer it. Tracks whether an answer is in progress, even before
- * its first byte. Drops writes after an answer has ended, where Node would throw or end the process. Stays in place for the
+ * The response of a denied request while the application may respond. Tracks whether a response has begun, even before its
+ * first byte. Drops writes after a response has ended, where Node would throw or end the process. Stays in place for the
  * lifetime of the response.
  */
 export class DeniedResponse {
@@ -61,18 +61,18 @@ export class DeniedResponse {
   #isClosed = false;
   /** The status and headers to send, even if others are set in the meantime. */
   #lockedHead: Head | undefined;
-  /** How many pending sources may still answer: templates, files, pipes. */
+  /** How many pending sources may still respond: templates, files, pipes. */
   #pending = 0;
   #failure: Failure | undefined;
   #wake: (() => void) | undefined;
-  /** Whether `settled` has stopped waiting for an answer to begin. */
+  /** Whether `waitForResponse` has stopped waiting for a response to begin. */
   #isSettled = false;
   /** Functions to call when a source is unpiped. */
   readonly #unpipeListeners = new WeakMap<PipedSource, () => void>();
 
   /**
-   * `onLate` is called with errors that were thrown too late and, for a write that comes too late, an error whose stack shows
-   * the writer; `onClose` when the response is over or its client has disconnected.
+   * `onLate` is called with errors that were thrown too late. For a late write it is called with an error whose stack shows the
+   * writer. `onClose` is called when the response has been sent or its client has disconnected.
    */
   constructor(response: NodeResponse, onLate: (error: unknown) => void, onClose: () => void) {
     this.#response = response;
@@ -112,17 +112,17 @@ export class DeniedResponse {
     response.on("unpipe", (source) => this.#unpipeListeners.get(source)?.());
   }
 
-  /** Whether an answer has begun. */
+  /** Whether a response has begun. */
   get hasBegun(): boolean {
     return this.#hasBegun || this.#response.headersSent;
   }
 
-  /** Whether the result of `onDenied` lets the request through unanswered; not if its client has disconnected. */
+  /** Whether the result of `onDenied` allows the request; not if its client has disconnected. */
   isAllowedBy(result: unknown): boolean {
     return result === "allow" && !this.#isClosed;
   }
 
-  /** Makes a call that begins an answer, unless it throws. */
+  /** Makes a call that begins a response, unless it throws. */
   begin<T>(call: () => T): T {
     const result = call();
     this.#hasBegun = true;
@@ -130,7 +130,7 @@ export class DeniedResponse {
     return result;
   }
 
-  /** Records that something will answer, or end an answer that has begun. The returned function ends this. */
+  /** Records that something may still respond, or end a response that has begun. Call the returned function when it is done. */
   addPending(): (failure?: Failure) => void {
     this.#pending += 1;
     let isOver = false;
@@ -144,7 +144,7 @@ export class DeniedResponse {
     };
   }
 
-  /** Resolves when an answer has begun, or when none is expected any more. Rejects with an error that came before that. */
+  /** Resolves when a response has begun, or when nothing pending may respond any more. Rejects with an error that came before that. */
   async waitForResponse(): Promise<void> {
     while (!this.#hasBegun && this.#pending > 0) {
       await new Promise<void>((resolve) => {
@@ -155,31 +155,31 @@ export class DeniedResponse {
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
-  /** Ensures that the response is sent with this status and these headers, even if others are set too late. */
+  /** Ensures that the response is sent with this status and these headers, even if others are set later. */
   lockHead(status: number, headers: Head["headers"]): void {
     this.#lockedHead = { status, headers };
   }
 
-  /** Allows another answer in place of a held one that failed. */
+  /** Allows another response in place of a held one that failed. */
   unlockHead(): void {
     this.#lockedHead = undefined;
   }
 
-  /** Reports a write or an error after the answer. */
-  reportLate(error: unknown = new Error("the request had been answered")): void {
+  /** Reports a write or an error after the response. */
+  reportLate(error: unknown = new Error("the response had already ended")): void {
     this.#onLate(error);
   }
 
   /**
-   * Reports an error after an answer has begun. If nothing will end that answer, closes it, so that the client does not wait
-   * for the rest.
+   * Reports an error after a response has begun. If nothing will end that response, closes it, so that the client does not
+   * wait for the rest.
    */
   abort(reason: unknown): void {
     this.reportLate(reason);
     if (!this.#isEnded && this.#pending === 0) this.#response.destroy();
   }
 
-  /** Whether a write now would be too late: an answer has ended, or is held back. */
+  /** Whether a write now would be too late: a response has ended, or is held back. */
   get #isTooLate(): boolean {
     return this.#isEnded || (this.#lockedHead !== undefined && !this.#response.headersSent);
   }
@@ -199,7 +199,7 @@ export class DeniedResponse {
     return this.#response;
   }
 
-  /** The arguments of `writeHead` for an answer that was held back. */
+  /** The arguments of `writeHead` for a response that was held back. */
   #headArguments({ status, headers }: Head, [, ...rest]: readonly unknown[]): unknown[] {
     for (const name of BODY_HEADERS) {
       if (!Object.hasOwn(headers, name)) this.#methods["removeHeader"]?.(name);
@@ -220,8 +220,8 @@ export class DeniedResponse {
 }
 
 /**
- * Lets a function of the application answer a denied request. Resolves with its result once everything that it started has
- * answered or ended. Rejects with its error, unless an answer is in progress: then the error is reported.
+ * Calls `onDenied` of the application. Resolves with its result once everything that it started has responded or ended. Rejects
+ * with its error, unless a response is in progress: then the error is reported.
  */
 export async function runOnDenied(
   response: DeniedResponse,

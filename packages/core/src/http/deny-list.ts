@@ -12,7 +12,7 @@ import { DISCONNECTED } from "./verdict.ts";
 
 /**
  * The step that reads operators' changes, and refuses clients on the deny list. `watchTrust` is called before an address is
- * looked up; `note` is called for each refused request.
+ * looked up; `onRefused` is called for each refused request.
  */
 export function createControlStep<Request extends HttpRequest>(
   { control, monitor }: Pick<LimiterInternals, "control" | "monitor">,

@@ -8,7 +8,7 @@ const HEADERS: readonly Header[] = [
   ["Retry-After", "12"],
 ];
 
-test("an error gets the headers of the denial, and no others", () => {
+test("addHeadersToError adds exactly the headers of the denial", () => {
   const error = new Error("too fast");
   expect(addHeadersToError(error, HEADERS)).toBe(error);
   expect(error).toMatchObject({ message: "too fast" });
@@ -18,14 +18,14 @@ test("an error gets the headers of the denial, and no others", () => {
   });
 });
 
-test("headers of its own stay, whatever their letters", () => {
+test("addHeadersToError keeps headers that the error has, in any letter case", () => {
   const own = { "retry-after": "60", "WWW-Authenticate": "Bearer" };
   const error = Object.assign(new Error("too fast"), { headers: own });
   expect(addHeadersToError(error, HEADERS).headers).toEqual({ ...own, "X-RateLimit-Limit": "5" });
   expect(own).toEqual({ "retry-after": "60", "WWW-Authenticate": "Bearer" });
 });
 
-test("an error that is thrown again gets the headers of the new denial", () => {
+test("an error that is thrown twice gets the headers of the second denial", () => {
   const error = Object.assign(new Error("too fast"), { headers: { "WWW-Authenticate": "Bearer" } });
   addHeadersToError(error, HEADERS);
   expect(addHeadersToError(error, [["Retry-After", "7"]]).headers).toEqual({
@@ -49,16 +49,19 @@ test.each([
       }
     })("too fast"),
   ],
-])("an error that is %s is answered as what it is", (_, error) => {
+])("an error that is %s keeps its own shape", (_, error) => {
   const kept = addHeadersToError(error, HEADERS);
   expect(kept).toBeInstanceOf(RangeError);
   expect(kept.message).toBe("too fast");
   expect(kept.headers["Retry-After"]).toBe("12");
 });
 
-test.each([undefined, null, "too fast", { status: 429 }])("%j becomes an error", (reason) => {
-  const kept = addHeadersToError(reason, HEADERS);
-  expect(kept).toBeInstanceOf(Error);
-  expect(kept.cause).toBe(reason);
-  expect(kept.headers["Retry-After"]).toBe("12");
-});
+test.each([undefined, null, "too fast", { status: 429 }])(
+  "addHeadersToError turns %j into an Error",
+  (reason) => {
+    const kept = addHeadersToError(reason, HEADERS);
+    expect(kept).toBeInstanceOf(Error);
+    expect(kept.cause).toBe(reason);
+    expect(kept.headers["Retry-After"]).toBe("12");
+  },
+);

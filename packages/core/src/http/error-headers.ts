@@ -10,8 +10,8 @@ export interface ErrorWithHeaders extends Error {
 const ownHeaders = new WeakMap<object, unknown>();
 
 /**
- * Puts the headers of a denial on the error that answers it, as `error.headers`: some frameworks, such as Koa, drop the
- * response's headers when they answer an error, and send the error's. Headers that the error already has are kept. Returns
+ * Puts the headers of a denial on the error thrown for it, as `error.headers`: some frameworks, such as Koa, drop the
+ * response's headers when they respond to an error, and send the error's. Headers that the error already has are kept. Returns
  * `reason`, the thrown value, or an `Error` if it is not one.
  */
 export function addHeadersToError(reason: unknown, headers: readonly Header[]): ErrorWithHeaders {
@@ -25,7 +25,7 @@ export function addHeadersToError(reason: unknown, headers: readonly Header[]): 
   }
   ownHeaders.set(kept, own);
   const property = { value: kept, enumerable: true, configurable: true, writable: true };
-  // A frozen error is answered in the shape of its own.
+  // A frozen error cannot get a property, so an object that inherits from it does.
   if (!Reflect.defineProperty(error, "headers", property)) {
     return Object.create(error, { headers: property });
   }

@@ -28,8 +28,8 @@ function errorOf(options: object): HeadgateError {
   throw new Error("nothing was thrown");
 }
 
-describe("limits", () => {
-  test("make one limiter, for every request the same", async () => {
+describe("limiters of the option limits", () => {
+  test("fixed limits create one limiter for all requests", async () => {
     const { single, all, tiers, choose } = make({ name: "api", limits });
     expect(single?.name).toBe("api");
     expect(all).toEqual([single]);
@@ -37,13 +37,13 @@ describe("limits", () => {
     expect(choose).toBeUndefined();
   });
 
-  test("without a name count in this process, apart from all others", async () => {
+  test("limits without a name have counters of their own", async () => {
     const [one, other] = [make({ limits }), make({ limits })];
     await one.single?.consume("x");
     expect((await other.single?.peek("x", { cost: 2 }))?.allowed).toBe(true);
   });
 
-  test("on a store need a name, which names their counters", () => {
+  test("limits on a store require a name", () => {
     expect(errorOf({ limits, store: memoryStore() })).toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining("name"),
@@ -61,7 +61,7 @@ describe("limits", () => {
       "in tiers",
       () => make({ limits: byTier({ free: limits }, () => "free"), maxQueue: 1 }).all[0],
     ],
-  ])("wait in lines of maxQueue at most: %s", async (_, made) => {
+  ])("requests wait in a queue of at most maxQueue: %s", async (_, made) => {
     const limiter = made() as Limiter;
     await limiter.consume("x", { cost: 2 });
     const first = limiter.wait("x");
@@ -70,7 +70,7 @@ describe("limits", () => {
     await expect(first).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
 
-  test("or a limiter are required", () => {
+  test("limits or a limiter is required", () => {
     expect(errorOf({})).toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: "rateLimit: limits or a limiter is required",
@@ -88,11 +88,11 @@ describe("limits", () => {
     [{ algorithm: "gcra", limit: 1, window: "1 fortnight" }],
     [{ algorithm: "gcra", max: 1, window: "1m" }],
     [[limits, limits]],
-  ])("%j are refused at construction", (wrong) => {
+  ])("invalid limits are rejected at construction: %j", (wrong) => {
     expect(errorOf({ limits: wrong }).code).toBe("HEADGATE_INVALID_LIMIT");
   });
 
-  test("of one name and another policy on a store are refused until the first are closed", async () => {
+  test("a name cannot be used with two policies on one store until the first limiter is closed", async () => {
     const store = memoryStore();
     const first = make({ name: "api", limits, store });
     expect(errorOf({ name: "api", limits: more, store }).code).toBe("HEADGATE_DUPLICATE_NAME");
@@ -100,7 +100,7 @@ describe("limits", () => {
     expect(make({ name: "api", limits: more, store }).single?.name).toBe("api");
   });
 
-  test("extend another limiter's, and are decided with them", async () => {
+  test("limits that extend another limiter are decided together with it", async () => {
     const store = memoryStore();
     const base = createLimiter({ name: "base", limits, store });
     const options: GuardOptions<unknown> = { name: "route", limits: more, store };
@@ -112,8 +112,8 @@ describe("limits", () => {
   });
 });
 
-describe("a limiter", () => {
-  test("stands in place of limits, and is not closed with what was made here", async () => {
+describe("the option limiter", () => {
+  test("a limiter that was passed in replaces limits, and closing the guard leaves it open", async () => {
     const limiter = createLimiter({ limits });
     const { single, all, choose, close } = make({ limiter });
     expect([single, ...all, choose]).toEqual([limiter, limiter, undefined]);
@@ -125,7 +125,7 @@ describe("a limiter", () => {
     ["limits", limits],
     ["store", memoryStore()],
     ["name", "api"],
-  ])("does not go with %s", (option, value) => {
+  ])("limiter cannot be combined with %s", (option, value) => {
     expect(errorOf({ limiter: createLimiter({ limits }), [option]: value })).toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringMatching(
@@ -135,20 +135,20 @@ describe("a limiter", () => {
   });
 
   test.each([[{}], [null], ["api"], [{ consume: () => {} }], [() => {}]])(
-    "is none of %j",
+    "limiter rejects %j",
     (limiter) => {
       expect(errorOf({ limiter }).code).toBe("HEADGATE_INVALID_OPTION");
     },
   );
 });
 
-describe("tiers", () => {
+describe("limiters of tiers", () => {
   const tiers = byTier(
     { free: limits, premium: more },
     (request: { plan: string }) => request.plan as "free" | "premium",
   );
 
-  test("make a limiter each, on one store, named after the tier", async () => {
+  test("every tier has a limiter named after it, and all share one store", async () => {
     const made = make({ name: "api", limits: tiers });
     expect(made.single).toBeUndefined();
     expect([...made.tiers.keys()]).toEqual(["free", "premium"]);
@@ -160,21 +160,21 @@ describe("tiers", () => {
     expect((await made.tiers.get("premium")?.peek("x", { cost: 5 }))?.allowed).toBe(true);
   });
 
-  test("count on the store that is given", async () => {
+  test("tiers use the given store", async () => {
     const store = memoryStore();
     const [one, other] = [1, 2].map(() => make({ name: "api", limits: tiers, store }));
     await one?.tiers.get("free")?.consume("x", { cost: 2 });
     expect((await other?.tiers.get("free")?.consume("x"))?.allowed).toBe(false);
   });
 
-  test("that share limits still count apart", async () => {
+  test("tiers with the same limits count separately", async () => {
     const same = byTier({ a: limits, b: limits }, () => "a");
     const made = make({ limits: same });
     await made.tiers.get("a")?.consume("x");
     expect((await made.tiers.get("b")?.peek("x", { cost: 2 }))?.allowed).toBe(true);
   });
 
-  test("may have any name, those of Object.prototype too", async () => {
+  test("a tier may be called like a property of Object.prototype", async () => {
     const odd = JSON.parse('{ "__proto__": null, "constructor": null }');
     for (const name of Object.keys(odd)) {
       Object.defineProperty(odd, name, { value: limits, enumerable: true });
@@ -186,7 +186,7 @@ describe("tiers", () => {
     });
   });
 
-  test("that do not exist are named to the application, not in the message", async () => {
+  test("an unknown tier is named in the cause of the error, but not in its message", async () => {
     const { of } = make({ limits: tiers });
     await expect(of({ plan: "gold" })).rejects.toMatchObject({
       code: "HEADGATE_UNKNOWN_TIER",
@@ -195,7 +195,7 @@ describe("tiers", () => {
     });
   });
 
-  test("are all closed together, and their names are free", async () => {
+  test("closing the guard closes all tiers and frees their names", async () => {
     const store = memoryStore();
     const made = make({ name: "api", limits: tiers, store });
     await made.close();
@@ -206,7 +206,7 @@ describe("tiers", () => {
     expect(make({ name: "api", limits: swapped, store }).all).toHaveLength(2);
   });
 
-  test("of which one is wrong leave no name behind", () => {
+  test("an invalid tier leaves no name in use", () => {
     const store = memoryStore();
     const wrong = { ...limits, limit: -1 };
     const broken = byTier({ free: limits, premium: wrong }, () => "free");
@@ -215,12 +215,12 @@ describe("tiers", () => {
     expect(make({ name: "api", limits: right, store }).all).toHaveLength(2);
   });
 
-  test("need limits each", () => {
+  test("every tier needs limits, or null", () => {
     const broken = byTier({ free: [] }, () => "free");
     expect(errorOf({ limits: broken }).code).toBe("HEADGATE_INVALID_LIMIT");
   });
 
-  test("may be without limits, and then nobody is asked", async () => {
+  test("a tier without limits calls no limiter", async () => {
     const made = make({
       limits: byTier({ free: limits, staff: null }, (plan: string) => plan as "free"),
     });
@@ -236,7 +236,7 @@ describe("tiers", () => {
     expect(error.code).toBe("HEADGATE_INVALID_LIMIT");
   });
 
-  test("without limits leave those that are decided together with the others'", async () => {
+  test("with extend, a tier without limits calls only the extended limiter", async () => {
     const base = createLimiter({ limits: more });
     const policy = byTier({ free: limits, staff: null }, (plan: string) => plan as "free");
     const options = { name: "api", limits: policy, store: internalsOf(base).policy.store };
@@ -247,16 +247,16 @@ describe("tiers", () => {
     expect((await base.consume("x")).allowed).toBe(true);
   });
 
-  test("without a function to choose by are refused at construction", () => {
+  test("byTier requires a function that selects the tier", () => {
     expect(errorOf({ limits: { tiers: { free: limits } } }).code).toMatch(/^HEADGATE_INVALID_/);
   });
 });
 
-describe("limits of a request", () => {
+describe("limiters of perRequest", () => {
   const five = fixedWindow({ limit: 5, window: "1m" });
   const policy = perRequest(limits, (given: unknown) => given as typeof five);
 
-  test("make one limiter, of their base, and are handed on with it", async () => {
+  test("perRequest creates one limiter from its base, and passes the request's limits to it", async () => {
     const made = make({ name: "api", limits: policy });
     expect(made).toMatchObject({ all: [made.single] });
     expect(made.single?.limits).toMatchObject([{ name: "2-per-1m", limit: 2 }]);
@@ -266,17 +266,20 @@ describe("limits of a request", () => {
     expect(await made.of(Promise.resolve(null))).toBeNull();
   });
 
-  test.each([undefined, "2-per-1m", 5, true, () => five])("are none of %j", async (returned) => {
-    const { of, choose } = make({ limits: policy });
-    const refused = {
-      code: "HEADGATE_INVALID_LIMIT",
-      message: expect.stringMatching(/^rateLimit: the function of perRequest must return limits/),
-    };
-    expect(() => choose?.(returned)).toThrow(expect.objectContaining(refused));
-    await expect(of(Promise.resolve(returned))).rejects.toMatchObject(refused);
-  });
+  test.each([undefined, "2-per-1m", 5, true, () => five])(
+    "perRequest rejects limits that are %j",
+    async (returned) => {
+      const { of, choose } = make({ limits: policy });
+      const refused = {
+        code: "HEADGATE_INVALID_LIMIT",
+        message: expect.stringMatching(/^rateLimit: the function of perRequest must return limits/),
+      };
+      expect(() => choose?.(returned)).toThrow(expect.objectContaining(refused));
+      await expect(of(Promise.resolve(returned))).rejects.toMatchObject(refused);
+    },
+  );
 
-  test("of one name and base are one limiter, whichever the function", async () => {
+  test("two guards with the same name and base share one limiter, whatever their functions", async () => {
     const store = memoryStore();
     const other = perRequest(fixedWindow({ limit: 2, window: "60s" }), () => null);
     const [one, two] = [policy, other].map((limits) => make({ name: "api", limits, store }));
@@ -287,7 +290,7 @@ describe("limits of a request", () => {
     );
   });
 
-  test("are not for leases, and leave no name behind", () => {
+  test("perRequest cannot be used with lease, and leaves no name in use", () => {
     const store = memoryStore();
     const lease = { max: 10, ttl: "1s" };
     expect(errorOf({ name: "api", limits: policy, store, lease })).toMatchObject({
@@ -297,7 +300,7 @@ describe("limits of a request", () => {
     expect(make({ name: "api", limits: more, store }).single).toBeDefined();
   });
 
-  test("that are null leave those that are decided together with the base", async () => {
+  test("with extend, a request without limits calls only the extended limiter", async () => {
     const base = createLimiter({ limits: more });
     const options = { name: "own", limits: policy, store: internalsOf(base).policy.store };
     const made = make(options, base);

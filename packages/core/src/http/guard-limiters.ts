@@ -51,8 +51,8 @@ export type LimiterSettings = Pick<
 >;
 
 /**
- * Creates the limiters that settings describe; `extended` is decided together with each. `plugin` is the Fastify plugin that a
- * route's name begins with. Throws the errors of `createLimiter`.
+ * Creates the limiters that settings describe; `extended` is decided together with each. `plugin` is the name of the Fastify plugin with which a
+ * route's name begins. Throws the errors of `createLimiter`.
  */
 export function createGuardLimiters(
   owner: string,
@@ -79,7 +79,7 @@ export function createGuardLimiters(
   return singleLimiter(made, () => made.close());
 }
 
-/** Prepares the stores of limiters. Resolves with whether all of them answered. */
+/** Prepares the stores of limiters. Resolves with whether all of them are available. */
 export async function waitUntilReady(limiters: readonly Limiter[]): Promise<boolean> {
   const answers = await Promise.all(limiters.map((limiter) => limiter.ready()));
   return answers.every(Boolean);
@@ -120,7 +120,7 @@ function requestLimiter(
   requireLimitsOf(policy);
   if (limiterOptions.lease !== undefined) {
     throw invalidOption(
-      `${owner}: lease cannot be used with perRequest, because it takes units ahead and needs fixed limits; leave one of them out`,
+      `${owner}: lease cannot be used with perRequest, because it takes units in advance and needs fixed limits; leave one of them out`,
     );
   }
   const only = make(policy.base);
@@ -205,6 +205,6 @@ function rejectLimiterConflicts(owner: string, settings: LimiterSettings): void 
     given ?? LIMITER_OPTIONS.find((name) => settings.limiterOptions[name] !== undefined);
   if (option === undefined) return;
   throw invalidOption(
-    `${owner}: limiter replaces limits and their options; got ${option} as well, which must be given where the limiter is made`,
+    `${owner}: limiter replaces limits and their options; got ${option} as well, which must be given where the limiter is created`,
   );
 }

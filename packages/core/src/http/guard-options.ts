@@ -50,7 +50,7 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
   readonly allowList?: ClientList<Request> | undefined;
   /** Clients that are refused with status 403, even if they are on `allowList`. */
   readonly denyList?: ClientList<Request> | undefined;
-  /** When a key is undefined or empty: count the address (default), answer 400, or leave that limit out. */
+  /** What to do if a key is undefined or empty: count the address (default), respond with 400, or leave that limit out. */
   readonly missingKey?: MissingKey | undefined;
   /**
    * The units a request costs: a whole number of at least 0, or an object of units by limits' names. Limits that are not named
@@ -64,8 +64,8 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
    */
   readonly count?: CountOption<Request, never> | undefined;
   /**
-   * The dimensions in which `resetClient(request)` forgets the client of a request, for example after a successful login. Not
-   * `global`.
+   * The dimensions in which `resetClient(request)` deletes the usage of a request's client, for example after a successful login.
+   * Not `global`.
    */
   readonly resetDimensions?:
     | readonly (NoInfer<Dimension> | Exclude<KnownDimension, "global">)[]
@@ -76,11 +76,11 @@ export interface GuardOptions<Request, Dimension extends string = string> extend
     | undefined;
   /** Which headers a response carries. Default: legacy and standard. */
   readonly headers?: HeadersOption | undefined;
-  /** How to answer denied requests: a function of the framework's kind, or `"error"`. Some adapters do not have this option. */
+  /** How to respond to denied requests: a function of the framework's kind, or `"error"`. Some adapters do not have this option. */
   readonly onDenied?: unknown;
   /**
-   * How long a request that would be denied waits first, 1 ms to 10 minutes. It waits in line with its subject's other requests
-   * in this process: at most 100, and no more than half of `maxQueue`. A client that disconnects while it waits costs nothing.
+   * How long a request that would be denied waits first, 1 ms to 10 minutes. It waits in a queue with its subject's other requests in
+   * this process: at most 100, and no more than half of `maxQueue`. A client that disconnects while it waits costs nothing.
    * Not for limits with `block`. Default `false`.
    */
   readonly wait?: WaitOption | undefined;

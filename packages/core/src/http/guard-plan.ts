@@ -29,11 +29,11 @@ export interface GuardAdapter<Request> {
    * the option.
    */
   readonly costOf?: ((request: Request) => unknown) | undefined;
-  /** The request that an object stands for, for a framework that has such objects. */
+  /** Returns the HTTP request that the framework's object wraps, for a framework that has such objects. */
   readonly unwrapRequest?: ((request: Request) => HttpRequest) | undefined;
 }
 
-/** The path of a request. Both variants end with the step that asks. */
+/** The steps of a guard. Both variants end with the step that calls the limiter. */
 export interface GuardPlan<Request> {
   /** All steps. */
   readonly full: readonly GuardStep<Request>[];
@@ -58,7 +58,7 @@ export function createGuardPlan<Request extends HttpRequest>(
   const trust = createTrustCheck(warn);
   const checkTrust = usesAddress ? trust : undefined;
 
-  /** With tiers, the limiter of a listed request is not known. */
+  /** With tiers, the limiter of a listed request is unknown. */
   function reportListed(request: Request, list: ListedRequest["list"]): void {
     publishListed(() => ({
       limiter: limiters.single?.name ?? settings.name ?? "limiter",

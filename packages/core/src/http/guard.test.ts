@@ -54,8 +54,8 @@ function remainingAfter(verdict: Verdict): number {
   return verdict.decision.remaining;
 }
 
-describe("the order in which a request is read", () => {
-  test("is denyList, allowList, skip, tier, key, cost, decision", async () => {
+describe("the order of the steps", () => {
+  test("steps run in the order denyList, allowList, skip, tier, key, cost, decision", async () => {
     const order: string[] = [];
     const limiter = createLimiter({ limits });
     const consume = vi
@@ -104,7 +104,7 @@ describe("the order in which a request is read", () => {
   test.each([
     ["allowList", "pass"],
     ["denyList", "refused"],
-  ])("ends with %s: a request that is on it has no key and costs nothing", async (list, kind) => {
+  ])("a request on %s reads no key and costs nothing", async (list, kind) => {
     const unread = vi.fn(() => undefined as never);
     const one = request();
     const guard = guardOf({ limits, [list]: () => true, skip: unread, key: unread, cost: unread });
@@ -113,7 +113,7 @@ describe("the order in which a request is read", () => {
     expect(subjectOf(one)).toBeUndefined();
   });
 
-  test("ends with skip: a skipped request has no key, costs nothing and gets no headers", async () => {
+  test("a skipped request reads no key, costs nothing and gets no headers", async () => {
     const key = vi.fn(() => "user-1");
     const cost = vi.fn(() => 1);
     const one = request();
@@ -124,7 +124,7 @@ describe("the order in which a request is read", () => {
     expect(subjectOf(one)).toBeUndefined();
   });
 
-  test("ends with the key: a refused request costs nothing", async () => {
+  test("a request refused for its key costs nothing", async () => {
     const cost = vi.fn(() => 1);
     const guard = guardOf({ limits, key: () => undefined, missingKey: "reject", cost });
     expect((await guard.check(request(), client)).kind).toBe("refused");
@@ -132,14 +132,14 @@ describe("the order in which a request is read", () => {
   });
 });
 
-describe("skip", () => {
-  test.each([[false], [undefined]])("that answers %j counts the request", async (answer) => {
+describe("the option skip", () => {
+  test.each([[false], [undefined]])("a request is counted if skip returns %j", async (answer) => {
     for (const skip of [() => answer, async () => answer]) {
       expect(remainingAfter(await guardOf({ limits, skip }).check(request(), client))).toBe(2);
     }
   });
 
-  test("may be asynchronous", async () => {
+  test("skip may be asynchronous", async () => {
     const guard = guardOf({ limits, skip: async () => true });
     expect(await guard.check(request(), client)).toEqual({ kind: "pass" });
   });
@@ -151,17 +151,20 @@ describe("skip", () => {
     [null, "null"],
     [{}, "an object"],
     ["", "a string"],
-  ])("that answers %j is an error, not an unlimited request", async (answer, kind) => {
-    const skip = (() => answer) as unknown as () => boolean;
-    await expect(guardOf({ limits, skip }).check(request(), client)).rejects.toMatchObject({
-      code: "HEADGATE_INVALID_OPTION",
-      message: `rateLimit: skip must return true or false, got ${kind}`,
-    });
-  });
+  ])(
+    "skip returning %j is an error, so that the request is not unlimited",
+    async (answer, kind) => {
+      const skip = (() => answer) as unknown as () => boolean;
+      await expect(guardOf({ limits, skip }).check(request(), client)).rejects.toMatchObject({
+        code: "HEADGATE_INVALID_OPTION",
+        message: `rateLimit: skip must return true or false, got ${kind}`,
+      });
+    },
+  );
 });
 
-describe("a verdict", () => {
-  test("is allowed, then denied, with the decision and its headers", async () => {
+describe("verdicts", () => {
+  test("a verdict is allowed until the limit is used up, then denied, with the decision and its headers", async () => {
     const guard = guardOf({ limits });
     const kinds: string[] = [];
     for (let i = 0; i < 5; i += 1) {
@@ -173,7 +176,7 @@ describe("a verdict", () => {
     expect((await guard.check(request(), clientAt("5.6.7.8"))).kind).toBe("allowed");
   });
 
-  test("carries the headers that were asked for", async () => {
+  test("a verdict has the configured headers", async () => {
     const guard = guardOf({ limits, headers: { standard: false } });
     const verdict = await guard.check(request(), client);
     expect("headers" in verdict && verdict.headers.map(([name]) => name)).toEqual([
@@ -183,7 +186,7 @@ describe("a verdict", () => {
     ]);
   });
 
-  test("reports the reset by the wall clock", async () => {
+  test("X-RateLimit-Reset uses the wall clock", async () => {
     const guard = guardOf({ limits, headers: { standard: false, reset: "epoch" } });
     const before = Date.now();
     const verdict = await guard.check(request(), client);
@@ -192,14 +195,14 @@ describe("a verdict", () => {
     expect(reset * 1_000).toBeLessThanOrEqual(Date.now() + 61_000);
   });
 
-  test("is pass when every limit was left out for lack of a key", async () => {
+  test("a verdict is pass if every limit was left out because its key is missing", async () => {
     const guard = guardOf({ limits, key: () => undefined, missingKey: "skip" });
     const one = request();
     expect(await guard.check(one, client)).toEqual({ kind: "pass" });
     expect(subjectOf(one)).toBeUndefined();
   });
 
-  test("is a decision of the limits that are left, global ones among them", async () => {
+  test("limits whose key is missing are left out, and global limits still decide", async () => {
     const guard = guardOf({
       limits: [
         fixedWindow({ limit: 9, window: "1m", per: "apiKey" }),
@@ -216,26 +219,26 @@ describe("a verdict", () => {
     expect((await guard.check(request(), clientAt("5.6.7.8"))).kind).toBe("denied");
   });
 
-  test("of per: global asks nobody who they are", async () => {
+  test("limits per global read no key", async () => {
     const guard = guardOf({ limits: fixedWindow({ limit: 1, window: "1m", per: "global" }) });
     expect((await guard.check(request(), clientAt(undefined))).kind).toBe("allowed");
     expect((await guard.check(request(), clientAt(undefined))).kind).toBe("denied");
   });
 
-  test("is left when the client is gone and so is its address", async () => {
+  test("a verdict is disconnected if the client and its address are gone", async () => {
     const guard = guardOf({ limits });
     const gone = { ...request(), ip: undefined };
     expect(await guard.check(gone, clientAt(undefined, true))).toEqual({ kind: "left" });
   });
 
-  test("of a client that left is a decision when it can be taken", async () => {
+  test("a request of a disconnected client is decided if its address is known", async () => {
     expect((await guardOf({ limits }).check(request(), clientAt("1.2.3.4", true))).kind).toBe(
       "allowed",
     );
   });
 
   test.each(["kind", "headers", "__proto__", "constructor"])(
-    "is not mistaken for the subject of a dimension called %s",
+    "a dimension called %s is not mistaken for a verdict",
     async (dimension) => {
       const guard = guardOf({
         limits: fixedWindow({ limit: 1, window: "1m", per: dimension }),
@@ -247,8 +250,8 @@ describe("a verdict", () => {
   );
 });
 
-describe("one request", () => {
-  test("is counted once by one limiter, however often that is mounted", async () => {
+describe("one request at several guards", () => {
+  test("a limiter mounted twice counts a request once", async () => {
     const limiter = createLimiter({ limits });
     const [first, second] = [guardOf({ limiter }), guardOf({ limiter })];
     const one = request();
@@ -258,7 +261,7 @@ describe("one request", () => {
     expect(remainingAfter(await second.check(request(), client))).toBe(1);
   });
 
-  test("does not ignore a cost that comes after it was counted: that is an error", async () => {
+  test("a cost that comes after the request was counted is an error", async () => {
     const limiter = createLimiter({ limits });
     const cost = () => 2;
     const [first, second] = [guardOf({ limiter }), guardOf({ limiter, cost })];
@@ -275,7 +278,7 @@ describe("one request", () => {
     expect(await first.check(other, client)).toEqual({ kind: "pass" });
   });
 
-  test("is no error where a later mount has a cost for a dimension that this one lacks", async () => {
+  test("a later cost is no error for a dimension that was not counted before", async () => {
     const limiter = createLimiter({
       limits: [
         fixedWindow({ limit: 9, window: "1m", per: "ip", name: "ip" }),
@@ -293,7 +296,7 @@ describe("one request", () => {
     expect(await late.check(one, client)).toEqual({ kind: "pass" });
   });
 
-  test("is not admitted uncounted because a mount left it out before", async () => {
+  test("a dimension that an earlier guard left out is counted by a later one", async () => {
     const limiter = createLimiter({ limits: fixedWindow({ limit: 2, window: "1m" }) });
     const key = ({ plan }: Request) => plan;
     const guard = guardOf({ limiter, key, missingKey: "skip" });
@@ -307,7 +310,7 @@ describe("one request", () => {
     expect(kinds).toEqual(["allowed", "allowed", "denied", "denied"]);
   });
 
-  test("is counted once by limiters that share a name on a store", async () => {
+  test("limiters with one name on one store count a request once", async () => {
     const store = requireStore(memoryStore());
     const guards = [1, 2].map(() => guardOf({ name: "api", limits, store }));
     const one = request();
@@ -316,7 +319,7 @@ describe("one request", () => {
     expect(kinds).toEqual(["allowed", "pass"]);
   });
 
-  test("that fails costs nothing", async () => {
+  test("a request whose option functions throw costs nothing", async () => {
     const limiter = createLimiter({ limits });
     const one = request();
     const failing = guardOf({ limiter, cost: () => Number.NaN });
@@ -326,7 +329,7 @@ describe("one request", () => {
     expect((await limiter.peek("1.2.3.4", { cost: 3 })).allowed).toBe(true);
   });
 
-  test("asks a limiter again that could not answer, and counts once", async () => {
+  test("a limiter that failed is called again for the same request, and counts it once", async () => {
     const memory = requireStore(memoryStore());
     let fails = true;
     const store: typeof memory = {
@@ -352,7 +355,7 @@ describe("one request", () => {
     expect(await guardOf({ limiter: base }).check(one, client)).toEqual({ kind: "pass" });
   });
 
-  test("is told each limiter as far as that one's option goes", async () => {
+  test("each limiter shows the headers that its own option selects", async () => {
     const hidden = fixedWindow({ limit: 2, window: "1m", name: "hidden" });
     const shown = fixedWindow({ limit: 9, window: "1m", name: "shown" });
     const quiet = guardOf({ limits: hidden, headers: false });
@@ -366,7 +369,7 @@ describe("one request", () => {
     expect(headers["RateLimit-Policy"]).toBe('"shown";q=9;w=60');
   });
 
-  test("is told of all limiters it passed, and by the tightest", async () => {
+  test("a request gets the limits of all its limiters, and X-RateLimit of the tightest", async () => {
     const tight = guardOf({ limits: fixedWindow({ limit: 2, window: "1m", name: "tight" }) });
     const wide = guardOf({ limits: fixedWindow({ limit: 9, window: "1m", name: "wide" }) });
     const one = request();
@@ -378,7 +381,7 @@ describe("one request", () => {
     );
   });
 
-  test("charges a limiter once, also when a later one extends it", async () => {
+  test("an extended limiter charges a request once", async () => {
     const store = requireStore(memoryStore());
     const base = createLimiter({ name: "base", limits, store });
     const more = fixedWindow({ limit: 2, window: "1s", name: "more" });
@@ -389,7 +392,7 @@ describe("one request", () => {
     expect((await base.peek("1.2.3.4", { cost: 2 })).allowed).toBe(true);
   });
 
-  test("is known by its subject afterwards, so that it can be forgotten", async () => {
+  test("subjectOf finds the subject of a counted request, to reset it", async () => {
     const limiter = createLimiter({ limits });
     const guard = guardOf({ limiter, key: { default: byHeader("x-api-key") } });
     const one = request({ "x-api-key": "k" });
@@ -399,7 +402,7 @@ describe("one request", () => {
   });
 });
 
-describe("an error", () => {
+describe("errors of a guard", () => {
   const wrong = new Error("wrong");
   const raise = () => {
     throw wrong;
@@ -420,7 +423,7 @@ describe("an error", () => {
     ["a cost rejects", { limits, cost: rejectLater }],
     ["a tier throws", { limits: byTier({ free: limits }, raise) }],
     ["a tier rejects", { limits: byTier({ free: limits }, rejectLater) }],
-  ])("is a rejection, and no request goes on, when %s", async (_, options) => {
+  ])("check rejects, and the request does not continue, if %s", async (_, options) => {
     await expect(guardOf(options).check(request(), client)).rejects.toBe(wrong);
   });
 
@@ -435,7 +438,7 @@ describe("an error", () => {
     [{ tokens: 1 }],
     [1n],
     [Number.POSITIVE_INFINITY],
-  ])("is the cost %s that a function returns", async (cost) => {
+  ])("check rejects if the cost function returns %s", async (cost) => {
     for (const option of [() => cost, async () => cost]) {
       const guard = guardOf({ limits, cost: option as () => number });
       await expect(guard.check(request(), client)).rejects.toMatchObject({
@@ -445,7 +448,7 @@ describe("an error", () => {
   });
 
   test.each([["platinum"], [undefined], [null], [5], ["__proto__"], ["constructor"], [""]])(
-    "is the tier %j that does not exist",
+    "check rejects for the unknown tier %j",
     async (tier) => {
       const guard = guardOf({ limits: byTier({ free: limits }, () => tier as "free") });
       await expect(guard.check(request(), client)).rejects.toMatchObject({
@@ -456,13 +459,13 @@ describe("an error", () => {
     },
   );
 
-  test("is what the store's failure is", async () => {
+  test('check rejects with the store\'s error if onUnavailable is "throw"', async () => {
     const store = { ...memoryStore(), runNow: undefined, run: async () => Promise.reject(wrong) };
     const guard = guardOf({ name: "a", limits, store });
     await expect(guard.check(request(), client)).rejects.toBe(wrong);
   });
 
-  test("is a closed limiter", async () => {
+  test("check rejects after the limiter was closed", async () => {
     const settings = parseGuardOptions<Request>("rateLimit", { limits });
     const limiters = createGuardLimiters("rateLimit", settings);
     const guard = createGuard("rateLimit", limiters, settings, adapterWith());
@@ -476,11 +479,11 @@ describe("the cost of a request", () => {
     ["a number", 2],
     ["a function", () => 2],
     ["an asynchronous function", async () => 2],
-  ])("may be %s", async (_, cost) => {
+  ])("cost may be %s", async (_, cost) => {
     expect(remainingAfter(await guardOf({ limits, cost }).check(request(), client))).toBe(1);
   });
 
-  test("above what the limit ever grants is denied without a time to come back", async () => {
+  test("a cost above the limit is denied without Retry-After", async () => {
     const verdict = await guardOf({ limits, cost: () => 4 }).check(request(), client);
     expect(verdict.kind).toBe("denied");
     expect("headers" in verdict && verdict.headers.map(([name]) => name)).not.toContain(
@@ -488,7 +491,7 @@ describe("the cost of a request", () => {
     );
   });
 
-  test("that no request could ever pay is refused where it is given", () => {
+  test("a fixed cost above the limit is rejected at construction", () => {
     const hourly = fixedWindow({ limit: 100, window: "1h", name: "hourly" });
     const places = concurrency({ limit: 2, ttl: "1m", name: "slots" });
     const refused: GuardOptions<Request>[] = [
@@ -511,7 +514,7 @@ describe("the cost of a request", () => {
     for (const options of taken) expect(() => guardOf(options)).not.toThrow();
   });
 
-  test("of 0 is allowed and charges nothing, by a number or by the names of all limits", async () => {
+  test("a cost of 0, as a number or by the names of all limits, is allowed and charges nothing", async () => {
     const hourly = fixedWindow({ limit: 1, window: "1h", name: "hourly" });
     let cost: number | { hourly: number } = 1;
     const guard = guardOf({ limits: hourly, cost: () => cost });
@@ -526,7 +529,7 @@ describe("the cost of a request", () => {
 });
 
 describe("tiers", () => {
-  test("have limits and counters of their own", async () => {
+  test("tiers have separate limits and counters", async () => {
     const guard = guardOf({
       limits: byTier(
         {
@@ -543,7 +546,7 @@ describe("tiers", () => {
   });
 });
 
-describe("a proxy that nobody trusts", () => {
+describe("an untrusted proxy", () => {
   const forwarded = { "x-forwarded-for": "9.9.9.9" };
   const balancer: Client = { address: "10.0.0.1", peer: "10.0.0.1", isDisconnected: () => false };
 
@@ -552,7 +555,7 @@ describe("a proxy that nobody trusts", () => {
     ["a dimension counts addresses", { limits, key: byIp(), missingKey: "skip" }],
     ["addresses stand in for a missing key", { limits, key: byHeader("x-api-key") }],
     ["addresses are on a list", { limits: { ...limits, per: "global" }, denyList: ["1.2.3.4"] }],
-  ])("is told of once when %s", async (_, options) => {
+  ])("an untrusted proxy is reported once if %s", async (_, options) => {
     const warn = vi.fn();
     const guard = guardOf(options, warn);
     await guard.check(request(forwarded), balancer);
@@ -560,7 +563,7 @@ describe("a proxy that nobody trusts", () => {
     expect(warn.mock.calls.map(([code]) => code)).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
-  test("is told of for a request that is skipped, too", async () => {
+  test("an untrusted proxy is reported for a skipped request, too", async () => {
     const warn = vi.fn();
     await guardOf({ limits, skip: () => true }, warn).check(request(forwarded), balancer);
     expect(warn).toHaveBeenCalledOnce();
@@ -570,7 +573,7 @@ describe("a proxy that nobody trusts", () => {
     ["a key is required", { limits, key: () => "user-1", missingKey: "reject" }],
     ["limits without a key are left out", { limits, key: () => "user-1", missingKey: "skip" }],
     ["everybody is counted together", { limits: { ...limits, per: "global" } }],
-  ])("does not matter when no address is counted: %s", async (_, options) => {
+  ])("an untrusted proxy is not reported if no address is counted: %s", async (_, options) => {
     const warn = vi.fn();
     await guardOf(options, warn).check(request(forwarded), balancer);
     expect(warn).not.toHaveBeenCalled();

@@ -33,25 +33,23 @@ export interface Guard<Request> {
   /** Whether `check` needs a response, for `count`, `wait` or slots. */
   readonly needsResponse: boolean;
   /**
-   * Answers all waiting requests as if their time were over, and lets no request wait from now on. Resolves when the requests
-   * in progress are decided.
+   * Ends all waits with a denial, and lets no request wait from now on. Resolves when the requests in progress are decided.
    */
   drain(): Promise<void>;
   /**
-   * Returns what this limiter decided about a request, whatever other limiters it passed; undefined if it was not asked, for
-   * example because of `skip`.
+   * Returns this limiter's decision on a request, whatever other limiters decided it, too; undefined if the limiter was not
+   * called, for example because of `skip`.
    */
   decisionOf(request: object): RequestDecision | undefined;
   /**
-   * Forgets what this limiter counted for the client of a request, blocks included, in the dimensions of the option `resetDimensions`:
-   * after a good login, for example. Resolves with true if something was forgotten; with false also while the store is away.
+   * Deletes the usage and blocks of a request's client at this limiter, in the dimensions of the option `resetDimensions`: after
+   * a good login, for example. Resolves with true if something was deleted; with false also while the store is unavailable.
    * Rejects with `HEADGATE_INVALID_OPTION` without that option, and otherwise with the same errors as `limiter.reset`.
    */
   resetClient(request: object): Promise<boolean>;
 }
 
-/**
- * Prepares the path of a request in HTTP. `owner` is its name in errors. Throws `HEADGATE_INVALID_OPTION`, and then closes the
+/** Creates a guard. `owner` is its name in errors. Throws `HEADGATE_INVALID_OPTION`, and then closes the
  * limiters, so that their names are free again.
  */
 export function createGuard<Request extends HttpRequest>(
@@ -189,8 +187,8 @@ function runPlan<Request>(
 }
 
 /**
- * Handles a request in an adapter: `answer` applies the verdict to the response, and returns, now or later, whether the request
- * goes on. Then `next` is called, without an argument or with an error; never twice.
+ * Applies a verdict in an adapter: `respond` applies it to the response, and returns, now or later, whether the request
+ * continues. Then `next` is called at most once, without an argument or with an error.
  */
 export function applyVerdict<Request, Reply>(
   decided: Awaitable<Verdict>,

@@ -111,7 +111,7 @@ function errorOf(make: () => unknown): HeadgateError {
 }
 
 describe("RateLimit-Policy", () => {
-  test("is written as the draft's examples are", () => {
+  test("RateLimit-Policy matches the draft's examples", () => {
     const limits = [
       { name: "burst", per: "ip", limit: 100, windowMs: 60_000 },
       { name: "daily", per: "ip", limit: 1_000, windowMs: 86_400_000 },
@@ -119,7 +119,7 @@ describe("RateLimit-Policy", () => {
     expect(formatPolicyHeader(limits)).toBe('"burst";q=100;w=60, "daily";q=1000;w=86400');
   });
 
-  test("escapes quotes and backslashes, and nothing else", () => {
+  test("RateLimit-Policy escapes only quotes and backslashes", () => {
     const limits = [{ name: 'a "b" \\ c;d,e=f', per: "ip", limit: 1, windowMs: 1_000 }];
     expect(formatPolicyHeader(limits)).toBe('"a \\"b\\" \\\\ c;d,e=f";q=1;w=1');
   });
@@ -131,13 +131,13 @@ describe("RateLimit-Policy", () => {
     [1_001, 2],
     [1_999, 2],
     [60_000, 60],
-  ])("of a window of %i ms says w=%s", (windowMs, w) => {
+  ])("RateLimit-Policy for a window of %i ms has w=%s", (windowMs, w) => {
     const [item] = itemsOf(formatPolicyHeader([{ name: "a", per: "ip", limit: 5, windowMs }]));
     expect(item).toEqual(["a", w === undefined ? { q: 5 } : { q: 5, w }]);
   });
 
   test.prop([fc.array(limitState, { minLength: 1, maxLength: 5 })])(
-    "says every limit's name, quota and window in RFC 9651 syntax, in order",
+    "RateLimit-Policy lists name, quota and window of every limit in order, as an RFC 9651 list",
     (limits) => {
       const items = itemsOf(formatPolicyHeader(limits));
       expect(items.map(([name]) => name)).toEqual(limits.map(({ name }) => name));
@@ -153,7 +153,7 @@ describe("RateLimit-Policy", () => {
 });
 
 describe("RateLimit", () => {
-  test("is written as the draft's examples are", () => {
+  test("RateLimit matches the draft's examples", () => {
     const state = {
       per: "ip",
       limit: 100,
@@ -170,7 +170,7 @@ describe("RateLimit", () => {
   });
 
   test.prop([fc.array(limitState, { minLength: 1, maxLength: 5 })])(
-    "says what is left of every limit, and when that grows, in RFC 9651 syntax",
+    "RateLimit lists the remaining units of every limit and the seconds until they grow, as an RFC 9651 list",
     (limits) => {
       const items = itemsOf(formatRateLimitHeader(limits));
       expect(items.map(([name]) => name)).toEqual(limits.map(({ name }) => name));
@@ -193,28 +193,31 @@ describe("Retry-After", () => {
     [1_001, "2"],
     [59_999, "60"],
     [31_622_400_000, "31622400"],
-  ])("of %i ms is %s", (retryAfterMs, seconds) => {
+  ])("Retry-After for %i ms is %s", (retryAfterMs, seconds) => {
     expect(formatRetryAfter(decisionOf({ retryAfterMs }))).toBe(seconds);
   });
 
-  test("is not sent when no wait is long enough", () => {
+  test("Retry-After is not sent if no wait is long enough", () => {
     expect(
       formatRetryAfter(decisionOf({ retryAfterMs: Number.POSITIVE_INFINITY })),
     ).toBeUndefined();
   });
 
-  test.prop([milliseconds])("is never early, and less than a second late", (retryAfterMs) => {
-    const value = formatRetryAfter(decisionOf({ retryAfterMs })) as string;
-    // RFC 9110 §10.2.3: delay-seconds is 1*DIGIT.
-    expect(value).toMatch(/^\d+$/);
-    expect(isOff(Number(value), retryAfterMs)).toBe(false);
-  });
+  test.prop([milliseconds])(
+    "Retry-After is never early, and late by less than a second",
+    (retryAfterMs) => {
+      const value = formatRetryAfter(decisionOf({ retryAfterMs })) as string;
+      // RFC 9110 §10.2.3: delay-seconds is 1*DIGIT.
+      expect(value).toMatch(/^\d+$/);
+      expect(isOff(Number(value), retryAfterMs)).toBe(false);
+    },
+  );
 });
 
 describe("X-RateLimit-*", () => {
   const decision = decisionOf({ limit: 100, remaining: 7, resetAfterMs: 1_500 });
 
-  test("are the decision's own numbers", () => {
+  test("X-RateLimit-* are the numbers of the decision", () => {
     expect(formatLegacyHeaders(decision, "x-ratelimit", "delta", 0)).toEqual([
       ["X-RateLimit-Limit", "100"],
       ["X-RateLimit-Remaining", "7"],
@@ -222,7 +225,7 @@ describe("X-RateLimit-*", () => {
     ]);
   });
 
-  test("report the reset from the Unix epoch when that is asked for", () => {
+  test("X-RateLimit-Reset counts from the Unix epoch if the option says so", () => {
     const reset = formatLegacyHeaders(decision, "x-ratelimit", "epoch", 1_800_000_000_499.5).at(-1);
     expect(reset).toEqual(["X-RateLimit-Reset", "1800000002"]);
     const later = formatLegacyHeaders(decision, "x-ratelimit", "epoch", 1_800_000_000_500.5).at(-1);
@@ -233,13 +236,13 @@ describe("X-RateLimit-*", () => {
     expect(exact).toEqual(["X-RateLimit-Reset", "1800000002000"]);
   });
 
-  test("are left out where nothing was counted, or nobody wants them", () => {
+  test("X-RateLimit-* are not sent if nothing was counted or the option is false", () => {
     const uncounted = decisionOf({ limits: [] });
     expect(formatLegacyHeaders(uncounted, "x-ratelimit", "delta", 0)).toEqual([]);
     expect(formatLegacyHeaders(decision, false, "delta", 0)).toEqual([]);
   });
 
-  test("have the names of draft 6 when that is asked for", () => {
+  test('legacy: "ratelimit" uses the header names of draft 6', () => {
     expect(formatLegacyHeaders(decision, "ratelimit", "delta", 0)).toEqual([
       ["RateLimit-Limit", "100"],
       ["RateLimit-Remaining", "7"],
@@ -248,7 +251,7 @@ describe("X-RateLimit-*", () => {
   });
 
   test.prop([fc.nat(31_622_400_000), fc.nat(4_000_000_000_000)])(
-    "never name a reset before it is",
+    "X-RateLimit-Reset is never before the actual reset",
     (resetAfterMs, nowMs) => {
       const used = decisionOf({ resetAfterMs });
       const reset = (unit: ResetUnit) =>
@@ -276,7 +279,7 @@ async function headersUnder(limits: Policy, cost: number): Promise<string[]> {
   ];
 }
 
-describe("of real decisions", () => {
+describe("headers of real decisions", () => {
   const widest = 1_000_000_000;
 
   test.each<[string, Policy, number]>([
@@ -286,7 +289,7 @@ describe("of real decisions", () => {
     ["the largest log", slidingLog({ limit: 1_000_000, window: "366d" }), 1_000_000],
     ["sixty buckets", slidingWindow({ limit: widest, window: "366d", buckets: 60 }), widest],
     ["a window of one ms", fixedWindow({ limit: 1, window: 1 }), 1],
-  ])("%s fits the integers of RFC 9651, which have 15 digits at most", async (_, limits, cost) => {
+  ])("the numbers of %s fit RFC 9651 integers of at most 15 digits", async (_, limits, cost) => {
     for (const value of await headersUnder(limits, cost)) {
       expect(value).not.toMatch(/\d{16}|NaN|Infinity|undefined|(^|=)-|\d[.e]\d/);
       validateHeaderValue("X-Any", value);
@@ -296,7 +299,7 @@ describe("of real decisions", () => {
     expect(itemsOf(remaining as string)).toHaveLength(1);
   });
 
-  test("a limit without a name is called by what it grants", async () => {
+  test("a limit without a name is named after its quota and window", async () => {
     const [policy] = await headersUnder(gcra({ limit: 100, window: "1m" }), 1);
     expect(policy).toBe('"100-per-1m";q=100;w=60');
   });
@@ -308,7 +311,7 @@ describe("of real decisions", () => {
   );
 
   test.prop([anyName], { numRuns: 500 })(
-    "no limit's name can end a header or start another",
+    "the name of a limit cannot end a header or start another",
     async (name) => {
       const isPrintable = /^[ -~]{1,64}$/.test(name);
       const limits = gcra({ limit: 5, window: "1s", name });
@@ -327,7 +330,7 @@ describe("of real decisions", () => {
   );
 });
 
-describe("the headers option", () => {
+describe("the option headers", () => {
   const all = { legacy: "x-ratelimit", standard: true, reset: "delta", retryAfter: true };
   const draft6 = { ...all, legacy: "ratelimit", standard: false };
 
@@ -349,7 +352,7 @@ describe("the headers option", () => {
     [{ reset: "epoch" }, { ...all, reset: "epoch" }],
     [{ reset: "epoch-ms" }, { ...all, reset: "epoch-ms" }],
     [{ retryAfter: false }, { ...all, retryAfter: false }],
-  ])("%j is %j", (option, read) => {
+  ])("headers: %j means %j", (option, read) => {
     expect(readHeadersOption(option)).toEqual(read);
   });
 
@@ -375,7 +378,7 @@ describe("the headers option", () => {
     [0, "options must be an object, got 0"],
     ["standard", 'options must be an object, got "standard"'],
     [["legacy"], 'options must be an object, got ["legacy"]'],
-  ])("refuses %j", (option, message) => {
+  ])("headers rejects %j", (option, message) => {
     const error = errorOf(() => readHeadersOption(option as HeadersOption));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toContain(`headers: ${message}`);

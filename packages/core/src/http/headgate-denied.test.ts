@@ -3,7 +3,7 @@ import { fixedWindow } from "../algorithms/fixed-window.ts";
 import { createLimiter } from "../limiter/create-limiter.ts";
 import { HeadgateDeniedError } from "./problem.ts";
 
-test("a denial as an error tells both frameworks its status, and carries its decision", async () => {
+test("HeadgateDeniedError has the status for Express and Fastify, and the decision", async () => {
   const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1m" }) });
   const decision = await limiter.consume("x", { cost: 2 });
   const error = new HeadgateDeniedError(decision);

@@ -24,7 +24,7 @@ function request(headers: HttpRequest["headers"] = {}): HttpRequest {
 }
 
 describe("createHttpGuard", () => {
-  test("decides requests, and knows what it decided", async () => {
+  test("createHttpGuard decides requests and returns their decisions later", async () => {
     const guard = createHttpGuard("rateLimit", { limits });
     const first = request();
     expect(await guard.check(first, client)).toMatchObject({
@@ -40,7 +40,7 @@ describe("createHttpGuard", () => {
     expect(denied).not.toHaveProperty("conclude");
   });
 
-  test("decides once on a request and on the objects that stand for it", async () => {
+  test("a request and the objects that wrap it are counted once", async () => {
     const guard = createHttpGuard("rateLimit", { limits });
     const carried = request();
     const context = { ...request(), [WRAPPED_REQUEST]: carried };
@@ -51,7 +51,7 @@ describe("createHttpGuard", () => {
     }
   });
 
-  test("has its limiter, or one for each tier", async () => {
+  test("createHttpGuard has one limiter, or one for each tier", async () => {
     const guard = createHttpGuard("rateLimit", { name: "one", limits });
     expect(guard.limiter?.name).toBe("one");
     expect(guard.tiers.size).toBe(0);
@@ -60,7 +60,7 @@ describe("createHttpGuard", () => {
     expect([...tiered.tiers.keys()]).toEqual(["free"]);
   });
 
-  test("frees its name when it is closed, but not a limiter that was handed in", async () => {
+  test("close frees the name, but does not close a limiter that was passed in", async () => {
     const store = memoryStore();
     const make = (limit: number) =>
       createHttpGuard("rateLimit", { name: "a", store, limits: { ...limits, limit } });
@@ -73,7 +73,7 @@ describe("createHttpGuard", () => {
     expect((await limiter.consume("a")).allowed).toBe(true);
   });
 
-  test("reads the headers of the Fetch API", async () => {
+  test("headers of the Fetch API are read", async () => {
     const key = byHeader("X-Api-Key");
     const guard = createHttpGuard("rateLimit", { limits, key, missingKey: "reject" });
     const withKey = (value: string) => request(new Headers({ "x-api-key": value }));
@@ -86,7 +86,7 @@ describe("createHttpGuard", () => {
     expect((await guard.check(request(new Headers()), client)).kind).toBe("refused");
   });
 
-  test("finds the address in a header of the Fetch API that comes from a trusted proxy, and from nobody else", async () => {
+  test("the address is read from a Fetch API header only if a trusted proxy sent it", async () => {
     const warn = vi.fn();
     const address = { header: "X-Real-IP", trust: ["10.0.0.0/8"] };
     const guard = createHttpGuard("rateLimit", { limits, address }, { warn });
@@ -103,7 +103,7 @@ describe("createHttpGuard", () => {
     );
   });
 
-  test("warns of a forwarding header of the Fetch API that nobody trusts", async () => {
+  test("a Fetch API request with a forwarding header from an untrusted proxy is reported", async () => {
     const warn = vi.fn();
     const guard = createHttpGuard("rateLimit", { limits }, { warn });
     await guard.check(request(new Headers({ forwarded: "for=198.51.100.1" })), client);
@@ -113,18 +113,21 @@ describe("createHttpGuard", () => {
   });
 });
 
-describe("what a framework is handed as an error", () => {
-  test.each([[undefined], [null], ["route"], [0]])("is one, also for %j", async (thrown) => {
-    const key = () => {
-      throw thrown;
-    };
-    const { check } = createHttpGuard("rateLimit", { limits, key });
-    const failure = await check(request(), client).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(Error);
-    expect(failure).toMatchObject({ code: "HEADGATE_NOT_AN_ERROR", cause: thrown });
-  });
+describe("errors that a framework receives", () => {
+  test.each([[undefined], [null], ["route"], [0]])(
+    "check rejects with an Error even if a function throws %j",
+    async (thrown) => {
+      const key = () => {
+        throw thrown;
+      };
+      const { check } = createHttpGuard("rateLimit", { limits, key });
+      const failure = await check(request(), client).catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(Error);
+      expect(failure).toMatchObject({ code: "HEADGATE_NOT_AN_ERROR", cause: thrown });
+    },
+  );
 
-  test("is the error that was thrown", async () => {
+  test("check rejects with the same error that was thrown", async () => {
     const wrong = new Error("wrong");
     const key = () => Promise.reject(wrong);
     await expect(createHttpGuard("a", { limits, key }).check(request(), client)).rejects.toBe(
@@ -132,7 +135,7 @@ describe("what a framework is handed as an error", () => {
     );
   });
 
-  test("names the function of the adapter", async () => {
+  test("error messages name the function of the adapter", async () => {
     const nobody = { ...client, address: undefined };
     await expect(createHttpGuard("limited", { limits }).check(request(), nobody)).rejects.toThrow(
       /^limited: a request has no client address/,
@@ -143,14 +146,14 @@ describe("what a framework is handed as an error", () => {
   });
 });
 
-describe("an adapter that makes a mistake is told", () => {
+describe("mistakes of an adapter", () => {
   test.each([
     ["no client", undefined],
     ["an address", "203.0.113.7"],
     ["a list of addresses, such as ctx.ips", { ...client, address: ["203.0.113.7"] }],
     ["an address that is no text", { ...client, address: 7 }],
     ["a client without isDisconnected", { address: "203.0.113.7" }],
-  ])("of %s", async (_, wrong) => {
+  ])("an adapter gets an error for %s", async (_, wrong) => {
     const { check } = createHttpGuard("limited", { limits });
     await expect(check(request(), wrong as Client)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
@@ -158,13 +161,13 @@ describe("an adapter that makes a mistake is told", () => {
     });
   });
 
-  test("of something that it cannot say of its framework", () => {
+  test("an adapter gets an error for an unknown property", () => {
     expect(() => createHttpGuard("limited", { limits }, { routeof: () => "" } as object)).toThrow(
       'limited: adapter: unknown option "routeof"; it takes name, routeOf, warn, onDenied, count',
     );
   });
 
-  test("of an address that a request of the Fetch API does not have", async () => {
+  test("an adapter gets an error for a Fetch API request without an address", async () => {
     const asked = new Request("http://localhost/");
     const { check } = createHttpGuard("limited", { limits });
     await expect(check(asked, clientOf(undefined, asked as object))).rejects.toMatchObject({
@@ -173,12 +176,12 @@ describe("an adapter that makes a mistake is told", () => {
   });
 });
 
-describe("an option for which an adapter has to do something", () => {
+describe("options that need support of the adapter", () => {
   test.each([
     ["onDenied", () => {}],
     ["count", "failed"],
     ["wait", "2s"],
-  ])("is refused where it does not: %s", (option, value) => {
+  ])("an option that the adapter does not support is rejected: %s", (option, value) => {
     const options: GuardOptions<HttpRequest> = { limits, [option]: value };
     expect(() => createHttpGuard("rateLimit", options)).toThrow(
       `rateLimit: this adapter does not have the option ${option}; `,
@@ -186,21 +189,21 @@ describe("an option for which an adapter has to do something", () => {
     createHttpGuard("rateLimit", options, { onDenied: true, count: true });
   });
 
-  test("is not missed where it is off", () => {
+  test("an option that is off needs no support of the adapter", () => {
     createHttpGuard("rateLimit", { limits, wait: false });
   });
 });
 
-describe("places", () => {
+describe("slots", () => {
   const two = concurrency({ limit: 2, ttl: "1m" });
 
-  test("are refused where nobody says when a request is over", () => {
+  test("concurrency limits are rejected if the adapter passes no response", () => {
     expect(() => createHttpGuard("limited", { limits: two })).toThrow(
       "limited: this adapter does not know when a request is over",
     );
   });
 
-  test("are held until the response that was handed to check has ended", async () => {
+  test("slots are held until the response passed to check has ended", async () => {
     const guard = createHttpGuard("rateLimit", { limits: two }, { count: true });
     const free = async () => (await guard.limiter?.peek("203.0.113.7", { cost: 0 }))?.remaining;
     const response = new ServerResponse(new IncomingMessage(new Socket()));
@@ -225,7 +228,7 @@ describe("wait", () => {
     );
   const makeResponse = () => new ServerResponse(new IncomingMessage(new Socket()));
 
-  test("ends when the guard is closed, also for a limiter that was handed in", async () => {
+  test("a wait ends when the guard is closed, even if the limiter was passed in", async () => {
     const guard = waiting();
     await guard.check(request(), client, makeResponse());
     const checked = guard.check(request(), client, makeResponse());
@@ -237,7 +240,7 @@ describe("wait", () => {
   test.each([
     ["the response is closed", ({ response }: Visit) => response.emit("close")],
     ["its connection is closed", ({ socket }: Visit) => socket.emit("close")],
-  ])("ends when %s", async (_, leave) => {
+  ])("a wait ends when %s", async (_, leave) => {
     const guard = waiting();
     await guard.check(request(), client, makeResponse());
     const socket = new Socket();
@@ -250,7 +253,7 @@ describe("wait", () => {
     await guard.close();
   });
 
-  test("is an error where check is handed no response", async () => {
+  test("wait is an error if check gets no response", async () => {
     await expect(waiting().check(request(), client)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringMatching(/^rateLimit: for count, wait and concurrency .* undefined$/),
@@ -271,7 +274,7 @@ describe("count", () => {
     return (await guard.limiter?.peek("203.0.113.7", { cost: 0 }))?.remaining;
   }
 
-  test("decides at the end of the response that was handed to check", async () => {
+  test("count settles a charge when the response passed to check has ended", async () => {
     expect(await remainingAfter(200)).toBe(2);
     expect(await remainingAfter(404)).toBe(1);
   });
@@ -280,7 +283,7 @@ describe("count", () => {
     ["nothing", undefined],
     ["a response of the Fetch API", new Response()],
     ["Node's request", new IncomingMessage(new Socket())],
-  ])("is an error where check is handed %s", async (_, response) => {
+  ])("count is an error if check gets %s", async (_, response) => {
     const guard = createHttpGuard("rateLimit", { limits, count: "failed" }, { count: true });
     await expect(guard.check(request(), client, response)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
@@ -296,7 +299,7 @@ describe("count", () => {
 describe("warnings", () => {
   const forwarded = () => request({ "x-forwarded-for": "198.51.100.1" });
 
-  test("go to the adapter's own log", async () => {
+  test("warnings go to the log of the adapter", async () => {
     const warn = vi.fn();
     const guard = createHttpGuard("rateLimit", { limits }, { warn });
     const one = forwarded();
@@ -305,7 +308,7 @@ describe("warnings", () => {
     expect(warn.mock.calls).toEqual([["HEADGATE_PROXY_NOT_TRUSTED", text, one]]);
   });
 
-  test("are the process's otherwise, each code once", async () => {
+  test("without a log of the adapter, warnings are process warnings, once for each code", async () => {
     const emitted = vi.spyOn(process, "emitWarning").mockReturnValue();
     for (let i = 0; i < 2; i += 1) {
       await createHttpGuard("rateLimit", { limits }).check(forwarded(), client);

@@ -32,10 +32,10 @@ export interface HttpGuard<Request> extends Pick<Guard<Request>, "decisionOf" | 
   check(request: Request, client: Client, response?: object): Promise<Verdict>;
   /**
    * Prepares the stores for the first request: await it before the server listens. Resolves with whether all answered, within
-   * `connectTimeout`. A store that is away is no error.
+   * `connectTimeout`. An unavailable store is no error.
    */
   ready(): Promise<boolean>;
-  /** Answers the waiting requests, and frees the names of the limiters that were created here. The store's client stays open. */
+  /** Ends all waits with a denial, and frees the names of the limiters that were created here. The store's client stays open. */
   close(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export interface HttpAdapter<Request> {
 }
 
 /**
- * Creates the guard for an adapter, which asks it about each request. `owner` is the name of the adapter's function, for error
+ * Creates the guard that an adapter calls for each request. `owner` is the name of the adapter's function, for error
  * messages. Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_DUPLICATE_NAME`.
  */
 export function createHttpGuard<Request extends HttpRequest>(
@@ -83,7 +83,7 @@ export function createHttpGuard<Request extends HttpRequest>(
   };
 }
 
-/** The same guard for an adapter that creates clients with `clientOf`, and calls `settle`: it answers synchronously if it can. */
+/** The same guard for an adapter that creates clients with `clientOf` and calls `applyVerdict`: `check` returns synchronously if it can. */
 export interface AdapterGuard<Request> extends Omit<HttpGuard<Request>, "check"> {
   readonly check: Guard<Request>["check"];
   readonly needsResponse: boolean;
@@ -94,7 +94,7 @@ export interface InternalParts<Request>
   extends Pick<GuardAdapter<Request>, "unwrapRequest" | "costOf"> {
   /** The names of options that the adapter reads itself. */
   readonly optionNames?: readonly string[];
-  /** The defaults of the options that say how a request is read and answered. */
+  /** The defaults of the options for reading requests and for responses. */
   readonly inherited?: GuardSettings<Request> | undefined;
 }
 
@@ -136,7 +136,7 @@ function noRoute(): undefined {
   return undefined;
 }
 
-/** Stands for all applications of a process, which adapters without a log of their own do not distinguish. */
+/** The key of warnings for adapters without a log of their own, which warn once for each process. */
 const PROCESS_KEY = {};
 
 function warnProcess(code: string, message: string, _: object, error?: unknown): void {
@@ -152,7 +152,7 @@ function requireClient(owner: string, client: Client): void {
   );
 }
 
-/** Without Node's response, a request would count regardless of its response, or wait though its client has disconnected. */
+/** Without Node's response, a request would count regardless of its response, or wait although its client has disconnected. */
 function invalidResponseError(owner: string, response: unknown): HeadgateError {
   return invalidValue(
     `${owner}: for count, wait and concurrency the adapter must pass Node's response to check`,
@@ -179,13 +179,13 @@ function rejectUnsupportedOptions(
     throw invalidOption(`${owner}: this adapter does not have the option ${option}; ${instead}`);
   };
   if (onDenied !== undefined && adapter.onDenied !== true) {
-    reject("onDenied", "let the framework answer denied requests in your way");
+    reject("onDenied", "let the framework respond to denied requests");
   }
   if (adapter.count === true) return;
   if (count !== undefined) {
     reject(
       "count",
-      "give back by hand what should not count, by refund() of what the guard's of(request) finds",
+      "refund requests that should not count: call refund() on the guard's decisionOf(request)",
     );
   }
   if (waitMs !== undefined) {
@@ -198,9 +198,9 @@ function unwatchedResponseError(owner: string, limiters: GuardLimiters): Headgat
   void limiters.close();
   const hasSlots = limiters.all.some((limiter) => internalsOf(limiter).policy.hasSlots);
   const cannot = hasSlots
-    ? "hold the places of concurrency; run the work inside limiter.run(subject, fn)"
-    : 'settle what a limiter with blockOn: "settle" has charged';
+    ? "hold the slots of concurrency limits; run the work inside limiter.run(subject, fn)"
+    : 'settle the charges of a limiter with blockOn: "settle"';
   return invalidOption(
-    `${owner}: this adapter does not know when a request is over, so it cannot ${cannot}`,
+    `${owner}: this adapter does not know when a response ends, so it cannot ${cannot}`,
   );
 }

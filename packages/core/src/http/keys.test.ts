@@ -29,16 +29,16 @@ function errorOf(make: () => unknown): HeadgateError {
 }
 
 describe("byIp", () => {
-  test("counts the address that was read when the request came, also when the request has another one by now", async () => {
+  test("byIp counts the address read when the request arrived, even if the request's address has changed", async () => {
     expect(await subjectBy(byIp(), { ip: "5.6.7.8" }, "1.2.3.4")).toBe("1.2.3.4");
     expect(await subjectBy(byIp(), { ip: undefined }, "1.2.3.4")).toBe("1.2.3.4");
   });
 
-  test("reads the request's own address when it is called without one", async () => {
+  test("byIp reads the request's address if it is called without one", async () => {
     expect(await subjectBy(byIp(), { ip: "::ffff:5.6.7.8" })).toBe("5.6.7.8");
   });
 
-  test("never reads a header by itself", async () => {
+  test("byIp never reads a header itself", async () => {
     const headers = {
       "x-forwarded-for": "9.9.9.9",
       forwarded: "for=9.9.9.9",
@@ -48,11 +48,11 @@ describe("byIp", () => {
     expect(await subjectBy(byIp(), { headers })).toBeUndefined();
   });
 
-  test.each([[undefined], [""]])("has no subject for the address %j", async (address) => {
+  test.each([[undefined], [""]])("byIp has no subject for the address %j", async (address) => {
     expect(await subjectBy(byIp(), { ip: address }, address)).toBeUndefined();
   });
 
-  test("counts IPv6 per /64, or as said", async () => {
+  test("byIp counts IPv6 per /64 by default, or by ipv6Prefix", async () => {
     const address = "2001:db8:1:2:3:4:5:6";
     expect(await subjectBy(byIp(), {}, address)).toBe("2001:db8:1:2::/64");
     expect(await subjectBy(byIp({}), {}, address)).toBe("2001:db8:1:2::/64");
@@ -73,7 +73,7 @@ describe("byIp", () => {
     [null],
     [true],
     [64n],
-  ])("refuses a prefix of %s, and says so", (ipv6Prefix) => {
+  ])("byIp rejects the prefix %s", (ipv6Prefix) => {
     const error = errorOf(() => byIp({ ipv6Prefix } as ByIpOptions));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toMatch(/byIp: ipv6Prefix .*1 to 128/);
@@ -81,7 +81,7 @@ describe("byIp", () => {
   });
 
   test.each([[{ prefix: 56 }], [{ ipv6Subnet: 56 }], [{ ipv6prefix: 56 }]])(
-    "refuses the unknown option of %j, and names its own",
+    "byIp rejects the unknown option of %j and names ipv6Prefix",
     (options) => {
       const error = errorOf(() => byIp(options as ByIpOptions));
       expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -90,11 +90,11 @@ describe("byIp", () => {
     },
   );
 
-  test.each([[null], [64], ["64"], [[64]]])("refuses %j for options", (options) => {
+  test.each([[null], [64], ["64"], [[64]]])("byIp rejects the options %j", (options) => {
     expect(errorOf(() => byIp(options as never)).code).toBe("HEADGATE_INVALID_OPTION");
   });
 
-  test("is known to count addresses, in any copy of Headgate; other keys are not", () => {
+  test("keys of byIp are recognized by every copy of Headgate; other keys are not", () => {
     expect(countsByAddress(byIp())).toBe(true);
     expect(Object.getOwnPropertySymbols(byIp())).toContain(Symbol.for("@headgate/core.own-key"));
     expect(countsByAddress(byHeader("x-api-key"))).toBe(false);
@@ -131,12 +131,12 @@ describe("byHeader", () => {
     return subjectBy(options ? byHeader("x-api-key", options) : key, { headers });
   }
 
-  test("hashes with SHA-256 (the example of FIPS 180)", async () => {
+  test("byHeader hashes with SHA-256 (the example of FIPS 180)", async () => {
     const hash = fromHex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     expect(await by({ "x-api-key": "abc" })).toBe(`~sha256~${hash}`);
   });
 
-  test("hashes with HMAC-SHA-256 under a secret (RFC 4231, test case 2)", async () => {
+  test("byHeader hashes with HMAC-SHA-256 if there is a secret (RFC 4231, test case 2)", async () => {
     const hash = fromHex("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     const headers = { "x-api-key": "what do ya want for nothing?" };
     expect(await by(headers, { hashSecret: "Jefe" })).toBe(`~hmac~${hash}`);
@@ -145,13 +145,13 @@ describe("byHeader", () => {
   test.prop([
     fc.string({ minLength: 1 }),
     fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
-  ])("hashes any value", async (value, hashSecret) => {
+  ])("byHeader hashes any value", async (value, hashSecret) => {
     const kind = hashSecret === undefined ? "sha256" : "hmac";
     const subject = await by({ "x-api-key": value }, { hashSecret });
     expect(subject).toBe(`~${kind}~${await digest(value, hashSecret)}`);
   });
 
-  test("counts differently under another secret, and under none", async () => {
+  test("byHeader gives other subjects with another secret or without one", async () => {
     const headers = { "x-api-key": "k" };
     const subjects = [
       await by(headers),
@@ -161,7 +161,7 @@ describe("byHeader", () => {
     expect(new Set(subjects).size).toBe(3);
   });
 
-  test("never shows the value, and is as short for 12,000 bytes as for one", async () => {
+  test("byHeader never shows the value, and its subject has the same length for 12,000 bytes as for one", async () => {
     const short = (await by({ "x-api-key": "k" })) as string;
     for (const length of [100, 12_000, 1_000_000]) {
       const subject = (await by({ "x-api-key": "k".repeat(length) })) as string;
@@ -180,11 +180,11 @@ describe("byHeader", () => {
     ["an empty list", { "x-api-key": [] }],
     ["a list of an empty value", { "x-api-key": [""] }],
     ["another one", { "x-api-keys": "k", "api-key": "k" }],
-  ])("has no subject when the header is %s", async (_, headers) => {
+  ])("byHeader has no subject if the header is %s", async (_, headers) => {
     expect(await by(headers)).toBeUndefined();
   });
 
-  test("takes a repeated header as one list, as Node joins it", async () => {
+  test("byHeader reads a repeated header as one comma-separated list, as Node joins it", async () => {
     expect(await by({ "x-api-key": ["a", "b"] })).toBe(await by({ "x-api-key": "a, b" }));
     expect(await by({ "x-api-key": ["a"] })).toBe(await by({ "x-api-key": "a" }));
     expect(await by({ "x-api-key": ["a", "b"] })).not.toBe(await by({ "x-api-key": ["b", "a"] }));
@@ -192,7 +192,7 @@ describe("byHeader", () => {
     expect(await by({ "x-api-key": ["ab"] })).not.toBe(await by({ "x-api-key": ["a", "b"] }));
   });
 
-  test("does not care how the name is written, and does care how the value is", async () => {
+  test("byHeader ignores the case of the name, but not of the value", async () => {
     const headers = { "x-api-key": "k" };
     for (const name of ["X-API-Key", "x-api-key", "X-Api-Key"]) {
       expect(await subjectBy(byHeader(name), { headers })).toBe(await by(headers));
@@ -201,14 +201,14 @@ describe("byHeader", () => {
   });
 
   test.each(["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"])(
-    "takes no member of every object for the header %s",
+    "byHeader does not read the inherited property %s",
     async (name) => {
       expect(await subjectBy(byHeader(name), { headers: {} })).toBeUndefined();
     },
   );
 
   test.each(["x-api-key", "Authorization", "a", "x".repeat(64), "!#$%&'*+-.^_`|~09"])(
-    "takes the name %j",
+    "byHeader accepts the name %j",
     (name) => {
       expect(() => byHeader(name)).not.toThrow();
     },
@@ -234,7 +234,7 @@ describe("byHeader", () => {
     [["x-api-key"]],
     [{ name: "x-api-key" }],
     [/x-api-key/],
-  ])("refuses the name %j, and says what it got", (name) => {
+  ])("byHeader rejects the name %j", (name) => {
     const error = errorOf(() => byHeader(name as string));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toMatch(/^byHeader: name must be a header name, got \S/);
@@ -249,7 +249,7 @@ describe("byHeader", () => {
     [["a-secret-value"]],
     [Buffer.from("a-secret-value")],
     [{ secret: "a-secret-value" }],
-  ])("refuses the secret %j without repeating it", (hashSecret) => {
+  ])("byHeader rejects the secret %j without showing it", (hashSecret) => {
     const error = errorOf(() => byHeader("x-api-key", { hashSecret } as never));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toContain("hashSecret must be a non-empty string");
@@ -258,7 +258,7 @@ describe("byHeader", () => {
   });
 
   test.each([[{ secret: "s" }], [{ hmac: "s" }], [{ hash: "sha1" }], [null], ["s"], [["s"]]])(
-    "refuses %j for options",
+    "byHeader rejects the options %j",
     (options) => {
       const error = errorOf(() => byHeader("x-api-key", options as never));
       expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -267,7 +267,7 @@ describe("byHeader", () => {
   );
 });
 
-describe("a key of one's own", () => {
+describe("custom key functions", () => {
   test.prop([
     fc.string({ minLength: 1 }),
     fc.oneof(
@@ -278,25 +278,28 @@ describe("a key of one's own", () => {
         maxLength: 5,
       }),
     ),
-  ])("is never a hashed header, nor the address in place of a missing key", async (value, own) => {
-    const headers = { "x-api-key": value };
-    const hashed = await subjectBy(byHeader("x-api-key"), { headers });
-    const signed = await subjectBy(byHeader("x-api-key", { hashSecret: "s" }), { headers });
-    const fallback = parseKeyResult(toOpaqueSubject(formatSubject("ip", value)));
-    for (const text of [own, value, hashed as string, signed as string, fallback as string]) {
-      const subject = await subjectBy(() => text, {});
-      expect([hashed, signed, fallback]).not.toContain(subject);
-    }
-  });
+  ])(
+    "a custom subject never equals a hashed header or an address that replaces a missing key",
+    async (value, own) => {
+      const headers = { "x-api-key": value };
+      const hashed = await subjectBy(byHeader("x-api-key"), { headers });
+      const signed = await subjectBy(byHeader("x-api-key", { hashSecret: "s" }), { headers });
+      const fallback = parseKeyResult(toOpaqueSubject(formatSubject("ip", value)));
+      for (const text of [own, value, hashed as string, signed as string, fallback as string]) {
+        const subject = await subjectBy(() => text, {});
+        expect([hashed, signed, fallback]).not.toContain(subject);
+      }
+    },
+  );
 
-  test("is not reached by a client that a proxy lets name its address", async () => {
+  test("a client that may name its own address cannot choose the subject of a custom key", async () => {
     const headers = { "x-api-key": "k" };
     const hashed = (await subjectBy(byHeader("x-api-key"), { headers })) as string;
     expect(await subjectBy(byIp(), {}, hashed)).not.toBe(hashed);
     expect(await subjectBy(byIp(), {}, "~ip~1.2.3.4")).not.toBe("~ip~1.2.3.4");
   });
 
-  test("may fall back on one of ours", async () => {
+  test("a custom key function may fall back to byIp()", async () => {
     const key: KeyFunction = (request, address) =>
       byHeader("x-api-key")(request, address) ?? byIp()(request, address);
     expect(await subjectBy(key, { headers: { "x-api-key": "k" } }, "1.2.3.4")).toMatch(/^~sha256~/);

@@ -23,8 +23,8 @@ import {
 export type KeyResult = string | number | bigint | OpaqueSubject | undefined | null;
 
 /**
- * Returns the client to count. `address` is the client's as counted by `byIp()`: an IPv6 address as its /64. It was read when
- * the request arrived: `request.ip` may be gone after an await.
+ * Returns the subject to count. `address` is the client's address as `byIp()` counts it: an IPv6 address as its /64. It was
+ * read when the request arrived: `request.ip` may be gone after an await.
  */
 export type KeyFunction<Request = HttpRequest> = (
   request: Request,
@@ -51,7 +51,7 @@ function builtInKeyOf(key: object): BuiltInKey | undefined {
   return (key as { [BUILT_IN]?: BuiltInKey })[BUILT_IN];
 }
 
-/** Under this symbol a request carries the client's address, for key functions that call `byIp()` themselves. */
+/** Under this symbol a request stores the client's address, for key functions that call `byIp()` themselves. */
 const ADDRESS: unique symbol = Symbol.for("@headgate/core.address") as never;
 
 interface AddressedRequest {
@@ -93,7 +93,7 @@ export function countsByAddress(key: object): boolean {
   return builtInKeyOf(key)?.countsAddress === true;
 }
 
-/** Whether a key function counts addresses, or asks for the client's. */
+/** Whether a key function counts addresses, or takes the client's as a parameter. */
 export function readsAddress(key: KeyFunction<never>): boolean {
   return builtInKeyOf(key)?.countsAddress ?? key.length > 1;
 }

@@ -44,9 +44,9 @@ function blockListOf(address: string): BlockList {
   return list;
 }
 
-describe("a list", () => {
+describe("client lists", () => {
   test.each(IPV4.flatMap((entry) => IPV4.map((address) => [entry, address])))(
-    "with %s has the client at %s",
+    "a list with %s contains the client at %s",
     async (entry, address) => {
       expect(await find({ denyList: [entry as string] }, clientAt(address))).toBe(403);
       expect(await find({ allowList: [entry as string] }, clientAt(address))).toBe("pass");
@@ -58,30 +58,30 @@ describe("a list", () => {
     ["[2001:db8::1]:443", "2001:db8::1"],
     ["1.2.3.4:5678", "1.2.3.4"],
     ["2001:db8:0::0001", "2001:db8::1"],
-  ])("has the client at %s as %s", async (address, entry) => {
+  ])("a list contains the client at %s written as %s", async (address, entry) => {
     const list = vi.fn(() => true);
     expect(await find({ denyList: [entry] }, clientAt(address))).toBe(403);
     expect(await find({ denyList: list }, clientAt(address))).toBe(403);
     expect(list).toHaveBeenCalledWith({}, entry);
   });
 
-  test("tells addresses of one /64 apart", async () => {
+  test("a list distinguishes addresses of one /64", async () => {
     const denyList = ["2001:db8::1"];
     expect(await find({ denyList }, clientAt("2001:db8::2"))).toBeUndefined();
   });
 
-  test("has nobody whose address is a name", async () => {
+  test("a list does not contain a client whose address is a name", async () => {
     const lists = { denyList: ["0.0.0.0/0", "::/0"] };
     expect(await find(lists, clientAt("gateway.example"))).toBeUndefined();
     expect(await find({ denyList: blockListOf("1.2.3.4") }, clientAt("x"))).toBeUndefined();
   });
 
-  test.each(IPV4)("of Node's has the client at %s", async (address) => {
+  test.each(IPV4)("a net.BlockList contains the client at %s", async (address) => {
     expect(await find({ denyList: blockListOf("1.2.3.4") }, clientAt(address))).toBe(403);
     expect(await find({ denyList: blockListOf("1.2.3.5") }, clientAt(address))).toBeUndefined();
   });
 
-  test("of Node's may be added to later", async () => {
+  test("entries can be added to a net.BlockList later", async () => {
     const list = new BlockList();
     const find = stepOf({ denyList: list });
     expect(find?.(clientAt("2001:db8::1"))).toBeUndefined();
@@ -89,7 +89,7 @@ describe("a list", () => {
     expect(find?.(clientAt("2001:db8::1"))).toMatchObject({ kind: "refused" });
   });
 
-  test("that others were made with is read again where it was changed", async () => {
+  test("a list is parsed again after it was changed", async () => {
     const list = ["1.2.3.4"];
     expect(await find({ denyList: list }, clientAt("1.2.3.4"))).toBe(403);
     list[0] = "1.2.3.5";
@@ -100,11 +100,11 @@ describe("a list", () => {
     expect(() => stepOf({ denyList: list })).toThrow('"nowhere"');
   });
 
-  test("without entries is none, and needs no address", () => {
+  test("an empty list is ignored, and needs no address", () => {
     expect(stepOf({ denyList: [], allowList: [] })).toBeUndefined();
   });
 
-  test("of blocked clients goes before the one of allowed ones", async () => {
+  test("denyList takes precedence over allowList", async () => {
     const order: string[] = [];
     const say = (name: string, answer: boolean) => async () => {
       order.push(name);
@@ -121,7 +121,7 @@ describe("a list", () => {
   });
 
   test.each([["yes"], [1], [0], [null], [undefined], [{}]])(
-    "that answers %j is an error, now or later",
+    "a list function returning %j is an error, now or later",
     async (answer) => {
       for (const list of [() => answer, async () => answer]) {
         for (const option of ["allowList", "denyList"]) {
@@ -145,7 +145,7 @@ describe("a list", () => {
     [new Set(["1.2.3.4"]), "an object"],
     [null, "null"],
     [true, "true"],
-  ])("may not be %j, and the message says so", (list, received) => {
+  ])("a list rejects %j", (list, received) => {
     for (const option of ["allowList", "denyList"] as const) {
       const validate = () => readList("limit", option, list as never);
       expect(validate).toThrow(new RegExp(`^limit: ${option} must be .*, got ${received}$`));
@@ -153,22 +153,25 @@ describe("a list", () => {
   });
 });
 
-describe("a request without an address", () => {
+describe("lists and requests without an address", () => {
   test.each<[string, Lists]>([
     ["entries", { denyList: ["1.2.3.4"] }],
     ["a net.BlockList", { allowList: blockListOf("1.2.3.4") }],
     ["entries beside a function", { denyList: () => false, allowList: ["1.2.3.4"] }],
-  ])("is an error with %s, unless its client has left", async (_, lists) => {
-    for (const address of [undefined, ""]) {
-      await expect(find(lists, clientAt(address))).rejects.toMatchObject({
-        code: "HEADGATE_NO_ADDRESS",
-        message: expect.stringMatching(/^limit: .*trust.*function/),
-      });
-      expect(await find(lists, clientAt(address, true))).toBe("left");
-    }
-  });
+  ])(
+    "a request without an address is an error with %s, unless its client has disconnected",
+    async (_, lists) => {
+      for (const address of [undefined, ""]) {
+        await expect(find(lists, clientAt(address))).rejects.toMatchObject({
+          code: "HEADGATE_NO_ADDRESS",
+          message: expect.stringMatching(/^limit: .*trust.*function/),
+        });
+        expect(await find(lists, clientAt(address, true))).toBe("left");
+      }
+    },
+  );
 
-  test("is handed to a function as it is, unless its client has left", async () => {
+  test("a list function gets a request without an address, unless its client has disconnected", async () => {
     const allowList = vi.fn(() => true);
     expect(await find({ allowList }, clientAt(""))).toBe("pass");
     expect(allowList).toHaveBeenCalledExactlyOnceWith({}, undefined);
@@ -176,13 +179,13 @@ describe("a request without an address", () => {
   });
 });
 
-describe("the address is said to be used", () => {
+describe("usesAddress of lists", () => {
   test.each<[Lists, boolean]>([
     [{ denyList: ["1.2.3.4"] }, true],
     [{ allowList: blockListOf("1.2.3.4") }, true],
     [{ allowList: (_, address) => address === "1.2.3.4" }, true],
     [{ allowList: () => true }, false],
-  ])("by %o: %s", (lists, uses) => {
+  ])("usesAddress of %o is %s", (lists, uses) => {
     const [list] = Object.values(lists);
     expect(readList("limit", "denyList", list)?.usesAddress).toBe(uses);
   });

@@ -36,7 +36,7 @@ export interface ParsedList<Request> {
 export interface ListedRequest extends LimiterLabels {
   /** The method and the configured route, such as `GET /users/:id`; undefined if there is none. */
   readonly route: string | undefined;
-  /** The client's list: one on `allowList` is not limited, one on `denyList` or the operators' `denyList` is refused. */
+  /** The client's list: one on `allowList` is not limited, one on `denyList` or the operators' deny list is refused. */
   readonly list: "allowList" | "denyList" | "operatorDenyList";
 }
 
@@ -65,7 +65,7 @@ export function readList<Request>(
   return { source: "addresses", usesAddress: true, has: (_, address) => isOn(address as string) };
 }
 
-/** The step that looks a request up in its lists; undefined without lists. `note` is called with the list that it is on. */
+/** The step that looks a request up in its lists; undefined without lists. `onListed` is called with the list that it is on. */
 export function createListStep<Request>(
   owner: string,
   {
@@ -110,7 +110,7 @@ export function createListStep<Request>(
   return ({ request, client }) => {
     const { address } = client;
     if (!address && (needsAddress || client.isDisconnected())) {
-      return handleMissingAddress(owner, client, "let a function say who is on the list");
+      return handleMissingAddress(owner, client, "use a function as the list");
     }
     return findFrom(0, request, address || undefined);
   };

@@ -1,6 +1,6 @@
 import type { Header } from "./verdict.ts";
 
-/** Fastify's reply, which has headers of its own, besides those of Node's response. */
+/** Fastify's reply, which has headers of its own in addition to those of Node's response. */
 export interface ReplyWithRaw {
   readonly raw: {
     readonly headersSent: boolean;
@@ -13,16 +13,16 @@ export interface ReplyWithRaw {
   removeHeader(name: string): unknown;
 }
 
-/** Headers that are on a reply and on its raw response. */
+/** Headers that are set on a reply and on its raw response. */
 export interface MirroredHeaders {
-  /** Moves them to the reply, as they now are on the raw response, for an error handler to see. */
+  /** Copies the raw response's current values to the reply, for an error handler to see. */
   copyBack(): void;
   /** Restores the raw response. */
   restore(): void;
 }
 
 /**
- * Sets headers of a reply on its raw response too, for code that answers there. Headers removed
+ * Sets headers of a reply on its raw response too, for code that responds there. Headers removed
  * from the reply later are removed from both.
  */
 export function mirrorHeaders(reply: ReplyWithRaw, headers: readonly Header[]): MirroredHeaders {

@@ -7,7 +7,7 @@ function response(): ServerResponse {
   return new ServerResponse(new IncomingMessage(new Socket()));
 }
 
-test("headers are put on a response, and taken off", () => {
+test("setHeaders sets and removes headers of a response", () => {
   const res = response();
   res.setHeader("X-RateLimit-Limit", "5");
   setHeaders(res, [
@@ -17,7 +17,7 @@ test("headers are put on a response, and taken off", () => {
   expect({ ...res.getHeaders() }).toEqual({ ratelimit: '"a";r=1;t=1' });
 });
 
-test("one that is added goes behind what a response has by its name", () => {
+test("setHeaders appends to a header that the response has", () => {
   const res = response();
   for (const ms of [1, 2]) setHeaders(res, [["Server-Timing", `headgate;dur=${ms}`, "added"]]);
   expect(res.getHeader("Server-Timing")).toBe("headgate;dur=1, headgate;dur=2");
@@ -26,7 +26,7 @@ test("one that is added goes behind what a response has by its name", () => {
   expect(res.getHeader("Server-Timing")).toMatch(/^app;dur=1, ?db;dur=2, headgate;dur=3$/);
 });
 
-test("a rejection ends a response", () => {
+test("sendRejection ends the response", () => {
   const res = response();
   sendRejection(res, { status: 429, contentType: "application/problem+json", body: "{}" });
   expect(res.statusCode).toBe(429);

@@ -27,21 +27,21 @@ export function rejectUnusedKeys(
   const dimension = unread.find((name) => !counted.has(name));
   if (dimension === undefined) return;
   const what = isOne ? "key" : `the key of ${formatReceived(dimension)}`;
-  const how = isOne ? "; name whom each key is for, as in key: { user: (request) => ... }" : "";
+  const how = isOne ? "; give each key its dimension, as in key: { user: (request) => ... }" : "";
   throw invalidOption(
     `${owner}: ${what} is never read, because ${explainUnusedKey(limiters, counted)}${counted.size === 0 ? "" : how}`,
   );
 }
 
 function explainUnusedKey(limiters: readonly Limiter[], counted: ReadonlySet<string>): string {
-  if (limiters.length === 0) return "everything that has limits has a key of its own";
-  if (counted.size === 0) return "the limits count everybody together";
+  if (limiters.length === 0) return "every route with limits has a key of its own";
+  if (counted.size === 0) return "the limits count all clients together";
   return `the limits count per ${[...counted].map(formatReceived).join(", ")}`;
 }
 
 /**
- * Throws `HEADGATE_COST_ABOVE_LIMIT` if the cost of all requests is more than a limiter can ever grant. A limit of 0 is meant
- * to deny.
+ * Throws `HEADGATE_COST_ABOVE_LIMIT` if the cost of all requests is more than a limiter can ever grant. A limit of 0 is
+ * intended to deny.
  */
 export function rejectImpossibleCost(
   owner: string,
@@ -93,7 +93,7 @@ export function rejectBlockConflicts(
     reject(
       limits.find(({ shape }) => shape.blocks && !shape.countsDenials),
       (name) =>
-        `count cannot be used with limits whose denials block, because requests in progress would set blocks; the limit ${name} has a block, and its limiter was made without count. Give count where the limits are, or make the limiter with blockOn: "settle"`,
+        `count cannot be used with limits whose denials block, because requests in progress would set blocks; the limit ${name} has a block, and its limiter was created without count. Give count together with limits, or create the limiter with blockOn: "settle"`,
     );
   }
   if (waitMs !== undefined) {

@@ -128,13 +128,13 @@ const FOREIGN = [
 
 const limit = fixedWindow({ limit: 1, window: "1m" });
 
-describe("an option", () => {
+describe("unknown options", () => {
   test.each([
     ["max", () => 5, "perRequest(fixedWindow({ limit, window }), (request) => ...)"],
     ["limit", async () => 5, "perRequest(fixedWindow({ limit, window }), (request) => ...)"],
     ["timeWindow", () => 5, "byTier(tiers, (request) => ...)"],
   ])(
-    "of another limiter, %s as a function, is refused in favour of ours",
+    "the option %s of another library is rejected with Headgate's equivalent if it is a function",
     (option, value, ours) => {
       expect(() => parseGuardOptions("rateLimit", { [option]: value })).toThrow(
         `rateLimit: unknown option "${option}"; Headgate's way is limits: ${ours}`,
@@ -145,26 +145,32 @@ describe("an option", () => {
     },
   );
 
-  test.each(PEERS)("of another limiter, %s, is refused in favour of ours", (option, ours) => {
-    const error = errorOf({ [option]: 100 });
-    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
-    expect(error.message).toMatch(new RegExp(`^rateLimit: unknown option "${option}"; `));
-    expect(error.message.split("; ")[1]).toContain(ours);
-  });
+  test.each(PEERS)(
+    "the option %s of another library is rejected with Headgate's equivalent",
+    (option, ours) => {
+      const error = errorOf({ [option]: 100 });
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toMatch(new RegExp(`^rateLimit: unknown option "${option}"; `));
+      expect(error.message.split("; ")[1]).toContain(ours);
+    },
+  );
 
-  test.each(FOREIGN)("that does not exist, %j, is refused, and all that do are named", (option) => {
-    const error = errorOf({ limits: {}, [option]: undefined });
-    expect(error.code).toBe("HEADGATE_INVALID_OPTION");
-    expect(error.message).toContain(`unknown option ${JSON.stringify(option)}`);
-    for (const known of GUARD_OPTIONS) expect(error.message).toContain(known);
-  });
+  test.each(FOREIGN)(
+    "the unknown option %j is rejected, and the message lists all options",
+    (option) => {
+      const error = errorOf({ limits: {}, [option]: undefined });
+      expect(error.code).toBe("HEADGATE_INVALID_OPTION");
+      expect(error.message).toContain(`unknown option ${JSON.stringify(option)}`);
+      for (const known of GUARD_OPTIONS) expect(error.message).toContain(known);
+    },
+  );
 
-  test("from JSON is refused even when it is called __proto__", () => {
+  test("the option __proto__ from JSON is rejected", () => {
     const error = errorOf(JSON.parse('{ "__proto__": { "skip": true } }'));
     expect(error.message).toContain('unknown option "__proto__"');
   });
 
-  test("of one adapter only is refused in the other", () => {
+  test("an option of one adapter is rejected by the others", () => {
     expect(errorOf({ hook: "onRequest" }).message).toContain('unknown option "hook"');
     expect(() =>
       parseGuardOptions("headgate", { hook: "onRequest" } as object, undefined, ["hook"]),
@@ -172,15 +178,15 @@ describe("an option", () => {
     expect(errorOf({ hooks: "onRequest" }, ["hook"]).message).toMatch(/it takes .*hook/);
   });
 
-  test("with a very long name makes a short message of one line", () => {
+  test("the error for an unknown option with a very long name is one short line", () => {
     const { message } = errorOf({ [`${"x".repeat(10_000)}\n`]: 1 });
     expect(message.length).toBeLessThan(400);
     expect(message).not.toContain("\n");
   });
 });
 
-describe("options", () => {
-  test("of another library are named, but not asked for", () => {
+describe("the options object", () => {
+  test("getters of unknown options are not called", () => {
     const options = {
       get limit() {
         throw new Error("must not be asked");
@@ -190,7 +196,7 @@ describe("options", () => {
   });
 
   test.each([[null], [undefined], [5], ["100/m"], [true], [[]], [[{ limits: {} }]], [() => {}]])(
-    "are an object, not %j",
+    "options must be an object, not %j",
     (options) => {
       const error = errorOf(options);
       expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -198,19 +204,19 @@ describe("options", () => {
     },
   );
 
-  test("name who refuses them", () => {
+  test("error messages begin with the owner of the options", () => {
     const refuse = () => parseGuardOptions("headgate on api GET /x", { max: 5 } as object);
     expect(refuse).toThrow(/^headgate on api GET \/x: /);
   });
 
-  test("may all be left out, or be undefined", () => {
+  test("all options may be missing or undefined", () => {
     expect(() => parseGuardOptions("rateLimit", {})).not.toThrow();
     const none = Object.fromEntries(GUARD_OPTIONS.map((option) => [option, undefined]));
     expect(() => parseGuardOptions("rateLimit", none)).not.toThrow();
   });
 });
 
-describe("a value", () => {
+describe("option values", () => {
   test.each<[string, unknown]>([
     ["missingKey", "ip"],
     ["missingKey", "reject"],
@@ -239,7 +245,7 @@ describe("a value", () => {
     ["limits", limit],
     ["limits", [limit]],
     ["limits", byTier({ free: limit, premium: [limit] }, () => "free")],
-  ])("of %s may be %j", (option, value) => {
+  ])("%s may be %j", (option, value) => {
     expect(() => parseGuardOptions("rateLimit", { [option]: value })).not.toThrow();
   });
 
@@ -285,7 +291,7 @@ describe("a value", () => {
   ];
 
   test.each(refused.map(([option, value, received]) => [option, received, value] as const))(
-    "of %s may not be %s, and the message says so",
+    "%s may not be %s",
     (option, received, value) => {
       const error = errorOf({ [option]: value });
       expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -302,7 +308,7 @@ describe("a value", () => {
     [{ draft: 7 }],
     [{ legacy: 1 }],
     [{ standard: null }],
-  ])("of headers may not be %j", (headers) => {
+  ])("headers may not be %j", (headers) => {
     const error = errorOf({ headers });
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toContain("headers: ");
@@ -317,7 +323,7 @@ describe("a value", () => {
     [{ ...limit, limit: -1 }],
     [{ ...limit, window: "soon" }],
     [[limit, { ...limit, max: 5 }]],
-  ])("of limits may not be %j", (limits) => {
+  ])("limits may not be %j", (limits) => {
     expect(errorOf({ limits }).code).toBe("HEADGATE_INVALID_LIMIT");
     const ofRequest = perRequest(limits as never, () => null);
     expect(errorOf({ limits: ofRequest }).code).toBe("HEADGATE_INVALID_LIMIT");
@@ -327,7 +333,7 @@ describe("a value", () => {
     expect(errorOf({ limits: tiers }).code).toBe("HEADGATE_INVALID_LIMIT");
   });
 
-  test("of limits may not be an empty list, in a tier neither", () => {
+  test("limits may not be an empty list, nor may a tier's", () => {
     for (const limits of [[], byTier({ free: limit, premium: [] }, () => "free")]) {
       expect(errorOf({ limits })).toMatchObject({
         code: "HEADGATE_INVALID_LIMIT",

@@ -75,8 +75,8 @@ export const GUARD_OPTIONS: readonly string[] = [
 ];
 
 /**
- * Reads the options of a guard. Options about reading and answering requests default to `inherited`. `more` names options that
- * the adapter reads itself. Throws `HEADGATE_INVALID_OPTION` with Headgate's equivalent for an option of another library, and
+ * Reads the options of a guard. Options for reading requests and for responses default to `inherited`. `adapterOptions` names options
+ * that the adapter reads itself. Throws `HEADGATE_INVALID_OPTION` with Headgate's equivalent for an option of another library, and
  * `HEADGATE_INVALID_LIMIT`.
  */
 export function parseGuardOptions<Request>(

@@ -34,7 +34,7 @@ export function holdRequestSlots(
     holdSlots(slots, response);
     return;
   }
-  // If the store cannot be reached, they expire.
+  // If the store is unavailable, they expire.
   slots.release().catch(() => {});
   throw new HeadgateError(
     "HEADGATE_INVALID_LIMIT",

@@ -13,33 +13,36 @@ interface Customer {
 const limitOf = ({ limit }: Customer) => fixedWindow({ limit, window: "1m" });
 
 describe("perRequest", () => {
-  test("keeps the base, and the function that returns a request's limits", () => {
+  test("perRequest keeps its base and its function", () => {
     const policy = perRequest(base, limitOf);
     expect(policy).toEqual({ base, limitsOf: limitOf });
     expect(isRequestPolicy(policy)).toBe(true);
   });
 
-  test.each([[undefined], [null], [base], ["30-per-1m"]])("refuses %j for it", (limitsOf) => {
-    expect(() => perRequest(base, limitsOf as never)).toThrow(
-      expect.objectContaining({
-        code: "HEADGATE_INVALID_OPTION",
-        message: expect.stringMatching(
-          /^perRequest: the second argument must be a function .*, got /,
-        ),
-      }),
-    );
-  });
+  test.each([[undefined], [null], [base], ["30-per-1m"]])(
+    "perRequest rejects the function %j",
+    (limitsOf) => {
+      expect(() => perRequest(base, limitsOf as never)).toThrow(
+        expect.objectContaining({
+          code: "HEADGATE_INVALID_OPTION",
+          message: expect.stringMatching(
+            /^perRequest: the second argument must be a function .*, got /,
+          ),
+        }),
+      );
+    },
+  );
 
   test.each([[base], [[base]], [undefined], [null], ["limitsOf"], [[]], [{}]])(
-    "%j is not what it returns",
+    "isRequestPolicy is false for %j",
     (policy) => {
       expect(isRequestPolicy(policy)).toBe(false);
     },
   );
 });
 
-describe("a function that returns a request's limits", () => {
-  test("returns them now or later, or null, or what was read of data", () => {
+describe("the function of perRequest", () => {
+  test("the function of perRequest may return limits, a promise, null, or limits parsed from JSON", () => {
     expectTypeOf(perRequest(base, limitOf)).toEqualTypeOf<RequestPolicy<Customer, never>>();
     perRequest(base, async (customer: Customer) => limitOf(customer));
     perRequest(base, (customer: Customer) => (customer.limit > 5 ? null : limitOf(customer)));
@@ -50,7 +53,7 @@ describe("a function that returns a request's limits", () => {
     expectTypeOf(policy).toEqualTypeOf<RequestPolicy<never, "tenant">>();
   });
 
-  test("does not compile when it returns anything else", () => {
+  test("the function of perRequest does not compile if it returns anything else", () => {
     // @ts-expect-error Undefined is not null.
     perRequest(base, () => undefined);
     // @ts-expect-error A number is no limit.

@@ -13,7 +13,7 @@ const limits = [
 ];
 
 test.each([undefined, { legacy: "ratelimit" }, { legacy: "ratelimit", standard: true }] as const)(
-  "under %j an answer is the same whether its policy was written in advance or not",
+  "with headers %j, prepared and formatted policy headers are equal",
   async (option) => {
     const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
     const headers = readHeadersOption(option);

@@ -4,14 +4,14 @@ import { createLimiter } from "../limiter/create-limiter.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { missingKeyProblem, PROBLEM_JSON, toProblem } from "./problem.ts";
 
-describe("the problem of a denied request", () => {
+describe("the problem body of a denied request", () => {
   const limits = [
     fixedWindow({ limit: 5, window: "1h", name: "hourly" }),
     fixedWindow({ limit: 1, window: "1s", name: "burst" }),
     fixedWindow({ limit: 2, window: "1m", name: 'a "quoted" \\ name' }),
   ];
 
-  test("names the limits that denied, in their order, and no others", async () => {
+  test("a problem lists the limits that denied in their order, and no others", async () => {
     const limiter = createLimiter({ name: "a", limits, store: memoryStore({ clock: () => 0 }) });
     await limiter.consume("x");
     expect(toProblem(await limiter.consume("x"))).toEqual({
@@ -25,19 +25,19 @@ describe("the problem of a denied request", () => {
     expect(JSON.parse(JSON.stringify(problem))).toEqual(problem);
   });
 
-  test("says nothing of who is counted", async () => {
+  test("a problem does not contain the subject", async () => {
     const limiter = createLimiter({ name: "secret-name", limits, store: memoryStore() });
     const decision = await limiter.consume("secret-subject", { cost: 9 });
     expect(JSON.stringify(toProblem(decision))).not.toContain("secret");
   });
 });
 
-test("the problem of a request without a key names the dimension, and is JSON whatever that is", () => {
+test("the problem of a request without its key names the dimension, and is valid JSON for any name", () => {
   const problem = missingKeyProblem('api"Key');
   expect(problem).toMatchObject({ type: "about:blank", title: "Bad Request", status: 400 });
   expect(JSON.parse(JSON.stringify(problem)).detail).toContain('"api"Key"');
 });
 
-test("both are problem details of RFC 9457", () => {
+test("quota and missing-key problems are problem details of RFC 9457", () => {
   expect(PROBLEM_JSON).toBe("application/problem+json");
 });

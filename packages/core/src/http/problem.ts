@@ -29,7 +29,7 @@ const REDUCED_CAPACITY: QuotaProblem = {
   "violated-policies": [],
 };
 
-/** The body of the answer to a denied request. For a decision with the source `"deny"` it names no limits, because none was asked. */
+/** The body of the response to a denied request. For a decision with the source `"deny"` it names no limits, because no limit decided. */
 export function toProblem(decision: Decision): QuotaProblem {
   const violated = decision.limits.filter(({ allowed }) => !allowed).map(({ name }) => name);
   return { ...kindOf(decision), "violated-policies": violated };
@@ -68,13 +68,13 @@ export function missingKeyProblem(dimension: string): object {
   };
 }
 
-/** The body of the answer to a request whose client is blocked. */
+/** The body of the response to a client on a deny list. */
 export const BLOCKED_PROBLEM = { type: "about:blank", title: "Forbidden", status: 403 } as const;
 
 /** A denial as an error, for the framework's error handler (`onDenied: "error"`). The response's headers are already set. */
 export class HeadgateDeniedError extends HeadgateError {
   override readonly name = "HeadgateDeniedError";
-  /** The HTTP status: 429, or 503 if the store could not answer and `onUnavailable` is `"deny"`. */
+  /** The HTTP status: 429, or 503 if the store was unavailable and `onUnavailable` is `"deny"`. */
   readonly status: number;
   readonly statusCode: number;
   readonly decision: Decision;

@@ -73,7 +73,7 @@ const frameworks: [string, Framework, string][] = [
 ];
 
 describe.each(frameworks)("%s", (name, through, proxy) => {
-  test("that trusts nobody gets a warning when somebody forwards", async () => {
+  test("a framework that trusts no proxy is reported when a request was forwarded", async () => {
     for (const trust of [undefined, false]) {
       expect(await through(trust, FORWARDED)).toEqual({
         codes: ["HEADGATE_PROXY_NOT_TRUSTED"],
@@ -83,12 +83,12 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
     }
   });
 
-  test("gets a warning of the standard's header as well", async () => {
+  test("the Forwarded header is recognized, too", async () => {
     const { codes } = await through(undefined, { forwarded: "for=203.0.113.7" });
     expect(codes).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
-  test("that trusts everybody gets a warning, whether or not anybody forwards", async () => {
+  test("a framework that trusts every proxy is reported, even if no request was forwarded", async () => {
     const all = ["0.0.0.0/1", "128.0.0.0/1"];
     for (const trust of [true, all.join(","), all, () => true, 1_000]) {
       const isCount = name === "Fastify" && typeof trust === "number";
@@ -101,7 +101,7 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
     expect((await through(true, {})).codes).toEqual(["HEADGATE_ALL_PROXIES_TRUSTED"]);
   });
 
-  test("that trusts its proxies gets no warning", async () => {
+  test("a framework that trusts its proxies is not reported", async () => {
     const trusts: Trust[] = [
       proxy,
       `${proxy}/32`,
@@ -118,19 +118,19 @@ describe.each(frameworks)("%s", (name, through, proxy) => {
     }
   });
 
-  test("that trusts another proxy than this one gets a warning", async () => {
+  test("a framework that trusts another proxy than the peer is reported", async () => {
     const { codes, address } = await through("192.0.2.1", FORWARDED);
     expect([codes, address]).toEqual([["HEADGATE_PROXY_NOT_TRUSTED"], proxy]);
   });
 
-  test("that trusts its proxies gets no warning of a request the proxy makes itself", async () => {
+  test("requests that a trusted proxy makes itself are not reported", async () => {
     for (const forwarded of [proxy, `${proxy}, ${proxy}`]) {
       const { codes, address } = await through(proxy, { "x-forwarded-for": forwarded });
       expect([codes, address]).toEqual([[], proxy]);
     }
   });
 
-  test("whose trust throws for a stranger does not fail a request that it knows", async () => {
+  test("a trust function that throws for an unknown address does not fail the request", async () => {
     const known = new Set([proxy, "203.0.113.7"]);
     const trust = (address: string) => {
       if (!known.has(address)) throw new Error("who is that?");
@@ -145,14 +145,14 @@ function request(headers: HttpRequest["headers"] = FORWARDED): HttpRequest {
   return { ip: "10.0.0.1", headers };
 }
 
-describe("a watch", () => {
-  test("says each thing once, however many requests come", () => {
+describe("createTrustCheck", () => {
+  test("each problem is reported once, however many requests arrive", () => {
     const { check, codes } = watchOf();
     for (let i = 0; i < 3; i += 1) check(request(), "10.0.0.1", "10.0.0.1");
     expect(codes()).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
-  test("asks the framework once, not for every request", () => {
+  test("the framework's trust function is called once, not for every request", () => {
     const { check } = watchOf();
     const ip = vi.fn(() => "5.6.7.8");
     const one = Object.defineProperty({ headers: {} }, "ip", { get: ip }) as HttpRequest;
@@ -160,7 +160,7 @@ describe("a watch", () => {
     expect(ip).toHaveBeenCalledTimes(1);
   });
 
-  test("says who forwarded, and what to do", () => {
+  test("the warning names the untrusted peer and the fix", () => {
     const { check, warn } = watchOf();
     check(request(), "10.0.0.1", "10.0.0.1");
     const [, message] = warn.mock.calls[0] ?? [];
@@ -168,7 +168,7 @@ describe("a watch", () => {
     expect(message).not.toContain("203.0.113.7");
   });
 
-  test("waits for a request that tells: others may come first", () => {
+  test("requests without a forwarding header do not end the check", () => {
     const { check, codes } = watchOf();
     check(request({}), "10.0.0.1", "10.0.0.1");
     check(request(), undefined, undefined);
@@ -178,21 +178,21 @@ describe("a watch", () => {
     expect(codes()).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
-  test("finds a proxy that comes late, among its first requests", () => {
+  test("a proxy that appears late is found within its first requests", () => {
     const { check, codes } = watchOf();
     for (let i = 0; i < 2_000; i += 1) check(request({}), "10.0.0.1", "10.0.0.1");
     for (let i = 0; i < 17; i += 1) check(request(), "10.0.0.1", "10.0.0.1");
     expect(codes()).toEqual(["HEADGATE_PROXY_NOT_TRUSTED"]);
   });
 
-  test("leaves the request as it was", () => {
+  test("the request is not changed", () => {
     const { check } = watchOf();
     const one = Object.freeze(request(Object.freeze({ ...FORWARDED })));
     check(one, "10.0.0.1", "10.0.0.1");
     expect(one).toEqual(request());
   });
 
-  test("does not fail a request whose address only it can read itself", () => {
+  test("a request whose address cannot be simulated does not fail", () => {
     class Private {
       readonly headers = FORWARDED;
       readonly #ip = "10.0.0.1";
@@ -204,7 +204,7 @@ describe("a watch", () => {
     expect(() => check(new Private(), "10.0.0.1", "10.0.0.1")).not.toThrow();
   });
 
-  test("does not say that nobody is trusted when there is no telling who sent a request", () => {
+  test("nothing is reported if the peer is unknown", () => {
     const { check, codes } = watchOf();
     check({ ip: undefined, headers: FORWARDED }, undefined, undefined);
     check({ ip: "10.0.0.1", headers: FORWARDED }, "10.0.0.1", undefined);

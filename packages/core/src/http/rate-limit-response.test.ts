@@ -59,8 +59,8 @@ function takenOff(verdict: Verdict): string[] {
 const hourly = fixedWindow({ limit: 100, window: "1h", name: "hourly" });
 const burst = fixedWindow({ limit: 4, window: "10s", name: "burst" });
 
-describe("an allowed request", () => {
-  test("is told every limit, and the numbers of the one that binds", async () => {
+describe("headers of an allowed request", () => {
+  test("an allowed request gets RateLimit and RateLimit-Policy for every limit, and X-RateLimit for the binding one", async () => {
     const decision = await decide([hourly, burst], 3);
     const verdict = answer([decision]);
     expect(verdict.kind).toBe("allowed");
@@ -75,7 +75,7 @@ describe("an allowed request", () => {
     });
   });
 
-  test("is not shown the loosest of several limits, in whatever order they stand", async () => {
+  test("X-RateLimit shows the tightest of several limits, whatever their order", async () => {
     for (const limits of [
       [hourly, burst],
       [burst, hourly],
@@ -114,19 +114,19 @@ describe("an allowed request", () => {
       ],
     ],
     [false, []],
-  ])("with headers %j carries %j", async (option, names) => {
+  ])("an allowed request with headers %j gets %j", async (option, names) => {
     expect(Object.keys(headersOf(answer([await decide(burst, 1)], option)))).toEqual(names);
   });
 
-  test("is told the reset from the epoch when that is asked for", async () => {
+  test("X-RateLimit-Reset counts from the Unix epoch if the option says so", async () => {
     const headers = headersOf(answer([await decide(burst, 1)], { reset: "epoch" }));
     // 10 s after 250 ms past a second, rounded up.
     expect(headers["X-RateLimit-Reset"]).toBe("1800000011");
   });
 });
 
-describe("a denied request", () => {
-  test("is told when to come back, and which limits denied", async () => {
+describe("headers of a denied request", () => {
+  test("a denied request gets Retry-After and the names of the limits that denied it", async () => {
     const decision = await decide([hourly, burst], 4, 1);
     const verdict = answer([decision]);
     expect(verdict).toMatchObject({
@@ -148,12 +148,12 @@ describe("a denied request", () => {
     });
   });
 
-  test("is told so without any other header, if that is the option", async () => {
+  test("a denied request still gets Retry-After with headers: false", async () => {
     const verdict = answer([await decide(burst, 4, 1)], false);
     expect(headersOf(verdict)).toEqual({ "Retry-After": "10", "Cache-Control": "no-store" });
   });
 
-  test("is not told to come back when its cost can never pass", async () => {
+  test("a denied request gets no Retry-After if its cost exceeds the limit", async () => {
     const verdict = answer([await decide(burst, 5)]);
     expect(headersOf(verdict)).not.toHaveProperty("Retry-After");
     expect(headersOf(verdict)).toMatchObject({
@@ -164,7 +164,7 @@ describe("a denied request", () => {
     expect(JSON.stringify(headersOf(verdict))).not.toMatch(/Infinity|NaN|null|undefined/);
   });
 
-  test("is not told to come back before the longest of its waits is over", async () => {
+  test("Retry-After is the longest wait of all limits that denied", async () => {
     const log = slidingLog({ limit: 1, window: "1m", name: "log" });
     const headers = headersOf(answer([await decide([burst, log], 1, 4)]));
     expect(headers).not.toHaveProperty("Retry-After");
@@ -175,7 +175,7 @@ describe("a denied request", () => {
 test.each([
   ["allowed", 1],
   ["denied", 3],
-])("a request that waited is told how long, whether it was %s", async (kind, cost) => {
+])("a request that waited gets Server-Timing, whether it was %s", async (kind, cost) => {
   const decision = await decide(burst, 2, cost);
   const reported = [{ decision, headers: readHeadersOption(undefined) }];
   const verdict = toVerdict(reported, NOW, 1_234.56);
@@ -184,8 +184,8 @@ test.each([
   expect(headersOf(toVerdict(reported, NOW))).not.toHaveProperty("Server-Timing");
 });
 
-describe("a request that several limiters decide", () => {
-  test("is told the limits of all, and the numbers of the tightest", async () => {
+describe("headers of a request that several limiters decide", () => {
+  test("a request with two limiters gets the limits of both, and X-RateLimit of the tightest", async () => {
     const decisions = [await decide(hourly, 1), await decide(burst, 1)];
     for (const all of [decisions, decisions.toReversed()]) {
       const verdict = answer(all);
@@ -199,7 +199,7 @@ describe("a request that several limiters decide", () => {
     }
   });
 
-  test("is denied by one, and named only the limits that denied", async () => {
+  test("the problem body names only the limits that denied", async () => {
     const decisions = [await decide(burst, 4), await decide(hourly, 100, 1)];
     const verdict = answer(decisions) as Verdict & { kind: "denied" };
     expect(verdict).toMatchObject({ kind: "denied", decision: decisions[1] });
@@ -209,7 +209,7 @@ describe("a request that several limiters decide", () => {
 });
 
 describe("headers of draft 6", () => {
-  test("name every quota, and report the limit that binds", async () => {
+  test("draft 6 lists every quota in RateLimit-Policy, and the binding limit in RateLimit-*", async () => {
     const short = fixedWindow({ limit: 9, window: 500 });
     const decision = await decide([hourly, burst, short], 3);
     expect(headersOf(answer([decision], { legacy: "ratelimit" }))).toEqual({
@@ -220,7 +220,7 @@ describe("headers of draft 6", () => {
     });
   });
 
-  test("list the quotas of several limiters", async () => {
+  test("draft 6 lists the quotas of several limiters in one RateLimit-Policy", async () => {
     const each = [await decide(hourly, 1), await decide(burst, 3)];
     expect(headersOf(answer(each, { legacy: "ratelimit" }))).toEqual({
       "RateLimit-Limit": "4",
@@ -230,7 +230,7 @@ describe("headers of draft 6", () => {
     });
   });
 
-  test("stand beside those of a limiter that uses other names", async () => {
+  test("draft 6 headers can be sent together with X-RateLimit headers of another limiter", async () => {
     const verdict = answerEach(
       [await decide(hourly, 1), undefined],
       [await decide(burst, 3), { legacy: "ratelimit", reset: "epoch-ms" }],
@@ -247,7 +247,7 @@ describe("headers of draft 6", () => {
     });
   });
 
-  test("of a denial take off the room that others reported", async () => {
+  test("a denial removes draft 6 headers of another limiter that show remaining units", async () => {
     const verdict = answerEach(
       [await decide(hourly, 1), { standard: false }],
       [await decide(burst, 4, 1), { legacy: "ratelimit" }],
@@ -266,7 +266,7 @@ describe("headers of draft 6", () => {
   });
 });
 
-test("Retry-After is left out where the limiter that denies says so", async () => {
+test("a denial has no Retry-After if the limiter that denied turned it off", async () => {
   const [allowed, denial] = [await decide(hourly, 1), await decide(burst, 4, 1)];
   const off = headersOf(answerEach([allowed, true], [denial, { retryAfter: false }]));
   expect(off).not.toHaveProperty("Retry-After");
@@ -275,7 +275,7 @@ test("Retry-After is left out where the limiter that denies says so", async () =
   expect(on["Retry-After"]).toBe("10");
 });
 
-describe("a limiter whose headers are hidden", () => {
+describe("a limiter with headers: false", () => {
   const LEGACY = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
   const HOURLY = {
     "X-RateLimit-Limit": "100",
@@ -285,7 +285,7 @@ describe("a limiter whose headers are hidden", () => {
     RateLimit: '"hourly";r=99;t=3600',
   };
 
-  test("is left out of all lists, though it is the one that binds", async () => {
+  test("a limiter with headers: false is left out of all headers, even if it binds", async () => {
     const shown = [await decide(hourly, 1), undefined] as const;
     const hidden = [await decide(burst, 3), false] as const;
     for (const reported of [
@@ -298,7 +298,7 @@ describe("a limiter whose headers are hidden", () => {
     }
   });
 
-  test("leaves the tightest of the others to be shown", async () => {
+  test("headers show the tightest limiter among those with headers", async () => {
     const daily = fixedWindow({ limit: 50, window: "24h", name: "daily" });
     const verdict = answerEach(
       [await decide(hourly, 1), true],
@@ -313,7 +313,7 @@ describe("a limiter whose headers are hidden", () => {
     expect(headers["RateLimit"]).toMatch(/^"hourly";r=99;t=3600, "daily";r=40;t=\d+$/);
   });
 
-  test("hides only what its option names", async () => {
+  test("headers: false hides only the limiter that has the option", async () => {
     const shown = await decide(hourly, 1);
     const tight = await decide(burst, 3);
     const unlisted = headersOf(answerEach([shown, true], [tight, { standard: false }]));
@@ -331,7 +331,7 @@ describe("a limiter whose headers are hidden", () => {
     });
   });
 
-  test("that denies takes off what another one reported of room", async () => {
+  test("a denial with headers: false removes the headers of another limiter that show remaining units", async () => {
     const shown = await decide(hourly, 1);
     const denial = await decide(burst, 4, 1);
     const verdict = answerEach([shown, true], [denial, false]);
@@ -346,7 +346,7 @@ describe("a limiter whose headers are hidden", () => {
     });
   });
 
-  test("that denies takes nothing off where nothing was told", async () => {
+  test("a denial with headers: false removes nothing if no header was set", async () => {
     const allowed = await decide(hourly, 1);
     const denial = await decide(burst, 4, 1);
     const verdict = answerEach([allowed, false], [denial, false]);
@@ -356,7 +356,7 @@ describe("a limiter whose headers are hidden", () => {
     ]);
   });
 
-  test("takes nothing off where a visible one denies", async () => {
+  test("a limiter with headers: false removes nothing if a visible limiter denies", async () => {
     const hidden = await decide(hourly, 1);
     const denial = await decide(burst, 4, 1);
     const verdict = answerEach([hidden, false], [denial, true]);
@@ -372,7 +372,7 @@ describe("a limiter whose headers are hidden", () => {
   });
 });
 
-test("a request without a key is refused with a problem that no cache keeps", () => {
+test("a request without its key is refused with status 400 and Cache-Control: no-store", () => {
   const verdict = refuseMissingKey("apiKey") as Verdict & { kind: "refused" };
   expect(verdict.kind).toBe("refused");
   expect(headersOf(verdict)).toEqual({ "Cache-Control": "no-store" });

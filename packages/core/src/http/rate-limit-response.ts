@@ -197,12 +197,12 @@ function toSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1_000);
 }
 
-/** A limit's name, which is printable ASCII, as a string of RFC 9651 §4.1.6; JSON writes it alike. */
+/** A limit's name, which is printable ASCII, as a string of RFC 9651 §4.1.6; JSON writes it in the same way. */
 export function quoteName(name: string): string {
   return JSON.stringify(name);
 }
 
-/** The members of Node's response, which is also that of Express and Koa (`ctx.res`), that Headgate uses. */
+/** The members of Node's response that Headgate uses, which is also the response of Express and Koa (`ctx.res`). */
 interface WritableResponse {
   statusCode: number;
   getHeader(name: string): unknown;
@@ -230,7 +230,7 @@ export function setHeaders(
   }
 }
 
-/** Answers a rejected request on Node's response. */
+/** Sends the response to a rejected request on Node's response. */
 export function sendRejection(
   response: Pick<WritableResponse, "statusCode" | "setHeader" | "end">,
   { status, contentType, body }: Rejection,

@@ -52,20 +52,20 @@ function errorOf(make: () => unknown): HeadgateError {
   throw new Error("nothing was thrown");
 }
 
-describe("the key of a dimension", () => {
-  test("is the address, where nothing is said", async () => {
+describe("keys of dimensions", () => {
+  test("the default key is the address", async () => {
     expect(await read(readerOf(["default"]))).toEqual({ default: "1.2.3.4" });
     expect(await read(readerOf(["ip"]))).toEqual({ ip: "1.2.3.4" });
   });
 
-  test("is one function for limits that name no dimension", async () => {
+  test("one key function is enough for limits without a dimension", async () => {
     expect(await read(readerOf(["default"], () => "user-1"))).toEqual({ default: "user-1" });
     expect(await read(readerOf(["default"], async () => "user-1"))).toEqual({ default: "user-1" });
     const named = { default: () => "user-2" };
     expect(await read(readerOf(["default"], named))).toEqual({ default: "user-2" });
   });
 
-  test("is the one that a record names, and the address for per: ip without one", async () => {
+  test('a record gives each dimension its key function, and per: "ip" defaults to the address', async () => {
     const key = { tenant: () => "acme", apiKey: byHeader("x-api-key") };
     const reader = readerOf(["tenant", "apiKey", "ip", "global"], key);
     const subjects = await read(reader, client, { "x-api-key": "k" });
@@ -84,13 +84,13 @@ describe("the key of a dimension", () => {
     });
   });
 
-  test("is asked only for dimensions that are counted", async () => {
+  test("a key function is called only for dimensions that are counted", async () => {
     const key = { tenant: () => "acme", user: vi.fn(() => "user-1") };
     await read(readerOf(["tenant", "global"], key));
     expect(key.user).not.toHaveBeenCalled();
   });
 
-  test("gets the request and the address that was read first", async () => {
+  test("a key function gets the request and the address read first", async () => {
     const key = vi.fn(() => "user-1");
     const request = { headers: {}, ip: "5.6.7.8" };
     await readRequest(readerOf(["default"], key), request, client);
@@ -107,21 +107,21 @@ describe("the key of a dimension", () => {
     ["constructor", {}],
     ["toString", { user: byIp() }],
     ["__proto__", { user: byIp() }],
-  ] as [string, Key][])("that counts per %s must be given, not %j", (dimension, key) => {
+  ] as [string, Key][])("a limit per %s needs a key, not %j", (dimension, key) => {
     const error = errorOf(() => readerOf([dimension], key));
     expect(error.code).toBe("HEADGATE_INVALID_OPTION");
     expect(error.message).toContain(`"${dimension}"`);
     expect(error.message).toContain(`key: { ${dimension}: `);
   });
 
-  test("of everybody is nobody's to give", async () => {
+  test("the dimension global takes no key", async () => {
     const key = vi.fn(() => "user-1");
     expect(await read(readerOf(["global"], { global: key }))).toEqual({});
     expect(key).not.toHaveBeenCalled();
   });
 });
 
-describe("a key that is missing", () => {
+describe("missing keys", () => {
   const missing: [string, KeyFunction<HttpRequest>][] = [
     ["undefined", () => undefined],
     ["null", () => null],
@@ -130,38 +130,41 @@ describe("a key that is missing", () => {
     ["an absent header", byHeader("x-api-key")],
   ];
 
-  test.each(missing)("(%s) is the address, in a bucket that no key has", async (_, key) => {
-    expect(await read(readerOf(["default"], key))).toEqual({ default: "~ip~1.2.3.4" });
-    const imitated = await read(readerOf(["default"], () => "~ip~1.2.3.4"));
-    expect(imitated).not.toEqual({ default: "~ip~1.2.3.4" });
-  });
+  test.each(missing)(
+    'missingKey: "ip" counts the address in a bucket that no key can have (%s)',
+    async (_, key) => {
+      expect(await read(readerOf(["default"], key))).toEqual({ default: "~ip~1.2.3.4" });
+      const imitated = await read(readerOf(["default"], () => "~ip~1.2.3.4"));
+      expect(imitated).not.toEqual({ default: "~ip~1.2.3.4" });
+    },
+  );
 
-  test.each(missing)("(%s) is refused where it is required", async (_, key) => {
+  test.each(missing)('missingKey: "reject" refuses the request (%s)', async (_, key) => {
     expect(await read(readerOf(["default"], key, "reject"))).toMatchObject({
       kind: "refused",
       rejection: { status: 400 },
     });
   });
 
-  test.each(missing)("(%s) leaves its limits out where it may", async (_, key) => {
+  test.each(missing)('missingKey: "skip" leaves the limits out (%s)', async (_, key) => {
     const reader = readerOf(["user", "tenant"], { user: key, tenant: () => "acme" }, "skip");
     expect(await read(reader)).toEqual({ user: null, tenant: "acme" });
   });
 
-  test("is never one bucket for everybody", async () => {
+  test("requests without a key never share one bucket", async () => {
     const reader = readerOf(["default"], () => undefined);
     const other = { ...client, address: "5.6.7.8" };
     expect(await read(reader, client)).not.toEqual(await read(reader, other));
   });
 
-  test("is the network of an IPv6 client, and the IPv4 address of a mapped one", async () => {
+  test("a missing key counts an IPv6 client by its network, and a mapped address as IPv4", async () => {
     const reader = readerOf(["default"], () => undefined);
     const at = (address: string) => read(reader, { ...client, address });
     expect(await at("2001:db8::1")).toEqual({ default: "~ip~2001:db8::/64" });
     expect(await at("::ffff:1.2.3.4")).toEqual({ default: "~ip~1.2.3.4" });
   });
 
-  test("is named in the answer, by the first dimension that lacks it", async () => {
+  test("the response names the first dimension without a key", async () => {
     const key = { tenant: () => "acme", user: () => "", plan: () => "" };
     const verdict = await read(readerOf(["tenant", "user", "plan"], key, "reject"));
     expect(JSON.stringify(verdict)).toContain("user");
@@ -169,7 +172,7 @@ describe("a key that is missing", () => {
   });
 });
 
-describe("a key that is no subject", () => {
+describe("invalid keys", () => {
   test.each([
     [5.5, "a number"],
     [2 ** 53, "a number"],
@@ -181,7 +184,7 @@ describe("a key that is no subject", () => {
     [{}, "an object"],
     [Symbol("user"), "a symbol"],
     [() => "user-1", "a function"],
-  ])("is an error that says so, whatever happens to missing ones: %s", async (value, received) => {
+  ])("an invalid key is an error, whatever missingKey is: %s", async (value, received) => {
     for (const missing of ["ip", "reject", "skip"] as const) {
       for (const key of [() => value, async () => value]) {
         const reader = readerOf(["user"], { user: key as unknown as () => string }, missing);
@@ -196,26 +199,32 @@ describe("a key that is no subject", () => {
   });
 });
 
-describe("a request without an address", () => {
+describe("requests without an address", () => {
   const keys: [string, Key][] = [
     ["that is counted by address", undefined],
     ["that lacks its key", () => undefined],
   ];
 
-  test.each(keys)("%s is an error with the remedy", async (_, key) => {
-    for (const from of [nobody, { ...nobody, address: "" }]) {
-      await expect(read(readerOf(["default"], key), from)).rejects.toMatchObject({
-        code: "HEADGATE_NO_ADDRESS",
-        message: expect.stringMatching(/unix socket.*trust the proxy.*key of your own/),
-      });
-    }
-  });
+  test.each(keys)(
+    "%s: a request without an address is an error that names the fix",
+    async (_, key) => {
+      for (const from of [nobody, { ...nobody, address: "" }]) {
+        await expect(read(readerOf(["default"], key), from)).rejects.toMatchObject({
+          code: "HEADGATE_NO_ADDRESS",
+          message: expect.stringMatching(/unix socket.*trust the proxy.*key of your own/),
+        });
+      }
+    },
+  );
 
-  test.each(keys)("%s is dropped quietly when the client has left", async (_, key) => {
-    expect(await read(readerOf(["default"], key), gone)).toEqual({ kind: "left" });
-  });
+  test.each(keys)(
+    "%s: a request without an address is dropped if the client has disconnected",
+    async (_, key) => {
+      expect(await read(readerOf(["default"], key), gone)).toEqual({ kind: "left" });
+    },
+  );
 
-  test("is counted by a key that it has", async () => {
+  test("a request without an address is counted by a key that needs none", async () => {
     expect(
       await read(
         readerOf(["default"], () => "user-1"),
@@ -227,7 +236,7 @@ describe("a request without an address", () => {
   });
 
   test.each<MissingKey>(["skip", "reject"])(
-    "is not taken for one without a key where those are told to %s",
+    "a request without an address is an error, even with missingKey: %s",
     async (missing) => {
       await expect(read(readerOf(["ip"], undefined, missing), nobody)).rejects.toMatchObject({
         code: "HEADGATE_NO_ADDRESS",
@@ -235,13 +244,13 @@ describe("a request without an address", () => {
     },
   );
 
-  test("may have a key that fails before", async () => {
+  test("a custom key function may throw before the address is needed", async () => {
     const key = () => Promise.reject(new Error("no session"));
     await expect(read(readerOf(["default"], key), nobody)).rejects.toThrow("no session");
   });
 });
 
-describe("addresses", () => {
+describe("usesAddress of keys", () => {
   test.each<[boolean, readonly string[], Key, MissingKey]>([
     [true, ["default"], undefined, "reject"],
     [true, ["default"], byIp(), "skip"],
@@ -252,7 +261,7 @@ describe("addresses", () => {
     [false, ["user"], { user: byHeader("x-api-key") }, "skip"],
     [false, ["global"], undefined, "ip"],
     [false, ["user", "global"], { user: () => "u" }, "reject"],
-  ])("are used: %s, for limits per %j", (used, dimensions, key, missing) => {
+  ])("usesAddress is %s, with limits per %j", (used, dimensions, key, missing) => {
     expect(readerOf(dimensions, key, missing).usesAddress).toBe(used);
   });
 });

@@ -34,8 +34,8 @@ type MutableSubjects = Record<string, string | null>;
 export const Subjects = function Subjects() {} as unknown as new () => MutableSubjects;
 Subjects.prototype = Object.create(null);
 
-/** What to do if the address to count by is missing. */
-const OWN_KEY_FIX = "give a key of your own";
+/** The fix for a request without the address to count by. */
+const OWN_KEY_FIX = "use a key function of your own";
 
 /** Reads the subjects by which a limiter counts a request. */
 export interface SubjectReader<Request> {
@@ -103,7 +103,7 @@ interface SubjectKey<Request> {
   readonly prefix: number | undefined;
 }
 
-/** Stores the subject of a dimension, or returns the outcome for a request without one. */
+/** Stores the subject of a dimension, or returns the verdict for a request without one. */
 function createSubjectSetter<Request extends HttpRequest>(
   owner: string,
   limiter: LimiterWithInternals,
@@ -148,7 +148,7 @@ function keyOf<Request extends HttpRequest>(
   if (dimension === DEFAULT_DIMENSION) return typeof option === "function" ? option : byIp();
   if (dimension === "ip") return byIp();
   throw invalidOption(
-    `${owner}: a limit counts per ${formatReceived(dimension)}, but key does not say who that is; give key: { ${dimension}: (request) => ... }`,
+    `${owner}: a limit counts per ${formatReceived(dimension)}, but key has no function for it; give key: { ${dimension}: (request) => ... }`,
   );
 }
 

@@ -2,14 +2,14 @@ import { BLOCKED_PROBLEM, missingKeyProblem, PROBLEM_JSON } from "./problem.ts";
 import { LEGACY_NAMES, NO_STORE } from "./rate-limit-response.ts";
 import type { Header, Verdict } from "./verdict.ts";
 
-/** The answer to a request that lacks the key of a dimension. */
+/** The response to a request that lacks the key of a dimension. */
 export function refuseMissingKey(dimension: string): Verdict {
   const body = JSON.stringify(missingKeyProblem(dimension));
   const rejection = { status: 400, contentType: PROBLEM_JSON, body };
   return { kind: "refused", headers: [NO_STORE], rejection };
 }
 
-/** The answer to a request of a blocked client, without the headers set by limiters before this one. */
+/** The response to a client on a deny list, without the headers set by limiters before this one. */
 export const DENIED_BY_LIST: Verdict = {
   kind: "refused",
   headers: [

@@ -10,7 +10,7 @@ import type { PolicyText, Verdict } from "./verdict.ts";
 /** One request at one guard: created once, filled by the steps of the plan, and never copied. */
 export interface RequestContext<Request> {
   readonly request: Request;
-  /** The request that `request` stands for, which keeps the decisions; mostly itself. */
+  /** The underlying HTTP request, which stores the decisions: `request` itself unless the framework wraps it. */
   readonly httpRequest: HttpRequest & RecordedRequest;
   /** Node's response, if the adapter passes it. */
   readonly response: object | undefined;
@@ -20,16 +20,16 @@ export interface RequestContext<Request> {
   client: Client;
   /** Whether the limiters were closed when the request arrived. */
   readonly isClosed: boolean;
-  /** The limiter to ask. */
+  /** The limiter that decides this request. */
   prepared: PreparedLimiter<Request> | undefined;
   /** The limits of this request; undefined for the limiter's own. */
   limits: Policy | undefined;
   subjects: RequestSubjects | undefined;
   /** The cost; undefined for one unit. */
   costOptions: CostOptions | undefined;
-  /** The limiter's entry for this request, once it is known. */
+  /** The limiter's call for this request, once it is recorded. */
   limiterCall: LimiterCall | undefined;
-  /** When the limiter was asked, by `performance.now()`; undefined if the channel of decisions has no subscribers. */
+  /** When the limiter was called, by `performance.now()`; undefined if the channel of decisions has no subscribers. */
   startedAt: number | undefined;
   /** How long the request waited for the control record, in milliseconds. */
   controlWaitMs: number;

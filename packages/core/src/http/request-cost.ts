@@ -61,8 +61,8 @@ export function fixedCostOptions(
 
 /**
  * The charge for a value returned by a function; the limiter validates it. A function that returns nothing must not fall back
- * to the default cost. If the extended limiter is asked alone, because the request has no limits of its own, the names of those
- * are left out.
+ * to the default cost. If only the extended limiter is called, because the request has no limits of its own, their names are
+ * left out.
  */
 function toCostOptions(units: unknown, limiter: LimiterWithInternals, isOwn: boolean): CostOptions {
   if (typeof units === "number") return { cost: units };
@@ -73,7 +73,7 @@ function toCostOptions(units: unknown, limiter: LimiterWithInternals, isOwn: boo
   return { cost: Object.fromEntries(known) };
 }
 
-/** Whether two options say the same. */
+/** Whether two costs are equal for every limit. */
 export function isSameCost(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;

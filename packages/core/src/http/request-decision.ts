@@ -20,7 +20,7 @@ import type { RequestSubjects } from "./subject.ts";
 
 /** A limiter's decision on a request, as returned by `decisionOf(request)`. */
 export interface RequestDecision {
-  /** The decision; if its dimensions were asked at different times, the binding one. */
+  /** The decision; if its dimensions were decided at different times, the binding one. */
   readonly decision: Decision;
   /** The subjects that were counted, by dimension, as `limiter.reset`, `peek` and `consume` take them. */
   readonly subject: RequestSubjects;
@@ -36,7 +36,7 @@ export interface RequestDecision {
    */
   refund(): Promise<boolean>;
   /**
-   * Releases the slots that this request holds here, before it is answered. Resolves with true if it held one. Rejects with the
+   * Releases the slots that this request holds here, before its response ends. Resolves with true if it held one. Rejects with the
    * same errors as `limiter.release`.
    */
   release(): Promise<boolean>;
@@ -44,11 +44,11 @@ export interface RequestDecision {
 
 /** A decision to be settled when the response ends. */
 export interface UnsettledDecision extends RequestDecision {
-  /** Settles it at its charge, for limits that block on confirmed charges. */
+  /** Settles it at its charge, which confirms the charge for limits that block on settle. */
   confirm(): Promise<unknown>;
 }
 
-/** The decision of some limiters on a request; undefined if none of them was asked. */
+/** The decision of some limiters on a request; undefined if no limiter of them was called. */
 export function decisionOf(
   request: object,
   limiters: readonly LimiterWithInternals[],
@@ -58,8 +58,8 @@ export function decisionOf(
 }
 
 /**
- * The same for entries not yet settled by a response's end, which are marked as settled. `isImplied`: there is no `count`
- * option, so entries of a guard with that option are left to it.
+ * The same for calls not yet settled by a response's end, which are marked as settled. `isImplied`: there is no `count`
+ * option, so calls of a guard with that option are left to it.
  */
 export function takeUnsettled(
   request: object,
@@ -89,7 +89,7 @@ function joinCalls(
 ): RequestDecision | undefined {
   const [first] = entries;
   if (first === undefined) return undefined;
-  // Of limiters that use the same keys, the one that was asked.
+  // Of limiters that use the same keys, the one that was called.
   const limiter = limiters.includes(first.limiter)
     ? first.limiter
     : (limiters.find((one) => limiterCallsTo(request, [one]).includes(first)) ?? first.limiter);
@@ -115,7 +115,7 @@ function joinCalls(
   };
 }
 
-/** The units for an entry's limits. A name that no entry knows is kept, so that all of them reject it. */
+/** The units for a call's limits. A name that no call knows stays, so that all of them reject it. */
 function unitsFor<Units extends Cost>(
   limiterCall: LimiterCall,
   units: Units,
@@ -130,7 +130,7 @@ function unitsFor<Units extends Cost>(
   return Object.fromEntries(own) as Units;
 }
 
-/** The subjects that a limiter counted in these entries. */
+/** The subjects that a limiter counted in these calls. */
 function subjectIn(
   limiter: LimiterWithInternals,
   entries: readonly LimiterCall[],

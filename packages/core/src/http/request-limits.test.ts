@@ -18,7 +18,7 @@ function errorOf(make: () => unknown): HeadgateError {
 }
 
 describe("byTier", () => {
-  test("keeps tiers and the function that chooses among them", () => {
+  test("byTier keeps its tiers and the function that selects one", () => {
     const tiers = { free: limits, premium: [limits] };
     const select = () => "free" as const;
     const policy = byTier(tiers, select);
@@ -27,7 +27,7 @@ describe("byTier", () => {
   });
 
   test.each([[{}], [null], [undefined], ["free"], [5], [[]], [[limits]], [() => limits]])(
-    "refuses the tiers %j, and says so",
+    "byTier rejects the tiers %j",
     (tiers) => {
       const error = errorOf(() => byTier(tiers as never, () => "free"));
       expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -35,7 +35,7 @@ describe("byTier", () => {
     },
   );
 
-  test("refuses tiers of which none has limits, whatever else is on the object", () => {
+  test("byTier rejects tiers that are all without limits", () => {
     const tiers = { free: null, internal: null, [Symbol("note")]: limits };
     Object.defineProperty(tiers, "hidden", { value: limits });
     const error = errorOf(() => byTier(tiers, () => "free"));
@@ -43,7 +43,7 @@ describe("byTier", () => {
     expect(error.message).toMatch(/^byTier: at least one tier must have limits, got \S/);
   });
 
-  test("reads no tier that is a getter", () => {
+  test("byTier does not call getters of tiers", () => {
     const tiers = {
       get free(): typeof limits {
         throw new Error("must not be asked");
@@ -53,7 +53,7 @@ describe("byTier", () => {
   });
 
   test.each([[undefined], [null], ["free"], [{ free: 1 }]])(
-    "refuses to choose by %j, and says so",
+    "byTier rejects the function %j",
     (select) => {
       const error = errorOf(() => byTier({ free: limits }, select as never));
       expect(error.code).toBe("HEADGATE_INVALID_OPTION");
@@ -67,10 +67,10 @@ interface User {
   readonly label: string;
 }
 
-describe("a function that chooses", () => {
+describe("the function of byTier", () => {
   const tiers = { free: limits, premium: [limits] };
 
-  test("returns the name of a tier, now or later", () => {
+  test("the function of byTier may return the name of a tier or a promise of it", () => {
     byTier(tiers, ({ plan }: User) => plan);
     byTier(tiers, async ({ plan }: User) => plan);
     byTier(tiers, ({ label }: User) => (label === "gold" ? "premium" : "free"));
@@ -82,17 +82,17 @@ describe("a function that chooses", () => {
     expectTypeOf(byTier(perTenant, () => "free")).toEqualTypeOf<TierPolicy<never, "tenant">>();
   });
 
-  test("returns the name of a tier without limits", () => {
+  test("the function of byTier may return the name of a tier without limits", () => {
     const policy = byTier({ ...tiers, staff: null }, () => "staff");
     expectTypeOf(policy).toEqualTypeOf<TierPolicy<never, never>>();
   });
 
-  test("returns any name where the compiler does not know the tiers", () => {
+  test("the function of byTier may return any string if the compiler does not know the tiers", () => {
     const loaded: Readonly<Record<string, Policy>> = tiers;
     byTier(loaded, ({ label }: User) => label);
   });
 
-  test("does not compile when it may return another", () => {
+  test("the function of byTier does not compile if it may return another name", () => {
     // @ts-expect-error No tier is called so.
     byTier(tiers, () => "gold");
     // @ts-expect-error No tier is called so.
@@ -107,7 +107,7 @@ describe("a function that chooses", () => {
 });
 
 test.each([[limits], [[limits]], [undefined], [null], ["tiers"], [[]], [{}]])(
-  "%j are no tiers",
+  "isTierPolicy is false for %j",
   (policy) => {
     expect(isTierPolicy(policy)).toBe(false);
   },

@@ -66,8 +66,8 @@ async function decide(
   return part;
 }
 
-describe("a limiter", () => {
-  test("is asked once per request, and once of every request", () => {
+describe("limiter calls of a request", () => {
+  test("a limiter is called once for each request", () => {
     const limiter = limiterOf("a", 5);
     const [one, other] = [{}, {}];
     const asked = [1, 2, 3].map(() => take(one, limiter));
@@ -75,7 +75,7 @@ describe("a limiter", () => {
     expect(take(other, limiter)).toEqual(["5-per-1m"]);
   });
 
-  test("is the same by name and store, not by object", () => {
+  test("limiters with the same name and store count as one, even if they are different objects", () => {
     const store = requireStore(memoryStore());
     const request = {};
     expect(take(request, limiterOf("a", 5, store))).toBeDefined();
@@ -84,7 +84,7 @@ describe("a limiter", () => {
     expect(take(request, limiterOf("a", 5, requireStore(memoryStore())))).toBeDefined();
   });
 
-  test("is asked for each copy of a request, and for each object that inherits from it, by itself", () => {
+  test("copies of a request and objects that inherit from it record calls separately", () => {
     const [outer, inner] = [limiterOf("a", 5), limiterOf("b", 5)];
     const request = {};
     take(request, outer);
@@ -97,7 +97,7 @@ describe("a limiter", () => {
     expect(take(request, inner)).toEqual(["5-per-1m"]);
   });
 
-  test("that could not answer is asked again, by this request alone", () => {
+  test("a limiter that failed can be called again by the same request only", () => {
     const [limiter, bystander] = [limiterOf("a", 5), limiterOf("b", 5)];
     const [one, other] = [{}, {}];
     const parts = [one, other].map((request) => {
@@ -112,7 +112,7 @@ describe("a limiter", () => {
     expect(take(one, limiter)).toBeUndefined();
   });
 
-  test("is remembered without touching what others see of the request", () => {
+  test("the record of calls does not appear among the properties of a request", () => {
     const request = { url: "/" };
     take(request, limiterOf("a", 5));
     expect(Object.keys(request)).toEqual(["url"]);
@@ -120,7 +120,7 @@ describe("a limiter", () => {
   });
 });
 
-describe("a limiter of several dimensions", () => {
+describe("limiters with several dimensions", () => {
   const limits = [
     fixedWindow({ limit: 5, window: "1m", name: "user", per: "user" }),
     fixedWindow({ limit: 9, window: "1m", name: "ip", per: "ip" }),
@@ -128,7 +128,7 @@ describe("a limiter of several dimensions", () => {
   ];
   const limiter = limiterOn("many", limits, requireStore(memoryStore()));
 
-  test("that left a request out was not asked, and is asked later for what it left out", () => {
+  test("a dimension that was left out is called later", () => {
     const request = {};
     expect(take(request, limiter, { user: null, ip: null })).toEqual(["all"]);
     expect(take(request, limiter, { user: null, ip: "1.2.3.4" })).toEqual(["ip"]);
@@ -137,7 +137,7 @@ describe("a limiter of several dimensions", () => {
     expect(take(request, limiter, { user: "bob", ip: "1.2.3.4" })).toBeUndefined();
   });
 
-  test("asks all of them together where it can", () => {
+  test("all dimensions are called together if possible", () => {
     expect(take({}, limiter, { user: "ann", ip: "1.2.3.4" })).toEqual(["user", "ip", "all"]);
   });
 });
@@ -156,20 +156,20 @@ describe("limiters that extend another one", () => {
     return limiters.map((limiter) => take(request, limiter));
   }
 
-  test("are asked together with it when nothing was asked before", () => {
+  test("an extended limiter is called together with its extension", () => {
     expect(askedBy(one)).toEqual([["5-per-1m", "one"]]);
   });
 
-  test("leave nothing to ask of it, or of themselves", () => {
+  test("after both were called, nothing remains to be called", () => {
     expect(askedBy(one, base, one)).toEqual([["5-per-1m", "one"], undefined, undefined]);
   });
 
-  test("are asked only for what they add when it was asked before", () => {
+  test("only the extension is called if the extended limiter was called before", () => {
     expect(askedBy(base, one, other, one)).toEqual([["5-per-1m"], ["one"], ["other"], undefined]);
     expect(askedBy(one, other)).toEqual([["5-per-1m", "one"], ["other"]]);
   });
 
-  test("are asked again with it when neither could answer", () => {
+  test("both are called again if both failed", () => {
     const request = {};
     removeLimiterCall(
       request,
@@ -179,7 +179,7 @@ describe("limiters that extend another one", () => {
     expect(take(request, one)).toEqual(["one"]);
   });
 
-  test("leave it asked when only what they add could not answer", () => {
+  test("the extended limiter stays called if only the extension failed", () => {
     const request = {};
     take(request, base);
     removeLimiterCall(
@@ -192,8 +192,8 @@ describe("limiters that extend another one", () => {
   });
 });
 
-describe("the decision that binds", () => {
-  test("is the one with the least share left, whichever came first", async () => {
+describe("the binding decision", () => {
+  test("the binding decision has the smallest remaining share, whatever the order", async () => {
     const wide = await limiterOf("wide", 100).consume("x");
     const tight = await limiterOf("tight", 2).consume("x");
     expect(findBindingDecision([wide, tight])).toBe(tight);
@@ -201,7 +201,7 @@ describe("the decision that binds", () => {
     expect(findBindingDecision([wide])).toBe(wide);
   });
 
-  test("is a denial, whatever the others have left", async () => {
+  test("a denial is always the binding decision", async () => {
     const spent = limiterOf("spent", 1);
     const allowed = await spent.consume("x");
     const denied = await limiterOf("small", 3).consume("x", { cost: 4 });
@@ -209,7 +209,7 @@ describe("the decision that binds", () => {
     expect(findBindingDecision([allowed, denied])).toBe(denied);
   });
 
-  test("is, in shadow, what would be a denial", async () => {
+  test("in shadow mode, a decision that would deny is the binding one", async () => {
     const store = requireStore(memoryStore({ clock: () => 0 }));
     const make = (name: string, limit: number) =>
       requireLimiter(
@@ -220,7 +220,7 @@ describe("the decision that binds", () => {
     expect(findBindingDecision([allowed, wouldBe])).toBe(wouldBe);
   });
 
-  test("shares its numbers with its own tightest limit", async () => {
+  test("the binding decision reports its own tightest limit", async () => {
     const limits = [
       fixedWindow({ limit: 100, window: "1h" }),
       fixedWindow({ limit: 4, window: "1m" }),
@@ -233,8 +233,8 @@ describe("the decision that binds", () => {
   });
 });
 
-describe("a limiter's own word on a request", () => {
-  test("is not there before it was asked, nor of a limiter that was not", async () => {
+describe("decisionOf", () => {
+  test("decisionOf is undefined before the limiter was called", async () => {
     const [limiter, another] = [limiterOf("login", 1), limiterOf("another", 1)];
     const request = {};
     expect(decisionOf(request, [limiter])).toBeUndefined();
@@ -243,7 +243,7 @@ describe("a limiter's own word on a request", () => {
     expect(decisionOf(request, [another])).toBeUndefined();
   });
 
-  test("is its own, whichever other limiters the request met", async () => {
+  test("decisionOf returns the limiter's own decision, whatever other limiters were called", async () => {
     const [login, another] = [limiterOf("login", 5), limiterOf("another", 1)];
     const request = {};
     const { decision } = await decide(request, login, { default: "ann" });
@@ -254,7 +254,7 @@ describe("a limiter's own word on a request", () => {
     expect(await login.reset(own?.subject ?? "")).toBe(true);
   });
 
-  test("is heard under any limiter that counts the same", async () => {
+  test("decisionOf finds the decision through any limiter that shares the counters", async () => {
     const store = requireStore(memoryStore());
     const request = {};
     const { decision } = await decide(request, limiterOf("login", 5, store));
@@ -265,7 +265,7 @@ describe("a limiter's own word on a request", () => {
     });
   });
 
-  test("names everybody only where nobody else is counted, so that a reset never forgets them by the way", async () => {
+  test("the subject contains global only if nothing else was counted, so that a reset does not clear global counters by accident", async () => {
     const everybody = fixedWindow({ limit: 5, window: "1m", per: "global" });
     const store = requireStore(memoryStore());
     const both = limiterOn(
@@ -284,7 +284,7 @@ describe("a limiter's own word on a request", () => {
     expect({ ...subjectOf(request) }).toEqual({ global: "*" });
   });
 
-  test("is of all its dimensions, also of those that were asked later", async () => {
+  test("decisionOf includes dimensions that were called later", async () => {
     const limits = [
       fixedWindow({ limit: 5, window: "1m", per: "ip" }),
       fixedWindow({ limit: 2, window: "1m", per: "user" }),
@@ -312,8 +312,8 @@ describe("a limiter's own word on a request", () => {
   });
 });
 
-describe("the subject of a request", () => {
-  test("is what it was last counted as, ready for reset", async () => {
+describe("subjectOf", () => {
+  test("subjectOf returns the subject in the form that reset takes", async () => {
     const request = {};
     expect(subjectOf(request)).toBeUndefined();
     const limiter = limiterOf("login", 1);
@@ -322,7 +322,7 @@ describe("the subject of a request", () => {
     expect((await limiter.consume("x")).allowed).toBe(true);
   });
 
-  test("is that of the latest decision, and all decisions are kept in order", async () => {
+  test("subjectOf is the subject of the latest decision, and all decisions are kept in order", async () => {
     const request = {};
     const first = await decide(request, limiterOf("a", 5), { default: "x" });
     const second = await decide(request, limiterOf("b", 5), { default: "y" });
@@ -331,7 +331,7 @@ describe("the subject of a request", () => {
   });
 });
 
-test("two copies of Headgate see one state", async () => {
+test("two copies of Headgate share the record of a request", async () => {
   const request = {};
   const part = await decide(request, limiterOf("a", 5));
   const state = (request as Record<symbol, unknown>)[Symbol.for("@headgate/core.entries")];

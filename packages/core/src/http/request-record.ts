@@ -18,8 +18,8 @@ export interface ReportedDecision {
 }
 
 /**
- * One call of a limiter for a request: the groups that had a subject and were not asked before, and the decision. All guards
- * that a request passes share its entries.
+ * One call of a limiter for a request: the dimensions that had a subject and were not called before, and the decision. All
+ * guards that a request passes share its calls.
  */
 export interface LimiterCall extends Omit<ReportedDecision, "decision"> {
   readonly limiter: LimiterWithInternals;
@@ -37,13 +37,13 @@ export interface LimiterCall extends Omit<ReportedDecision, "decision"> {
   passed: boolean | undefined;
 }
 
-/** An entry with its decision. */
+/** A call with its decision. */
 export type DecidedCall = LimiterCall & ReportedDecision;
 
-/** Under this symbol a request carries its entries, shared by all copies of Headgate that it passes. */
+/** Under this symbol a request stores its calls, shared by all copies of Headgate that it passes. */
 const LIMITER_CALLS: unique symbol = Symbol.for("@headgate/core.entries") as never;
 
-/** What keeps the entries: a request itself, not an object that stands for it. */
+/** A request that stores its calls: the HTTP request itself, not an object that wraps it. */
 export interface RecordedRequest {
   [LIMITER_CALLS]?: readonly LimiterCall[];
 }
@@ -55,8 +55,8 @@ export function limiterCallsOf(request: RecordedRequest): readonly LimiterCall[]
 }
 
 /**
- * Records what a request is going to ask a limiter: the groups with a subject that were not asked yet. Undefined if there are
- * none. `hasAll`: the request has every subject.
+ * Records a call before it is made, with the dimensions that have a subject and were not called yet. Returns undefined if there
+ * are none. `hasAll`: the request has every subject.
  */
 export function addLimiterCall(
   request: RecordedRequest,
@@ -99,7 +99,7 @@ function hasSubject({ dimension }: LimitGroup, subjects: RequestSubjects): boole
   return dimension === GLOBAL_DIMENSION || typeof subjects[dimension] === "string";
 }
 
-/** A dimension of a limiter is asked once per request, however often the limiter is mounted. */
+/** A dimension of a limiter is called once per request, however often the limiter is mounted. */
 function hasCalled(
   entries: readonly LimiterCall[],
   counted: CompiledPolicy,
@@ -126,13 +126,13 @@ function shareCounters(
   return isSameStore && one.keySuffix === other.keySuffix;
 }
 
-/** Whether a request has asked every group of a limiter, and had every subject. */
+/** Whether a request has called every dimension of a limiter, and had every subject. */
 export function hasCalledAll(request: RecordedRequest, limiter: LimiterWithInternals): boolean {
   const { policy } = limiter[LIMITER];
   return policy.groups.every((group) => hasCalled(limiterCallsOf(request), policy, group));
 }
 
-/** Removes an entry whose limiter failed. */
+/** Removes a call whose limiter failed. */
 export function removeLimiterCall(request: RecordedRequest, limiterCall: LimiterCall): void {
   request[LIMITER_CALLS] = limiterCallsOf(request).filter((one) => one !== limiterCall);
 }
@@ -167,7 +167,7 @@ export function findBindingDecision(decisions: readonly Decision[]): Decision {
   const denied = decisions.find(({ wouldAllow }) => !wouldAllow);
   if (denied !== undefined) return denied;
   const limits = decisions.flatMap((decision) => decision.limits);
-  // None of them was counted, because the store was unavailable.
+  // No limit was counted, because the store was unavailable.
   if (limits.length === 0) return decisions[0] as Decision;
   const binding = bindingLimit(limits, true);
   return decisions.find((decision) => decision.limits.includes(binding)) as Decision;

@@ -29,8 +29,8 @@ function requestOf(name: string): Request {
   return { headers: { account: name } };
 }
 
-describe("forgive", () => {
-  test("forgets the client in the dimensions of the option, blocks too, and nobody else", async () => {
+describe("resetClient", () => {
+  test("resetClient deletes the usage and blocks of the client in the configured dimensions, and of no other client", async () => {
     const guard = login({ resetDimensions: ["pair"] });
     for (const name of ["ada", "bob"]) {
       await guard.check(requestOf(name), client);
@@ -53,7 +53,7 @@ describe("forgive", () => {
     expect(await guard.check(requestOf("bob"), client)).toMatchObject({ kind: "denied" });
   });
 
-  test("does nothing for a request that was not counted, or not in these dimensions", async () => {
+  test("resetClient does nothing for a request that was not counted in these dimensions", async () => {
     const skipped = login({ resetDimensions: ["pair"], skip: () => true });
     const request = requestOf("ada");
     await skipped.check(request, client);
@@ -66,7 +66,7 @@ describe("forgive", () => {
     expect(await guard.resetClient({})).toBe(false);
   });
 
-  test("forgets in the limiter of the request's tier", async () => {
+  test("resetClient resets the limiter of the request's tier", async () => {
     const one = fixedWindow({ limit: 1, window: "1d" });
     const tiers = byTier({ a: one, b: one }, (r: Request) => r.headers["account"] as "a");
     const guard = createHttpGuard<Request>("rateLimit", {
@@ -81,7 +81,7 @@ describe("forgive", () => {
     expect(await guard.check(requestOf("b"), client)).toMatchObject({ kind: "denied" });
   });
 
-  test("needs its option, and a limiter that is open", async () => {
+  test("resetClient needs the option resetDimensions and an open limiter", async () => {
     const without = login({});
     await expect(without.resetClient(requestOf("ada"))).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
@@ -104,7 +104,7 @@ describe("forgive", () => {
       'resetDimensions has "user", but the limits count per "pair", "account", "ip", "global"',
     ],
     [["global"], "resetDimensions would reset all clients at once"],
-  ])("refuses %j", (resetDimensions, message) => {
+  ])("resetDimensions rejects %j", (resetDimensions, message) => {
     const all = fixedWindow({ limit: 9, window: "1d", name: "all", per: "global" });
     const wrong = () => login({ limits: [...limits, all], resetDimensions } as never);
     expect(wrong).toThrow(
@@ -115,7 +115,7 @@ describe("forgive", () => {
     );
   });
 
-  test("works with a limiter that was made elsewhere", async () => {
+  test("resetClient works with a limiter that was passed in", async () => {
     const limiter = createLimiter({ limits: fixedWindow({ limit: 1, window: "1d" }) });
     const guard = createHttpGuard("rateLimit", { limiter, resetDimensions: ["default"] });
     const request = requestOf("ada");

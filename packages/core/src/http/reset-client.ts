@@ -6,7 +6,7 @@ import type { LimiterWithInternals } from "../limiter/limiter-internals.ts";
 import { internalsOf, LIMITER } from "../limiter/limiter-internals.ts";
 import { decisionOf } from "./request-decision.ts";
 
-/** Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`, which all clients share. */
+/** Throws `HEADGATE_INVALID_OPTION` for a dimension that no limiter counts by, and for `global`, whose counter all clients share. */
 export function requireResettable(
   owner: string,
   dimensions: readonly string[] | undefined,
@@ -25,8 +25,8 @@ export function requireResettable(
 }
 
 /**
- * Forgets the usage of a request's client in these limiters, in the named dimensions. Resolves with true if a record was
- * deleted; with false also if the store could not be reached.
+ * Deletes the usage of a request's client in these limiters, in the named dimensions. Resolves with true if a record was
+ * deleted; with false also if the store is unavailable.
  */
 export async function resetClient(
   owner: string,
@@ -47,7 +47,7 @@ export async function resetClient(
   } catch (error) {
     const { monitor } = internalsOf(limiter);
     if (monitor === undefined) throw error;
-    // The request succeeded, so it must not fail because its client cannot be forgiven.
+    // The request succeeded, so it must not fail because its client cannot be reset.
     requireUndelivered(error, monitor.log);
     return false;
   }

@@ -10,7 +10,7 @@ function makeResponse(): ServerResponse {
   return new ServerResponse(new IncomingMessage(new Socket()));
 }
 
-test("what has been answered is waited for no more, before its response is closed", () => {
+test("a waiting request stops waiting once its response has ended", () => {
   const response = makeResponse();
   const disconnect = watchDisconnect(response, client, never);
   expect(disconnect.isDisconnected()).toBe(false);
@@ -19,7 +19,7 @@ test("what has been answered is waited for no more, before its response is close
   disconnect.stop();
 });
 
-test("a wait is over before it begins where its request has been answered, or its client has left", () => {
+test("a request does not begin to wait if its response has ended or its client has disconnected", () => {
   const answered = makeResponse().end();
   for (const disconnect of [
     watchDisconnect(answered, client, never),
@@ -30,7 +30,7 @@ test("a wait is over before it begins where its request has been answered, or it
   }
 });
 
-test("where nobody is to wait any more, the client is still there to be answered", () => {
+test("closing the guard ends a wait, and the client still gets a response", () => {
   const disconnect = watchDisconnect(makeResponse(), client, AbortSignal.abort());
   expect([disconnect.signal.aborted, disconnect.isDisconnected()]).toEqual([true, false]);
   disconnect.stop();

@@ -13,7 +13,7 @@ export function holdSlots(slots: SlotHandle, response: object): void {
   slots.startRenewing(() => canDetectDisconnect(response));
   watchResponse(response, {
     onEnded() {
-      // If the store cannot be reached, they expire.
+      // If the store is unavailable, they expire.
       slots.release().catch(() => {});
     },
     onLeft() {
@@ -23,8 +23,8 @@ export function holdSlots(slots: SlotHandle, response: object): void {
 }
 
 /**
- * Watches from now on whether a request still needs an answer on this response of Node's: its client is connected, and nothing
- * else has answered. `ending` aborts when all waits must end.
+ * Watches whether a request still needs a response: its client is connected, and nothing else has ended Node's response.
+ * `closing` aborts when all waits must end.
  */
 export function watchDisconnect(
   response: object,

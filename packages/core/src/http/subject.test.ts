@@ -22,31 +22,31 @@ function subjectOf(kind: string, value: string): SubjectText {
   return parseKeyResult(kind === "text" ? value : kindSubject(kind as "ip", value));
 }
 
-describe("a text", () => {
+describe("subjects of strings", () => {
   test.prop([fc.string({ minLength: 1 }).filter((text) => !text.startsWith("~"))])(
-    "is its own subject",
+    "a string is its own subject",
     (text) => {
       expect(parseKeyResult(text)).toBe(text);
     },
   );
 
-  test("that begins with a tilde gets another one", () => {
+  test("a subject that begins with ~ gets another ~", () => {
     expect(parseKeyResult("~")).toBe("~~");
     expect(parseKeyResult("~~")).toBe("~~~");
     expect(parseKeyResult("~ip~1.2.3.4")).toBe("~~ip~1.2.3.4");
   });
 
   test.each(["constructor", "__proto__", "undefined", "null", " ", "0", "\0"])(
-    "of %j is a subject like any other",
+    "%j is an ordinary subject",
     (text) => {
       expect(parseKeyResult(text)).toBe(text);
     },
   );
 });
 
-describe("subjects of all kinds", () => {
+describe("kinds of subjects", () => {
   test.prop([kind, kind, hostile, hostile], { numRuns: 5_000 })(
-    "are equal only when kind and value are",
+    "subjects are equal only if their kind and value are equal",
     (kindA, kindB, a, b) => {
       fc.pre(!(kindA === "text" && a === "") && !(kindB === "text" && b === ""));
       const areSame = kindA === kindB && a === b;
@@ -55,7 +55,7 @@ describe("subjects of all kinds", () => {
   );
 
   test.prop([kind, kind, hostile])(
-    "differ when a key function returns another one's text",
+    "a string from a key function never equals the text of a built-in subject",
     (made, by, value) => {
       const subject = subjectOf(made, value);
       fc.pre(typeof subject === "string" && subject !== "");
@@ -65,7 +65,7 @@ describe("subjects of all kinds", () => {
     },
   );
 
-  test("say their kind", () => {
+  test("the text of a subject contains its kind", () => {
     expect(parseKeyResult(kindSubject("sha256", "x"))).toBe("~sha256~x");
     expect(parseKeyResult(kindSubject("hmac", "x"))).toBe("~hmac~x");
     expect(parseKeyResult(kindSubject("ip", "1.2.3.4"))).toBe("~ip~1.2.3.4");
@@ -73,13 +73,13 @@ describe("subjects of all kinds", () => {
   });
 });
 
-describe("a request without a subject", () => {
-  test.each([[undefined], [null], [""]])("has none: %j", (value) => {
+describe("requests without a subject", () => {
+  test.each([[undefined], [null], [""]])("%j is no subject", (value) => {
     expect(parseKeyResult(value)).toBeUndefined();
   });
 });
 
-describe("a whole number", () => {
+describe("numbers as subjects", () => {
   test.each([
     [0, "0"],
     [-0, "0"],
@@ -87,12 +87,12 @@ describe("a whole number", () => {
     [-7, "-7"],
     [Number.MAX_SAFE_INTEGER, "9007199254740991"],
     [123_456_789_012_345_678n, "123456789012345678"],
-  ])("is its digits: %s", (value, text) => {
+  ])("a whole number is written in digits: %s", (value, text) => {
     expect(parseKeyResult(value)).toBe(text);
   });
 });
 
-describe("what is no subject", () => {
+describe("invalid subjects", () => {
   test.each([
     [0.5],
     [2 ** 53],
@@ -109,21 +109,24 @@ describe("what is no subject", () => {
     [Buffer.from("user-1")],
     [Object.create(null)],
     [Promise.resolve("user-1")],
-  ])("is told from a missing one: %s", (value) => {
+  ])("an invalid subject differs from a missing one: %s", (value) => {
     expect(parseKeyResult(value)).toBeInstanceOf(InvalidSubject);
   });
 
-  test.prop([fc.jsonValue()])("is every object that a client can send as JSON", (value) => {
-    const sent: unknown = JSON.parse(JSON.stringify({ key: value })).key;
-    fc.pre(typeof sent === "object" && sent !== null);
-    expect(parseKeyResult(sent)).toBeInstanceOf(InvalidSubject);
-  });
+  test.prop([fc.jsonValue()])(
+    "every object that a client can send as JSON is an invalid subject",
+    (value) => {
+      const sent: unknown = JSON.parse(JSON.stringify({ key: value })).key;
+      fc.pre(typeof sent === "object" && sent !== null);
+      expect(parseKeyResult(sent)).toBeInstanceOf(InvalidSubject);
+    },
+  );
 
   test.each([
     { "@headgate/core.subject": "~ip~1.2.3.4" },
     { "Symbol(@headgate/core.subject)": "~ip~1.2.3.4" },
     JSON.parse('{"__proto__":{"@headgate/core.subject":"~ip~1.2.3.4"}}'),
-  ])("is an object that imitates one of ours: %j", (forged) => {
+  ])("an object that imitates a built-in subject is invalid: %j", (forged) => {
     expect(parseKeyResult(forged)).toBeInstanceOf(InvalidSubject);
   });
 
@@ -131,14 +134,14 @@ describe("what is no subject", () => {
     ["a template", (subject) => `${subject}`],
     ["a list", (subject) => [subject].join(":")],
     ["JSON", (subject) => JSON.stringify([subject])],
-  ])("is one of ours as text: %s of it throws", (_, use) => {
+  ])("a built-in subject throws if it is used as text: %s", (_, use) => {
     expect(() => use(kindSubject("ip", "1.2.3.4"))).toThrow(
       expect.objectContaining({ code: "HEADGATE_INVALID_KEY" }),
     );
   });
 });
 
-test("two copies of Headgate know each other's subjects", () => {
+test("two copies of Headgate recognize each other's subjects", () => {
   const foreign = { [Symbol.for("@headgate/core.subject")]: "~ip~1.2.3.4" };
   expect(parseKeyResult(foreign)).toBe("~ip~1.2.3.4");
 });

@@ -13,8 +13,8 @@ const SUBJECT: unique symbol = Symbol.for("@headgate/core.subject") as never;
  * A subject created by Headgate's own key functions. It never equals a string returned by an application's key function: an
  * application's string that begins with `~` gets another one in front, and all of these begin with `~` and a letter.
  *
- * Using one as a string or as JSON throws `HEADGATE_INVALID_KEY`: otherwise `[object Object]` and `{}` would be one bucket for
- * all clients.
+ * Using one as a string or as JSON throws `HEADGATE_INVALID_KEY`: otherwise all clients would share the
+ * bucket `[object Object]` or `{}`.
  */
 export interface OpaqueSubject {
   toString(): never;
@@ -24,7 +24,7 @@ export interface OpaqueSubject {
 function throwOnText(): never {
   throw new HeadgateError(
     "HEADGATE_INVALID_KEY",
-    "what byIp, byHeader and combineKeys return cannot be used as a string, because it would not say who is counted: join keys with combineKeys(byIp(), (request) => ...), or use the address that a key function gets",
+    "a result of byIp, byHeader or combineKeys cannot be used as a string, because all clients would share one bucket: combine keys with combineKeys(byIp(), (request) => ...), or use the address that a key function gets",
   );
 }
 

@@ -5,7 +5,7 @@ import type { ByHeaderOptions, ByIpOptions } from "./keys.ts";
 import { readHash, readPrefix } from "./keys.ts";
 import { formatSubject, joinSubjects } from "./subject.ts";
 
-/* The subjects that key functions create, made from the values themselves: to look up or reset a client without a request. */
+/* The subjects that key functions create, from values instead of requests: to look up or reset a client without a request. */
 
 /**
  * The subject that `byIp(options)` counts an address as: `limiter.reset(subjectOfAddress("2001:db8::7"))`. Throws

@@ -47,20 +47,20 @@ export interface PolicyText {
   readonly quotedNames: readonly string[];
 }
 
-/** The answer to a rejected request. */
+/** The response to a rejected request. */
 export interface Rejection {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-/** What an adapter must do with a request. */
+/** Tells an adapter how to handle a request. */
 export type Verdict =
-  /** No limiter was asked: the request goes on. */
+  /** No limiter was called: the request continues. */
   | { readonly kind: "pass" }
-  /** The client has disconnected, so no answer is needed. */
+  /** The client has disconnected, so no response is needed. */
   | { readonly kind: "left" }
-  /** The request goes on. `decision` is the binding one of this request so far; the headers are for its answer. */
+  /** The request continues. `decision` is the binding one of this request so far; the headers are for its response. */
   | { readonly kind: "allowed"; readonly decision: Decision; readonly headers: readonly Header[] }
   | {
       readonly kind: "denied";
@@ -73,7 +73,7 @@ export type Verdict =
        */
       readonly recordOutcome?: (passed: boolean) => void;
     }
-  /** The request is answered without being counted: it has no key, or its client is blocked. */
+  /** The request gets a response without being counted: it has no key, or its client is on a deny list. */
   | {
       readonly kind: "refused";
       readonly headers: readonly Header[];

@@ -9,12 +9,12 @@ describe("the option wait", () => {
     ["250ms", 250],
     ["2s", 2_000],
     ["10m", 600_000],
-  ] as const)("%j is %j ms", (option, ms) => {
+  ] as const)("%j means %j ms", (option, ms) => {
     expect(readWaitOption(option)).toBe(ms);
   });
 
   test.each([0, -1, 1.5, Number.NaN, 600_001, "11m", "1h", "2 s", "", null, true, {}])(
-    "%j is refused, and the message says so",
+    "%j is rejected",
     (option) => {
       expect(() => readWaitOption(option as never)).toThrow(
         expect.objectContaining({

@@ -3,7 +3,7 @@ import { HeadgateError } from "../common/errors.ts";
 import { HeadgateDeniedError } from "./problem.ts";
 import { toError } from "./warn.ts";
 
-describe("what was thrown", () => {
+describe("toError", () => {
   class OfTheApplication extends Error {}
   const denied = Object.create(HeadgateDeniedError.prototype) as Error;
 
@@ -14,7 +14,7 @@ describe("what was thrown", () => {
     [new AggregateError([])],
     [new HeadgateError("HEADGATE_CLOSED", "closed")],
     [denied],
-  ])("stays as it is when it is an error: %s", (error) => {
+  ])("toError returns an Error unchanged: %s", (error) => {
     expect(toError(error)).toBe(error);
   });
 
@@ -40,7 +40,7 @@ describe("what was thrown", () => {
     [Object.create(null), "an object"],
     [circular, "an object"],
     [["secret"], "an array"],
-  ])("becomes an error that carries it, unread, when it is none: %s", (reason, kind) => {
+  ])("toError wraps any other value without reading it: %s", (reason, kind) => {
     const error = toError(reason);
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({

@@ -13,12 +13,12 @@ export type Warn = (
   error?: unknown,
 ) => void;
 
-/** Returns what warns of an answer to a denied request that came after another one. */
+/** Returns a function that warns of a response to a denied request after another one. */
 export function createLateWarning(warn: Warn, request: object): (error: unknown) => void {
   return (error) =>
     warn(
       "HEADGATE_RESPONSE_ALREADY_SENT",
-      "onDenied, or something it called, answered or threw after the denied request had already been answered; what came late was dropped. Answer before onDenied returns, or before its promise settles",
+      "onDenied, or something it called, responded or threw after the denied request had already got a response; the late response was dropped. Respond before onDenied returns, or before its promise settles",
       request,
       error,
     );

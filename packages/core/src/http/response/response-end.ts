@@ -2,7 +2,7 @@ import type { Connection } from "./connection-end.ts";
 import { isDisconnected, watchConnection } from "./connection-end.ts";
 
 /*
- * The one place that knows when a response is over, or its client has disconnected. Node's own events are not enough: a
+ * Watches a response until it has been sent or its client has disconnected. Node's own events are not enough: a
  * pipelined response emits neither `finish` nor `close` if its connection closes before its turn, and an HTTP/2 stream that was
  * reset may not emit `close`.
  */
