@@ -219,7 +219,7 @@ describe("a route's rule", () => {
 
   test.each<[string, object]>([
     [
-      "extend has no effect beside a limiter; leave it out",
+      "extend has no effect together with a limiter; leave it out",
       { limiter: createLimiter({ limits }), extend: true },
     ],
     ["name has no effect without limits of the route's own; leave it out", { name: "mine" }],

@@ -213,7 +213,7 @@ describe("writes after the response has ended", () => {
     });
     expect([text, late]).toMatchObject([
       "mine",
-      [{ message: expect.stringContaining("answered") }],
+      [{ message: expect.stringContaining("ended") }],
     ]);
     expect((late[0] as Error).stack).toContain("denied-response.test");
     // As Node's do: whoever writes goes on, and whoever waits is called.

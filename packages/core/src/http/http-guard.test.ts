@@ -199,7 +199,7 @@ describe("slots", () => {
 
   test("concurrency limits are rejected if the adapter passes no response", () => {
     expect(() => createHttpGuard("limited", { limits: two })).toThrow(
-      "limited: this adapter does not know when a request is over",
+      "limited: this adapter does not know when a response ends",
     );
   });
 

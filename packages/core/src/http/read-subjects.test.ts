@@ -211,7 +211,7 @@ describe("requests without an address", () => {
       for (const from of [nobody, { ...nobody, address: "" }]) {
         await expect(read(readerOf(["default"], key), from)).rejects.toMatchObject({
           code: "HEADGATE_NO_ADDRESS",
-          message: expect.stringMatching(/unix socket.*trust the proxy.*key of your own/),
+          message: expect.stringMatching(/unix socket.*trust the proxy.*key function of your own/),
         });
       }
     },
