@@ -237,12 +237,12 @@ describe.each(["ioredis 6", "node-redis 6"] as const)(
       };
       const less = await one.consume(who, { cost: 4 });
       const more = await one.consume(who, { cost: 2 });
-      expect(await one.settle(less, 1)).toEqual({ counted: 1, overflow: 0, degraded: false });
+      expect(await one.settle(less, 1)).toEqual({ charged: 1, overflow: 0, degraded: false });
       expect(await left()).toEqual([6, 6, 6]);
-      expect(await one.settle(more, 5)).toEqual({ counted: 5, overflow: 0, degraded: false });
+      expect(await one.settle(more, 5)).toEqual({ charged: 5, overflow: 0, degraded: false });
       expect(await left()).toEqual([3, 3, 3]);
       const penalty = await one.charge({ ...who, route: null }, { cost: 7 });
-      expect(penalty).toEqual({ counted: 7, overflow: 0, degraded: false });
+      expect(penalty).toEqual({ charged: 7, overflow: 0, degraded: false });
       expect(await left()).toEqual([-4, -4, 3]);
       expect((await one.consume(who)).allowed).toBe(false);
     });

@@ -159,7 +159,7 @@ describe.each(stores)("on %s", (_, makeStore) => {
         expect(await Promise.all([decided, looked, charged])).toMatchObject([
           { allowed: true, degraded: false },
           { allowed: true, degraded: false },
-          { counted: 1, degraded: false },
+          { charged: 1, degraded: false },
         ]);
         await expect(before.consume("u")).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
       },

@@ -154,7 +154,7 @@ describe("cost by name with Fastify", () => {
     });
     const ask = await start(app);
     expect((await ask("/")).json()).toEqual({
-      counted: { requests: 1, tokens: 731 },
+      charged: { requests: 1, tokens: 731 },
       overflow: { requests: 0, tokens: 0 },
       degraded: false,
       left: 2,

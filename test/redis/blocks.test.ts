@@ -199,7 +199,7 @@ describe("by what is kept", () => {
     const held = [await limiter.consume("u"), await limiter.consume("u")];
     client.disconnect();
     for (const decision of held) {
-      const settled = { counted: 1, overflow: 0, degraded: true };
+      const settled = { charged: 1, overflow: 0, degraded: true };
       expect(await limiter.settle(decision, 1)).toEqual(settled);
     }
     // What is counted here meanwhile blocks nobody either.

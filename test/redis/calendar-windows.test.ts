@@ -84,7 +84,7 @@ describe.each(WINDOWS)("a window of a %s on the server's own clock", (window) =>
     expect(Math.abs(denied.retryAfterMs - left)).toBeLessThan(late);
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ allowed: true, remaining: 0 });
     expect(await limiter.charge("u", { cost: 2 })).toEqual({
-      counted: 2,
+      charged: 2,
       overflow: 0,
       degraded: false,
     });

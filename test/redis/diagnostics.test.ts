@@ -42,7 +42,7 @@ test("the channels are called what they are documented to be", () => {
     threshold: "headgate:threshold",
     listed: "headgate:request:listed",
     waiting: "headgate:waiting",
-    places: "headgate:places",
+    slots: "headgate:slots",
   });
 });
 
@@ -79,7 +79,7 @@ test("a loss, the decisions in it and the return are published, with exactly the
     expect(message["decision"]).toBe(decision);
   }
   const up = heard[4]?.[1] as StoreUp;
-  expect(up).toEqual({ node: "", downMs: expect.any(Number), refused: 2 });
+  expect(up).toEqual({ node: "", downMs: expect.any(Number), rejectedCalls: 2 });
   expect(up.downMs).toBeGreaterThan(0);
   expect(up.downMs).toBeLessThan(15_000);
 });

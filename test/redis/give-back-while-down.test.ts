@@ -105,9 +105,9 @@ describe("a settle", () => {
     redis.lose();
     const first = await limiter.consume("u", { cost: 3 });
     const second = await limiter.consume("u", { cost: 2 });
-    expect(await limiter.settle(first, 1)).toEqual({ ...AWAY, counted: 1 });
-    expect(await limiter.settle(second, 12)).toEqual({ ...AWAY, counted: 12 });
-    expect(await limiter.settle(second, 0)).toMatchObject({ counted: 0 });
+    expect(await limiter.settle(first, 1)).toEqual({ ...AWAY, charged: 1 });
+    expect(await limiter.settle(second, 12)).toEqual({ ...AWAY, charged: 12 });
+    expect(await limiter.settle(second, 0)).toMatchObject({ charged: 0 });
     const denied = await limiter.consume("u");
     expect(denied).toMatchObject({ allowed: false, source: "local" });
     expect(denied.limits[0]).toMatchObject({ overdrawn: 3 });
@@ -119,14 +119,14 @@ describe("a settle", () => {
     redis.lose();
     expect(await limiter.consume("v")).toMatchObject({ degraded: true });
     for (let i = 0; i < 3; i += 1) {
-      expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, counted: 4 });
+      expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, charged: 4 });
     }
     await redis.giveBack();
     expect(await limiter.settle(decision, units)).toMatchObject({
-      counted: units,
+      charged: units,
       degraded: false,
     });
-    expect(await limiter.settle(decision, units)).toMatchObject({ counted: 0, degraded: false });
+    expect(await limiter.settle(decision, units)).toMatchObject({ charged: 0, degraded: false });
     expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 10 - units });
   });
 
@@ -137,11 +137,11 @@ describe("a settle", () => {
       const decision = await limiter.consume("u", { cost: 4 });
       redis.lose();
       const before = performance.now();
-      expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, counted: 4 });
+      expect(await limiter.settle(decision, units)).toEqual({ ...AWAY, charged: 4 });
       expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
       await redis.giveBack();
       // The frozen server had it in its socket, and has done it since.
-      expect(await limiter.settle(decision, units)).toMatchObject({ counted: 0, degraded: false });
+      expect(await limiter.settle(decision, units)).toMatchObject({ charged: 0, degraded: false });
       expect(await limiter.peek("u", { cost: 0 })).toMatchObject({ remaining: 10 - units });
     },
   );
@@ -155,7 +155,7 @@ describe("a charge", () => {
     const before = performance.now();
     const charged = await limiter.charge("u", { cost: 14 });
     expect(performance.now() - before).toBeLessThan(IN_TIME_MS);
-    expect(charged).toEqual({ counted: 14, overflow: 0, degraded: true });
+    expect(charged).toEqual({ charged: 14, overflow: 0, degraded: true });
     expect(await limiter.consume("u")).toMatchObject({ allowed: false, source: "local" });
     await redis.giveBack();
     expect(await limiter.consume("u")).toMatchObject({ allowed: true, source: "store" });

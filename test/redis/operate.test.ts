@@ -67,24 +67,26 @@ describe("an action", () => {
     const { store, operator: admin } = start();
     await consume(store);
     const ann = { default: "ann", tenant: "acme" };
-    const partial = { partial: true };
+    const ignoring = { ignoreUnknownDimensions: true };
     await expect(admin.reset(api, ann)).rejects.toMatchObject({
       code: "HEADGATE_INVALID_OPTION",
       message: expect.stringContaining('no limit counts by "tenant"'),
     });
-    await expect(admin.reset(api, ann, { partial: 1 as never })).rejects.toThrow(/partial must/);
-    expect(await admin.block(api, ann, "1 hour", partial)).toMatchObject({
+    await expect(admin.reset(api, ann, { ignoreUnknownDimensions: 1 as never })).rejects.toThrow(
+      /ignoreUnknownDimensions must/,
+    );
+    expect(await admin.block(api, ann, "1 hour", ignoring)).toMatchObject({
       after: { blocked: true },
     });
-    expect(await admin.unblock(api, ann, partial)).toMatchObject({ after: { blocked: false } });
-    expect(await admin.reset(api, ann, partial)).toMatchObject({
+    expect(await admin.unblock(api, ann, ignoring)).toMatchObject({ after: { blocked: false } });
+    expect(await admin.reset(api, ann, ignoring)).toMatchObject({
       before: { limits: [{ remaining: 2 }] },
       after: { limits: [{ remaining: 3 }] },
     });
     const { entries } = await admin.log();
     const other = { tenant: "acme" };
     const nothing = { limits: [], blocked: false, blocks: [] };
-    for (const options of [partial, { ...partial, dryRun: true }]) {
+    for (const options of [ignoring, { ...ignoring, dryRun: true }]) {
       const done = await admin.reset(api, other, options);
       expect(done).toMatchObject({ before: nothing, after: nothing });
     }

@@ -65,7 +65,7 @@ describeAdapters(({ serve }) => {
     const looked = usedOf(limiter).used();
     await eventually(() => expect(held).toHaveLength(2));
     for (const call of held.splice(0)) await call.carryOut();
-    expect(await settled).toMatchObject({ counted: 7 });
+    expect(await settled).toMatchObject({ charged: 7 });
     expect(await looked).toBe(7);
   });
 

@@ -118,7 +118,7 @@ describeExpress(({ serve }) => {
       const { limits } = await limiter.peek({ default: "127.0.0.1", user: "ann" }, { cost: 0 });
       return limits.map(({ remaining, overdrawn }) => remaining - overdrawn);
     };
-    const settled = (counted: number) => ({ counted, overflow: 0, degraded: false });
+    const settled = (charged: number) => ({ charged, overflow: 0, degraded: false });
     const use = async (tokens: number) =>
       (await ask("/", { headers: { "x-tokens": `${tokens}` } })).json();
     expect(await use(3)).toEqual([settled(3), settled(0)]);

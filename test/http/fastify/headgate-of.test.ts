@@ -64,7 +64,7 @@ test("settle changes the cost, also of two limiters in one decision", async () =
     return [settled, limits.map(({ remaining, overdrawn }) => remaining - overdrawn)];
   });
   const ask = await start(app);
-  const settled = [30, 0].map((counted) => ({ counted, overflow: 0, degraded: false }));
+  const settled = [30, 0].map((charged) => ({ charged, overflow: 0, degraded: false }));
   expect((await ask("/")).json()).toEqual([settled, [70, 20]]);
   expect((await ask("/")).json()).toEqual([settled, [40, -10]]);
   expect((await ask("/")).status).toBe(429);

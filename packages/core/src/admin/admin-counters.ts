@@ -69,7 +69,12 @@ export class AdminCounters {
   readonly #failure: FailurePolicy;
 
   /** Throws `HEADGATE_INVALID_OPTION`, `HEADGATE_INVALID_LIMIT`, `HEADGATE_EMPTY_KEY`, `HEADGATE_INVALID_KEY`. */
-  constructor(place: AdminStore, limiter: LimiterDefinition, subject: Subjects, partial = false) {
+  constructor(
+    place: AdminStore,
+    limiter: LimiterDefinition,
+    subject: Subjects,
+    ignoreUnknownDimensions = false,
+  ) {
     rejectUnknownOptions("a limiter to operate on", limiter, [
       "name",
       "limits",
@@ -85,7 +90,7 @@ export class AdminCounters {
     const compile = (policy: Policy) =>
       compileLimiterPolicy(name, readPolicy(policy), place.store, how);
     this.#counted = compile(limits);
-    this.#counters = countersOfGivenSubjects(this.#counted, subject, partial);
+    this.#counters = countersOfGivenSubjects(this.#counted, subject, ignoreUnknownDimensions);
     const own = { policy: this.#counted, counters: this.#counters };
     this.#parts = [own, ...countersOfOtherPolicies(own, readPerCallPolicies(others).map(compile))];
     const named = this.#counters.map((counter) => [counter.group.dimension, counter.subject]);

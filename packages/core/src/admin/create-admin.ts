@@ -61,10 +61,13 @@ export function createAdmin(store: Store, options: AdminOptions = {}): Admin {
     options: SubjectActionOptions = {},
     readWork: () => CounterChange,
   ): Promise<ActionResult<Inspection>> {
-    const read = readActionOptions(kind, options, ["partial"]);
-    const partial = readBoolean("partial", options.partial);
+    const read = readActionOptions(kind, options, ["ignoreUnknownDimensions"]);
+    const ignoreUnknownDimensions = readBoolean(
+      "ignoreUnknownDimensions",
+      options.ignoreUnknownDimensions,
+    );
     const work = readWork();
-    const counters = new AdminCounters(adminStore, limiter, subject, partial);
+    const counters = new AdminCounters(adminStore, limiter, subject, ignoreUnknownDimensions);
     return monitored(() => actions.changeCounters(kind, counters, read, work));
   }
 

@@ -145,7 +145,7 @@ export interface SubjectActionOptions extends ActionOptions {
    * Whether to ignore dimensions that the limiter does not count by. If none is left, nothing is done or logged. Default false:
    * they are an error.
    */
-  readonly partial?: boolean | undefined;
+  readonly ignoreUnknownDimensions?: boolean | undefined;
 }
 
 /** Options of `setOverride` and `addToDenyList`. */

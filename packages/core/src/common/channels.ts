@@ -21,5 +21,5 @@ export const CHANNELS = {
   /** How many calls of `wait` are waiting for admission. */
   waiting: "headgate:waiting",
   /** How many concurrency slots are held. */
-  slots: "headgate:places",
+  slots: "headgate:slots",
 } as const;

@@ -10,7 +10,7 @@ export interface ChargeResult<Units extends Cost = number> {
    */
   readonly overflow: UnitsFor<Units>;
   /**
-   * Whether the store did not get the charge, or only some of a cluster's hash slots did; `counted` is the part that counts
+   * Whether the store did not get the charge, or only some of a cluster's hash slots did; `charged` is the part that counts
    * regardless.
    */
   readonly degraded: boolean;
@@ -28,14 +28,14 @@ export function noChargeByName(
 }
 
 /**
- * The result of one charge made in several places, all in the same form. It counts the units that every place that received the
+ * The result of one charge made in several hash slots, all in the same form. It counts the units that every hash slot that received the
  * charge could hold.
  */
 export function joinChargeResults<Units extends Cost>(
   results: readonly ChargeResult<Units>[],
 ): ChargeResult<Units> {
   const given = largest(
-    results.map(({ charged: counted, overflow }) => combine(counted, overflow, (a, b) => a + b)),
+    results.map(({ charged, overflow }) => combine(charged, overflow, (a, b) => a + b)),
   );
   const overflow = largest(results.map((one) => one.overflow));
   return {

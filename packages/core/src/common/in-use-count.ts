@@ -5,7 +5,7 @@ import { shareInProcess } from "./client-state.ts";
 import type { LimiterLabels } from "./limiter-labels.ts";
 import { publish } from "./publish.ts";
 
-/** Published on `headgate:waiting` and `headgate:places`. */
+/** Published on `headgate:waiting` and `headgate:slots`. */
 export interface InUseCount extends LimiterLabels {
   /**
    * How many there are in this process, in limiters of this name. Excludes those that began before the channel had a

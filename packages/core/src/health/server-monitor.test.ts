@@ -75,7 +75,8 @@ function start({
     onSilence: () => events.push("silence"),
     onProbeFailure: (error) => events.push(`probe: ${error.message}`),
     onDown: (reason) => events.push(`down: ${reason.message}`),
-    onUp: (downMs, refused) => events.push(`up after ${Math.round(downMs)}, ${refused} refused`),
+    onUp: (downMs, rejectedCalls) =>
+      events.push(`up after ${Math.round(downMs)}, ${rejectedCalls} rejected`),
   });
   function call(of = "any", late?: (reply: unknown) => void, waitedMs = 0) {
     const probe = (): Promise<void> =>

@@ -18,9 +18,9 @@ export function createBlockMethods({
   /** The subject's counters under the limiter's own policy, and under each other shape in use. */
   function countersOfAll(
     subject: Subjects,
-    partial: boolean,
+    ignoreUnknownDimensions: boolean,
   ): readonly (readonly SubjectCounter[])[] {
-    const own = countersOfGivenSubjects(policy, subject, partial);
+    const own = countersOfGivenSubjects(policy, subject, ignoreUnknownDimensions);
     if (own.length === 0) return [];
     if (!perCallPolicies.isUsed) return [own];
     const others = countersOfOtherPolicies({ policy, counters: own }, [
@@ -31,29 +31,35 @@ export function createBlockMethods({
 
   async function isAny(
     subject: Subjects,
-    partial: boolean,
+    ignoreUnknownDimensions: boolean,
     change: (counters: readonly SubjectCounter[]) => Promise<boolean>,
   ): Promise<boolean> {
-    return (await Promise.all(countersOfAll(subject, partial).map(change))).includes(true);
+    return (
+      await Promise.all(countersOfAll(subject, ignoreUnknownDimensions).map(change))
+    ).includes(true);
   }
 
   return {
     async block(subject, duration, options, more?: unknown) {
       rejectExtraArgument("block(subject, duration, options)", more);
-      const partial = readPartial("block", options);
+      const ignoreUnknownDimensions = readIgnoreUnknownDimensions("block", options);
       const span = parseDuration(duration, "duration", "HEADGATE_INVALID_OPTION", formatNumber);
-      await isAny(subject, partial, (counters) => blockCounters(pipeline, counters, span));
+      await isAny(subject, ignoreUnknownDimensions, (counters) =>
+        blockCounters(pipeline, counters, span),
+      );
     },
 
     async unblock(subject, options, more?: unknown) {
       rejectExtraArgument("unblock(subject, options)", more);
-      const partial = readPartial("unblock", options);
-      return isAny(subject, partial, (counters) => blockCounters(pipeline, counters, 0));
+      const ignoreUnknownDimensions = readIgnoreUnknownDimensions("unblock", options);
+      return isAny(subject, ignoreUnknownDimensions, (counters) =>
+        blockCounters(pipeline, counters, 0),
+      );
     },
 
     async reset(subject, options, more?: unknown) {
       rejectExtraArgument("reset(subject, options)", more);
-      return isAny(subject, readPartial("reset", options), async (all) => {
+      return isAny(subject, readIgnoreUnknownDimensions("reset", options), async (all) => {
         const counters = unitCountersOf(all);
         if (counters.length === 0) return false;
         const here =
@@ -65,7 +71,7 @@ export function createBlockMethods({
 }
 
 /** Throws `HEADGATE_INVALID_OPTION`. */
-function readPartial(owner: string, options: SubjectOptions = {}): boolean {
-  rejectUnknownOptions(owner, options, ["partial"]);
-  return readBoolean("partial", options.ignoreUnknownDimensions);
+function readIgnoreUnknownDimensions(owner: string, options: SubjectOptions = {}): boolean {
+  rejectUnknownOptions(owner, options, ["ignoreUnknownDimensions"]);
+  return readBoolean("ignoreUnknownDimensions", options.ignoreUnknownDimensions);
 }

@@ -51,7 +51,7 @@ describe("a limiter with a calendar window", () => {
     expect((await limiter.peek("ada", { cost: 0 })).limits[0]).toMatchObject({ overdrawn: 8 });
     turnTo("2027-02-01T00:00:00Z");
     expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(3);
-    expect(await limiter.settle(decision, 3)).toMatchObject({ counted: 3 });
+    expect(await limiter.settle(decision, 3)).toMatchObject({ charged: 3 });
     expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(1);
     expect(await limiter.reset("ada")).toBe(true);
     expect((await limiter.peek("ada", { cost: 0 })).remaining).toBe(3);

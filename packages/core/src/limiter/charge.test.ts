@@ -114,7 +114,7 @@ describe("the deny cache", () => {
     await second?.carryOut();
     await first?.deliver();
     expect(await pending).toMatchObject({ retryAfterMs: 99 });
-    expect(await charge).toEqual({ counted: 5, overflow: 0, degraded: false });
+    expect(await charge).toEqual({ charged: 5, overflow: 0, degraded: false });
     expect(await denied(limiter, answer)).toEqual(["store", 599]);
   });
 });
@@ -144,7 +144,7 @@ describe("charges across several hash slots", () => {
     expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
     await held.shift()?.carryOut();
     await held.shift()?.refuse(unavailable);
-    expect(await charge).toEqual({ counted: 13, overflow: 0, degraded: true });
+    expect(await charge).toEqual({ charged: 13, overflow: 0, degraded: true });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, 10]);
   });
 
@@ -155,7 +155,7 @@ describe("charges across several hash slots", () => {
     await letRun();
     await held.shift()?.refuse(unavailable);
     await held.shift()?.carryOut();
-    expect(await settle).toEqual({ counted: 5, overflow: 0, degraded: true });
+    expect(await settle).toEqual({ charged: 5, overflow: 0, degraded: true });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([8, 5]);
   });
 
@@ -166,7 +166,7 @@ describe("charges across several hash slots", () => {
       const settle = limiter.settle(decision, units);
       await letRun();
       for (const call of held.splice(0)) await call.refuse(unavailable);
-      expect(await settle).toEqual({ counted: 2, overflow: 0, degraded: true });
+      expect(await settle).toEqual({ charged: 2, overflow: 0, degraded: true });
     }
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([6, 6]);
   });
@@ -180,15 +180,15 @@ describe("charges across several hash slots", () => {
     slots(true);
     await held.shift()?.refuse(CROSS_SLOT);
     expect(held.map(({ name }) => name)).toEqual(["charge", "charge"]);
-    expect(await answerOf(held, charge)).toEqual({ counted: 13, overflow: 0, degraded: false });
+    expect(await answerOf(held, charge)).toEqual({ charged: 13, overflow: 0, degraded: false });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([-3, -3]);
   });
 
   test("a decision charged in several hash slots is settled once in each", async () => {
     const { limiter, held } = start();
     const decision = await answerOf(held, limiter.consume(who, { cost: 4 }));
-    expect(await answerOf(held, limiter.settle(decision, 1))).toMatchObject({ counted: 1 });
+    expect(await answerOf(held, limiter.settle(decision, 1))).toMatchObject({ charged: 1 });
     expect(await answerOf(held, overdrawnIn(limiter, who))).toEqual([9, 9]);
-    expect(await limiter.settle(decision, 9)).toEqual({ counted: 0, overflow: 0, degraded: false });
+    expect(await limiter.settle(decision, 9)).toEqual({ charged: 0, overflow: 0, degraded: false });
   });
 });

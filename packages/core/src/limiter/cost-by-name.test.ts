@@ -153,7 +153,7 @@ describe("a cost by name", () => {
     expect(decision.cost).toEqual({ tokens: 20, requests: 1 });
     expect(await leftIn(limiter, who)).toEqual([80, 30, 8]);
     expect(await limiter.settle(decision, { tokens: 60 })).toMatchObject({
-      counted: { tokens: 60, requests: 1 },
+      charged: { tokens: 60, requests: 1 },
     });
     expect(await leftIn(limiter, who)).toEqual([40, -10, 8]);
   });
@@ -182,15 +182,15 @@ describe("a cost by name", () => {
     const limiter = createLimiter({ limits: [...limits, slidingLog({ limit: 9, window: "1h" })] });
     const charged = await limiter.charge("u", { cost: { tokens: 1_500, requests: 0 } });
     expect(charged).toEqual({
-      counted: { tokens: 1_500, "9-per-1h": 1 },
+      charged: { tokens: 1_500, "9-per-1h": 1 },
       overflow: { tokens: 0, "9-per-1h": 0 },
       degraded: false,
     });
     expect(await leftIn(limiter)).toEqual([3, -500, 8]);
-    const { charged: counted, overflow } = await limiter.charge("u", {
+    const { charged: units, overflow } = await limiter.charge("u", {
       cost: { tokens: 3_000_000_000 },
     });
-    expect([counted["tokens"], overflow["tokens"]]).toEqual([1_999_998_500, 1_000_001_500]);
+    expect([units["tokens"], overflow["tokens"]]).toEqual([1_999_998_500, 1_000_001_500]);
   });
 });
 
@@ -199,12 +199,12 @@ describe("settle", () => {
     const limiter = createLimiter({ limits });
     const decision = await limiter.consume("u", { cost: { tokens: 512 } });
     expect(await limiter.settle(decision, { tokens: 731 })).toEqual({
-      counted: { requests: 1, tokens: 731 },
+      charged: { requests: 1, tokens: 731 },
       overflow: { requests: 0, tokens: 0 },
       degraded: false,
     });
     expect(await leftIn(limiter)).toEqual([2, 269]);
-    const nothing = { counted: { requests: 0, tokens: 0 }, overflow: { requests: 0, tokens: 0 } };
+    const nothing = { charged: { requests: 0, tokens: 0 }, overflow: { requests: 0, tokens: 0 } };
     expect(await limiter.settle(decision, { tokens: 5 })).toMatchObject(nothing);
     expect(await leftIn(limiter)).toEqual([2, 269]);
   });
@@ -236,7 +236,7 @@ describe("settle", () => {
     expect(settled.charged).toEqual({ requests: 0, tokens: 731 });
     expect(await leftIn(limiter)).toEqual([1, 3, 269]);
     const denied = await limiter.consume("u", { cost: { "at work": 3, requests: 0, tokens: 0 } });
-    expect(await limiter.settle(denied, { tokens: 1 })).toMatchObject({ counted: { tokens: 0 } });
+    expect(await limiter.settle(denied, { tokens: 1 })).toMatchObject({ charged: { tokens: 0 } });
     expect(await leftIn(limiter)).toEqual([1, 3, 269]);
   });
 
@@ -255,7 +255,7 @@ describe("settle", () => {
     const limiter = createLimiter({ limits: [...limits, hourly("images", 10, "tenant")] });
     const who = { default: "u", tenant: "t" };
     const decision = await limiter.consume(who, { cost: { tokens: 5, images: 0 } });
-    expect(await limiter.settle(decision, 0)).toEqual({ counted: 0, overflow: 0, degraded: false });
+    expect(await limiter.settle(decision, 0)).toEqual({ charged: 0, overflow: 0, degraded: false });
     expect(await leftIn(limiter, who)).toEqual([3, 1_000, 10]);
   });
 
@@ -288,7 +288,7 @@ describe("settle", () => {
     const limiter = createLimiter({ limits });
     const denied = await limiter.consume("u", { cost: { tokens: 1_001 } });
     const settled = await limiter.settle(denied, { tokens: 5 });
-    expect(settled).toMatchObject({ counted: { requests: 0, tokens: 0 }, degraded: false });
+    expect(settled).toMatchObject({ charged: { requests: 0, tokens: 0 }, degraded: false });
     expect(await leftIn(limiter)).toEqual([3, 1_000]);
   });
 });
@@ -388,7 +388,7 @@ describe("a cost by name in Redis", () => {
     expect(decision).toMatchObject({ source: "local", cost: { requests: 1 } });
     const settled = await limiter.settle(decision, { tokens: 40 });
     expect(settled).toEqual({
-      counted: { requests: 1, tokens: 40 },
+      charged: { requests: 1, tokens: 40 },
       overflow: { requests: 0, tokens: 0 },
       degraded: true,
     });
@@ -424,14 +424,14 @@ describe("a cost by name in Redis", () => {
       const decision = await pending;
       expect(decision).toMatchObject({ source: without, cost: { requests: 1, tokens: 7 } });
       expect(await limiter.settle(decision, { tokens: 40 })).toEqual({
-        counted: { requests: 0, tokens: 0 },
+        charged: { requests: 0, tokens: 0 },
         overflow: { requests: 0, tokens: 0 },
         degraded: without === "allow",
       });
       const charged = limiter.charge(who, { cost: { tokens: 9 } });
       await vi.advanceTimersByTimeAsync(100);
       expect(await charged).toEqual({
-        counted: { requests: 0, tokens: 0 },
+        charged: { requests: 0, tokens: 0 },
         overflow: { requests: 0, tokens: 0 },
         degraded: true,
       });
@@ -448,7 +448,7 @@ describe("a cost by name in Redis", () => {
     await held.shift()?.refuse(new HeadgateError("HEADGATE_STORE_UNAVAILABLE", "gone"));
     // No refund is sent to a server that is down, either.
     expect(await settling).toEqual({
-      counted: { requests: 1, tokens: 500 },
+      charged: { requests: 1, tokens: 500 },
       overflow: { requests: 0, tokens: 0 },
       degraded: true,
     });

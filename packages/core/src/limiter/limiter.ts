@@ -124,7 +124,7 @@ export interface Limiter<Dimension extends string = string> {
   /**
    * Forgets a subject, in each named dimension, in this limiter only, including the other shapes of limits that this process
    * uses. Resolves with true if a record was deleted. Also ends a block set by a limit, but not one set by hand. To forget all
-   * clients, name the dimension: `reset({ global: "*" })`. With `partial`, dimensions that this limiter does not count by are
+   * clients, name the dimension: `reset({ global: "*" })`. With `ignoreUnknownDimensions`, dimensions that this limiter does not count by are
    * ignored, so that one subject works for several limiters. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store did not
    * answer in time, and with `HEADGATE_STORE_MISCONFIGURED`, `HEADGATE_HASH_SLOT_UNAVAILABLE`, `HEADGATE_WRONG_TYPE`,
    * `HEADGATE_BAD_REPLY`.

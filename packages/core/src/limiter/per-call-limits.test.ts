@@ -80,7 +80,7 @@ describe("per-call limits", () => {
     await expect(limiter.wait("u", { ...now, cost: 1_001 })).rejects.toMatchObject({
       code: "HEADGATE_COST_ABOVE_LIMIT",
     });
-    expect(await limiter.charge("u", { ...now, cost: 5 })).toMatchObject({ counted: 5 });
+    expect(await limiter.charge("u", { ...now, cost: 5 })).toMatchObject({ charged: 5 });
     expect(await limiter.peek("u", { ...now, cost: 0 })).toMatchObject({ remaining: 963 });
   });
 

@@ -73,10 +73,10 @@ describe("per-call limits of another shape", () => {
       ["tokens", 1_000, 950],
     ]);
     expect(await limiter.settle(decision, { tokens: 20 })).toMatchObject({
-      counted: { tokens: 20 },
+      charged: { tokens: 20 },
     });
     expect(await limiter.charge("u", { limits, cost: { tokens: 5 } })).toMatchObject({
-      counted: { "100-per-1d": 1, tokens: 5 },
+      charged: { "100-per-1d": 1, tokens: 5 },
     });
     // Units for a limit that only the limiter's own policy has do not matter here.
     const more = await limiter.consume("u", { limits, cost: { "3-per-1h": 9, tokens: 1 } });
@@ -289,7 +289,7 @@ describe("per-call limits of another shape in Redis", () => {
     expect(await limiter.release(first)).toBe(true);
     expect(await limiter.consume("u", { limits })).toMatchObject({ allowed: true });
     expect(await limiter.charge("u", of(daily(10), 2))).toMatchObject({
-      counted: 2,
+      charged: 2,
       degraded: true,
     });
     await letRun();

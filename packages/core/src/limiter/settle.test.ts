@@ -7,7 +7,7 @@ import { createLimiter } from "./create-limiter.ts";
 import type { LimiterOptions } from "./limiter.ts";
 
 const limits = fixedWindow({ limit: 10, window: "1h" });
-const NOTHING = { counted: 0, overflow: 0, degraded: false };
+const NOTHING = { charged: 0, overflow: 0, degraded: false };
 
 async function remaining(limiter: { peek: ReturnType<typeof createLimiter>["peek"] }) {
   return (await limiter.peek("u", { cost: 0 })).remaining;
@@ -23,7 +23,7 @@ describe("settle", () => {
         code: "HEADGATE_INVALID_COST",
         message: expect.stringContaining("units must be a whole number from 0"),
       });
-      expect(await limiter.settle(decision, 1)).toEqual({ ...NOTHING, counted: 1 });
+      expect(await limiter.settle(decision, 1)).toEqual({ ...NOTHING, charged: 1 });
       expect(await remaining(limiter)).toBe(9);
     },
   );
@@ -43,7 +43,7 @@ describe("settle", () => {
       code: "HEADGATE_INVALID_OPTION",
       message: "settle(decision, units) takes no other argument, got an object",
     });
-    expect(await limiter.settle(decision, 1)).toMatchObject({ counted: 1 });
+    expect(await limiter.settle(decision, 1)).toMatchObject({ charged: 1 });
     await limiter.close();
     await expect(limiter.settle(decision, 1)).rejects.toMatchObject({ code: "HEADGATE_CLOSED" });
   });
@@ -117,7 +117,7 @@ describe("settle and charge while the store is unavailable", () => {
   test("without the store, a charge counts in this process and is degraded", async () => {
     const { limiter, refused } = start({ onUnavailable: "local" });
     expect(await refused(limiter.charge("u", { cost: 130 }))).toEqual({
-      counted: 130,
+      charged: 130,
       overflow: 0,
       degraded: true,
     });
@@ -148,8 +148,8 @@ describe("settle and charge while the store is unavailable", () => {
       await refused(limiter.consume("u", { cost: 10 })),
       await refused(limiter.consume("u", { cost: 10 })),
     ];
-    expect(await limiter.settle(less, 4)).toEqual({ counted: 4, overflow: 0, degraded: true });
-    expect(await limiter.settle(more, 30)).toEqual({ counted: 30, overflow: 0, degraded: true });
+    expect(await limiter.settle(less, 4)).toEqual({ charged: 4, overflow: 0, degraded: true });
+    expect(await limiter.settle(more, 30)).toEqual({ charged: 30, overflow: 0, degraded: true });
     expect(await limiter.settle(more, 3)).toEqual(NOTHING);
     const looked = await refused(limiter.peek("u", { cost: 0 }));
     expect(looked).toMatchObject({ source: "local", remaining: 66 });
@@ -167,7 +167,7 @@ describe("settle and charge while the store is unavailable", () => {
     ] as const) {
       const { limiter, refused } = start({ localShare: 0.1 });
       const decision = await refused(limiter.consume("u", { cost }));
-      expect(await limiter.settle(decision, units)).toMatchObject({ counted: units });
+      expect(await limiter.settle(decision, units)).toMatchObject({ charged: units });
       const { limits: looked } = await refused(limiter.peek("u", { cost: 0 }));
       const [state] = looked;
       expect((state?.remaining ?? 0) - (state?.overdrawn ?? 0), `${cost}, ${units}`).toBe(left);
@@ -179,7 +179,7 @@ describe("settle and charge while the store is unavailable", () => {
     for (const units of [2, 30]) {
       const decision = await answer(limiter.consume("u", { cost: 10 }));
       expect(await refused(limiter.settle(decision, units))).toEqual({
-        counted: 10,
+        charged: 10,
         overflow: 0,
         degraded: true,
       });
@@ -215,7 +215,7 @@ describe("settle and charge with leases", () => {
     };
     const before = await left();
     expect(await answer(limiter.settle(paid, 21))).toEqual({
-      counted: 21,
+      charged: 21,
       overflow: 0,
       degraded: false,
     });

@@ -30,11 +30,11 @@ describe("unknown arguments", () => {
     const { limiter, loose } = start();
     await limiter.consume("u");
     await expect(loose["reset"]?.("u", { limit: "10-per-1h" })).rejects.toMatchObject(
-      refusal('reset: unknown option "limit"; it takes partial'),
+      refusal('reset: unknown option "limit"; it takes ignoreUnknownDimensions'),
     );
     await expect(loose["reset"]?.("u", "default")).rejects.toThrow(/options must be an object/);
-    await expect(loose["reset"]?.("u", { partial: 1 })).rejects.toMatchObject(
-      refusal("partial must be true or false, got 1"),
+    await expect(loose["reset"]?.("u", { ignoreUnknownDimensions: 1 })).rejects.toMatchObject(
+      refusal("ignoreUnknownDimensions must be true or false, got 1"),
     );
     await expect(loose["reset"]?.("u", {}, "default")).rejects.toMatchObject(
       refusal("reset(subject, options) takes no other argument, got a string"),
@@ -45,7 +45,7 @@ describe("unknown arguments", () => {
   test("block and unblock reject further arguments", async () => {
     const { limiter, loose } = start();
     await expect(loose["block"]?.("u", "1h", { reason: "spam" })).rejects.toMatchObject(
-      refusal('block: unknown option "reason"; it takes partial'),
+      refusal('block: unknown option "reason"; it takes ignoreUnknownDimensions'),
     );
     await expect(loose["unblock"]?.("u", "1h")).rejects.toMatchObject(
       refusal('unblock: options must be an object, got "1h"'),

@@ -71,15 +71,15 @@ export function countersOf(
 }
 
 /**
- * The counters of the named dimensions; `global` is included only if it is named. With `partial`, unknown dimensions are
+ * The counters of the named dimensions; `global` is included only if it is named. With `ignoreUnknownDimensions`, unknown dimensions are
  * ignored, and the result may be empty. Throws like `countersOf`.
  */
 export function countersOfGivenSubjects(
   policy: CompiledPolicy,
   subjects: Subjects,
-  partial = false,
+  ignoreUnknownDimensions = false,
 ): SubjectCounter[] {
-  if (!partial) rejectUnknownDimensions(policy, subjects);
+  if (!ignoreUnknownDimensions) rejectUnknownDimensions(policy, subjects);
   const counters: SubjectCounter[] = [];
   for (const group of policy.groups) {
     const { dimension } = group;
@@ -89,7 +89,10 @@ export function countersOfGivenSubjects(
     const subject = isNamed ? subjectFor(policy, dimension, subjects) : null;
     if (subject !== null) counters.push(counterOf(group, subject));
   }
-  if (counters.length === 0 && !(partial && hasUnknownDimension(policy, subjects))) {
+  if (
+    counters.length === 0 &&
+    !(ignoreUnknownDimensions && hasUnknownDimension(policy, subjects))
+  ) {
     throw noSubjectError(policy);
   }
   return counters;
