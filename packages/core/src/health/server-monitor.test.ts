@@ -615,7 +615,7 @@ test("a stopped monitor sends no more probes, and calls in flight still time out
   expect(probes).toHaveLength(0);
   const other = start();
   const one = other.call();
-  other.watch.stop();
+  other.monitor.stop();
   await pass(101);
   expect(one.outcome.state).toBe("late");
 });
